@@ -47,7 +47,7 @@ def _count_needed(length: int) -> int:
 
 def find_telling_memories(companion_id: UUID, statements: Sequence[Words]) -> list[Memory]:
     """Return the companion's memories that tell one of the statements, those that hold no more too."""
-    mine = Memory.objects.of(companion_id).exclude(entry=b"").order_by()
+    mine = Memory.everywhere.of(companion_id).exclude(entry=b"").order_by()
     packed = mine.aggregate(ids=PackedBytes(Func("id", function="uuid_send")), entries=PackedBytes("entry"))
     index = PackedIndex.unpack(packed["entries"] or b"")
     places: set[int] = set()
@@ -55,7 +55,7 @@ def find_telling_memories(companion_id: UUID, statements: Sequence[Words]) -> li
         held = np.count_nonzero(index.count_terms([hash_term(word) for word in statement]), axis=1)
         places |= set(np.flatnonzero(held >= _count_needed(len(statement))).tolist())
     ids = [UUID(bytes=packed["ids"][16 * place : 16 * place + 16]) for place in sorted(places)]
-    found = Memory.objects.of(companion_id).filter(pk__in=ids).defer("entry").order_by("happened_at", "pk")
+    found = Memory.everywhere.of(companion_id).filter(pk__in=ids).defer("entry").order_by("happened_at", "pk")
     return [memory for memory in found if tells(read_words(memory.text), statements)]
 
 

@@ -3,7 +3,6 @@
 from datetime import datetime
 from uuid import UUID
 
-from django.db import transaction
 from django.utils import timezone
 from ninja import Field, Router, Schema, Status
 
@@ -11,6 +10,7 @@ from accounts.authentication import SignedInRequest
 from companions.access import get_companion
 from companions.api.schemas import Text
 from companions.models.companion import lock
+from database.journal import everywhere
 from memory import core_memory
 from memory.models import Block, Slot
 from memory.models.core_memory import SLOT_CHARACTERS, By
@@ -74,7 +74,7 @@ def get_slot(request: SignedInRequest, companion_id: UUID, name: str) -> Slot:
     operation_id="set_slot",
     summary="Set a slot; sent twice it is set once",
 )
-@transaction.atomic
+@everywhere()
 def set_slot(request: SignedInRequest, companion_id: UUID, name: str, body: SlotIn) -> Slot:
     companion = get_companion(request.user, companion_id)
     lock(companion.pk)
@@ -82,7 +82,7 @@ def set_slot(request: SignedInRequest, companion_id: UUID, name: str, body: Slot
 
 
 @router.delete(f"{SLOT}/{{path:name}}", response={204: None}, operation_id="delete_slot", summary="Delete it")
-@transaction.atomic
+@everywhere()
 def delete_slot(request: SignedInRequest, companion_id: UUID, name: str) -> Status[None]:
     companion = get_companion(request.user, companion_id)
     lock(companion.pk)
@@ -106,7 +106,7 @@ def get_block(request: SignedInRequest, companion_id: UUID, name: str) -> Block:
     operation_id="write_block",
     summary="Write a block; what is not sent beside its text stays as it was",
 )
-@transaction.atomic
+@everywhere()
 def write_block(request: SignedInRequest, companion_id: UUID, name: str, body: BlockIn) -> Block:
     companion = get_companion(request.user, companion_id)
     lock(companion.pk)
@@ -116,7 +116,7 @@ def write_block(request: SignedInRequest, companion_id: UUID, name: str, body: B
 @router.delete(
     f"{BLOCK}/{{path:name}}", response={204: None}, operation_id="delete_block", summary="Delete it"
 )
-@transaction.atomic
+@everywhere()
 def delete_block(request: SignedInRequest, companion_id: UUID, name: str) -> Status[None]:
     companion = get_companion(request.user, companion_id)
     lock(companion.pk)

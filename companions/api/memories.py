@@ -22,6 +22,7 @@ from companions.memories.editing import set_private, undo_retraction_of
 from companions.memories.reasons import describe_reasons
 from companions.models import Message
 from companions.pagination import PageQuery
+from database.journal import everywhere
 from memory.embedding import embed_cue
 from memory.models import Memory, Recall
 from memory.recall.candidates import MemoryFilter
@@ -221,7 +222,9 @@ def add_memory(
 
     def make() -> UUID:
         admit_work(companion.user, "memories", now)
-        return keep_fact(companion.pk, body.text, body.happened_at or now, now, zone=companion.user.zone).pk
+        with everywhere():
+            happened_at = body.happened_at or now
+            return keep_fact(companion.pk, body.text, happened_at, now, zone=companion.user.zone).pk
 
     made_id, _ = once(request.user, f"add_memory {companion_id}", key, request.body, make)
     return Status(201, access.get_memory(request.user, companion_id, made_id))
@@ -259,6 +262,7 @@ def get_memory(request: SignedInRequest, companion_id: UUID, memory_id: UUID) ->
     operation_id="change_memory",
     summary="Correct it, pin it, keep it from models, or say how important it is",
 )
+@everywhere()
 def change_memory(request: SignedInRequest, companion_id: UUID, memory_id: UUID, body: MemoryPatch) -> Memory:
     memory = access.get_memory(request.user, companion_id, memory_id)
     if body.text is not None or body.happened_at is not None:

@@ -83,9 +83,10 @@ def set_timer(
 
     def make() -> UUID:
         admit_to(companion.user, "timers", now)
-        timer = timers.set_timer(
-            companion, body.schedule, body.note, by=Timer.By.USER, now=now, is_asked_for=True
-        )
+        with everywhere():
+            timer = timers.set_timer(
+                companion, body.schedule, body.note, by=Timer.By.USER, now=now, is_asked_for=True
+            )
         return timer.pk
 
     made_id, _ = once(request.user, f"set_timer {companion_id}", key, request.body, make)
@@ -95,7 +96,8 @@ def set_timer(
 
 @router.delete(TIMER, response={204: None}, operation_id="cancel_timer", summary="Cancel a timer")
 def cancel_timer(request: SignedInRequest, companion_id: UUID, timer_id: UUID) -> Status[None]:
-    timers.cancel(get_timer(request.user, companion_id, timer_id), timezone.now())
+    with everywhere():
+        timers.cancel(get_timer(request.user, companion_id, timer_id), timezone.now())
     return Status(204, None)
 
 

@@ -2,7 +2,6 @@
 
 from datetime import datetime
 
-from django.db import transaction
 from django.utils.translation import gettext as _
 
 from companions.conversations.messages import check_text
@@ -11,11 +10,12 @@ from companions.deletion.withdrawal import delete_empty_pages, withdraw_correcte
 from companions.errors import ReplyStateError, TextError
 from companions.models import Companion, Message, Reply, Session
 from companions.models.companion import hold
+from database.journal import erasing
 from memory.models import Memory, Recall
 from memory.store import correct
 
 
-@transaction.atomic
+@erasing()
 def correct_message(message: Message, text: str, now: datetime) -> Message:
     """Give the person's message these words, and its memory; return it. TextError, ReplyStateError.
 

@@ -7,7 +7,6 @@ from itertools import pairwise
 from uuid import UUID, uuid4
 
 from django.conf import settings
-from django.db import transaction
 from django.utils.translation import gettext as _
 
 from accounts.usage import NO_TOKENS
@@ -16,6 +15,7 @@ from companions.conversations.messages import load_path, say_all
 from companions.errors import CompanionsError, ConflictError, LimitError
 from companions.models import Closing, Companion, Conversation, Job, Message, Session
 from companions.models.companion import hold
+from database.journal import everywhere
 from memory.embedding import unembedded
 from memory.forgotten import load_forgotten
 from memory.models import Memory
@@ -40,7 +40,7 @@ class LogError(CompanionsError):
     """A log that cannot be taken in; nothing of it was."""
 
 
-@transaction.atomic
+@everywhere()
 def import_log(companion: Companion, lines: Sequence[Line], now: datetime, id: UUID | None = None) -> Job:
     """Return a job whose progress is how many of the messages can be recalled.
 

@@ -116,7 +116,9 @@ def _find_timers(scope: DeletionScope) -> frozenset[UUID]:
 
 
 def _find_timers_set_in(scope: DeletionScope, wakings: Collection[UUID]) -> frozenset[UUID]:
-    return _ids(Timer.everywhere.filter(companion=scope.companion_id, waking__in=wakings)) if wakings else NONE
+    return (
+        _ids(Timer.everywhere.filter(companion=scope.companion_id, waking__in=wakings)) if wakings else NONE
+    )
 
 
 def _find_states(scope: DeletionScope, found: Dependents) -> frozenset[UUID]:
@@ -352,7 +354,9 @@ def clear_summaries(companion: Companion, scope: DeletionScope, messages: Collec
     for session in sessions:
         session.summary, session.summarised_until, session.scratch = "", None, ""
         session.title = "" if scope.tells(session.title) else session.title
-    Session.everywhere.bulk_update(sessions, ["summary", "summarised_until", "scratch", "title"], batch_size=500)
+    Session.everywhere.bulk_update(
+        sessions, ["summary", "summarised_until", "scratch", "title"], batch_size=500
+    )
     _clear_notes(scope)
     # A draft that was made of it, or beside it, is made again.
     Closing.objects.filter(companion=companion).exclude(drafts={}).update(drafts={})

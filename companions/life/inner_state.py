@@ -23,6 +23,7 @@ from companions.conversations.revisions import Piece, compare
 from companions.models import Companion, InnerState, Waking
 from companions.models.companion import lock
 from companions.models.inner_state import INNER_STATE_CHARACTERS
+from database.journal import everywhere
 from memory.emotion import Emotion
 from memory.language import HAN
 from memory.scoring.policy import days_between, require
@@ -157,7 +158,7 @@ def revise(
     )
 
 
-@transaction.atomic
+@everywhere()
 def seed(companion: Companion, now: datetime) -> InnerState:
     """Return the first inner state, drawn from the persona; the one that holds where there is one."""
     if not lock(companion.pk):
@@ -234,7 +235,7 @@ CROSS JOIN LATERAL (
                 THEN power(2, -greatest(extract(epoch FROM %(now)s - recall.at), 0)::float8 / %(half_seconds)s)
                 ELSE 0 END AS weight
 ) fading
-WHERE message.session_id = %(session)s AND message.id IS DISTINCT FROM %(except_message)s
+WHERE message.session_id = %(session)s AND NOT message.is_asleep AND message.id IS DISTINCT FROM %(except_message)s
 """
 
 

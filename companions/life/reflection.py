@@ -59,12 +59,13 @@ WITH looked_at AS (
     FROM companions_session session
     LEFT JOIN LATERAL (SELECT until_at, state.by FROM companions_innerstate state
                         WHERE state.companion_id = session.companion_id ORDER BY number DESC LIMIT 1) newest ON true
-   WHERE session.ended_at IS NULL AND (%(only)s::uuid IS NULL OR session.companion_id = %(only)s::uuid)
+   WHERE session.ended_at IS NULL AND NOT session.is_asleep
+     AND (%(only)s::uuid IS NULL OR session.companion_id = %(only)s::uuid)
   UNION
   SELECT session.id, state.companion_id, state.until_at, true
     FROM companions_innerstate state
     JOIN LATERAL (SELECT id, ended_at FROM companions_session
-                   WHERE companion_id = state.companion_id AND waking_id IS NULL
+                   WHERE companion_id = state.companion_id AND waking_id IS NULL AND NOT is_asleep
                    ORDER BY ended_at IS NULL DESC, started_at DESC LIMIT 1) session ON session.ended_at IS NOT NULL
    WHERE state.by = 'deletion' AND (%(only)s::uuid IS NULL OR state.companion_id = %(only)s::uuid)
      AND NOT EXISTS (SELECT FROM companions_innerstate later
@@ -75,7 +76,8 @@ SELECT session.companion_id
  WHERE coalesce(life.reflect_at, %(now)s) <= %(now)s
    AND (SELECT count(*) FROM (
           SELECT FROM companions_message message
-           WHERE message.session_id = session.id AND NOT message.is_hidden AND message.role <> 'system'
+           WHERE message.session_id = session.id AND NOT message.is_hidden AND NOT message.is_asleep
+             AND message.role <> 'system'
              AND message.said_at > coalesce(session.until_at, '-infinity')
              AND NOT EXISTS (SELECT FROM memory_memory mirror
                               WHERE mirror.message_id = message.id AND mirror.closed_at IS NOT NULL)

@@ -22,6 +22,7 @@ from companions.life.schedules import Cron, Once
 from companions.models import Companion, Message, Timer, Waking
 from companions.models.companion import hold, lock
 from companions.models.timer import NOTE_CHARACTERS, TimerQuerySet
+from database.journal import everywhere
 from jobs.background import enqueue
 from text.strings import is_storable
 
@@ -51,7 +52,7 @@ PREDEFINED = {
 # One statement: the ORM cannot give back what an update has changed, and thousands may be due at once.
 CLAIM = """
 UPDATE companions_timer SET look_at = %(until)s WHERE id IN (
-    SELECT id FROM companions_timer WHERE state = 'active' AND look_at <= %(now)s
+    SELECT id FROM companions_timer WHERE state = 'active' AND look_at <= %(now)s AND NOT is_asleep
      ORDER BY look_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
 RETURNING id
 """
@@ -197,7 +198,7 @@ def get_zone(companion: Companion) -> ZoneInfo:
 # -- the evening's and the morning's, of every companion
 
 
-@transaction.atomic
+@everywhere()
 def set_predefined(companion: Companion, now: datetime) -> int:
     """Set the predefined timers that it lacks; return how many. One that was cancelled stays so: its row is there."""
     if not lock(companion.pk):

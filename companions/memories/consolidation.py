@@ -12,6 +12,7 @@ from accounts.models import User
 from accounts.models.user import list_time_zones
 from companions.models import Companion
 from companions.models.companion import lock
+from database.journal import everywhere
 from jobs.lease import Clock
 from memory.consolidation import runs
 from memory.consolidation.undo import settle, undo
@@ -35,7 +36,7 @@ SELECT gen_random_uuid(), companion.id, tonight.night_of, %(now)s, 'waiting', '{
                 WHERE learnt.companion_id = companion.id AND learnt.learnt_at < tonight.begins_at
                   AND learnt.learnt_at >= coalesce(last.asked_at, '-infinity')
                   AND NOT (learnt.kind IN ('said', 'diary', 'gist', 'insight'))
-                  AND learnt.closed_at IS NULL AND NOT learnt.is_private)
+                  AND learnt.closed_at IS NULL AND NOT learnt.is_private AND NOT learnt.is_asleep)
  LIMIT %(limit)s
     ON CONFLICT DO NOTHING
 """
@@ -79,11 +80,13 @@ def load_ended_nights(companion: Companion) -> QuerySet[Consolidation]:
     return mine.prefetch_related(Prefetch("changes", changes.prefetch_related("others")))
 
 
+@everywhere()
 def undo_change(companion: Companion, change_id: UUID, now: datetime) -> Change:
     """Undo the change and return it; UndoError, Change.DoesNotExist."""
     return undo(companion.pk, change_id, now, lock)
 
 
+@everywhere()
 def settle_change(companion: Companion, change_id: UUID, keep: Change.Settled, now: datetime) -> Change:
     """Settle the contradiction and return it; UndoError, Change.DoesNotExist."""
     return settle(companion.pk, change_id, keep, now, lock)

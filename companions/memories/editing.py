@@ -14,6 +14,7 @@ from companions.deletion import SUMMARIES, delete_messages, forget_gists, forget
 from companions.deletion.withdrawal import build_scope, clear_summaries, conceal, find_reminders
 from companions.models import Closing, Companion, Message, Session
 from companions.models.companion import hold, lock
+from database.journal import erasing, everywhere
 from jobs.background import enqueue
 from memory.documents.intake import split_text, store_document
 from memory.errors import DocumentError, UndoError
@@ -29,7 +30,7 @@ PROBLEMS = {
 }
 
 
-@transaction.atomic
+@erasing()
 def set_private(memory: Memory, is_private: bool, now: datetime) -> None:
     """Keep the memory from models from now on, or give it back to them; its owner sees it all the while.
 
@@ -67,7 +68,7 @@ def _conceal(companion: Companion, memory: Memory, now: datetime) -> None:
     Memory.objects.of(companion.pk).filter(message__in=hidden_ids).update(is_private=True)
 
 
-@transaction.atomic
+@everywhere()
 def undo_retraction_of(companion: Companion, memory_id: UUID, now: datetime) -> None:
     """Let a memory hold again that was forgotten or revised, or its slot say it again; UndoError, CoreMemoryError."""
     lock(companion.pk)
@@ -78,14 +79,14 @@ def undo_retraction_of(companion: Companion, memory_id: UUID, now: datetime) -> 
     undo_retraction(retraction, now)
 
 
-@transaction.atomic
+@everywhere()
 def write_revision(companion: Companion, about: str, texts: Sequence[str], now: datetime) -> Revision:
     """Write the self-concept or user profile as the user has it; return the one before where nothing has changed."""
     lock(companion.pk)
     return revisions.rewrite(companion.pk, about, texts, now)
 
 
-@transaction.atomic
+@everywhere()
 def restore_revision(companion: Companion, revision: Revision, now: datetime) -> Revision:
     """Write a revision that says what the given one says; Revision.DoesNotExist.
 
@@ -110,7 +111,7 @@ def give_document(companion: Companion, title: str, text: str, now: datetime) ->
     return document
 
 
-@transaction.atomic
+@erasing()
 def delete_document(document: Document, now: datetime) -> None:
     """Delete the document with its pages, their memories, and what turns have kept of those."""
     lock(document.companion_id)
@@ -171,7 +172,7 @@ def load_ending(companion: Companion) -> Ending:
     return Ending(session, session.is_spoken, closing)
 
 
-@transaction.atomic
+@erasing()
 def delete_entry(companion_id: UUID, entry_id: UUID, now: datetime) -> None:
     """Delete the entry with everything said in its session and all that was drawn from that."""
     lock(companion_id)

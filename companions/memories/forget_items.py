@@ -73,7 +73,7 @@ def find_items(
     items = [_row(Kind.MEMORY, memory.pk, memory.text) for memory in learnt]
     items += [_row(Kind.DOCUMENT, memory.pk, memory.text) for memory in gists]
     items += [_row(Kind.MESSAGE, message.pk, message.text) for message in messages]
-    drawn = Memory.objects.of(companion.pk).learnt().filter(sources__in=ids)
+    drawn = Memory.everywhere.of(companion.pk).learnt().filter(sources__in=ids)
     drawn = drawn.exclude(pk__in=[memory.pk for memory in learnt]).defer("entry").distinct()
     items += [
         _row(Kind.MEMORY, memory.pk, memory.text, goes_along=True)
@@ -87,7 +87,7 @@ def find_items(
 
 
 def _find_near(companion: Companion, near: Collection[UUID]) -> Iterator[Item]:
-    found = Memory.objects.of(companion.pk).learnt().filter(pk__in=near) if near else ()
+    found = Memory.everywhere.of(companion.pk).learnt().filter(pk__in=near) if near else ()
     for memory in found:
         yield Item(Kind.MEMORY, f"{Kind.MEMORY}:{memory.pk}", memory.text, memory.pk, is_near=True)
         words = read_words(memory.text, companion.names.values())
@@ -125,7 +125,7 @@ def _find_messages(
     answered to these, and the request.
     """
     words = frozenset[str]().union(*statements)
-    mine = Message.objects.filter(companion=companion)
+    mine = Message.everywhere.filter(companion=companion)
     said = {memory.message_id for memory in telling if memory.message_id}
     behind = mine.filter(derived_memories__in=[memory.pk for memory in learnt]).distinct()
     said |= {message.pk for message in behind if words & read_words(message.text)}

@@ -20,6 +20,7 @@ from companions.memories.forget_items import Item, Kind, find_items
 from companions.models import Companion, ForgetProposal, InnerState, Message, Reply, Session
 from companions.models.companion import hold
 from companions.models.forget_proposal import SUBJECT_CHARACTERS
+from database.journal import erasing
 from database.queries import lift_statement_timeout
 from memory.deletion.sentences import drop_sentences
 from memory.forgotten import Words, find_telling_memories, keep_forgotten, read_words, tells
@@ -75,7 +76,7 @@ def _read_statements(companion: Companion, subject: str) -> list[Words]:
     return list(dict.fromkeys(filter(None, words)))
 
 
-@transaction.atomic
+@erasing()
 def confirm(proposal: ForgetProposal, chosen: Collection[str] | None, now: datetime) -> int:
     """Forget what was chosen by its keys, or all that is not merely near; return how many things; ForgetProposalError."""
     lift_statement_timeout()
@@ -154,10 +155,10 @@ def _render_frame(type: str, proposal: ForgetProposal) -> dict[str, str]:
 
 def _delete_rows(companion: Companion, going: Collection[Item], now: datetime) -> None:
     """Delete the memories and messages, with all that was drawn from them."""
-    messages = Message.objects.filter(companion=companion, pk__in=_ids(going, Kind.MESSAGE))
-    memories = Memory.objects.of(companion.pk).filter(pk__in=_ids(going, Kind.MEMORY, Kind.DOCUMENT))
+    messages = Message.everywhere.filter(companion=companion, pk__in=_ids(going, Kind.MESSAGE))
+    memories = Memory.everywhere.of(companion.pk).filter(pk__in=_ids(going, Kind.MEMORY, Kind.DOCUMENT))
     behind = memories.exclude(kind__in=Memory.MIRRORS).values("pk")
-    sources = Message.objects.filter(companion=companion, derived_memories__in=behind)
+    sources = Message.everywhere.filter(companion=companion, derived_memories__in=behind)
     remove(
         companion,
         now,
@@ -180,13 +181,13 @@ def _drop_inner_states(companion: Companion, goes: Callable[[str], bool]) -> Non
 
 def _clear_sessions(companion: Companion, goes: Callable[[str], bool]) -> None:
     """Take what tells of it out of titles and summaries, and out of the open session's notes."""
-    for session in Session.objects.filter(companion=companion).exclude(title=""):
+    for session in Session.everywhere.filter(companion=companion).exclude(title=""):
         if goes(session.title):
-            Session.objects.filter(pk=session.pk).update(title="")
-    for session in Session.objects.filter(companion=companion).exclude(summary=""):
+            Session.everywhere.filter(pk=session.pk).update(title="")
+    for session in Session.everywhere.filter(companion=companion).exclude(summary=""):
         if any(map(goes, split_sentences(session.summary))):
-            Session.objects.filter(pk=session.pk).update(summary="", summarised_until=None)
-    for session in Session.objects.filter(companion=companion, ended_at=None):
+            Session.everywhere.filter(pk=session.pk).update(summary="", summarised_until=None)
+    for session in Session.everywhere.filter(companion=companion, ended_at=None):
         session.scratch = "\n".join(line for line in session.scratch.splitlines() if not goes(line))
         session.save(update_fields=["scratch"])
 
@@ -195,6 +196,6 @@ def _hide_rest(companion: Companion, statements: Sequence[Words]) -> None:
     """Keep from models the messages that tell it and stay for the eye."""
     left = find_telling_memories(companion.pk, statements)
     ids = {memory.message_id for memory in left if memory.message_id}
-    Message.objects.filter(companion=companion, pk__in=ids).update(is_hidden=True)
-    Memory.objects.of(companion.pk).filter(message__in=ids).update(is_private=True)
+    Message.everywhere.filter(companion=companion, pk__in=ids).update(is_hidden=True)
+    Memory.everywhere.of(companion.pk).filter(message__in=ids).update(is_private=True)
     messages_hidden.send(sender=Message, companion_id=companion.pk, ids=ids)

@@ -7,13 +7,13 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from companions.errors import PursuitError
 from companions.models import Companion
 from companions.models.companion import lock
+from database.journal import everywhere
 from memory.goals import PURSUED, update_goal
 from memory.models import Memory, Pursuit
 
@@ -73,7 +73,7 @@ def sort_ideas(ideas: Iterable[Pursuit]) -> list[Pursuit]:
     return sorted(ideas, key=lambda idea: (idea.status in ENDED, -idea.excitement, *_order(idea)))
 
 
-@transaction.atomic
+@everywhere()
 def update(companion: Companion, memory_id: UUID, changes: Mapping[str, Any], now: datetime) -> Pursuit:
     """Give the goal or idea another status, progress or excitement, or make it a part of another goal (`parent_id`).
 

@@ -2,11 +2,11 @@
 
 from datetime import datetime
 
-from django.db import transaction
 from django.db.models import F, QuerySet
 
 from companions.models import Companion
 from companions.models.companion import lock
+from database.journal import everywhere
 from memory.models import Thread
 from memory.threads import close_thread, reopen_thread
 
@@ -17,7 +17,7 @@ def load_threads(companion: Companion) -> QuerySet[Thread]:
     return mine.defer("memory__entry").order_by(F("due_on").asc(nulls_last=True), "-opened_at", "pk")
 
 
-@transaction.atomic
+@everywhere()
 def set_state(thread: Thread, state: Thread.State, now: datetime) -> None:
     """Settle or drop the thread, or let it be open again."""
     lock(thread.companion_id)

@@ -20,7 +20,9 @@ class Branch(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     companion = models.ForeignKey(Companion, models.CASCADE, related_name="branches")
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="branches")
-    head = models.ForeignKey("companions.Message", models.CASCADE, related_name="+", verbose_name=_("ends with"))
+    head = models.ForeignKey(
+        "companions.Message", models.CASCADE, related_name="+", verbose_name=_("ends with")
+    )
     name = models.CharField(_("name"), max_length=BRANCH_NAME_CHARACTERS, blank=True)
     made_at = models.DateTimeField(_("made"))
     left_at = models.DateTimeField(_("last chosen until"), null=True, blank=True)

@@ -6,7 +6,6 @@ from uuid import UUID
 
 from django import forms
 from django.contrib import messages
-from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -19,6 +18,7 @@ from companions.models import Companion
 from companions.models.companion import lock
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, page_view, post_view
 from companions.tools.core_memory_tools import MAX_SCRATCH_CHARACTERS
+from database.journal import everywhere
 from memory.core_memory import (
     MAX_BLOCK_CHARACTERS,
     NAME_CHARACTERS,
@@ -159,7 +159,7 @@ def _save(companion: Companion, form: forms.Form, write: Callable[..., object], 
     if not form.is_bound or not form.is_valid():
         return False
     try:
-        with transaction.atomic():
+        with everywhere():
             lock(companion.pk)
             write(companion.pk, **form.cleaned_data, **name, by=By.USER, now=timezone.now())
     except CoreMemoryError as error:
@@ -186,7 +186,7 @@ def _remove(
     if request.method != "POST":
         context = {"companion": companion, "shown": shown}
         return render(request, "companions/delete_core_memory.html", context)
-    with transaction.atomic():
+    with everywhere():
         lock(companion.pk)
         delete(companion.pk, shown.name)
     messages.success(request, _("“%(name)s” is deleted.") % {"name": shown.name})

@@ -33,6 +33,7 @@ from companions.pages.shortcuts import (
     page_view,
     post_view,
 )
+from database.journal import everywhere
 from memory.errors import CoreMemoryError, UndoError
 from memory.models import Memory
 from memory.recall.candidates import MemoryFilter
@@ -173,7 +174,8 @@ def add(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
         return render(request, "memories/memories.html", context, status=UNPROCESSABLE)
     now = timezone.now()
     admit_work(request.user, "memories", now)
-    keep_fact(companion.pk, form.cleaned_data["text"], now, now, zone=companion.user.zone)
+    with everywhere():
+        keep_fact(companion.pk, form.cleaned_data["text"], now, now, zone=companion.user.zone)
     messages.success(request, _("%(name)s will remember this.") % {"name": companion.name})
     return redirect("memories", companion.pk)
 
@@ -207,10 +209,11 @@ def edit(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> HttpR
     if not form.is_bound or not form.is_valid():
         return _memory_page(request, shown, form)
     happened_at = form.cleaned_data.get("happened_at")
-    if happened_at or form.cleaned_data["text"] != shown.text.replace("\r\n", "\n").strip():
-        correct(shown, form.cleaned_data["text"], timezone.now(), happened_at)
-    shown.importance = form.cleaned_data["importance"] or shown.importance
-    shown.save(update_fields=["importance"])
+    with everywhere():
+        if happened_at or form.cleaned_data["text"] != shown.text.replace("\r\n", "\n").strip():
+            correct(shown, form.cleaned_data["text"], timezone.now(), happened_at)
+        shown.importance = form.cleaned_data["importance"] or shown.importance
+        shown.save(update_fields=["importance"])
     return _show_changed(request, shown)
 
 
@@ -219,7 +222,8 @@ def pin(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> HttpRe
     """Pin a memory, or take the pin away."""
     shown = get_memory(request.user, companion_id, memory_id)
     shown.is_pinned = not shown.is_pinned
-    shown.save(update_fields=["is_pinned"])
+    with everywhere():
+        shown.save(update_fields=["is_pinned"])
     return _show_changed(request, shown)
 
 

@@ -207,15 +207,16 @@ def add(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
         note = form.cleaned_data["note"]
         admit_to(companion.user, "timers", form.now)
         try:
-            work.set_timer(
-                companion,
-                form.schedule.text,
-                note,
-                by=Timer.By.USER,
-                now=form.now,
-                is_asked_for=True,
-                message=_find_message(companion, form.cleaned_data["message"]),
-            )
+            with everywhere():
+                work.set_timer(
+                    companion,
+                    form.schedule.text,
+                    note,
+                    by=Timer.By.USER,
+                    now=form.now,
+                    is_asked_for=True,
+                    message=_find_message(companion, form.cleaned_data["message"]),
+                )
         except TimerError as error:
             form.add_error("note" if error.code in ("bad_note", "note_too_long") else None, str(error.detail))
         else:
@@ -261,7 +262,9 @@ def _act_on_timer(
     """Act, and lead back to the page that the person was on, with a word on what came of it."""
     timer = get_timer(request.user, companion_id, timer_id)
     try:
-        messages.success(request, act(timer, timezone.now()))
+        with everywhere():
+            done = act(timer, timezone.now())
+        messages.success(request, done)
     except TimerError as error:
         messages.error(request, str(error.detail))
     return redirect("life" if request.POST.get("from") == "life" else "timers", companion_id)

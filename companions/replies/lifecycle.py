@@ -38,7 +38,7 @@ from companions.replies.broadcast import Place, seal_stream, take_unbroken
 from database.journal import write_at
 from jobs.background import enqueue
 from memory.emotion import reinforce
-from memory.models import Memory, Recalled
+from memory.models import Recalled
 from memory.store import correct
 from providers.selection import get_provider, is_rehearsal
 from safety import notices

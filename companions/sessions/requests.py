@@ -21,9 +21,11 @@ WITH gaps AS (
          bool_or(message.role = 'user') OVER said AS has_user
     FROM companions_session session
     JOIN companions_companion companion ON companion.id = session.companion_id
-    JOIN companions_message message ON message.session_id = session.id
-   WHERE session.ended_at IS NULL AND session.started_at <= %(now)s - make_interval(hours => companion.idle_hours)
-     AND EXISTS (SELECT FROM companions_message asked WHERE asked.session_id = session.id AND asked.role = 'user')
+    JOIN companions_message message ON message.session_id = session.id AND NOT message.is_asleep
+   WHERE NOT session.is_asleep AND session.ended_at IS NULL
+     AND session.started_at <= %(now)s - make_interval(hours => companion.idle_hours)
+     AND EXISTS (SELECT FROM companions_message asked WHERE asked.session_id = session.id
+                   AND asked.role = 'user' AND NOT asked.is_asleep)
   WINDOW said AS (PARTITION BY message.session_id ORDER BY message.said_at, message.id)
 )
 SELECT session_id, min(said_at) FROM gaps

@@ -9,7 +9,6 @@ from typing import Any
 
 import orjson
 from django.conf import settings
-from django.db import transaction
 from django.utils.translation import gettext as _
 
 from accounts.models import User
@@ -18,6 +17,7 @@ from companions.conversations.messages import say_all
 from companions.errors import LimitError
 from companions.models import Companion, Conversation, Message, Session
 from companions.transfer.digital_life import Long, Mind, Short, split_text, to_datetime
+from database.journal import everywhere
 from memory.learning.diary import ClosedSession, Written, keep_entry
 from memory.learning.revisions import revise
 from memory.models import DiaryEntry, Recall, Recalled, Revision
@@ -29,7 +29,7 @@ TINT = 200
 STEP = timedelta(microseconds=1)
 
 
-@transaction.atomic
+@everywhere()
 def import_mind(user: User, mind: Mind, now: datetime) -> Companion:
     """Return the companion, with all that there is of it. LimitError."""
     if len(mind.shortTermMemory) + len(mind.archivedMemory) > settings.MESSAGES_EACH:

@@ -105,7 +105,9 @@ class Restatements:
 
 def find_restatements(scope: DeletionScope) -> Restatements:
     """Return what is to be looked for in core memory; nothing where only what was said is deleted."""
-    mine = Memory.everywhere.of(scope.companion_id).filter(pk__in=scope.memories).exclude(kind__in=NOT_RESTATED)
+    mine = (
+        Memory.everywhere.of(scope.companion_id).filter(pk__in=scope.memories).exclude(kind__in=NOT_RESTATED)
+    )
     deleted = list(mine.select_related("page__document").defer("entry"))
     pages = [memory.page for memory in deleted if memory.kind == Memory.Kind.GIST and hasattr(memory, "page")]
     facts = scope.words_of(memory.text for memory in deleted if memory.kind != Memory.Kind.GIST)

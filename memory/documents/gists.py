@@ -10,12 +10,12 @@ from uuid import UUID
 
 import structlog
 from django.conf import settings
-from django.db import transaction
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from pydantic import BaseModel, Field
 
 from accounts.models import ModelCall
 from accounts.usage import NO_TOKENS, Payer, charged, waits_until
+from database.journal import everywhere
 from jobs.lease import MAX_ATTEMPTS, RETRY_DELAY, Lease, retry_at
 from memory.learning.answers import each, text
 from memory.models import Document, Memory, Page
@@ -89,7 +89,7 @@ def write_gists(document_id: UUID, now: datetime, lock: Lock) -> int:
     return kept or 0
 
 
-@transaction.atomic
+@everywhere()
 def _keep(
     document: Document,
     asked: Sequence[Page],

@@ -4,15 +4,14 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('memory', '0014_draft_of_a_night'),
+        ("memory", "0014_draft_of_a_night"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='memory',
-            name='is_asleep',
-            field=models.BooleanField(default=False, editable=False, verbose_name='on another branch'),
+            model_name="memory",
+            name="is_asleep",
+            field=models.BooleanField(default=False, editable=False, verbose_name="on another branch"),
         ),
     ]

@@ -30,6 +30,7 @@ SELECT asked.place, near.memory_id, near.likeness
        SELECT memory_id, -(embedding.vector <#> asked.vector) AS likeness
          FROM memory_embedding embedding
          JOIN memory_memory memory ON memory.id = embedding.memory_id AND memory.closed_at IS NULL
+          AND NOT memory.is_asleep
         WHERE embedding.companion_id = %(companion)s AND embedding.space_id = %(space)s
           AND -(embedding.vector <#> asked.vector) >= %(threshold)s
         ORDER BY embedding.vector <#> asked.vector

@@ -269,7 +269,7 @@ def load_origins(companion_id: UUID, memories: Sequence[Memory]) -> Origins:
     learnt = {memory.pk for memory in memories if not memory.message_id}
     mine = Change.objects.filter(companion=companion_id, kind=Change.Kind.MERGED, undone_at=None)
     merged = mine.filter(others=OuterRef("memory"))
-    drawn = Memory.sources.through.objects.filter(memory__companion=companion_id)
+    drawn = Memory.sources.through.objects.filter(memory__companion=companion_id, memory__is_asleep=False)
     rows = (
         drawn.filter(Q(message__in=said) | Q(memory__in=learnt))
         .annotate(is_merged=Exists(merged))

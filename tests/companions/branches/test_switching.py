@@ -33,7 +33,9 @@ def test_what_was_learnt_on_one_branch_is_not_known_on_another(mira: Companion) 
     say(mira, "It is called Zip.", "Zip!", at=NOW + timedelta(minutes=5))
     keep_fact(mira.pk, "The cat is called Zip.", NOW, NOW)
     set_slot(mira.pk, "cat", "Zip", by=By.COMPANION, now=NOW)
-    revise(mira.pk, Revision.About.USER_PROFILE, [{"text": "Has Zip.", "sources": []}], Revision.By.CLOSING, NOW)
+    revise(
+        mira.pk, Revision.About.USER_PROFILE, [{"text": "Has Zip.", "sources": []}], Revision.By.CLOSING, NOW
+    )
     with_zip = known(mira)
 
     part_from(mira, second.pk, NOW)
