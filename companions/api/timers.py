@@ -15,6 +15,7 @@ from companions.life import timers
 from companions.models import Companion, Timer
 from companions.models.timer import NOTE_CHARACTERS
 from companions.pagination import PageQuery, paginate
+from database.journal import everywhere
 
 router = Router(tags=["timers"])
 TIMERS = "/{uuid:companion_id}/timers"

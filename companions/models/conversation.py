@@ -35,6 +35,10 @@ class Conversation(models.Model):
         return f"{self.companion}"
 
 
+class SessionQuerySet(OwnedQuerySet["Session"]):
+    pass
+
+
 class Session(models.Model):
     """The stretch of a conversation until it is closed; at most one is open.
 
@@ -72,8 +76,8 @@ class Session(models.Model):
     )
     is_asleep = models.BooleanField(_("on another branch"), default=False, editable=False)
 
-    objects = AwakeManager.from_queryset(OwnedQuerySet["Session"])()
-    everywhere = OwnedQuerySet["Session"].as_manager()
+    objects = AwakeManager.from_queryset(SessionQuerySet)()
+    everywhere = SessionQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("session")

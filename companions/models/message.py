@@ -8,6 +8,10 @@ from companions.models.companion import Companion
 from companions.models.conversation import Conversation, Session
 
 
+class MessageQuerySet(OwnedQuerySet["Message"]):
+    pass
+
+
 class Message(models.Model):
     """One thing said. A hidden message stays on the page but goes into no later prompt.
 
@@ -49,8 +53,8 @@ class Message(models.Model):
     )
     job = models.ForeignKey("companions.Job", models.SET_NULL, null=True, blank=True, related_name="messages")
 
-    objects = AwakeManager.from_queryset(OwnedQuerySet["Message"])()
-    everywhere = OwnedQuerySet["Message"].as_manager()
+    objects = AwakeManager.from_queryset(MessageQuerySet)()
+    everywhere = MessageQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("message")

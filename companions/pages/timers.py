@@ -28,6 +28,7 @@ from companions.life.schedules import Schedule
 from companions.models import Companion, Message, Timer
 from companions.models.timer import NOTE_CHARACTERS
 from companions.pages.shortcuts import UNPROCESSABLE, page_view, post_view
+from database.journal import everywhere
 from text.strings import shorten, split_sentences
 
 KINDS = [
