@@ -146,7 +146,7 @@ def turn_of(message: Message) -> TranscriptTurn:
     """Return the turn that the message begins, as it stands."""
     given = Message.objects.filter(parent=message, role=Message.Role.ASSISTANT, waking=None)
     answers = given.order_by("-created_at")[:1]
-    messages = [message, *(answers if message.role == Message.Role.USER else [])]
+    messages = [message, *(list(answers) if message.role == Message.Role.USER else [])]
     return turns_of(with_replies(messages))[0]
 
 

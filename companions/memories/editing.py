@@ -169,7 +169,7 @@ def load_ending(companion: Companion) -> Ending:
     if session is None:
         return Ending(None, is_spoken=False, closing=None)
     closing = Closing.objects.filter(session=session).order_by("-asked_at").first()
-    return Ending(session, session.is_spoken, closing)
+    return Ending(session, session.is_spoken, closing)  # type: ignore[attr-defined]
 
 
 @erasing()
@@ -177,7 +177,7 @@ def delete_entry(companion_id: UUID, entry_id: UUID, now: datetime) -> None:
     """Delete the entry with everything said in its session and all that was drawn from that."""
     lock(companion_id)
     entries = DiaryEntry.objects.filter(companion=companion_id, pk=entry_id)
-    said = Message.objects.filter(companion=companion_id, session__diary_entry__in=entries)
+    said = Message.everywhere.filter(companion=companion_id, session__diary_entry__in=entries)
     delete_messages(companion_id, list(said.values_list("pk", flat=True)), now)
     memories = entries.exclude(memory=None).values_list("memory", flat=True)
     forget_many(companion_id, list(memories), now)
