@@ -8,7 +8,17 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 
 from accounts.models import User
-from companions.models import Companion, Comparison, ForgetProposal, Job, Message, Reply, Timer, Waking
+from companions.models import (
+    Branch,
+    Companion,
+    Comparison,
+    ForgetProposal,
+    Job,
+    Message,
+    Reply,
+    Timer,
+    Waking,
+)
 from files.models import StoredFile
 from memory.documents.gists import with_progress
 from memory.models import Block, DiaryEntry, Document, Memory, Revision, Slot, Thread
@@ -31,6 +41,16 @@ def get_companion(user: User, companion_id: UUID) -> Companion:
 def get_message(user: User, companion_id: UUID, message_id: UUID) -> Message:
     related = ("companion__user", "companion__conversation", "companion__portrait", "parent")
     return get_owned(user, Message, *related, companion=companion_id, pk=message_id)
+
+
+def get_message_anywhere(user: User, companion_id: UUID, message_id: UUID) -> Message:
+    """Return the message on whichever branch it stands."""
+    mine = Message.everywhere.owned_by(user).select_related("companion__user", "companion__conversation")
+    return get_object_or_404(mine, companion=companion_id, pk=message_id)
+
+
+def get_branch(user: User, companion_id: UUID, branch_id: UUID) -> Branch:
+    return get_owned(user, Branch, "companion__conversation", companion=companion_id, pk=branch_id)
 
 
 def get_reply(user: User, reply_id: UUID, **lookups: Any) -> Reply:

@@ -1,9 +1,10 @@
 """What is said with a companion, and the replies to it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from datetime import datetime
+from functools import partial
 from typing import Annotated
 from uuid import UUID
 
@@ -18,6 +19,7 @@ from accounts.authentication import SignedInRequest
 from accounts.idempotency import checked
 from companions import access
 from companions.api.schemas import ClientId, FoundOut, IdempotencyKey, MessageOut, MessagesOut
+from companions.branches import operations
 from companions.conversations.messages import load_page
 from companions.events import describe_failure, render_message, render_recalled, render_saved
 from companions.memories.reasons import describe_reasons
@@ -25,12 +27,14 @@ from companions.models import Companion, Message, Reply
 from companions.pagination import BAD_CURSOR, CursorError, PageQuery
 from companions.replies import actions, turn
 from companions.replies.broadcast import listening
+from companions.replies.lifecycle import Started
 from jobs.background import in_thread
 from memory.emotion import Emotion
 
 router = Router(tags=["messages"])
 replies_router = Router(tags=["replies"])
 MESSAGES = "/{uuid:companion_id}/messages"
+MESSAGE = MESSAGES + "/{uuid:message_id}"
 REPLY = "/{uuid:reply_id}"
 STREAM_SECONDS = 3600.0
 
@@ -104,13 +108,53 @@ async def send_message(
     accept: Accept = "",
 ) -> Status[dict[str, object]] | StreamingHttpResponse:
     companion = await in_thread(access.get_companion, request.user, companion_id)
-    client_id = body.client_id or checked(key)
+    say = partial(turn.send, companion, body.text, body.client_id or checked(key), timezone.now)
+    return await _answer(companion, say, wait, accept)
+
+
+@router.patch(
+    MESSAGE,
+    response={201: TurnOut},
+    operation_id="say_anew",
+    summary="Say something else in its place, on a branch of its own, and wait for the answer or follow it",
+)
+async def say_anew(
+    request: SignedInRequest,
+    companion_id: UUID,
+    message_id: UUID,
+    body: MessageIn,
+    wait: WaitSeconds = 60,
+    key: IdempotencyKey = None,
+    accept: Accept = "",
+) -> Status[dict[str, object]] | StreamingHttpResponse:
+    message = await in_thread(access.get_message_anywhere, request.user, companion_id, message_id)
+    client_id, begin = body.client_id or checked(key), operations.say_anew(message)
+    say = partial(turn.send, message.companion, body.text, client_id, timezone.now, begin=begin)
+    return await _answer(message.companion, say, wait, accept)
+
+
+@router.post(
+    MESSAGE + "/choose",
+    response=MessageOut,
+    operation_id="choose_message",
+    summary="Go to where the talk went on from this message, which stands on another branch",
+)
+def choose_message(request: SignedInRequest, companion_id: UUID, message_id: UUID) -> dict[str, object]:
+    message = access.get_message_anywhere(request.user, companion_id, message_id)
+    operations.choose_alternative(message, timezone.now())
+    return render_message(message)
+
+
+async def _answer(
+    companion: Companion, say: Callable[[], Awaitable[Started]], wait: int, accept: str
+) -> Status[dict[str, object]] | StreamingHttpResponse:
+    """Say something, and answer with the reply as it stands after `wait` seconds at most, or with its events."""
     if "text/event-stream" in accept:
         await admission.take("streams")
         admission.step_aside()
-        return await _stream_turn(companion, body.text, client_id)
+        return await _stream_turn(companion, say)
     async with listening(companion) as listener:
-        started = await turn.send(companion, body.text, client_id, timezone.now)
+        started = await say()
         if wait:
             admission.step_aside()
             await listener.wait_for_end(started.reply.pk, wait)
@@ -119,14 +163,14 @@ async def send_message(
 
 def _turn_out(message_id: UUID, reply_id: UUID) -> dict[str, object]:
     reply = Reply.objects.select_related("companion__user").get(pk=reply_id)
-    return {"message": render_message(Message.objects.get(pk=message_id)), "reply": reply_out(reply)}
+    return {"message": render_message(Message.everywhere.get(pk=message_id)), "reply": reply_out(reply)}
 
 
-async def _stream_turn(companion: Companion, text: str, client_id: str | None) -> StreamingHttpResponse:
+async def _stream_turn(companion: Companion, say: Callable[[], Awaitable[Started]]) -> StreamingHttpResponse:
     """The answer as server-sent events; what can go wrong before the first of them has its own status."""
     async with AsyncExitStack() as stack:
         listener = await stack.enter_async_context(listening(companion))
-        started = await turn.send(companion, text, client_id, timezone.now)
+        started = await say()
         still_listening = stack.pop_all()  # until the stream has ended
 
     async def events() -> AsyncIterator[bytes]:

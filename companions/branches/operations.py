@@ -1,16 +1,16 @@
 """What a person does with branches: say something anew, part from a message, go to another branch, name or delete one."""
 
-from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Case, Exists, OuterRef, QuerySet, Value, When
 from django.utils.translation import gettext as _
 
 from companions.branches.switching import check_no_answer, go_back, part
 from companions.deletion import delete_messages
 from companions.errors import BranchError, TextError
+from companions.events import notify_companion
 from companions.models import Branch, Companion, Message
 from companions.models.branch import BRANCH_NAME_CHARACTERS
 from companions.models.companion import hold
@@ -38,6 +38,7 @@ def say_anew(message: Message) -> Start:
             return start(held, text, client_id, now, at_once=at_once)  # it was sent before
         _prepare(held)
         part(held, there.parent_id, now)
+        _tell(held)
         return start(held, text, client_id, now, at_once=at_once)
 
     return begin
@@ -51,9 +52,22 @@ def part_from(companion: Companion, message_id: UUID, now: datetime, name: str =
         raise BranchError("no_such_message", _("There is no such message."))
     _prepare(held)
     part(held, message_id, now)
+    _tell(held)
     branch = held.conversation.branch
     assert branch is not None  # noqa: S101 (it was just made)
     return rename(branch, name) if name else branch
+
+
+def load_branches(companion: Companion) -> QuerySet[Branch]:
+    """Return its branches, the newest first, each with its last message; the chosen one (`is_chosen`) has the talk's."""
+    conversation = companion.conversation
+    if conversation.branch_id:
+        Branch.objects.filter(companion=companion, pk=conversation.branch_id).exclude(
+            head=conversation.head_id
+        ).update(head=conversation.head_id)
+    mine = Branch.objects.filter(companion=companion).select_related("head", "companion")
+    chosen = Case(When(pk=conversation.branch_id, then=Value(True)), default=Value(False))
+    return mine.annotate(is_chosen=chosen).order_by("-made_at", "-pk")
 
 
 @transaction.atomic
@@ -66,6 +80,7 @@ def choose(branch: Branch, now: datetime) -> Branch:
     if held.conversation.branch_id != there.pk:
         check_no_answer(held)
         part(held, there.head_id, now, there)
+        _tell(held)
     return there
 
 
@@ -79,6 +94,7 @@ def choose_alternative(message: Message, now: datetime) -> None:
     if there.is_asleep:
         check_no_answer(held)
         go_back(held, there, now)
+        _tell(held)
 
 
 def rename(branch: Branch, name: str) -> Branch:
@@ -100,25 +116,9 @@ def delete(branch: Branch, now: datetime) -> int:
         return 0
     if held.conversation.branch_id == there.pk:
         raise BranchError("branch_chosen", _("You are on this branch. Choose another, then delete it."))
-    ids = _find_own_messages(there)
+    ids = find_own_messages(there)
     there.delete()
     return delete_messages(held.pk, ids, now)
-
-
-def load_alternatives(messages: Sequence[Message]) -> dict[UUID, list[UUID]]:
-    """Return for each message in whose place more than one was said their ids, in the order of time: one query."""
-    if not messages:
-        return {}
-    beside = Q(parent__in={message.parent_id for message in messages if message.parent_id})
-    if any(message.parent_id is None for message in messages):
-        beside |= Q(parent=None)
-    mine = Message.everywhere.filter(conversation=messages[0].conversation_id, waking=None)
-    rows = mine.filter(beside).order_by("said_at", "id")
-    said: dict[tuple[UUID | None, str], list[UUID]] = {}
-    for pk, parent_id, role in rows.values_list("pk", "parent", "role"):
-        said.setdefault((parent_id, role), []).append(pk)
-    places = {message.pk: said.get((message.parent_id, message.role), []) for message in messages}
-    return {pk: ids for pk, ids in places.items() if len(ids) > 1}
 
 
 def _hold(companion: Companion) -> Companion:
@@ -126,6 +126,11 @@ def _hold(companion: Companion) -> Companion:
     if held is None:
         raise BranchError("no_such_companion", _("There is no such companion of yours."))
     return held
+
+
+def _tell(companion: Companion) -> None:
+    """Have the pages that show the talk show the chosen branch, after the commit."""
+    notify_companion(companion.pk, {"type": "branch.chosen"})
 
 
 def _prepare(companion: Companion) -> None:
@@ -139,7 +144,7 @@ def _prepare(companion: Companion) -> None:
         )
 
 
-def _find_own_messages(branch: Branch) -> list[UUID]:
+def find_own_messages(branch: Branch) -> list[UUID]:
     """Return what was said on this branch alone: from its end back to where another part of the talk goes on."""
     ids: list[UUID] = []
     message = Message.everywhere.filter(companion=branch.companion_id, pk=branch.head_id).first()

@@ -8,6 +8,7 @@ from uuid import UUID
 from django.db.models import Prefetch, prefetch_related_objects
 from django.utils import timezone
 
+from companions.branches.alternatives import load_alternatives
 from companions.conversations.messages import load_page
 from companions.life.reminders import asks_for_reminder
 from companions.models import Conversation, ForgetProposal, Message, Reply, Session, Timer
@@ -119,7 +120,8 @@ class TranscriptTurn:
 
 def with_replies(messages: list[Message]) -> list[Message]:
     """Give the messages their sessions, the replies that they were answered by, newest first, what made them with what
-    that closed or proposed to forget, the timers that it set, and how they sounded: nine queries.
+    that closed or proposed to forget, the timers that it set, how they sounded, and what was said in their place: ten
+    queries.
     """
     replies = Prefetch("replies", Reply.objects.order_by("-created_at"), to_attr="answers")
     sessions = Prefetch("session", Session.objects.select_related("diary_entry"))
@@ -133,6 +135,9 @@ def with_replies(messages: list[Message]) -> list[Message]:
     )
     timers = Prefetch("timers", Timer.objects.order_by("due_at"))
     prefetch_related_objects(messages, sessions, replies, recalled, retracted, proposals, timers, "recording")
+    alternatives = load_alternatives(messages)
+    for message in messages:
+        message.alternatives = alternatives.get(message.pk)  # type: ignore[attr-defined]
     return messages
 
 

@@ -4,6 +4,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from django.views.i18n import set_language
 
 from companions.pages import (
+    branches,
     companions,
     consolidation,
     context,
@@ -59,6 +60,14 @@ companion_patterns: list[URLPattern | URLResolver] = [
     path("mind/comparison/", model_change.show_comparison, name="comparison"),
     path("mind/comparison/delete/", model_change.delete_comparison, name="comparison_delete"),
     path("messages/<uuid:message_id>/delete/", talk.delete_message, name="message_delete"),
+    path("messages/<uuid:message_id>/edit/", branches.edit, name="message_edit"),
+    path("messages/<uuid:message_id>/choose/", branches.choose_message, name="message_choose"),
+    path("messages/<uuid:message_id>/part/", branches.part, name="message_part"),
+    path("branches/", branches.branches, name="branches"),
+    path("branches/<uuid:branch_id>/choose/", branches.choose, name="branch_choose"),
+    path("branches/<uuid:branch_id>/compare/", branches.compare, name="branch_compare"),
+    path("branches/<uuid:branch_id>/rename/", branches.rename, name="branch_rename"),
+    path("branches/<uuid:branch_id>/delete/", branches.delete, name="branch_delete"),
     path(
         "forget-proposals/<uuid:proposal_id>/confirm/",
         forget_proposals.confirm_proposal,

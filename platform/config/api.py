@@ -19,6 +19,7 @@ from accounts import api as account
 from accounts.authentication import BearerToken
 from accounts.errors import RefusedError
 from companions.api import (
+    branches,
     companions,
     consolidation,
     core_memory,
@@ -46,6 +47,7 @@ api = NinjaAPI(title="Kith", version="1", auth=BearerToken(), urls_namespace="ap
 for router in (
     companions.router,
     messages.router,
+    branches.router,
     memories.router,
     forget_proposals.router,
     companions.transfer_router,

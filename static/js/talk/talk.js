@@ -100,6 +100,7 @@ connection.addEventListener("frame", ({ detail: frame }) => {
   else if (frame.type === "message.said") said(frame.message, frame.emotions);
   else if (frame.type === "reply.heard") turns.find(frame.message_id) && turns.refresh(frame.message_id);
   else if (frame.type === "forget.ended") turns.find(frame.message_id) && turns.refresh(frame.message_id);
+  else if (frame.type === "branch.chosen") location.reload();
   else if (frame.type === "error") refused(frame);
   else replies.take(frame);
 });

@@ -1,0 +1,147 @@
+"""Branches of the talk on pages: saying something anew, other answers, and the list of branches."""
+
+from uuid import UUID
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django_htmx.http import HttpResponseClientRedirect
+
+from accounts.authentication import SignedInRequest
+from accounts.errors import RefusedError
+from companions.access import get_branch, get_companion, get_message_anywhere
+from companions.branches import operations
+from companions.branches.comparison import compare_branches
+from companions.conversations.editing import correct_message
+from companions.models import Message
+from companions.models.branch import BRANCH_NAME_CHARACTERS
+from companions.pages.shortcuts import UNPROCESSABLE, form_view, list_page, page_view, post_view
+from companions.replies import turn
+from jobs.background import in_thread
+
+PAGE = 30
+
+
+class WordsForm(forms.Form):
+    text = forms.CharField(
+        label=gettext_lazy("Your words"),
+        widget=forms.Textarea(attrs={"rows": 4, "autofocus": True}),
+        max_length=settings.MESSAGE_CHARACTERS,
+        strip=False,
+    )
+
+
+@form_view
+async def edit(request: SignedInRequest, companion_id: UUID, message_id: UUID) -> HttpResponse:
+    """Say it anew on a branch of its own, or (`correct`) only mend the wording."""
+    user = await request.auser()
+    message = await in_thread(get_message_anywhere, user, companion_id, message_id)
+    if message.role != Message.Role.USER:
+        raise Http404
+    form = WordsForm(request.POST or None, initial={"text": message.text})
+    if form.is_bound and form.is_valid():
+        text = form.cleaned_data["text"]
+        try:
+            if "correct" in request.POST:
+                await in_thread(correct_message, message, text, timezone.now())
+            else:
+                begin = operations.say_anew(message)
+                await turn.send(message.companion, text, None, timezone.now, begin=begin)
+            return _to_talk(request, companion_id)
+        except RefusedError as error:
+            form.add_error("text", str(error.detail))
+    status = UNPROCESSABLE if form.is_bound else 200
+    context = {"companion": message.companion, "message": message, "form": form}
+    return await in_thread(lambda: render(request, "branches/edit.html", context, status=status))
+
+
+def _to_talk(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    address = reverse("talk", args=[companion_id])
+    return HttpResponseClientRedirect(address) if request.htmx else redirect(address)
+
+
+@post_view
+def choose_message(request: SignedInRequest, companion_id: UUID, message_id: UUID) -> HttpResponse:
+    """Go to where the talk went on from what was said in this place."""
+    message = get_message_anywhere(request.user, companion_id, message_id)
+    try:
+        operations.choose_alternative(message, timezone.now())
+    except RefusedError as error:
+        messages.error(request, str(error.detail))
+    return redirect(f"{reverse('talk', args=[companion_id])}#message-{message.pk}")
+
+
+@post_view
+def part(request: SignedInRequest, companion_id: UUID, message_id: UUID) -> HttpResponse:
+    """Go on from this message, on a new branch."""
+    message = get_message_anywhere(request.user, companion_id, message_id)
+    try:
+        operations.part_from(message.companion, message.pk, timezone.now())
+        words = _("You are on a new branch. %(name)s knows only what was said up to here.")
+        messages.success(request, words % {"name": message.companion.name})
+    except RefusedError as error:
+        messages.error(request, str(error.detail))
+    return _to_talk(request, companion_id)
+
+
+@page_view
+def branches(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    companion = get_companion(request.user, companion_id)
+    mine = operations.load_branches(companion)
+    listed, following = list_page([(mine, "made_at")], request.GET.get("cursor"), PAGE)
+    chosen = mine.filter(pk=companion.conversation.branch_id).first()
+    context = {"companion": companion, "branches": listed, "following": following, "chosen": chosen}
+    return render(request, "branches/branches.html", context)
+
+
+@page_view
+def compare(request: SignedInRequest, companion_id: UUID, branch_id: UUID) -> HttpResponse:
+    """Show what was said on this branch and on the chosen one since they parted, side by side."""
+    branch = get_branch(request.user, companion_id, branch_id)
+    compared = compare_branches(branch.companion.conversation, branch)
+    return render(
+        request,
+        "branches/compare.html",
+        {"companion": branch.companion, "branch": branch, "compared": compared},
+    )
+
+
+@post_view
+def choose(request: SignedInRequest, companion_id: UUID, branch_id: UUID) -> HttpResponse:
+    try:
+        operations.choose(get_branch(request.user, companion_id, branch_id), timezone.now())
+    except RefusedError as error:
+        messages.error(request, str(error.detail))
+        return redirect("branches", companion_id)
+    return redirect("talk", companion_id)
+
+
+@post_view
+def rename(request: SignedInRequest, companion_id: UUID, branch_id: UUID) -> HttpResponse:
+    name = request.POST.get("name", "")[: BRANCH_NAME_CHARACTERS * 2]
+    operations.rename(get_branch(request.user, companion_id, branch_id), name)
+    messages.success(request, _("Saved."))
+    return redirect("branches", companion_id)
+
+
+@form_view
+def delete(request: SignedInRequest, companion_id: UUID, branch_id: UUID) -> HttpResponse:
+    """Ask whether to delete the branch with what was said on it alone; then do it."""
+    branch = get_branch(request.user, companion_id, branch_id)
+    if request.method != "POST":
+        count = len(operations.find_own_messages(branch))
+        context = {"companion": branch.companion, "branch": branch, "count": count}
+        return render(request, "branches/delete.html", context)
+    try:
+        operations.delete(branch, timezone.now())
+        messages.success(request, _("The branch is deleted."))
+    except RefusedError as error:
+        messages.error(request, str(error.detail))
+    address = reverse("branches", args=[companion_id])
+    return HttpResponseClientRedirect(address) if request.htmx else redirect(address)
