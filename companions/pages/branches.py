@@ -40,8 +40,7 @@ class WordsForm(forms.Form):
 @form_view
 async def edit(request: SignedInRequest, companion_id: UUID, message_id: UUID) -> HttpResponse:
     """Say it anew on a branch of its own, or (`correct`) only mend the wording."""
-    user = await request.auser()
-    message = await in_thread(get_message_anywhere, user, companion_id, message_id)
+    message = await in_thread(get_message_anywhere, request.user, companion_id, message_id)
     if message.role != Message.Role.USER:
         raise Http404
     form = WordsForm(request.POST or None, initial={"text": message.text})
@@ -95,8 +94,7 @@ def branches(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     companion = get_companion(request.user, companion_id)
     mine = operations.load_branches(companion)
     listed, following = list_page([(mine, "made_at")], request.GET.get("cursor"), PAGE)
-    chosen = mine.filter(pk=companion.conversation.branch_id).first()
-    context = {"companion": companion, "branches": listed, "following": following, "chosen": chosen}
+    context = {"companion": companion, "branches": listed, "following": following}
     return render(request, "branches/branches.html", context)
 
 
