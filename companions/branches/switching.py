@@ -9,7 +9,17 @@ from django.db import connection, transaction
 from django.utils.translation import gettext as _
 
 from companions.errors import ReplyStateError
-from companions.models import Branch, Closing, Companion, Conversation, Job, JournalEntry, Message, Reply
+from companions.models import (
+    Branch,
+    Closing,
+    Companion,
+    Conversation,
+    Job,
+    JournalEntry,
+    Message,
+    Reply,
+    Waking,
+)
 from database.journal import replaying
 from memory.models import Memory
 
@@ -103,6 +113,8 @@ def go_to(conversation: Conversation, target: UUID | None, now: datetime) -> Non
     stay = next((id for id, is_asleep in walk if not is_asleep), None)
     leaving = [id for (id,) in _walk(LEAVING, head=conversation.head_id, stay=stay)]
     _give_up_closing(companion_id, now)
+    begun = Waking.objects.waiting().filter(companion=companion_id, started_at__isnull=False)
+    begun.update(look_at=now, started_at=None, prompt=[], steps=[], thought="", text="")  # they begin anew
     with replaying():
         _replay(companion_id, leaving, is_forward=False)
         for ids, is_asleep in ((leaving, True), (joining, False)):

@@ -9,6 +9,7 @@ import structlog
 from django.db import IntegrityError, transaction
 from django.db.models import F
 
+from companions.branches.switching import move_marks
 from companions.conversations.messages import open_session, say
 from companions.errors import LostOwnershipError
 from companions.events import notify_companion, notify_person, notify_unread_changed, render_message
@@ -130,6 +131,9 @@ def _decide(context: WakingContext, now: datetime) -> str:
 
 
 def _end(context: WakingContext, **fields: str) -> None:
+    """End it where it has said nothing: what it did follows what was said last."""
+    conversation = Conversation.objects.get(companion=context.companion)
+    move_marks(context.companion.pk, {context.waking.pk: conversation.head_id})
     context.lease.release(None, ended_at=context.lease.clock(), **{"reason": "", **fields})
     _log_end(context, **fields)
 
@@ -210,6 +214,7 @@ def _post_message(companion: Companion, waking: Waking, text: str, now: datetime
     )
     say(message, now)
     Conversation.objects.filter(pk=conversation.pk).update(head=message)
+    move_marks(companion.pk, {waking.pk: message.pk})
     deliver(message, now)
     frame = render_message(message)
     emotions = [] if is_notice else waking.emotions

@@ -35,7 +35,7 @@ from companions.models.companion import hold, lock
 from companions.models.conversation import DIGEST_MESSAGES, REFLECTION_MESSAGES
 from companions.prompting.turn_prompt import TEMPLATE, change_window, move_window
 from companions.replies.broadcast import Place, seal_stream, take_unbroken
-from database.journal import write_at
+from database.journal import made_after
 from jobs.background import enqueue
 from memory.emotion import reinforce
 from memory.models import Recalled
@@ -195,14 +195,12 @@ def give_back(reply: Reply) -> None:
 def hold_reply(reply: Reply) -> None:
     """Lock the companion until the transaction ends; LostOwnershipError where the reply is no longer this process's.
 
-    What is written for a reply is written under this lock, so that nothing deleted comes back through it, and follows
-    the branch of its answer.
+    What is written for a reply is written under this lock, so that nothing deleted comes back through it.
     """
     lock(reply.companion_id)
     mine = Reply.objects.under_way().filter(pk=reply.pk, lease_by=process_name())
     if not mine.exists():
         raise LostOwnershipError
-    write_at(reply.pk)
 
 
 @transaction.atomic
@@ -313,7 +311,6 @@ def finish(reply: Reply, state: Reply.State, said: Said, now: datetime, *, held_
     # What its tools changed was made after the answer; without one, after what it was to answer.
     mark = ended.answer.pk if ended.answer else ended.message_id
     move_marks(companion.pk, {ended.pk: mark})
-    write_at(mark)
     ended.state, ended.text, ended.thought, ended.seq = state, said.text, said.thought, said.seq
     ended.tool_calls, ended.emotions = said.tool_calls, said.emotions
     ended.code, ended.ended_at = said.code, now
@@ -322,8 +319,9 @@ def finish(reply: Reply, state: Reply.State, said: Said, now: datetime, *, held_
     ended.save()
     if state == Reply.State.DONE:
         keep_model(companion, ended)
-    strengthen_shown(ended, now)
-    adjust_window(ended)
+    with made_after(mark):
+        strengthen_shown(ended, now)
+        adjust_window(ended)
     _enqueue_due_work(ended)
     _note_continuous_use(ended, companion, now)
     notify_unread_changed(companion.user_id)

@@ -17,41 +17,39 @@ EVERYWHERE, ERASING, REPLAYING = "everywhere", "erasing", "replaying"
 @contextmanager
 def everywhere() -> Iterator[None]:
     """Have what is changed hold on every branch, in one transaction: nothing of these rows is undone any more."""
-    with _in_mode(EVERYWHERE):
+    with _setting(MODE, EVERYWHERE):
         yield
 
 
 @contextmanager
 def erasing() -> Iterator[None]:
     """Take words away so that no branch brings them back, in one transaction; what stays follows the branch as before."""
-    with _in_mode(ERASING):
+    with _setting(MODE, ERASING):
         yield
 
 
 @contextmanager
 def replaying() -> Iterator[None]:
     """Change what is there without a word in the journal, in one transaction."""
-    with _in_mode(REPLAYING):
+    with _setting(MODE, REPLAYING):
         yield
-
-
-def write_at(mark: UUID) -> None:
-    """Have changes count as made after this message until the transaction ends, or for as long as it is made, reply."""
-    _set(AT, str(mark))
 
 
 @contextmanager
-def _in_mode(mode: str) -> Iterator[None]:
-    """Write in that mode; where it fails, the transaction that is rolled back takes the mode with it."""
+def made_after(mark: UUID) -> Iterator[None]:
+    """Have changes count as made after this message, or, while it lasts, in this reply or waking; in one transaction."""
+    with _setting(AT, str(mark)):
+        yield
+
+
+@contextmanager
+def _setting(name: str, value: str) -> Iterator[None]:
+    """Set it for one transaction; where that fails, what is rolled back takes the setting with it."""
     with transaction.atomic():
         with connection.cursor() as cursor:
-            cursor.execute("SELECT coalesce(current_setting(%s, true), '')", [MODE])
+            cursor.execute("SELECT coalesce(current_setting(%s, true), '')", [name])
             [before] = cursor.fetchone()
-        _set(MODE, mode)
+            cursor.execute("SELECT set_config(%s, %s, true)", [name, value])
         yield
-        _set(MODE, before)
-
-
-def _set(name: str, value: str) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT set_config(%s, %s, true)", [name, value])
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT set_config(%s, %s, true)", [name, before])

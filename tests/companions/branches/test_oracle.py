@@ -1,0 +1,389 @@
+"""Random walks over branches: what is known is what the path alone would have made, after every step.
+
+An oracle keeps for each message what came after it, and makes what is known anew from the path; nothing in it undoes
+anything. `make prove-branches` takes 100,000 steps.
+"""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.db import transaction
+from hypothesis import HealthCheck, Phase
+from hypothesis import settings as make_settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from accounts.models import User
+from companions.branches.operations import choose, choose_alternative, delete, part_from, say_anew
+from companions.life import timers
+from companions.life.inner_state import CALM
+from companions.life.inner_state import revise as revise_state
+from companions.models import Branch, Conversation, InnerState, Message, Reply, Session, Timer
+from companions.models.companion import lock
+from companions.replies import actions
+from companions.replies.lifecycle import Said, finish, hold_reply, process_name, start
+from companions.replies.lifecycle import claim as claim_reply
+from database.journal import everywhere, made_after
+from memory.core_memory import delete_slot, set_slot
+from memory.learning.diary import ClosedSession, Written, keep_entry
+from memory.learning.revisions import current, revise
+from memory.models import DiaryEntry, Memory, Revision, Slot
+from memory.models.core_memory import By
+from memory.store import keep_fact, retract
+from tests.fixtures.turns import make_companion
+
+pytestmark = pytest.mark.django_db
+STEPS = int(os.environ.get("PROOF_STEPS", "0"))
+STEPS_EACH = 30
+BEGIN = datetime(2026, 3, 2, 9, tzinfo=UTC)
+NAMES = st.sampled_from(["city", "cat", "tea"])
+Step = tuple[str, str, str]
+
+
+@dataclass
+class World:
+    """What is known, as the oracle makes it: of sessions, which of its messages each has."""
+
+    facts: set[str] = field(default_factory=set)
+    slots: dict[str, str] = field(default_factory=dict)
+    profile: str = ""
+    feels: str = ""
+    timers: set[str] = field(default_factory=set)
+    diary: set[str] = field(default_factory=set)
+    sessions: list[set[UUID]] = field(default_factory=list)
+    is_open: bool = False
+
+    def hear(self, id: UUID) -> None:
+        if not self.is_open:
+            self.sessions.append(set())
+        self.is_open = True
+        self.sessions[-1].add(id)
+
+    def take(self, step: Step) -> None:
+        what, name, value = step
+        match what:
+            case "fact":
+                self.facts.add(value)
+            case "close":
+                self.facts.discard(value)
+            case "slot":
+                self.slots[name] = value
+            case "unslot":
+                self.slots.pop(name, None)
+            case "profile":
+                self.profile = value
+            case "feel":
+                self.feels = value
+            case "timer":
+                self.timers.add(value)
+            case "cancel":
+                self.timers.discard(value)
+            case "end":
+                self.diary.add(value)
+                self.is_open = False
+
+
+class Branching(RuleBasedStateMachine):
+    user: User
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+        self.now = BEGIN
+        self.companion = make_companion(self.user, greeting="")
+        self.parents: dict[UUID, UUID | None] = {}
+        self.after: dict[UUID, list[Step]] = {}
+        self.told: dict[UUID, str] = {}
+        self.head: UUID | None = None
+        self.held: set[str] = set()  # facts that the person told, which hold on every branch
+
+    # -- what the oracle knows
+
+    def path(self) -> list[UUID]:
+        ids, id = [], self.head
+        while id:
+            ids.append(id)
+            id = self.parents[id]
+        return ids[::-1]
+
+    def expected(self) -> World:
+        world = World()
+        for id in self.path():
+            world.hear(id)
+            for step in self.after[id]:
+                world.take(step)
+        world.facts |= self.held
+        return world
+
+    def known(self) -> World:
+        mine = Session.objects.filter(companion=self.companion).order_by("started_at", "pk")
+        facts = Memory.objects.of(self.companion.pk).open().learnt()
+        state = InnerState.objects.filter(companion=self.companion).order_by("-number").first()
+        profile = current(self.companion.pk, Revision.About.USER_PROFILE)
+        sessions = [set(session.messages.values_list("pk", flat=True)) for session in mine]
+        return World(
+            facts=set(facts.values_list("text", flat=True)),
+            slots=dict(Slot.objects.filter(companion=self.companion).values_list("name", "text")),
+            profile=profile.text if profile else "",
+            feels=state.text if state and state.by != InnerState.By.SEED else "",
+            timers={timer.note for timer in Timer.objects.active().filter(companion=self.companion, name="")},
+            diary=set(DiaryEntry.objects.filter(companion=self.companion).values_list("title", flat=True)),
+            sessions=[ids for ids in sessions if ids],
+            is_open=any(session.ended_at is None and session.messages.exists() for session in mine),
+        )
+
+    @invariant()
+    def what_is_known_follows_the_path(self) -> None:
+        assert Conversation.objects.get(companion=self.companion).head_id == self.head
+        said = Memory.objects.of(self.companion.pk).filter(kind=Memory.Kind.SAID)
+        assert set(said.values_list("message", flat=True)) == set(self.path())
+        assert set(Message.objects.filter(companion=self.companion).values_list("pk", flat=True)) == set(
+            self.path()
+        )
+        known, expected = self.known(), self.expected()
+        by_first = sorted(expected.sessions, key=lambda ids: min(map(str, ids)))
+        assert sorted(known.sessions, key=lambda ids: min(map(str, ids))) == by_first
+        known.sessions = expected.sessions = []
+        assert known == expected
+
+    # -- steps
+
+    def word(self, kind: str) -> str:
+        self.count += 1
+        self.now += timedelta(minutes=1)
+        return f"{kind} {self.count}"
+
+    def keep(self, message: Message, steps: Iterable[Step] = ()) -> None:
+        self.parents[message.pk] = message.parent_id
+        self.told[message.pk] = message.role
+        self.after[message.pk] = list(steps)
+        self.head = message.pk
+
+    def answer(self, reply: Reply, notes: str | None = None) -> None:
+        """Let the reply end, as its process does; its tools set a slot before."""
+        claim_reply(reply.pk, self.now)
+        steps: list[Step] = []
+        if notes:
+            steps = [("slot", "tea", notes)]
+            with made_after(reply.pk):
+                hold_reply(reply)
+                set_slot(self.companion.pk, "tea", notes, by=By.COMPANION, now=self.now)
+        ended = finish(
+            reply, Reply.State.DONE, Said(text=self.word("answer")), self.now, held_by=process_name()
+        )
+        assert ended
+        assert ended.answer
+        self.keep(ended.answer, steps)
+
+    def pick(self, ids: Iterable[UUID], number: int) -> UUID:
+        ordered = list(ids)
+        return ordered[number % len(ordered)]
+
+    def users(self) -> list[UUID]:
+        return [id for id, role in self.told.items() if role == Message.Role.USER]
+
+    def write(self, step: Step) -> None:
+        assert self.head
+        self.after[self.head].append(step)
+
+    @rule(uses_tool=st.booleans())
+    def say(self, uses_tool: bool) -> None:
+        started = start(self.companion, self.word("line"), None, self.now)
+        self.keep(started.message)
+        self.answer(started.reply, self.word("note") if uses_tool else None)
+
+    @precondition(lambda self: self.users())
+    @rule(number=st.integers(0, 1000))
+    def say_otherwise(self, number: int) -> None:
+        message = Message.everywhere.get(pk=self.pick(self.users(), number))
+        started = say_anew(message)(self.companion, self.word("line"), None, self.now, at_once=False)
+        self.keep(started.message)
+        self.answer(started.reply)
+
+    @precondition(lambda self: self.users())
+    @rule(number=st.integers(0, 1000), fails=st.booleans())
+    def answer_again(self, number: int, fails: bool) -> None:
+        on_path = [id for id in self.path() if self.told[id] == Message.Role.USER]
+        if not on_path:
+            return
+        self.word("")
+        message = Message.objects.get(pk=self.pick(on_path, number))
+        reply = actions.retry(message.replies.order_by("-created_at").first(), self.now)  # type: ignore[arg-type]
+        if not fails:
+            self.answer(reply)
+            return
+        claim_reply(reply.pk, self.now)
+        finish(reply, Reply.State.FAILED, Said(code="x"), self.now, held_by=process_name())
+        answers = [
+            id for id, parent in self.parents.items() if parent == message.pk and self.told[id] == "assistant"
+        ]
+        newest = Message.everywhere.filter(pk__in=answers).order_by("-said_at", "-id").first()
+        self.head = self.end_of(newest.pk) if newest else message.pk
+
+    def end_of(self, id: UUID) -> UUID:
+        while (
+            following := Message.everywhere.filter(
+                pk__in=[child for child, parent in self.parents.items() if parent == id]
+            )
+            .order_by("-said_at", "-id")
+            .first()
+        ):
+            id = following.pk
+        return id
+
+    @precondition(lambda self: self.parents)
+    @rule(number=st.integers(0, 1000))
+    def part(self, number: int) -> None:
+        self.word("")
+        self.head = self.pick(self.parents, number)
+        part_from(self.companion, self.head, self.now)
+
+    @precondition(lambda self: Branch.objects.filter(companion=self.companion).exists())
+    @rule(number=st.integers(0, 1000))
+    def choose_branch(self, number: int) -> None:
+        self.word("")
+        ids = Branch.objects.filter(companion=self.companion).order_by("made_at").values_list("pk", flat=True)
+        branch = Branch.objects.get(pk=self.pick(ids, number))
+        is_chosen = Conversation.objects.get(companion=self.companion).branch_id == branch.pk
+        choose(branch, self.now)
+        self.head = self.head if is_chosen else branch.head_id
+
+    @precondition(lambda self: set(self.parents) - set(self.path()))
+    @rule(number=st.integers(0, 1000))
+    def choose_another(self, number: int) -> None:
+        self.word("")
+        path = set(self.path())
+        id = self.pick([id for id in self.parents if id not in path], number)
+        choose_alternative(Message.everywhere.get(pk=id), self.now)
+        self.head = self.end_of(id)
+
+    @rule(number=st.integers(0, 1000))
+    def delete_branch(self, number: int) -> None:
+        chosen = Conversation.objects.get(companion=self.companion).branch_id
+        ids = (
+            Branch.objects.filter(companion=self.companion)
+            .order_by("made_at")
+            .exclude(pk=chosen)
+            .values_list("pk", flat=True)
+        )
+        if ids:
+            delete(Branch.objects.get(pk=self.pick(ids, number)), self.now)
+            left = set(Message.everywhere.filter(companion=self.companion).values_list("pk", flat=True))
+            for id in set(self.parents) - left:
+                del self.parents[id], self.after[id], self.told[id]
+
+    # -- what is derived
+
+    @precondition(lambda self: self.head)
+    @rule()
+    def learn(self) -> None:
+        self.write(("fact", "", text := self.word("fact")))
+        keep_fact(self.companion.pk, text, self.now, self.now, [self.head] if self.head else [])
+
+    @precondition(lambda self: self.head and self.expected().facts)
+    @rule(number=st.integers(0, 1000))
+    def take_back(self, number: int) -> None:
+        texts = sorted(self.expected().facts - self.held)
+        if texts:
+            text = texts[number % len(texts)]
+            self.write(("close", "", text))
+            retract(Memory.objects.of(self.companion.pk).get(text=text), self.now)
+
+    @rule()
+    def the_person_tells(self) -> None:
+        self.held.add(text := self.word("fact"))
+        with everywhere():
+            keep_fact(self.companion.pk, text, self.now, self.now)
+
+    @precondition(lambda self: self.head)
+    @rule(name=NAMES)
+    def fill_slot(self, name: str) -> None:
+        self.write(("slot", name, text := self.word("slot")))
+        set_slot(self.companion.pk, name, text, by=By.COMPANION, now=self.now)
+
+    @precondition(lambda self: self.head and self.expected().slots)
+    @rule(number=st.integers(0, 1000))
+    def empty_slot(self, number: int) -> None:
+        names = sorted(self.expected().slots)
+        self.write(("unslot", name := names[number % len(names)], ""))
+        delete_slot(self.companion.pk, name)
+
+    @precondition(lambda self: self.head)
+    @rule()
+    def understand(self) -> None:
+        self.write(("profile", "", text := self.word("profile")))
+        about = Revision.About.USER_PROFILE
+        revise(self.companion.pk, about, [{"text": text, "sources": []}], Revision.By.CLOSING, self.now)
+
+    @precondition(lambda self: self.head)
+    @rule()
+    def feel(self) -> None:
+        self.write(("feel", "", text := self.word("feeling")))
+        revise_state(self.companion.pk, text, CALM, by=InnerState.By.REFLECTION, now=self.now)
+
+    @precondition(lambda self: self.head)
+    @rule()
+    def set_timer(self) -> None:
+        self.write(("timer", "", text := self.word("timer")))
+        by = Timer.By.COMPANION
+        timers.set_timer(self.companion, "1d", text, by=by, now=self.now, is_asked_for=True)
+
+    @precondition(lambda self: self.head and self.expected().timers)
+    @rule(number=st.integers(0, 1000))
+    def cancel_timer(self, number: int) -> None:
+        notes = sorted(self.expected().timers)
+        self.write(("cancel", "", note := notes[number % len(notes)]))
+        timers.cancel(Timer.objects.get(companion=self.companion, note=note), self.now)
+
+    @precondition(lambda self: self.head and self.expected().is_open)
+    @rule()
+    def end_session(self) -> None:
+        self.write(("end", "", title := self.word("day")))
+        session = Session.objects.get(companion=self.companion, ended_at=None)
+        written = Written(
+            title=title,
+            diary=[],
+            emotion="neutral",
+            intensity=0.0,
+            self_concept=[],
+            user_profile=[],
+            call_id=None,
+        )
+        with transaction.atomic():
+            lock(self.companion.pk)
+            ended = ClosedSession(
+                session_id=session.pk, started_at=self.now, ended_at=self.now, written=written
+            )
+            keep_entry(self.companion.pk, ended, self.now, UTC)
+            session.ended_at, session.title = self.now, title
+            session.save()
+
+
+@pytest.mark.timeout(0 if STEPS else 600)
+def test_what_is_known_follows_the_path(alice: User, settings: Any) -> None:
+    settings.MESSAGES_PER_MINUTE = settings.COMPANIONS_EACH = 1_000_000
+    machine = type("Walk", (Branching,), {"user": alice})
+    walks = max(1, STEPS // STEPS_EACH) if STEPS else 5
+    run_state_machine_as_test(machine, settings=_walks(walks))
+
+
+def _walks(count: int) -> make_settings:
+    checks = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+    return make_settings(
+        max_examples=count,
+        stateful_step_count=STEPS_EACH,
+        deadline=None,
+        suppress_health_check=checks,
+        print_blob=False,
+    )
