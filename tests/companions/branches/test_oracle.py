@@ -13,7 +13,7 @@ from uuid import UUID
 
 import pytest
 from django.db import transaction
-from hypothesis import HealthCheck, Phase
+from hypothesis import HealthCheck
 from hypothesis import settings as make_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -53,7 +53,7 @@ Step = tuple[str, str, str]
 
 @dataclass
 class World:
-    """What is known, as the oracle makes it: of sessions, which of its messages each has."""
+    """What is known, as the oracle makes it; `session` is that of the last message, by a number."""
 
     facts: set[str] = field(default_factory=set)
     slots: dict[str, str] = field(default_factory=dict)
@@ -61,14 +61,12 @@ class World:
     feels: str = ""
     timers: set[str] = field(default_factory=set)
     diary: set[str] = field(default_factory=set)
-    sessions: list[set[UUID]] = field(default_factory=list)
-    is_open: bool = False
+    session: int = 0
+    ended: set[int] = field(default_factory=set)
 
-    def hear(self, id: UUID) -> None:
-        if not self.is_open:
-            self.sessions.append(set())
-        self.is_open = True
-        self.sessions[-1].add(id)
+    @property
+    def is_open(self) -> bool:
+        return bool(self.session) and self.session not in self.ended
 
     def take(self, step: Step) -> None:
         what, name, value = step
@@ -91,7 +89,7 @@ class World:
                 self.timers.discard(value)
             case "end":
                 self.diary.add(value)
-                self.is_open = False
+                self.ended.add(self.session)
 
 
 class Branching(RuleBasedStateMachine):
@@ -105,33 +103,38 @@ class Branching(RuleBasedStateMachine):
         self.parents: dict[UUID, UUID | None] = {}
         self.after: dict[UUID, list[Step]] = {}
         self.told: dict[UUID, str] = {}
+        self.sessions: dict[UUID, int] = {}  # in which session each was said
         self.head: UUID | None = None
         self.held: set[str] = set()  # facts that the person told, which hold on every branch
 
     # -- what the oracle knows
 
     def path(self) -> list[UUID]:
-        ids, id = [], self.head
+        return self.path_to(self.head)
+
+    def path_to(self, id: UUID | None) -> list[UUID]:
+        ids = []
         while id:
             ids.append(id)
             id = self.parents[id]
         return ids[::-1]
 
     def expected(self) -> World:
+        return self.expected_at(self.head)
+
+    def expected_at(self, head: UUID | None) -> World:
         world = World()
-        for id in self.path():
-            world.hear(id)
+        for id in self.path_to(head):
+            world.session = self.sessions[id]
             for step in self.after[id]:
                 world.take(step)
         world.facts |= self.held
         return world
 
     def known(self) -> World:
-        mine = Session.objects.filter(companion=self.companion).order_by("started_at", "pk")
         facts = Memory.objects.of(self.companion.pk).open().learnt()
         state = InnerState.objects.filter(companion=self.companion).order_by("-number").first()
         profile = current(self.companion.pk, Revision.About.USER_PROFILE)
-        sessions = [set(session.messages.values_list("pk", flat=True)) for session in mine]
         return World(
             facts=set(facts.values_list("text", flat=True)),
             slots=dict(Slot.objects.filter(companion=self.companion).values_list("name", "text")),
@@ -139,8 +142,6 @@ class Branching(RuleBasedStateMachine):
             feels=state.text if state and state.by != InnerState.By.SEED else "",
             timers={timer.note for timer in Timer.objects.active().filter(companion=self.companion, name="")},
             diary=set(DiaryEntry.objects.filter(companion=self.companion).values_list("title", flat=True)),
-            sessions=[ids for ids in sessions if ids],
-            is_open=any(session.ended_at is None and session.messages.exists() for session in mine),
         )
 
     @invariant()
@@ -152,9 +153,15 @@ class Branching(RuleBasedStateMachine):
             self.path()
         )
         known, expected = self.known(), self.expected()
-        by_first = sorted(expected.sessions, key=lambda ids: min(map(str, ids)))
-        assert sorted(known.sessions, key=lambda ids: min(map(str, ids))) == by_first
-        known.sessions = expected.sessions = []
+        mine = Session.objects.filter(companion=self.companion)
+        assert {frozenset(session.messages.values_list("pk", flat=True)) for session in mine} - {
+            frozenset()
+        } == {
+            frozenset(id for id in self.path() if self.sessions[id] == number)
+            for number in {self.sessions[id] for id in self.path()}
+        }
+        assert mine.filter(ended_at=None, messages__in=self.path()).exists() == expected.is_open
+        expected.session, expected.ended = 0, set()
         assert known == expected
 
     # -- steps
@@ -165,6 +172,8 @@ class Branching(RuleBasedStateMachine):
         return f"{kind} {self.count}"
 
     def keep(self, message: Message, steps: Iterable[Step] = ()) -> None:
+        world = self.expected_at(message.parent_id)
+        self.sessions[message.pk] = world.session if world.is_open else self.count
         self.parents[message.pk] = message.parent_id
         self.told[message.pk] = message.role
         self.after[message.pk] = list(steps)
