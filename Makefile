@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-memorybank bench-recall bench-talk bench-prompts bench-scale bench-peers bench-ten-days bench-life bench-voice bench-crowd prove-attacks prove-kept-model prove-properties lock openapi-snapshot dev bench-learning
+.PHONY: help up test check bench bench-memorybank bench-recall bench-talk bench-prompts bench-scale bench-peers bench-ten-days bench-life bench-voice bench-crowd prove-attacks prove-branches prove-kept-model prove-properties lock openapi-snapshot dev bench-learning
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -76,6 +76,9 @@ prove-attacks: dev ## attack a Kith as `make test` does, and print how long some
 
 prove-kept-model: dev ## talk through many turns with providers that fail and vanish: who answers is the companion's own, or says so (COUNT=1000)
 	@exec env PROOF_TURNS=$(or $(COUNT),1000) $(BIN)/python -m pytest -n 0 -v -s tests/companions/test_kept_model.py
+
+prove-branches: dev ## walk at random over branches (COUNT=100000 steps), and make what is known anew from the path after each
+	@exec env PROOF_STEPS=$(or $(COUNT),100000) $(BIN)/python -m pytest -n 0 -v -s tests/companions/branches/test_oracle.py
 
 prove-properties: dev ## try two thousand new examples of each property that `make test` tries on fixed ones (OPTIONS=schedules: of those)
 	@exec $(BIN)/python -m pytest $(PYTEST_FLAGS) --hypothesis-profile=proof --timeout=1800 -m hypothesis -k "$(OPTIONS)"
