@@ -16,7 +16,7 @@ from accounts.models import Token, User
 from companions.conversations.log_import import Line, import_log
 from companions.life import timers
 from companions.memories.editing import give_document, write_revision
-from companions.models import Companion, Comparison, ForgetProposal, Message, Reply
+from companions.models import Branch, Companion, Comparison, ForgetProposal, Message, Reply
 from companions.replies.lifecycle import start
 from integrations.push.models import Subscription
 from jobs.background import in_thread
@@ -74,6 +74,7 @@ class Things:
             "recording_id": self.companion.recordings.get().pk,
             "file_id": self.companion.recordings.get().file_id,
             "proposal_id": self.companion.forget_proposals.get().pk,
+            "branch_id": self.companion.branches.get().pk,
             "number": 1,  # of a revision
             "emotion": "happy",  # of a picture
         }
@@ -105,6 +106,7 @@ def things(alice: User, mira: Companion) -> Things:
     row = {"name": "Hers", "base_url": "https://models.example/v1", "model": "hers"}
     OwnProvider.objects.create(pk=token.pk, user=alice, **row)
     Comparison.objects.create(companion=mira, own_model="quiet", other_model="loud", created_at=now)
+    Branch.objects.create(companion=mira, conversation=mira.conversation, head=started.message, made_at=now)
     session = Message.objects.get(text="Long ago").session_id
     DiaryEntry.objects.create(
         companion=mira, session_id=session, title="Then", started_at=now, ended_at=now, made_at=now
@@ -129,6 +131,9 @@ BODIES: dict[str, object] = {
     "create_companion": {"name": "New"},
     "change_companion": {"name": "Changed"},
     "send_message": {"text": "Hi"},
+    "say_anew": {"text": "Hi"},
+    "make_branch": {"from_message": "00000000-0000-0000-0000-000000000000"},
+    "rename_branch": {"name": "Otherwise"},
     "add_memory": {"text": "A fact"},
     "change_memory": {"is_pinned": True},
     "delete_memories": {"ids": ["00000000-0000-0000-0000-000000000000"]},
@@ -170,7 +175,7 @@ FORMS = {
 FORMS["set_voice_reference"] = {**FORMS["add_recording"], "consent": lambda: "It is my own voice."}
 FORMS["read_preset_file"] = {"file": lambda: SimpleUploadedFile("a.json", b'{"temp": 1}')}
 FORMS["put_picture"] = {"file": lambda: SimpleUploadedFile("a.png", painted())}
-QUERIES = dict.fromkeys(("send_message", "get_reply_speech", "reply_speech"), "?wait=0")
+QUERIES = dict.fromkeys(("send_message", "say_anew", "get_reply_speech", "reply_speech"), "?wait=0")
 ONES_OWN = {
     "list_companions",
     "create_companion",
@@ -184,16 +189,29 @@ ONES_OWN |= {"list_files", "get_push_key", "list_push_subscriptions", "subscribe
 IN_THE_WRONG_STATE = {
     "retry_reply",
     "continue_reply",
+    "say_anew",
+    "choose_branch",
+    "make_branch",
     "undo_change",
     "start_comparison",
     "restore_memory",
     "send_recording",
     "transcribe_recording",
     "get_reply_speech",
-}  # of this table the reply and the memory are still open, the contradiction not settled, the recording sent: 409
+}  # of this table the reply and the memory are still open, the contradiction not settled, the recording sent, and the
+# message of a new branch not there: 409
 
 
-ASYNC = {"send_message", "stop_reply", "retry_reply", "continue_reply", "reply_retry", "reply_continue"}
+ASYNC = {
+    "send_message",
+    "say_anew",
+    "message_edit",
+    "stop_reply",
+    "retry_reply",
+    "continue_reply",
+    "reply_retry",
+    "reply_continue",
+}
 ASYNC |= {"reply_decide"}
 ASYNC |= {"transcribe", "add_recording", "transcribe_recording", "send_recording"}
 ASYNC |= {"recording_add", "recording_transcribe", "recording_send", "call_notice"}

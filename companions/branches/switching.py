@@ -56,6 +56,10 @@ WITH RECURSIVE path AS (
 )
 SELECT id FROM path ORDER BY depth DESC LIMIT 1
 """
+MOVE = """
+UPDATE companions_journalentry entry SET at = moved.other
+FROM unnest(%s::uuid[], %s::uuid[]) AS moved (mark, other) WHERE entry.companion_id = %s AND entry.at = moved.mark
+"""
 
 
 def check_no_answer(companion: Companion) -> None:
@@ -134,12 +138,11 @@ def _give_up_closing(companion_id: UUID, now: datetime) -> None:
 
 def move_marks(companion_id: UUID, moved: Mapping[UUID, UUID | None]) -> None:
     """Have what was made after one mark count as made after another; for None, hold on every branch."""
-    for mark, other in moved.items():
-        made = JournalEntry.objects.filter(companion=companion_id, at=mark)
-        if other:
-            made.update(at=other)
-        else:
-            made.delete()
+    others = {mark: other for mark, other in moved.items() if other}
+    with connection.cursor() as cursor:
+        cursor.execute(MOVE, [list(others), list(others.values()), companion_id])
+    if len(others) < len(moved):
+        JournalEntry.objects.filter(companion=companion_id, at__in=moved.keys() - others).delete()
 
 
 def _walk(query: str, **parameters: Any) -> list[tuple[Any, ...]]:

@@ -1,12 +1,13 @@
 """Correcting what a person said: the message stays in its place, and what was drawn from the old words goes."""
 
+from dataclasses import replace
 from datetime import datetime
 
 from django.utils.translation import gettext as _
 
 from companions.conversations.messages import check_text
-from companions.deletion.traces import delete_memories, scrub
-from companions.deletion.withdrawal import delete_empty_pages, withdraw_corrected
+from companions.deletion.traces import delete_memories, erase_from_journal, scrub
+from companions.deletion.withdrawal import build_scope, delete_empty_pages, withdraw_corrected
 from companions.errors import ReplyStateError, TextError
 from companions.models import Companion, Message, Reply, Session
 from companions.models.companion import hold
@@ -35,6 +36,7 @@ def correct_message(message: Message, text: str, now: datetime) -> Message:
     return there
 
 
+@erasing()
 def reword(companion: Companion, message: Message, text: str, now: datetime) -> None:
     """Give the message and its memory these words; what was drawn from others goes. Call it with the companion locked."""
     before, message.text = message.text, text
@@ -45,6 +47,8 @@ def reword(companion: Companion, message: Message, text: str, now: datetime) -> 
     for memory in mirrors:
         correct(memory, text, now)
     withdrawn = withdraw_corrected(companion, message, before, now)
+    told = replace(build_scope(companion, now, sources=[message]), texts=(before,), kept=(text,))
+    erase_from_journal(told, withdrawn.ids)
     scrub(companion.pk, {message.pk, *(memory.pk for memory in mirrors), *withdrawn.ids}, now)
     Recall.objects.filter(companion=companion, reply__message=message).update(cue="")
     delete_memories(companion.pk, withdrawn.gone)

@@ -10,7 +10,7 @@ from functools import partial
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from companions.branches.switching import check_no_answer, part
+from companions.branches.switching import check_no_answer, go_back, part
 from companions.conversations.editing import reword
 from companions.deletion.deletion import remove
 from companions.errors import ReplyStateError
@@ -19,6 +19,7 @@ from companions.models import Companion, Message, Reply
 from companions.models.companion import hold
 from companions.replies.broadcast import wipe_streams
 from companions.replies.lifecycle import admit_message, finish, queue_reply, seal_and_read
+from database.journal import erasing
 from jobs.background import in_thread
 
 STOPS = "replies.stop"
@@ -65,6 +66,9 @@ def go_on(reply: Reply, now: datetime) -> Reply:
         if any(answer for _pk, answer in later):
             raise ReplyStateError("reply_taken_up", _("Another reply has gone on from this one already."))
         before = [pk for pk, _answer in later]
+    if reply.answer and reply.answer.is_asleep:
+        check_no_answer(companion)
+        go_back(companion, reply.answer, now)
     return queue_reply(companion, reply.message, now, continues=reply)
 
 
@@ -103,7 +107,7 @@ async def break_off(reply: Reply, until: int, now: datetime, *, keep: KeepHeard)
     return kept
 
 
-@transaction.atomic
+@erasing()
 def keep_heard(reply: Reply, until: int, now: datetime) -> Reply | None:
     """Return the reply, `stopped`, with its words up to that place of its text, whole words only; None where it is gone.
 

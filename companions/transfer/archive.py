@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from accounts import admission
 from companions.models import (
+    Branch,
     Companion,
     Conversation,
     Delivery,
@@ -53,6 +54,7 @@ BATCH = 500
 # The name in the file: the table, and the way to its companion; packages above add theirs.
 SECTIONS: dict[str, tuple[type[models.Model], str]] = {
     "conversations": (Conversation, "companion"),
+    "branches": (Branch, "companion"),
     "sessions": (Session, "companion"),
     "messages": (Message, "companion"),
     "replies": (Reply, "companion"),
@@ -85,6 +87,7 @@ NOT_EXPORTED = {
     "companions.Closing": "work under way, of which nothing is kept but what is here",
     "companions.Comparison": "a question that waits for its person, of two models that are the operator's",
     "companions.ComparedExchange": "answers that were never given, made of what is here; kept as long as prompts",
+    "companions.JournalEntry": "how to go from one branch to another; what was said on each is here",
     "companions.Job": "how far work is that was asked for",
     "memory.Embedding": "vectors, made of the texts that are here",
     "companions.ForgetProposal": "a question that waits for its person",
@@ -121,8 +124,8 @@ async def export(companion: Companion, now: datetime) -> AsyncIterator[bytes]:
 
 
 def _batch(model: type[models.Model], way: str, companion: Companion, after: Any) -> list[models.Model]:
-    """Return the next rows; one query, and one for each kind of link that they have."""
-    rows = model._default_manager.filter(**{way: companion.pk}).order_by("pk")
+    """Return the next rows, on whichever branch; one query, and one for each kind of link that they have."""
+    rows = model._base_manager.filter(**{way: companion.pk}).order_by("pk")
     rows = rows.filter(pk__gt=after) if after is not None else rows
     return list(rows.prefetch_related(*(field.name for field in model._meta.many_to_many))[:BATCH])
 

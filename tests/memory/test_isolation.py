@@ -35,7 +35,6 @@ ABOVE = {  # in companions: each starts from a row that is one companion's, and 
     "companions.sessions.diary_rewrite.find_due": "the sweep: ids of stale entries, whosever they are",
     "companions.sessions.diary_rewrite.run": "the one entry of the sweep, by its id; nothing comes back",
     "companions.sessions.diary_rewrite._write": "the same entry, looked at again",
-    "companions.replies.lifecycle._save_answer": "the memories of the reply's own earlier parts",
 }
 PLANTED = [
     "def find(cue):\n    return Memory.objects.filter(text__icontains=cue)",

@@ -20,7 +20,7 @@ from memory.recall.candidates import CandidateSet
 ROOT = Path(memory.__file__).parent
 OF_NOBODY = {"Space"}  # names a model, holds nothing of anyone's
 NEW_ROWS = {"create", "bulk_create", "none"}
-MANAGERS = {"objects", "_default_manager", "_base_manager"}
+MANAGERS = {"objects", "everywhere", "_default_manager", "_base_manager"}
 TABLE = re.compile(r"\bmemory_(?:memory|embedding|recall|recalled)\b")
 NARROWED = re.compile(r"companion_id\s*=\s*%(?:s|\(companion\)s)")
 NOT_SEARCHED = {

@@ -29,6 +29,7 @@ pytestmark = pytest.mark.django_db
 WRITTEN = {
     *("companions_message", "companions_session", "companions_closing", "memory_memory", "memory_slot"),
     *("memory_block", "memory_consolidation", "memory_diaryentry", "memory_revision"),
+    "companions_journalentry",
 }
 
 
