@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import partial
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from companions.branches.switching import check_no_answer, go_back, part
@@ -43,8 +44,9 @@ async def tell_to_stop(reply: Reply) -> None:
 def retry(reply: Reply, now: datetime) -> Reply:
     """Queue a new reply to the same message; the earlier one stays as another branch. ReplyStateError, GateError."""
     companion = _hold_ended(reply, now)
-    answered = Message.everywhere.filter(parent=reply.message, role=Message.Role.ASSISTANT, waking=None)
-    if answered.exists() or reply.message.is_asleep:
+    answers = Q(parent=reply.message_id, role=Message.Role.ASSISTANT, waking=None)
+    asleep = Q(pk=reply.message_id, is_asleep=True)
+    if Message.everywhere.filter(answers | asleep).exists():
         check_no_answer(companion)
         part(companion, reply.message_id, now)
     return queue_reply(companion, reply.message, now)
@@ -66,9 +68,9 @@ def go_on(reply: Reply, now: datetime) -> Reply:
         if any(answer for _pk, answer in later):
             raise ReplyStateError("reply_taken_up", _("Another reply has gone on from this one already."))
         before = [pk for pk, _answer in later]
-    if reply.answer and reply.answer.is_asleep:
+    if answer := Message.everywhere.filter(pk=reply.answer_id, is_asleep=True).first():
         check_no_answer(companion)
-        go_back(companion, reply.answer, now)
+        go_back(companion, answer, now)
     return queue_reply(companion, reply.message, now, continues=reply)
 
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from companions.memories.editing import give_document
-from companions.models import ForgetProposal, Timer, Waking
+from companions.models import Branch, ForgetProposal, Timer, Waking
 from companions.pages.urls import companion_patterns
 from memory.goals import begin_goal
 from memory.models import Block, Change, Consolidation, DiaryEntry, Memory, Revision, Slot
@@ -89,6 +89,12 @@ def goal(told: Told) -> UUID:
     return found.pk
 
 
+def branch(told: Told) -> UUID:
+    """A branch that ends with the message."""
+    given = {"conversation": told.companion.conversation, "made_at": NOW}
+    return Branch.objects.get_or_create(companion=told.companion, head=told.message, defaults=given)[0].pk
+
+
 def recording(told: Told) -> UUID:
     """A recording of the message."""
     return (
@@ -104,6 +110,14 @@ PAGES: dict[str, Callable[[Told], str]] = {
     "reply_retry": lambda told: f"{told.path}replies/{told.reply.pk}/retry/",
     "reply_continue": lambda told: f"{told.path}replies/{told.reply.pk}/continue/",
     "message_delete": lambda told: f"{told.path}messages/{told.message.pk}/delete/",
+    "message_edit": lambda told: f"{told.path}messages/{told.message.pk}/edit/",
+    "message_choose": lambda told: f"{told.path}messages/{told.message.pk}/choose/",
+    "message_part": lambda told: f"{told.path}messages/{told.message.pk}/part/",
+    "branches": lambda told: f"{told.path}branches/",
+    "branch_choose": lambda told: f"{told.path}branches/{branch(told)}/choose/",
+    "branch_compare": lambda told: f"{told.path}branches/{branch(told)}/compare/",
+    "branch_rename": lambda told: f"{told.path}branches/{branch(told)}/rename/",
+    "branch_delete": lambda told: f"{told.path}branches/{branch(told)}/delete/",
     "memories": lambda told: f"{told.path}memories/",
     "memory_add": lambda told: f"{told.path}memories/add/",
     "memory": lambda told: f"{told.path}memories/{told.fact.pk}/",
@@ -197,6 +211,7 @@ PAGES: dict[str, Callable[[Told], str]] = {
 }
 POST_ONLY = {
     *("voice_sample", "voice_reads_aloud", "voice_reference", "voice_reference_delete"),
+    *("message_choose", "message_part", "branch_choose", "branch_rename"),
     "session_end",
     "document_give",
     "change_undo",
@@ -241,10 +256,10 @@ LOOKED_AT = {
     *("diary", "closing", "diary_entry", "diary_said", "companion_export", "companion_export_digital_life"),
     *("profile", "profile_compare", "self_concept", "self_concept_compare", "life"),
     *("inner_states", "timers", "timer_preview", "pursuits", "context", "face_preview", "face_image"),
-    *("reply_speech", "message_speech", "call", "call_notice"),
+    *("reply_speech", "message_speech", "call", "call_notice", "branches", "branch_compare"),
 }
 ON_THE_LOOP = pytest.mark.django_db(transaction=True)  # visits the database from several threads
-IN_THREADS = {"reply_speech", "message_speech", "voice_sample", "call_notice"}
+IN_THREADS = {"message_edit", "reply_speech", "message_speech", "voice_sample", "call_notice"}
 every = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[ON_THE_LOOP] if name in IN_THREADS else [], id=name) for name in PAGES]
 )
