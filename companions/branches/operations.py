@@ -11,7 +11,7 @@ from companions.branches.switching import check_no_answer, go_back, part
 from companions.deletion import delete_messages
 from companions.errors import BranchError, TextError
 from companions.events import notify_companion
-from companions.models import Branch, Companion, Message
+from companions.models import Branch, Companion, Conversation, Message
 from companions.models.branch import BRANCH_NAME_CHARACTERS
 from companions.models.companion import hold
 from companions.replies.lifecycle import Start, Started, start
@@ -60,7 +60,7 @@ def part_from(companion: Companion, message_id: UUID, now: datetime, name: str =
 
 def load_branches(companion: Companion) -> QuerySet[Branch]:
     """Return its branches, the newest first, each with its last message; the chosen one (`is_chosen`) has the talk's."""
-    conversation = companion.conversation
+    conversation = Conversation.objects.get(companion=companion)
     if conversation.branch_id:
         Branch.objects.filter(companion=companion, pk=conversation.branch_id).exclude(
             head=conversation.head_id

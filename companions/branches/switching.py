@@ -79,7 +79,7 @@ def part(companion: Companion, target: UUID | None, now: datetime, branch: Branc
     left = conversation.branch
     if conversation.head_id is not None:
         if left is None:
-            left = Branch(companion=companion, conversation=conversation, made_at=now)
+            left = Branch(companion=companion, conversation=conversation, made_at=conversation.created_at)
         left.head_id, left.left_at = conversation.head_id, now
         left.save()
     if branch is None and target is not None:

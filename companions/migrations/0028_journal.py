@@ -5,7 +5,8 @@ How it works stands in `companions.branches`.
 
 from django.db import migrations
 
-# Tables whose rows have `companion_id`, and those that find it in another table by a column.
+# Tables whose rows have `companion_id`, and those that find it in another table by a column. What a memory comes from is
+# not among them: it sleeps with the message, or with the memory, and is found again where that is deleted.
 OWNED = (
     "companions_innerstate",
     "memory_block",
@@ -20,8 +21,6 @@ OWNED = (
 LINKS = {
     "memory_block_sources": ("block_id", "memory_block"),
     "memory_change_others": ("change_id", "memory_change"),
-    "memory_memory_drawn_from": ("from_memory_id", "memory_memory"),
-    "memory_memory_sources": ("memory_id", "memory_memory"),
     "memory_slot_sources": ("slot_id", "memory_slot"),
 }
 # Of these only some columns, or some changes, follow the branch: a message's memory goes with the message itself.
@@ -79,8 +78,7 @@ BEGIN
     END IF;
     IF TG_NARGS = 2 THEN
         EXECUTE format('SELECT companion_id FROM %I WHERE id = ($1 ->> %L)::%s', TG_ARGV[1], TG_ARGV[0],
-            CASE WHEN TG_ARGV[1] IN ('memory_block', 'memory_slot') THEN 'bigint' ELSE 'uuid' END)
-            INTO owner USING this_row;
+            CASE WHEN TG_ARGV[1] = 'memory_change' THEN 'uuid' ELSE 'bigint' END) INTO owner USING this_row;
     ELSE
         owner := coalesce(this_row ->> 'companion_id', this_row ->> 'id');
     END IF;

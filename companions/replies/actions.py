@@ -68,7 +68,8 @@ def go_on(reply: Reply, now: datetime) -> Reply:
         if any(answer for _pk, answer in later):
             raise ReplyStateError("reply_taken_up", _("Another reply has gone on from this one already."))
         before = [pk for pk, _answer in later]
-    if answer := Message.everywhere.filter(pk=reply.answer_id, is_asleep=True).first():
+    asleep = Message.everywhere.filter(made_by=reply, is_asleep=True)
+    if answer := asleep.first():
         check_no_answer(companion)
         go_back(companion, answer, now)
     return queue_reply(companion, reply.message, now, continues=reply)

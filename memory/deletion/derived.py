@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import Prefetch, Q, QuerySet
 
 from memory.deletion.scope import DeletionScope, Restatements, find_restatements
 from memory.deletion.sentences import drop_from_revisions
@@ -75,7 +75,12 @@ def _drawn_from(memories: Collection[UUID]) -> Q:
 
 def _load(companion_id: UUID, condition: Q, seen: Collection[UUID]) -> list[Memory]:
     learnt = Memory.everywhere.of(companion_id).learnt().exclude(pk__in=list(seen))
-    return list(learnt.filter(condition).defer("entry").prefetch_related("sources", "drawn_from"))
+    messages = Memory._meta.get_field("sources").related_model
+    sources, earlier = (
+        Prefetch("sources", messages.everywhere.all()),
+        Prefetch("drawn_from", Memory.everywhere.all()),
+    )
+    return list(learnt.filter(condition).defer("entry").prefetch_related(sources, earlier))
 
 
 def _widen(
