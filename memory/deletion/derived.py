@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db.models import Prefetch, Q, QuerySet
@@ -75,12 +75,12 @@ def _drawn_from(memories: Collection[UUID]) -> Q:
 
 def _load(companion_id: UUID, condition: Q, seen: Collection[UUID]) -> list[Memory]:
     learnt = Memory.everywhere.of(companion_id).learnt().exclude(pk__in=list(seen))
-    messages = Memory._meta.get_field("sources").related_model
-    sources, earlier = (
+    messages: Any = Memory._meta.get_field("sources").related_model
+    everywhere = (
         Prefetch("sources", messages.everywhere.all()),
         Prefetch("drawn_from", Memory.everywhere.all()),
     )
-    return list(learnt.filter(condition).defer("entry").prefetch_related(sources, earlier))
+    return list(learnt.filter(condition).defer("entry").prefetch_related(*everywhere))
 
 
 def _widen(

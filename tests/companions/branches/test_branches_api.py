@@ -9,6 +9,7 @@ from django.utils import timezone
 from companions.branches import operations
 from companions.deletion import delete_message
 from companions.models import Branch, Companion, JournalEntry
+from companions.replies.lifecycle import start
 from database.journal import everywhere
 from jobs.background import in_thread
 from memory.models import Memory
@@ -71,9 +72,14 @@ def test_a_branch_is_made_named_and_deleted(as_alice: Api, mira: Companion) -> N
     assert history(as_alice, mira) == ["One.", "First."]
     answered(mira, "Three.", "Third.")
     assert branches(as_alice, mira)[0]["last"] == "Third."
-    own = path.replace(str(first.answer_id), str(first.message_id))
-    problem(as_alice.call("PATCH", own, {"text": " "}), 422, "empty_message")
-    assert Branch.objects.count() == 0
+    problem(as_alice.call("DELETE", f"{path}/{made.json()['id']}"), 409, "branch_chosen")
+    [other] = [branch for branch in branches(as_alice, mira) if not branch["is_chosen"]]
+    assert (
+        as_alice.call("PATCH", f"{path}/{other['id']}", {"name": "The first"}).json()["name"] == "The first"
+    )
+    assert as_alice.call("DELETE", f"{path}/{other['id']}").status_code == 204
+    texts = set(Message.everywhere.filter(companion=mira).values_list("text", flat=True))
+    assert texts == {"One.", "First.", "Three.", "Third."}
 
 
 @ON_THE_LOOP
