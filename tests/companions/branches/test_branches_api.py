@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from companions.branches import operations
 from companions.deletion import delete_message
-from companions.models import Branch, Companion, JournalEntry
+from companions.models import Branch, Companion, JournalEntry, Message
 from companions.replies.lifecycle import start
 from database.journal import everywhere
 from jobs.background import in_thread
