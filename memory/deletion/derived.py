@@ -76,11 +76,9 @@ def _drawn_from(memories: Collection[UUID]) -> Q:
 def _load(companion_id: UUID, condition: Q, seen: Collection[UUID]) -> list[Memory]:
     learnt = Memory.everywhere.of(companion_id).learnt().exclude(pk__in=list(seen))
     messages: Any = Memory._meta.get_field("sources").related_model
-    everywhere = (
-        Prefetch("sources", messages.everywhere.all()),
-        Prefetch("drawn_from", Memory.everywhere.all()),
-    )
-    return list(learnt.filter(condition).defer("entry").prefetch_related(*everywhere))
+    sources = Prefetch("sources", messages.everywhere.filter(companion=companion_id))
+    earlier = Prefetch("drawn_from", Memory.everywhere.of(companion_id))
+    return list(learnt.filter(condition).defer("entry").prefetch_related(sources, earlier))
 
 
 def _widen(
