@@ -14,7 +14,7 @@ from unfold.decorators import action
 
 from companions.admin.actions import ActionAdmin
 from companions.deletion import delete_message
-from companions.models import Closing, Conversation, Message, Reply, Session
+from companions.models import Branch, Closing, Conversation, JournalEntry, Message, Reply, Session
 from companions.sessions.requests import try_again
 from memory.models import Memory
 from safety.admin import PrivateAdmin, link, link_to, marks, moment, number, state
@@ -42,7 +42,34 @@ class ConversationAdmin(PrivateAdmin):
     of_head = link("head", _("newest message"))
 
     def private(self, request: HttpRequest, thing: Conversation) -> dict[str, Any]:
-        return {"said": paginate_messages(thing.messages.all(), request)}
+        return {"said": paginate_messages(thing.messages(manager="everywhere").all(), request)}
+
+
+@admin.register(Branch)
+class BranchAdmin(PrivateAdmin):
+    """A way that a talk went."""
+
+    words = ("name",)
+    list_display = (
+        *("short_id", "owner", "of_companion", "of_head", moment("made_at", _("made"))),
+        moment("left_at", _("last chosen until")),
+    )
+    list_filter = ("made_at",)
+    search_ids = ("pk", "companion", "head")
+    fields = ("id", "owner", "of_companion", "conversation", "head", "made_at", "left_at")
+
+    of_head = link("head", _("newest message"))
+
+
+@admin.register(JournalEntry)
+class JournalEntryAdmin(PrivateAdmin):
+    """What changed of what a companion knows, and after which message; undone on branches that are not chosen."""
+
+    words = ("before", "after")
+    list_display = ("id", "owner", "of_companion", "kind", "table", "row", "at", "is_undone")
+    list_filter = ("kind", "table", "is_undone")
+    search_ids = ("pk", "companion", "at", "row")
+    fields = ("id", "owner", "of_companion", "kind", "table", "row", "at", "is_undone")
 
 
 @admin.register(Session)
@@ -70,7 +97,8 @@ class SessionAdmin(PrivateAdmin):
     private_template = "admin/companions/said.html"
 
     def private(self, request: HttpRequest, thing: Session) -> dict[str, Any]:
-        return super().private(request, thing) | {"said": paginate_messages(thing.messages.all(), request)}
+        said = paginate_messages(thing.messages(manager="everywhere").all(), request)
+        return super().private(request, thing) | {"said": said}
 
 
 CLOSING_COLOURS = {

@@ -11,6 +11,7 @@ from accounts.signup import create_account
 from companions.conversations.messages import open_session, say
 from companions.creation import create
 from companions.models import (
+    Branch,
     Closing,
     Companion,
     ComparedExchange,
@@ -201,6 +202,9 @@ def grow(companion: Companion, message: Message, fact: Memory) -> None:
     Change.objects.create(
         companion=companion, consolidation=night, number=1, kind="insight", memory=fact
     ).others.add(Memory.objects.get(message=message))
+    Branch.objects.create(
+        companion=companion, conversation=message.conversation, head=message, name=MARKER, made_at=NOON
+    )
     Pursuit.objects.create(companion=companion, memory=fact)
     Thread.objects.create(companion=companion, memory=fact, opened_at=NOON)
     wake(companion, message)

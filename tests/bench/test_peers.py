@@ -72,6 +72,7 @@ def test_the_ways_have_names_of_their_own() -> None:
     assert len({way.label for way in WAYS}) == len(WAYS)
 
 
+@pytest.mark.django_db
 def test_a_texts_vector_has_length_1_however_long_it_is() -> None:
     short, long = embedded(["a kitten", "a kitten " * 600])
     assert sum(value * value for value in short) == pytest.approx(1, abs=1e-4)

@@ -52,7 +52,7 @@ def test_a_page_of_history_costs_the_same_for_few_and_for_many(
         answered(mira, f"said {number}.", f"answered {number}.")
     # Session, user, companion, path, sessions, replies, what made them, recalls, retractions, proposals, timers,
     # recordings.
-    with django_assert_num_queries(12):  # type: ignore[operator]
+    with django_assert_num_queries(13):  # type: ignore[operator]
         assert at_home.get(f"/companions/{mira.pk}/turns/").status_code == 200
 
 

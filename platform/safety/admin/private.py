@@ -177,7 +177,9 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
     # -- lists
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        queryset: QuerySet[Any] = super().get_queryset(request)
+        everywhere = getattr(self.model, "everywhere", None)  # on whichever branch of a talk it stands
+        queryset: QuerySet[Any] = everywhere.all() if everywhere else super().get_queryset(request)
+        queryset = queryset.order_by(*self.get_ordering(request)) if everywhere else queryset
         owned = queryset.annotate(owner_email=F(f"{self.owner_path}__email"), owner_id=F(self.owner_path))
         return cast(QuerySet[Any], owned.annotate(**self.annotations))
 
