@@ -66,7 +66,7 @@ class JournalEntryAdmin(PrivateAdmin):
     """What changed of what a companion knows, and after which message; undone on branches that are not chosen."""
 
     words = ("before", "after")
-    list_display = ("id", "owner", "of_companion", "kind", "table", "row", "at", "is_undone")
+    list_display = ("id", "owner", "of_companion", "kind", "table", "at", "is_undone")
     list_filter = ("kind", "table", "is_undone")
     search_ids = ("pk", "companion", "at", "row")
     fields = ("id", "owner", "of_companion", "kind", "table", "row", "at", "is_undone")
