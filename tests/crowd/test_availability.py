@@ -87,7 +87,7 @@ def test_pipelined_requests_that_are_read_cost_no_connection_and_no_thread(
         for _ in range(25):
             peer = site.connect()
             peer.sendall(asked * 2 + last)
-            assert _rest(peer)
+            assert _rest(peer, seconds=60)
     assert site.threads < before + 25
 
 
@@ -244,9 +244,9 @@ def _status(peer: socket.socket) -> int:
     return int(peer.recv(12).split()[1])
 
 
-def _rest(peer: socket.socket) -> bytes:
-    """The end of what still comes, until the other side ends it or says no more."""
-    peer.settimeout(1)
+def _rest(peer: socket.socket, seconds: float = 1) -> bytes:
+    """The end of what still comes, until the other side ends it or says no more for so long."""
+    peer.settimeout(seconds)
     got = b""
     with contextlib.suppress(OSError):
         while part := peer.recv(1_000_000):
