@@ -100,10 +100,18 @@ connection.addEventListener("frame", ({ detail: frame }) => {
   else if (frame.type === "message.said") said(frame.message, frame.emotions);
   else if (frame.type === "reply.heard") turns.find(frame.message_id) && turns.refresh(frame.message_id);
   else if (frame.type === "forget.ended") turns.find(frame.message_id) && turns.refresh(frame.message_id);
-  else if (frame.type === "branch.chosen") location.reload();
+  else if (frame.type === "branch.chosen") followBranch();
   else if (frame.type === "error") refused(frame);
   else replies.take(frame);
 });
+
+// Whoever goes to another branch from here is led to the talk anew; what others choose is followed.
+let leftAt = -LATER_MS;
+document.addEventListener("submit", ({ target }) => target.method === "post" && (leftAt = performance.now()));
+
+function followBranch() {
+  if (performance.now() - leftAt > LATER_MS) location.reload();
+}
 
 function saved({ message, reply }) {
   if (message.client_id) outbox.drop(message.client_id);
