@@ -127,7 +127,7 @@ class House:
         return {**response.json(), "code": response.status_code}
 
     def rows(self, model: type[M]) -> QuerySet[M]:
-        return model._default_manager.using(ALIAS)
+        return model._base_manager.using(ALIAS)
 
     def replies(self, person: Person) -> QuerySet[Reply]:
         """The replies of a person's companion, the first asked first."""
