@@ -20,7 +20,9 @@ def test_an_answer_made_again_stands_beside_the_first(person: Person, live: Live
     live.rehearsal.script({"answer": "The first answer."}, {"answer": "The second answer."})
     person.write("What do you think?")
     person.hears("The first answer.")
-    open_menu(person.page.locator(".said-by-companion").last).get_by_role("button", name="Answer again").click()
+    open_menu(person.page.locator(".said-by-companion").last).get_by_role(
+        "button", name="Answer again"
+    ).click()
     person.hears("The second answer.")
     page = person.page
     expect(page.locator(".alternatives:visible")).to_contain_text("2/2")
