@@ -16,9 +16,10 @@ from bench.screenshots.given import give, learn, recall_for_months
 from bench.screenshots.mind import grow
 from bench.screenshots.minds import compare, send_away
 from companions import creation
+from companions.branches.operations import part_from, rename
 from companions.characters import load_characters
 from companions.life.timers import set_timer
-from companions.models import ForgetProposal, Message, Mind, Reply
+from companions.models import Branch, ForgetProposal, Message, Mind, Reply
 from companions.replies.lifecycle import Said, finish, start
 from memory.core_memory import set_slot, write_block
 from memory.embedding import embed_cue, embed_waiting
@@ -256,6 +257,16 @@ started = say(reminded, 0, asked_for, kept_in_mind)
 note = {"en": "Water the plants", "zh-hans": "浇花"}[language]
 set_timer(reminded, "2h", note, by="companion", now=now, is_asked_for=True, message=started.message)
 say(reminded, 0, later, kept_in_mind)
+parted = made(characters["wren"], 2, tint=70, name={"en": "Linden", "zh-hans": "阿椴"}[language])
+for _days, text, answer in lines[:3]:
+    say(parted, 1, text, answer)
+first_answer = parted.messages.filter(role="assistant", parent__role="user").order_by("said_at").first()
+part_from(parted, first_answer.pk, now)
+say(parted, 0, lines[3][1], lines[3][2])
+part_from(parted, first_answer.parent_id, now)
+say(parted, 0, lines[4][1], lines[4][2])
+other_branch = Branch.objects.filter(companion=parted, left_at__isnull=False).order_by("pk").first()
+rename(other_branch, {"en": "As it was at first", "zh-hans": "最初的样子"}[language])
 told_of, very_long = wren.diary.first(), busy.diary.last()
 
 
@@ -323,6 +334,12 @@ print(
             "talk-away": talk(away),
             "talk-offered": talk(elm),
             "talk-timers": talk(reminded),
+            "talk-branches": talk(parted),
+            "branches": talk(parted) + "branches/",
+            "branches-none": talk(new) + "branches/",
+            "branch-compare": f"{talk(parted)}branches/{other_branch.pk}/compare/",
+            "branch-delete": f"{talk(parted)}branches/{other_branch.pk}/delete/",
+            "message-edit": f"{talk(wren)}messages/{message.pk}/edit/",
             "comparison": talk(elm) + "mind/comparison/",
             "comparison-none": talk(away) + "mind/comparison/",
             "pursuits": talk(asker) + "pursuits/",
