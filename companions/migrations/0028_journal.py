@@ -43,9 +43,9 @@ KEEP = """
 CREATE FUNCTION companions_keep_change() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     mode text := current_setting('kith.journal', true);
-    old_row jsonb := CASE WHEN TG_OP <> 'INSERT' THEN to_jsonb(OLD) END;
-    new_row jsonb := CASE WHEN TG_OP <> 'DELETE' THEN to_jsonb(NEW) END;
-    this_row jsonb := coalesce(new_row, old_row);
+    old_row jsonb;
+    new_row jsonb;
+    this_row jsonb;
     owner uuid;
     tip uuid;
     was jsonb;
@@ -54,7 +54,11 @@ DECLARE
 BEGIN
     IF mode = 'replaying' THEN
         RETURN NULL;
-    ELSIF mode = 'everywhere' THEN
+    END IF;
+    old_row := CASE WHEN TG_OP <> 'INSERT' THEN to_jsonb(OLD) END;
+    new_row := CASE WHEN TG_OP <> 'DELETE' THEN to_jsonb(NEW) END;
+    this_row := coalesce(new_row, old_row);
+    IF mode = 'everywhere' THEN
         DELETE FROM companions_journalentry WHERE "table" = TG_TABLE_NAME AND row = this_row ->> 'id';
         RETURN NULL;
     END IF;
