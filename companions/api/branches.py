@@ -15,7 +15,7 @@ from companions.branches import operations
 from companions.models import Branch
 from companions.models.branch import BRANCH_NAME_CHARACTERS
 from companions.pagination import PageQuery
-from text.strings import shorten
+from text.strings import one_line, shorten
 
 router = Router(tags=["branches"])
 BRANCHES = "/{uuid:companion_id}/branches"
@@ -34,12 +34,12 @@ class BranchOut(Schema):
     left_at: datetime | None
 
     @staticmethod
-    def resolve_head(branch: Branch) -> UUID:
-        return branch.head_id
+    def resolve_head(branch: Any) -> UUID:
+        return UUID(str(branch.end))
 
     @staticmethod
-    def resolve_last(branch: Branch) -> str:
-        return shorten(" ".join(branch.head.text.split()), LAST_CHARACTERS)
+    def resolve_last(branch: Any) -> str:
+        return shorten(one_line(branch.last), LAST_CHARACTERS)
 
 
 class BranchesOut(ListOut[BranchOut]):
@@ -57,9 +57,8 @@ class BranchPatch(Schema):
 
 @router.get(BRANCHES, response=BranchesOut, operation_id="list_branches", summary="Branches, newest first")
 def list_branches(request: SignedInRequest, companion_id: UUID, query: PageQuery) -> dict[str, Any]:
-    return list_rows(
-        operations.load_branches(access.get_companion(request.user, companion_id)), "made_at", query
-    )
+    companion = access.get_companion(request.user, companion_id)
+    return list_rows(operations.load_branches(companion), "made_at", query)
 
 
 @router.post(

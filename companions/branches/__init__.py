@@ -1,9 +1,9 @@
 """Branches of a conversation, and how what is known follows the one that is chosen.
 
-journal     what holds on every branch, and after which message a change was made
-switching   going to another message: what was known there is known again, and nothing else
-operations  saying something anew, parting from a message, naming, choosing and deleting branches
+switching     going to another message: what was known there is known again, and nothing else
+operations    saying something anew, parting from a message, naming, choosing and deleting branches
 alternatives  the other things that were said in a message's place
+comparison    two branches side by side
 
 A message is awake where it is on the chosen path, and asleep else; so is its memory. Triggers of the database write down
 every other change of what a companion knows (what it learnt, its diary, its slots, how it feels, its timers) with the
@@ -11,5 +11,6 @@ message that the conversation ended with as it was made. To go elsewhere undoes,
 messages that are left, and redoes what was made after messages that are come to: what then stands in the tables is what
 the path alone would have made. Whoever reads or writes them needs to know nothing of branches.
 
-What a person does on the pages, what is imported and what is deleted holds on every branch: it is done `everywhere`.
+What a person does on the pages and what is imported holds on every branch, and what is deleted comes back on none:
+`database.journal` tells the triggers so.
 """

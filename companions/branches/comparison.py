@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from companions.conversations.messages import load_path
 from companions.models import Branch, Conversation, Message
@@ -20,14 +21,12 @@ class ComparedBranches:
 
 
 def compare_branches(conversation: Conversation, branch: Branch) -> ComparedBranches:
-    """Compare the branch with the chosen one."""
+    """Compare the branch with the chosen one, of which nothing is asleep."""
     theirs = load_path(conversation, branch.head_id, MAX_PATH)
     mine = load_path(conversation, conversation.head_id, MAX_PATH)
-    ids = {message.pk for message in mine}
-    common = next((message for message in theirs if message.pk in ids), None)
+    common = next((message for message in theirs if not message.is_asleep), None)
 
     def since(path: Sequence[Message]) -> list[Message]:
-        places = [place for place, message in enumerate(path) if message == common]
-        return list(path[: places[0] if places else len(path)])[::-1][:MAX_COMPARED]
+        return list(takewhile(lambda message: message != common, path))[::-1][:MAX_COMPARED]
 
     return ComparedBranches(common, since(theirs), since(mine))

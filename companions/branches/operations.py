@@ -3,21 +3,36 @@
 from datetime import datetime
 from uuid import UUID
 
-from django.db import transaction
-from django.db.models import Case, Exists, OuterRef, QuerySet, Value, When
+from django.db import connection, transaction
+from django.db.models import Case, F, Q, QuerySet, Value, When
 from django.utils.translation import gettext as _
 
 from companions.branches.switching import check_no_answer, go_back, part
 from companions.deletion import delete_messages
 from companions.errors import BranchError, TextError
 from companions.events import notify_companion
-from companions.models import Branch, Companion, Conversation, Message
+from companions.models import Branch, Companion, Message
 from companions.models.branch import BRANCH_NAME_CHARACTERS
 from companions.models.companion import hold
 from companions.replies.lifecycle import Start, Started, start
 from text.strings import one_line
 
 MAX_BRANCHES = 10_000  # of a companion
+# From a branch's end back, as long as what was said is asleep, no other branch ends there, and nothing else follows it.
+OWN = """
+WITH RECURSIVE own AS (
+    SELECT message.id, message.parent_id FROM companions_message message
+    WHERE message.id = %(head)s AND message.is_asleep
+      AND NOT EXISTS (SELECT FROM companions_branch other WHERE other.head_id = message.id AND other.id <> %(branch)s)
+      AND NOT EXISTS (SELECT FROM companions_message child WHERE child.parent_id = message.id)
+  UNION ALL
+    SELECT message.id, message.parent_id FROM companions_message message JOIN own ON message.id = own.parent_id
+    WHERE message.is_asleep
+      AND NOT EXISTS (SELECT FROM companions_branch other WHERE other.head_id = message.id AND other.id <> %(branch)s)
+      AND NOT EXISTS (SELECT FROM companions_message child WHERE child.parent_id = message.id AND child.id <> own.id)
+)
+SELECT id FROM own
+"""
 
 
 def say_anew(message: Message) -> Start:
@@ -59,15 +74,15 @@ def part_from(companion: Companion, message_id: UUID, now: datetime, name: str =
 
 
 def load_branches(companion: Companion) -> QuerySet[Branch]:
-    """Return its branches, the newest first, each with its last message; the chosen one (`is_chosen`) has the talk's."""
-    conversation = Conversation.objects.get(companion=companion)
-    if conversation.branch_id:
-        Branch.objects.filter(companion=companion, pk=conversation.branch_id).exclude(
-            head=conversation.head_id
-        ).update(head=conversation.head_id)
-    mine = Branch.objects.filter(companion=companion).select_related("head", "companion")
-    chosen = Case(When(pk=conversation.branch_id, then=Value(True)), default=Value(False))
-    return mine.annotate(is_chosen=chosen).order_by("-made_at", "-pk")
+    """Return its branches, the newest first, with the id and the text of the last message of each (`end`, `last`), and
+    which is chosen (`is_chosen`): that one ends where the talk does.
+    """
+    chosen = Q(pk=F("conversation__branch"))
+    return Branch.objects.filter(companion=companion).annotate(
+        is_chosen=Case(When(chosen, then=Value(True)), default=Value(False)),
+        end=Case(When(chosen, then=F("conversation__head")), default=F("head")),
+        last=Case(When(chosen, then=F("conversation__head__text")), default=F("head__text")),
+    )
 
 
 @transaction.atomic
@@ -146,14 +161,6 @@ def _prepare(companion: Companion) -> None:
 
 def find_own_messages(branch: Branch) -> list[UUID]:
     """Return what was said on this branch alone: from its end back to where another part of the talk goes on."""
-    ids: list[UUID] = []
-    message = Message.everywhere.filter(companion=branch.companion_id, pk=branch.head_id).first()
-    others = Branch.objects.exclude(pk=branch.pk).filter(head=OuterRef("pk"))
-    while message is not None and message.is_asleep:
-        ends_another = Message.everywhere.filter(pk=message.pk).filter(Exists(others)).exists()
-        goes_on = Message.everywhere.filter(parent=message).exclude(pk__in=ids).exists()
-        if ends_another or goes_on:
-            break
-        ids.append(message.pk)
-        message = message.parent
-    return ids
+    with connection.cursor() as cursor:
+        cursor.execute(OWN, {"head": branch.head_id, "branch": branch.pk})
+        return [id for (id,) in cursor.fetchall()]

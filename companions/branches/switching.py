@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import connection
 from django.utils.translation import gettext as _
 
 from companions.errors import ReplyStateError
@@ -87,8 +87,7 @@ def part(companion: Companion, target: UUID | None, now: datetime, branch: Branc
             companion=companion, conversation=conversation, head_id=target, made_at=now
         )
     conversation.branch = branch
-    conversation.save(update_fields=["branch"])
-    go_to(conversation, target, now)
+    _go_to(conversation, target, now)
 
 
 def go_back(companion: Companion, message: Message, now: datetime) -> None:
@@ -108,15 +107,14 @@ def find_end(message: Message) -> UUID:
     return UUID(str(end))
 
 
-@transaction.atomic
-def go_to(conversation: Conversation, target: UUID | None, now: datetime) -> None:
+def _go_to(conversation: Conversation, target: UUID | None, now: datetime) -> None:
     """Let the path end with that message, and have known what was known there."""
     companion_id = conversation.companion_id
     walk = _walk(JOINING, target=target, conversation=conversation.pk)
     joining = [id for id, is_asleep in walk if is_asleep]
     stay = next((id for id, is_asleep in walk if not is_asleep), None)
     leaving = [id for (id,) in _walk(LEAVING, head=conversation.head_id, stay=stay)]
-    _give_up_closing(companion_id, now)
+    _give_up_closing(companion_id)
     begun = Waking.objects.waiting().filter(companion=companion_id, started_at__isnull=False)
     begun.update(look_at=now, started_at=None, prompt=[], steps=[], thought="", text="")  # they begin anew
     with replaying():
@@ -126,14 +124,14 @@ def go_to(conversation: Conversation, target: UUID | None, now: datetime) -> Non
             Memory.everywhere.of(companion_id).filter(message__in=ids).update(is_asleep=is_asleep)
         _replay(companion_id, joining, is_forward=True)
     conversation.head_id = target
-    conversation.save(update_fields=["head"])
+    conversation.save(update_fields=["branch", "head"])
 
 
-def _give_up_closing(companion_id: UUID, now: datetime) -> None:
+def _give_up_closing(companion_id: UUID) -> None:
     """Let a session that was to end go on: it was to end with what is left."""
     waiting = Closing.objects.open().filter(companion=companion_id)
     Job.objects.filter(closing__in=waiting).update(error=CHANGED)
-    waiting.update(state=Closing.State.FAILED, error=CHANGED, drafts={}, ended_at=now)
+    waiting.delete()
 
 
 def move_marks(companion_id: UUID, moved: Mapping[UUID, UUID | None]) -> None:

@@ -51,7 +51,7 @@ def import_log(companion: Companion, lines: Sequence[Line], now: datetime, id: U
     if locked is None:
         raise LogError("no_such_companion", _("There is no such companion of yours."))
     companion, new = locked, _select_new(locked, lines)
-    if companion.messages.count() + len(new) > settings.MESSAGES_EACH:
+    if Message.everywhere.filter(companion=companion).count() + len(new) > settings.MESSAGES_EACH:
         limit = f"{settings.MESSAGES_EACH:,}"
         raise LimitError(
             "too_many_messages", _("A companion can hold %(limit)s messages.") % {"limit": limit}
@@ -101,7 +101,7 @@ def _select_new(companion: Companion, lines: Sequence[Line]) -> list[Line]:
     if len(given) != len(set(given)):
         raise LogError("client_id_twice", _("Two messages of this log have the same client id."))
     known = dict(
-        Message.objects.filter(companion=companion, client_id__in=given).values_list("client_id", "text")
+        Message.everywhere.filter(companion=companion, client_id__in=given).values_list("client_id", "text")
     )
     for line in lines:
         if line.client_id in known and known[line.client_id] != line.text:

@@ -105,7 +105,7 @@ def forget_gists(companion_id: UUID, ids: Collection[UUID], now: datetime) -> No
 def forget_newest(companion: Companion, now: datetime, with_message: bool = False) -> Memory | None:
     """Delete the newest memory that holds; return it as it was, None where there is none."""
     lock(companion.pk)
-    newest = Memory.everywhere.of(companion.pk).open().select_related("message").newest(1).first()
+    newest = Memory.objects.of(companion.pk).open().select_related("message").newest(1).first()
     if newest is None:
         return None
     gone = copy(newest)

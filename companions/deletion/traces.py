@@ -40,7 +40,9 @@ def scrub(companion_id: UUID, ids: Collection[UUID], now: datetime, became: Coll
 
 def erase_from_journal(scope: DeletionScope, ids: Collection[UUID]) -> None:
     """Delete what would bring back, on whichever branch, rows that name one of these ids or tell of what goes."""
-    entries = JournalEntry.objects.filter(companion=scope.companion_id).exclude(before=None, after=None)
+    entries = JournalEntry.objects.filter(companion=scope.companion_id).exclude(
+        before__isnull=True, after__isnull=True
+    )
     kept, named = entries.filter(_HOLDS_WORDS), {str(id) for id in ids}
     gone = [
         entry.pk

@@ -128,7 +128,9 @@ def load_outreach(companion: Companion) -> Outreach:
     """Return how the two have spoken lately; two queries."""
     mine = Message.objects.filter(companion=companion)
     last = mine.filter(role=Message.Role.USER).order_by("-said_at", "-id").first()
-    unprompted = mine.filter(waking__isnull=False, waking__is_asked_for=False).order_by("-said_at")
+    # What was sent has been sent, on whichever branch.
+    sent = Message.everywhere.filter(companion=companion, waking__isnull=False, waking__is_asked_for=False)
+    unprompted = sent.order_by("-said_at")
     newest = list(unprompted.values_list("said_at", flat=True)[: len(BACK_OFF) + Life.MOST_A_DAY])
     return Outreach(last.text if last else "", last.said_at if last else None, newest)
 

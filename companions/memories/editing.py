@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from companions.deletion import SUMMARIES, delete_messages, forget_gists, forget_many
+from companions.deletion.traces import erase_from_journal
 from companions.deletion.withdrawal import build_scope, clear_summaries, conceal, find_reminders
 from companions.models import Closing, Companion, Message, Session
 from companions.models.companion import hold, lock
@@ -61,11 +62,12 @@ def _conceal(companion: Companion, memory: Memory, now: datetime) -> None:
     reminders = find_reminders(companion, now, messages=messages, sources=sources, memories=[memory])
     scope = build_scope(companion, now, [*messages, *reminders], sources, [memory])
     conceal(companion, scope)
+    erase_from_journal(scope, scope.all_messages | scope.memories)
     clear_summaries(companion, scope, [*messages, *reminders, *sources])
     hidden = (*reminders, *(sources if hides_sources(memory) else messages))
     hidden_ids = [message.pk for message in hidden]
-    Message.objects.filter(companion=companion, pk__in=hidden_ids).update(is_hidden=True)
-    Memory.objects.of(companion.pk).filter(message__in=hidden_ids).update(is_private=True)
+    Message.everywhere.filter(companion=companion, pk__in=hidden_ids).update(is_hidden=True)
+    Memory.everywhere.of(companion.pk).filter(message__in=hidden_ids).update(is_private=True)
 
 
 @everywhere()

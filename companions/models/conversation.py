@@ -5,8 +5,9 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models.user import AwakeManager, OwnedQuerySet
+from accounts.models.user import OwnedQuerySet
 from companions.models.companion import Companion
+from database.journal import AwakeManager
 
 DIGEST_MESSAGES = 24  # twelve turns are learnt from at once
 REFLECTION_MESSAGES = 24  # of both sides, twelve turns, after which the inner state is written anew

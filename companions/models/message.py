@@ -3,9 +3,10 @@ import uuid
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models.user import AwakeManager, OwnedQuerySet
+from accounts.models.user import OwnedQuerySet
 from companions.models.companion import Companion
 from companions.models.conversation import Conversation, Session
+from database.journal import AwakeManager
 
 
 class MessageQuerySet(OwnedQuerySet["Message"]):

@@ -3,8 +3,9 @@ import uuid
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models.user import AwakeManager, OwnedQuerySet
+from accounts.models.user import OwnedQuerySet
 from companions.models.companion import Companion
+from database.journal import AwakeManager
 
 NOTE_CHARACTERS = 1000
 

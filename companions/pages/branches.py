@@ -20,7 +20,6 @@ from companions.branches import operations
 from companions.branches.comparison import compare_branches
 from companions.conversations.editing import correct_message
 from companions.models import Message
-from companions.models.branch import BRANCH_NAME_CHARACTERS
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, list_page, page_view, post_view
 from companions.replies import turn
 from jobs.background import in_thread
@@ -122,8 +121,7 @@ def choose(request: SignedInRequest, companion_id: UUID, branch_id: UUID) -> Htt
 
 @post_view
 def rename(request: SignedInRequest, companion_id: UUID, branch_id: UUID) -> HttpResponse:
-    name = request.POST.get("name", "")[: BRANCH_NAME_CHARACTERS * 2]
-    operations.rename(get_branch(request.user, companion_id, branch_id), name)
+    operations.rename(get_branch(request.user, companion_id, branch_id), request.POST.get("name", ""))
     messages.success(request, _("Saved."))
     return redirect("branches", companion_id)
 

@@ -207,7 +207,7 @@ def _clear_diary(scope: DeletionScope, *, stays: bool = False) -> tuple[frozense
     mine = DiaryEntry.objects.filter(companion_id=scope.companion_id)
     pages = mine.filter(memory__sources__in=scope.all_messages, session__messages=None)
     entries = list(mine.filter(session__messages__in=scope.all_messages).distinct())
-    said = Memory.everywhere.of(scope.companion_id).filter(
+    said = Memory.objects.of(scope.companion_id).filter(
         message__session__in=[entry.session_id for entry in entries],
         message__is_hidden=False,
         is_private=False,

@@ -128,7 +128,7 @@ def _keep_unique(scope: DeletionScope, words: Collection[str]) -> frozenset[str]
     """Return those words that no memory which is left tells. What the companion itself said is no witness: it may have
     said it of what goes.
     """
-    mine = Memory.everywhere.of(scope.companion_id)
+    mine = Memory.objects.of(scope.companion_id)
     behind = mine.filter(from_messages(scope.all_messages)).values("pk")
     left = mine.open().exclude(pk__in=scope.memories).exclude(pk__in=behind).exclude(entry=b"")
     packed = left.exclude(speaker=Memory.Speaker.COMPANION).order_by().values_list("entry", flat=True)

@@ -7,7 +7,8 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models.user import AwakeManager, OwnedQuerySet
+from accounts.models.user import OwnedQuerySet
+from database.journal import AwakeManager
 from text.strings import storable
 
 SHARE = [MinValueValidator(0.0), MaxValueValidator(1.0)]

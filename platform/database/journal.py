@@ -1,4 +1,5 @@
-"""What the journal of a companion's mind is told: that a change holds on every branch, or what it is made after.
+"""What the journal of a companion's mind is told: that a change holds on every branch, or what it is made after; and
+the manager of those rows that sleep where their branch is not chosen.
 
 The journal is kept by triggers of the database; `companions.branches` says what for. Both are told by settings of the
 transaction.
@@ -6,10 +7,12 @@ transaction.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import connection, models, transaction
 
+Row = TypeVar("Row", bound=models.Model)
 MODE, AT = "kith.journal", "kith.at"
 EVERYWHERE, ERASING, REPLAYING = "everywhere", "erasing", "replaying"
 
@@ -53,3 +56,10 @@ def _setting(name: str, value: str) -> Iterator[None]:
         yield
         with connection.cursor() as cursor:
             cursor.execute("SELECT set_config(%s, %s, true)", [name, before])
+
+
+class AwakeManager(models.Manager[Row]):
+    """Leaves out what is asleep: rows of a conversation's branches that are not chosen."""
+
+    def get_queryset(self) -> models.QuerySet[Row]:
+        return super().get_queryset().filter(is_asleep=False)

@@ -107,13 +107,6 @@ class OwnedQuerySet(models.QuerySet[Row]):
         return self.filter(**{self.owner: user})
 
 
-class AwakeManager(models.Manager[Row]):
-    """Leaves out what is asleep: rows of a conversation's branches that are not chosen."""
-
-    def get_queryset(self) -> models.QuerySet[Row]:
-        return super().get_queryset().filter(is_asleep=False)
-
-
 class UserOwnedQuerySet(OwnedQuerySet[Row]):
     """Rows that name their person themselves."""
 

@@ -7,9 +7,12 @@ from django.test import AsyncClient
 from django.utils import timezone
 
 from companions.branches import operations
-from companions.deletion import delete_message
-from companions.models import Branch, Companion, JournalEntry, Message
+from companions.conversations.log_import import Line, import_log
+from companions.deletion import delete_message, forget_newest
+from companions.memories.editing import load_ending
+from companions.models import Branch, Closing, Companion, JournalEntry, Message, Reply
 from companions.replies.lifecycle import start
+from companions.sessions.requests import close
 from database.journal import everywhere
 from jobs.background import in_thread
 from memory.models import Memory
@@ -151,3 +154,47 @@ def test_the_journal_goes_with_its_companion(mira: Companion) -> None:
     assert not JournalEntry.objects.filter(row=Memory.objects.get(text="Alice likes numbers.").pk).exists()
     mira.delete()
     assert not JournalEntry.objects.exists()
+
+
+@pytest.mark.django_db
+def test_what_is_said_on_one_branch_alone_is_found_at_once(
+    mira: Companion, django_assert_num_queries: Any
+) -> None:
+    now = timezone.now()
+    shared = answered(mira, "One.", "First.")
+    for number in range(9):
+        answered(mira, f"More {number}.", "I see.")
+    left = Message.objects.filter(companion=mira).exclude(pk__in=[shared.message_id, shared.answer_id])
+    ids = set(left.values_list("pk", flat=True))
+    assert shared.answer_id
+    operations.part_from(mira, shared.answer_id, now)
+    branch = Branch.objects.get(companion=mira, left_at__isnull=False)
+    with django_assert_num_queries(1):
+        assert set(operations.find_own_messages(branch)) == ids
+
+
+@pytest.mark.django_db
+def test_what_sleeps_is_not_the_newest_memory_nor_imported_again(mira: Companion) -> None:
+    now = timezone.now()
+    first = answered(mira, "One.", "First.")
+    second = start(mira, "Two.", "two", now)
+    Reply.objects.filter(pk=second.reply.pk).update(state=Reply.State.DONE)
+    operations.part_from(mira, first.message_id, now)
+    import_log(mira, [Line(role="user", text="Two.", at=now, client_id="two")], now)
+    assert Message.everywhere.filter(client_id="two").count() == 1
+    gone = forget_newest(mira, now)
+    assert gone
+    assert gone.message_id == first.message_id
+
+
+@pytest.mark.django_db
+def test_a_talk_that_was_to_end_goes_on_where_another_branch_is_chosen(mira: Companion) -> None:
+    now = timezone.now()
+    first = answered(mira, "One.", "First.")
+    answered(mira, "Two.", "Second.")
+    job = close(mira, now)
+    operations.part_from(mira, first.message_id, now)
+    assert not Closing.objects.exists()
+    job.refresh_from_db()
+    assert job.error == "branch_changed"
+    assert load_ending(mira).closing is None

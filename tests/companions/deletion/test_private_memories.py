@@ -46,7 +46,7 @@ def test_nothing_that_stands_in_prompts_tells_it(mira: Companion, spread: Callab
 
     message = spread()
     make_private(Memory.objects.get(message=message))
-    assert tables_with(MARKER).keys() == {"companions_journalentry", "companions_message", "memory_memory"}
+    assert tables_with(MARKER).keys() == {"companions_message", "memory_memory"}
     assert not Memory.objects.filter(text__contains=MARKER, is_private=False).exists()
 
 
