@@ -1,18 +1,25 @@
-"""A new companion: with its conversation, its first session, its timers and, where it has one, its greeting."""
+"""A new companion: with its face, conversation, first session, timers and, where it has one, its greeting."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.db import transaction
+from django.dispatch import Signal
 from django.utils.translation import gettext as _
 
 from accounts.models import User
+from companions.characters import Character
 from companions.conversations.messages import open_session, say
 from companions.errors import LimitError
+from companions.face.portraits import choose_features
 from companions.life import inner_state
 from companions.life.timers import set_predefined
 from companions.models import Companion, Conversation, Life, Message
+
+companion_made = Signal()
+"""Sent with `companion` and the `pace` of its voice, in the transaction that makes it; the sender is Companion."""
 
 
 @transaction.atomic
@@ -26,9 +33,15 @@ def create(
     now: datetime,
     example_dialogue: str = "",
     without_directions: bool = False,
+    suggestions: Sequence[str] = (),
+    face: int | None = None,
+    pace: float = 1.0,
     id: UUID | None = None,
 ) -> Companion:
-    """The companion, ready to be talked to; LimitError where the person has as many as can be."""
+    """Return the companion, ready to be talked to; LimitError where the person has as many as can be.
+
+    `face` is the seed of its portrait, which else follows from its id.
+    """
     User.objects.select_for_update(no_key=True).get(pk=user.pk)
     if Companion.objects.owned_by(user).count() >= settings.COMPANIONS_EACH:
         detail = _("You have %(count)s companions; there cannot be more. Delete one first.")
@@ -41,8 +54,11 @@ def create(
         greeting=greeting,
         example_dialogue=example_dialogue,
         without_directions=without_directions,
+        suggestions=list(suggestions),
         tint=tint,
     )
+    if face is not None:
+        choose_features(companion, face, {})
     conversation = Conversation.objects.create(companion=companion, read_until=now)
     Life.objects.create(companion=companion)
     inner_state.seed(companion, now)
@@ -62,4 +78,32 @@ def create(
             now,
         )
         conversation.save(update_fields=["head"])
+    companion_made.send(Companion, companion=companion, pace=pace)
     return companion
+
+
+def begin_as(user: User, character: Character, chance: float, now: datetime) -> Companion:
+    """Return a new companion that is this character; the chance, from 0 to below 1, chooses its greeting. LimitError."""
+    return create(
+        user,
+        name=character.name,
+        persona=character.persona,
+        greeting=character.choose_greeting(chance),
+        example_dialogue=character.example_dialogue,
+        suggestions=character.suggestions,
+        tint=character.tint,
+        face=character.face,
+        pace=character.pace,
+        now=now,
+    )
+
+
+def compose_persona(role: str, manner: str, interests: str, more: str) -> str:
+    """Return the persona that these answers make, in the language of whoever gave them; what is empty is left out."""
+    parts = [
+        role and _("Who {{char}} is to {{user}}: %(role)s") % {"role": role},
+        manner and _("How {{char}} talks: %(manner)s") % {"manner": manner},
+        interests and _("What {{char}} cares about: %(interests)s") % {"interests": interests},
+        more,
+    ]
+    return "\n\n".join(filter(None, parts))

@@ -10,7 +10,7 @@ class VoiceConfig(AppConfig):
         from companions.transfer.archive import SECTIONS
         from voice import hearing  # noqa: F401 (its receiver)
         from voice.models import Recording, Voice
-        from voice.speech import cache  # noqa: F401 (its receivers)
+        from voice.speech import cache, voices  # noqa: F401 (their receivers)
 
         SECTIONS["voices"] = Voice, "companion"
         SECTIONS["recordings"] = Recording, "companion"

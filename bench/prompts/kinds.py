@@ -124,8 +124,8 @@ def _meet(name: str, language: str, now: datetime) -> Companion:
     user = User.objects.create_user(
         f"{name}@example.org", name="Ana", time_zone="Europe/Lisbon", messages_per_minute=10_000
     )
-    character = next(one for one in load_characters(language) if one.slug == "wren")
-    texts = {"name": character.name, "persona": character.persona, "greeting": character.greeting}
+    [character] = [one for one in load_characters(language) if one.slug == "wren"]
+    texts = {"name": character.name, "persona": character.persona, "greeting": character.greetings[0]}
     return create(user, tint=40, now=now - timedelta(days=30), **texts)
 
 

@@ -67,7 +67,8 @@ def say(companion, days, text, answer, thought="", state=Reply.State.DONE, found
 
 
 def made(character, days, **changed):
-    fields = {name: getattr(character, name) for name in ("name", "persona", "greeting", "tint")}
+    fields = {name: getattr(character, name) for name in ("name", "persona", "tint", "suggestions", "face")}
+    fields["greeting"] = character.greetings[0]
     companion = creation.create(person, **(fields | changed), now=now - timedelta(days=days))
     return companion
 
@@ -325,7 +326,7 @@ print(
             "not-here": "/nowhere/",
             "companions": "/companions/",
             "new": "/companions/new/",
-            "new-from": "/companions/new/?from=wren",
+            "new-own": "/companions/new/own/",
             "talk": talk(wren),
             "talk-open": talk(wren),
             "talk-told": talk(wren),

@@ -1,9 +1,10 @@
-"""Three starting characters of Kith's own writing, in English and in Chinese, to begin a companion from."""
+"""Twelve characters of Kith's own writing, in English and in Chinese, to begin a companion from."""
 
 import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 FOLDER = Path(__file__).parent
 FALLBACK_LANGUAGE = "en"
@@ -11,25 +12,41 @@ FALLBACK_LANGUAGE = "en"
 
 @dataclass(frozen=True, slots=True)
 class Character:
-    """What a new companion may be filled in with; `line` says in a few words who it is."""
+    """Whom a companion may begin as: `kind` says in a few words who that is, `line` is something that it would say."""
 
     slug: str
     tint: int
     face: int  # the seed of its portrait
+    pace: float  # of its voice
     name: str
+    kind: str
     line: str
     persona: str
-    greeting: str
+    greetings: tuple[str, ...]
+    example_dialogue: str
+    suggestions: tuple[str, ...]  # what the person may say first
 
-
-def load_characters(language: str) -> list[Character]:
-    """Return the characters in that language, in English where there is none of their own."""
-    return [_load_character(path, language) for path in sorted(FOLDER.glob("*.toml"))]
+    def choose_greeting(self, chance: float) -> str:
+        """Return one of the greetings by a chance from 0 to below 1."""
+        return self.greetings[int(chance * len(self.greetings))]
 
 
 @cache
-def _load_character(path: Path, language: str) -> Character:
-    with path.open("rb") as file:
-        written = tomllib.load(file)
-    texts = {name: text.strip() for name, text in written.get(language, written[FALLBACK_LANGUAGE]).items()}
-    return Character(slug=path.stem, tint=written["tint"], face=written["face"], **texts)
+def load_characters(language: str) -> list[Character]:
+    """Return the characters in that language, in English where there is none of their own."""
+    written = {path.stem: tomllib.loads(path.read_text()) for path in FOLDER.glob("*.toml")}
+    ordered = sorted(written.items(), key=lambda item: item[1]["place"])
+    return [_read_character(slug, character, language) for slug, character in ordered]
+
+
+def find_character(slug: str, language: str) -> Character | None:
+    """Return the character of that name in the language; None where there is none."""
+    return next((character for character in load_characters(language) if character.slug == slug), None)
+
+
+def _read_character(slug: str, written: dict[str, Any], language: str) -> Character:
+    texts = {
+        name: text.strip() if isinstance(text, str) else tuple(text)
+        for name, text in written.get(language, written[FALLBACK_LANGUAGE]).items()
+    }
+    return Character(slug, written["tint"], written["face"], written["pace"], **texts)

@@ -1,6 +1,7 @@
 import uuid
 from dataclasses import replace
 
+from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -31,6 +32,9 @@ class Companion(models.Model):
     greeting = models.TextField(_("greeting"), blank=True, max_length=4_000)
     example_dialogue = models.TextField(_("example dialogue"), blank=True, max_length=8_000)
     without_directions = models.BooleanField(_("without stage directions such as *smiles*"), default=False)
+    suggestions = ArrayField(  # without any, the talk offers some of Kith's own
+        models.CharField(max_length=200), verbose_name=_("what one may say first"), default=list, blank=True
+    )
     tint = models.PositiveSmallIntegerField(_("tint"), default=40, validators=[MaxValueValidator(359)])
     recall_policy = models.CharField(_("what comes to mind"), max_length=32, choices=CHOICES, default=DEFAULT)
     recall_parameters = models.JSONField(_("the curve's parameters"), default=dict, blank=True)

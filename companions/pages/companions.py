@@ -1,4 +1,4 @@
-"""Companions: the inbox, a new one, the settings of one, and all of it as a file that goes or comes."""
+"""Companions: the inbox, the settings of one, and all of it as a file that goes."""
 
 from typing import Any, ClassVar
 from uuid import UUID
@@ -10,27 +10,20 @@ from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_safe
 
 from accounts.authentication import SignedInRequest
-from accounts.rates import admit_to
-from companions import creation
 from companions.access import get_companion
-from companions.characters import load_characters
 from companions.deletion import delete_companion, delete_rehearsed
-from companions.errors import CompanionsError, LimitError
-from companions.face.portraits import choose_features
 from companions.life.outreach import count_unread
 from companions.models import Companion
 from companions.pages.context import warn_of_size
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, page_view, post_view
 from companions.templatetags.talk import PRESET_HUES, find_nearest_preset
-from companions.transfer import digital_life
-from companions.transfer.archive import export_response, read_upload
+from companions.transfer.archive import export_response
 from companions.transfer.digital_life_export import export_mind
-from companions.transfer.digital_life_import import import_mind
 
 
 class CompanionForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -129,6 +122,8 @@ def companions(request: SignedInRequest) -> HttpResponse:
         .select_related("conversation__head")
         .order_by(last.desc(), "pk")
     )
+    if not mine:
+        return redirect("companion_new")
     counts = count_unread(request.user)
     context = {
         "people": [(companion, counts.get(companion.pk, 0)) for companion in mine],
@@ -136,33 +131,6 @@ def companions(request: SignedInRequest) -> HttpResponse:
         "today": timezone.localdate(),
     }
     return render(request, "companions/companions.html", context)
-
-
-@form_view
-def new(request: SignedInRequest) -> HttpResponse:
-    """The form for a new companion, filled in from a starting character where one was picked (`?from=`)."""
-    characters = load_characters(get_language() or "en")
-    slug = (request.POST or request.GET).get("from", "")
-    picked = next((character for character in characters if character.slug == slug), None)
-    if request.method == "POST":
-        form = CompanionForm(request.POST)
-        if form.is_valid():
-            admit_to(request.user, "companions", timezone.now())
-            try:
-                companion = creation.create(request.user, now=timezone.now(), **form.cleaned_data)
-            except LimitError as error:
-                form.add_error(None, str(error.detail))
-            else:
-                if picked:
-                    choose_features(companion, picked.face, {})
-                if warning := warn_of_size(companion):
-                    messages.warning(request, warning)
-                return redirect("talk", companion.pk)
-    else:
-        fields = ("name", "persona", "greeting", "tint")  # of a starting character
-        form = CompanionForm(initial={name: getattr(picked, name) for name in fields} if picked else {})
-    context = {"form": form, "characters": characters, "picked": picked}
-    return render(request, "companions/new.html", context, status=UNPROCESSABLE if form.is_bound else 200)
 
 
 @form_view
@@ -233,22 +201,3 @@ def export_digital_life(request: SignedInRequest, companion_id: UUID) -> HttpRes
     companion = get_companion(request.user, companion_id)
     disposition = f'attachment; filename="digital-life-{companion.pk}.json"'
     return JsonResponse(export_mind(companion), headers={"Content-Disposition": disposition})
-
-
-@post_view
-def move_in(request: SignedInRequest) -> HttpResponse:
-    """Make a companion of DigitalLife's file; what is wrong with it is said above the form."""
-    if "file" not in request.FILES:
-        messages.error(request, _("Choose the file that DigitalLife has exported."))
-        return redirect("companion_new")
-    try:
-        admit_to(request.user, "imports", timezone.now())
-        mind = digital_life.parse_mind(read_upload(request))
-        companion = import_mind(request.user, mind, timezone.now())
-    except CompanionsError as error:
-        messages.error(request, str(error.detail))
-        return redirect("companion_new")
-    text = _("%(name)s has moved in, with %(messages)s messages and %(diary)s diary entries.")
-    counts = {"messages": mind.messages, "diary": len(mind.longTermMemory)}
-    messages.success(request, text % {"name": companion.name, **counts})
-    return redirect("talk", companion.pk)

@@ -5,6 +5,7 @@ from django.views.i18n import set_language
 
 from companions.pages import (
     branches,
+    characters,
     companions,
     consolidation,
     context,
@@ -143,7 +144,8 @@ urlpatterns = [
     path("language/", set_language, name="set_language"),
     path("notices/<uuid:notice_id>/seen/", talk.see_notice, name="notice_seen"),
     path("companions/", companions.companions, name="companions"),
-    path("companions/new/", companions.new, name="companion_new"),
-    path("companions/new/digital-life/", companions.move_in, name="companion_move_in"),
+    path("companions/new/", characters.new, name="companion_new"),
+    path("companions/new/own/", characters.own, name="companion_own"),
+    path("companions/new/digital-life/", characters.move_in, name="companion_move_in"),
     path("companions/<uuid:companion_id>/", include(companion_patterns)),
 ]

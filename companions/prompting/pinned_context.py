@@ -122,13 +122,13 @@ def render_pinned(pinned: PinnedContext, tokens: int) -> str:
 def render_inner_state(pinned: PinnedContext, now: datetime, tokens: int) -> list[str]:
     """Return how it feels and since when: in its own words, within so many tokens, and what is left of the mood by now.
 
-    The first inner state only repeats the persona, and an old one tells of what is over: neither is told.
+    The first one's words only repeat the persona, and an old one tells of what is over: neither is told.
     """
     state = pinned.inner_state
-    if state is None or state.by == InnerState.By.SEED or now - state.made_at > STALE_AFTER:
+    if state is None or now - state.made_at > STALE_AFTER:
         return []
     lines = []
-    if state.text and not pinned.has_moved_on:
+    if state.text and state.by != InnerState.By.SEED and not pinned.has_moved_on:
         since = describe_since(state.made_at.astimezone(now.tzinfo), now)
         lines.append(
             f"How you feel inside, {since}, in your own words: {quoted(beginning(state.text, tokens))}"

@@ -288,7 +288,7 @@ def render_context(
     lines = [
         f"Now: {facts.now:%A %d %B %Y, %H:%M} ({facts.zone})",
         f"First met: {facts.first_met:%d %B %Y}",
-        *(["This is your first conversation."] if age is None else []),
+        *(["This is your first conversation, and you are glad of the meeting."] if age is None else []),
         *([f"Last spoke: {render_age(age)}"] if age and age >= RESTED else []),
         *([f"This talk began: {facts.began:%A %d %B, %H:%M}"] if facts.began else []),
         *([render_last_talk(facts.spoke_before, facts.now)] if facts.spoke_before else []),

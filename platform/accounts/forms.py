@@ -31,16 +31,10 @@ class ZoneField(forms.CharField):
 
 
 class SignupForm(allauth.SignupForm):  # type: ignore[misc]
-    """E-mail and password, a name if one likes, and the zone from the page's script."""
+    """E-mail and password, and the zone from the page's script."""
 
-    name = forms.CharField(
-        label=_("What companions call you"),
-        required=False,
-        max_length=80,
-        widget=forms.TextInput(attrs={"autocomplete": "given-name"}),
-    )
     time_zone = ZoneField(required=False)
-    field_order = ("email", "password1", "name", "time_zone")
+    field_order = ("email", "password1", "time_zone")
     is_refused = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -46,8 +46,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         super().send_mail(template_prefix, email, context | links | site)
 
     def save_user(self, request: HttpRequest, user: User, form: forms.Form, commit: bool = True) -> User:
-        """Return the user with the form's name and time zone, and the language that they signed up in."""
-        user.name = form.cleaned_data.get("name", "")
+        """Return the user with the form's time zone, and the language that they signed up in."""
         user.time_zone = form.cleaned_data.get("time_zone", "UTC")
         language = get_language() or ""
         user.language = language if language in dict(settings.LANGUAGES) else ""

@@ -312,7 +312,7 @@ else:
     EMAIL_FILE_PATH = KITH_HOME / "mail"
 EMAIL_TIMEOUT = 10  # seconds; whoever waits for a page waits for the letter
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", f"Kith <kith@{HOST}>")
-ACCOUNT_EMAIL_VERIFICATION = "mandatory" if EMAIL_URL else "optional"
+ACCOUNT_EMAIL_VERIFICATION = "mandatory" if EMAIL_URL else "none"
 #: `KITH_MESSAGES_PER_MINUTE`, `KITH_TOKENS_PER_DAY` | `30`, `1000000` | what each person may use; the admin can set
 #:   others for one
 MESSAGES_PER_MINUTE = env.int("KITH_MESSAGES_PER_MINUTE", 30)

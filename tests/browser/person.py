@@ -34,11 +34,12 @@ class Person:
         self.page.locator("input[name=email]").fill(self.email)
         self.page.locator("input[name=password1]").fill(PASSWORD)
         self.page.locator("main form button").click()
-        self.page.wait_for_url("**/companions/")
+        self.page.wait_for_url("**/companions/new/")
 
     def make_companion(self, name: str = "Mira", greeting: str = "Hello, I am Mira.") -> None:
-        self.visit("/companions/new/")
+        self.visit("/companions/new/own/")
         self.page.get_by_label("Name").fill(name)
+        self.page.get_by_text("Advanced").click()
         self.page.get_by_label("Greeting").fill(greeting)
         self.page.locator("#companion-form button").click()
         expect(self.page.locator("#send")).to_be_enabled()

@@ -75,9 +75,7 @@ def test_a_model_file_is_chosen_and_answers_in_the_talk(up: Up, browser: Browser
     tried = facts.inner_text()
 
     page.goto(f"http://127.0.0.1:{up.port}/companions/new/")
-    hand.tap(page.get_by_role("link", name="Wren"))
-    expect(page.get_by_label("Name")).to_have_value("Wren", timeout=SLOW_MS)
-    hand.tap(page.get_by_role("button", name="Make this companion"))
+    hand.tap(page.get_by_role("button", name="Start · Wren"))
     expect(page.locator("#send")).to_be_enabled(timeout=SLOW_MS)
     page.locator("#message").fill("Good evening. What do you like about autumn?")
     hand.tap(page.locator("#send"))

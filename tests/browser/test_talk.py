@@ -1,30 +1,12 @@
-"""The main job, in a browser: sign up, make a companion, talk, come back."""
+"""The main job, in a browser: talk, and come back."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.browser.person import PASSWORD, Person
+from tests.browser.person import Person
 from tests.fixtures.live import Live
 
 pytestmark = pytest.mark.browser
-
-
-def test_a_stranger_signs_up_makes_a_companion_and_talks(page: Page, live: Live) -> None:
-    person = Person(page, live)
-    person.visit("/")
-    page.get_by_role("link", name="Make an account").click()
-    page.locator("input[name=email]").fill(person.email)
-    page.locator("input[name=password1]").fill(PASSWORD)
-    page.locator("main form button").click()
-    page.get_by_role("link", name="Make a companion").click()
-    page.get_by_role("link", name="Wren").click()
-    expect(page.get_by_label("Name")).to_have_value("Wren")
-    page.get_by_role("button", name="Make this companion").click()
-    expect(person.last_answer).to_contain_text("I am Wren")
-    expect(page.locator("#send")).to_be_enabled()
-    person.write("My exam is on Friday")
-    person.hears("Friday")
-    expect(page.locator(".said-by-person .words").last).to_have_text("My exam is on Friday")
 
 
 def test_a_reload_in_mid_answer_shows_the_rest(person: Person, live: Live) -> None:

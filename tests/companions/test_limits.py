@@ -49,9 +49,10 @@ def test_a_person_has_only_so_many_companions(
     assert [as_alice.post("/companions", NAMED).status_code for _ in range(2)] == [201, 201]
     problem(as_alice.post("/companions", NAMED), 409, "too_many_companions")
     client.force_login(alice)
-    page = client.post("/companions/new/", NAMED)
-    assert page.status_code == 422
-    assert "You have 2 companions" in page.content.decode()
+    for path, asked in (("/companions/new/own/", NAMED), ("/companions/new/", {"character": "wren"})):
+        page = client.post(path, asked)
+        assert page.status_code == 422
+        assert "You have 2 companions" in page.content.decode()
     assert Companion.objects.count() == 2
 
 

@@ -144,9 +144,14 @@ def test_since_when_it_lasts(before: timedelta, words: str) -> None:
     assert describe_since(TUESDAY - before, TUESDAY) == words
 
 
-def test_the_first_inner_state_is_not_told(mira: Companion) -> None:
-    assert inner_state.get_newest(mira.pk)
-    assert "feel inside" not in str(turn_of(mira).prompt)
+def test_a_new_companion_is_glad_of_the_meeting_whatever_its_persona(alice: User) -> None:
+    now = timezone.now()
+    persona = "Melancholic and grumpy. Grieving, lonely, wistful."
+    companion = create(alice, name="Mira", persona=persona, greeting="", tint=40, now=now)
+    last = str(turn_of(companion, "Hello", now).prompt[-1]["content"])
+    assert "This is your first conversation, and you are glad of the meeting." in last
+    assert "Your mood by now: happy" in last
+    assert "feel inside" not in last  # its first words only repeat the persona
 
 
 def test_an_inner_state_is_dated_and_gone_when_it_is_stale_or_the_talk_has_moved_on(mira: Companion) -> None:

@@ -6,7 +6,6 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from companions.characters import load_characters
 from companions.models import Companion, Message
 from tests.fixtures.turns import make_companion
 from tests.pages.conftest import Told, answered
@@ -17,7 +16,7 @@ def fields(**changed: str) -> dict[str, str]:
 
 
 def test_a_companion_is_made_with_its_greeting(at_home: Client, alice: User) -> None:
-    response = at_home.post("/companions/new/", fields())
+    response = at_home.post("/companions/new/own/", fields())
     companion = Companion.objects.owned_by(alice).get()
     assert response["Location"] == f"/companions/{companion.pk}/"
     assert (companion.name, companion.persona, companion.tint) == ("Wren", "Quiet.", 220)
@@ -39,7 +38,7 @@ def test_a_companion_is_made_with_its_greeting(at_home: Client, alice: User) -> 
     ],
 )
 def test_what_does_not_fit_gets_the_form_back(at_home: Client, wrong: dict[str, str], field: str) -> None:
-    response = at_home.post("/companions/new/", fields(**wrong))
+    response = at_home.post("/companions/new/own/", fields(**wrong))
     assert response.status_code == 422
     assert list(response.context["form"].errors) == [field]
     assert not Companion.objects.exists()
@@ -47,34 +46,10 @@ def test_what_does_not_fit_gets_the_form_back(at_home: Client, wrong: dict[str, 
 
 def test_more_companions_than_may_be_are_not_made(at_home: Client, mira: Companion, settings: Any) -> None:
     settings.COMPANIONS_EACH = 1
-    response = at_home.post("/companions/new/", fields())
+    response = at_home.post("/companions/new/own/", fields())
     assert response.status_code == 422
     assert "Delete one first" in response.content.decode()
     assert Companion.objects.get() == mira
-
-
-@pytest.mark.parametrize("language", ["en", "zh-hans"])
-def test_a_starting_character_fills_the_form(at_home: Client, alice: User, language: str) -> None:
-    alice.language = language
-    alice.save()
-    characters = load_characters(language)
-    assert len(characters) == 3
-    for one in characters:
-        form = at_home.get(f"/companions/new/?from={one.slug}").context["form"]
-        assert form.initial == {
-            "name": one.name,
-            "persona": one.persona,
-            "greeting": one.greeting,
-            "tint": one.tint,
-        }
-    assert {one.slug for one in load_characters("en")} == {one.slug for one in characters}
-    assert load_characters("fr") == load_characters("en")
-
-
-def test_a_form_with_errors_keeps_the_starting_character(at_home: Client, alice: User) -> None:
-    character = load_characters("en")[0]
-    page = at_home.post("/companions/new/", fields(name="") | {"from": character.slug}).content.decode()
-    assert f'name="from" value="{character.slug}"' in page
 
 
 def test_a_companion_is_changed(at_home: Client, mira: Companion) -> None:

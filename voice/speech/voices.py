@@ -5,8 +5,10 @@ from datetime import datetime
 
 from django.conf import settings
 from django.db import transaction
+from django.dispatch import receiver
 from django.utils.translation import gettext_lazy as _
 
+from companions.creation import companion_made
 from companions.models import Companion
 from files.contents import store_content
 from files.models import StoredFile
@@ -66,6 +68,13 @@ def change_voice(companion: Companion, **changes: object) -> Voice:
         setattr(voice, name, value)
     voice.save(update_fields=list(changes))
     return voice
+
+
+@receiver(companion_made, sender=Companion)
+def begin_voice(companion: Companion, pace: float, **_: object) -> None:
+    """Have a new companion speak at its own pace."""
+    if pace != 1.0:
+        change_voice(companion, speed=pace)
 
 
 def set_reference(companion: Companion, content: bytes, text: str, consent: str, now: datetime) -> Voice:

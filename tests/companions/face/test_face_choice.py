@@ -11,7 +11,6 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import User
-from companions.characters import load_characters
 from companions.face.drawing import render_portrait
 from companions.face.portraits import TABLES, choose_features, draw_features, get_features
 from companions.life import inner_state
@@ -82,14 +81,6 @@ def test_the_image_is_the_drawing_as_it_feels_and_asked_for_once(at_home: Client
     assert "private" in calm["Cache-Control"]
     choose_features(mira, 77, {})
     assert at_home.get(path, headers={"If-None-Match": calm["ETag"]}).status_code == 200
-
-
-def test_who_is_made_from_a_starting_character_has_its_face(at_home: Client, alice: User) -> None:
-    one = load_characters("en")[1]
-    page = at_home.get(f"/companions/new/?from={one.slug}").content.decode()
-    assert f'name="from" value="{one.slug}"' in page
-    at_home.post("/companions/new/", {"name": "Mine", "tint": "40", "from": one.slug})
-    assert get_features(Companion.objects.owned_by(alice).get()) == draw_features(one.face)
 
 
 def test_the_portrait_comes_with_its_companion(

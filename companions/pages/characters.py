@@ -1,0 +1,142 @@
+"""A new companion: one of Kith's characters, one of one's own, or one that moves in."""
+
+import random
+from typing import Any
+from uuid import UUID, uuid4
+
+from django import forms
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import get_language, gettext_lazy
+from django.utils.translation import gettext as _
+
+from accounts.authentication import SignedInRequest
+from accounts.idempotency import once
+from accounts.rates import admit_to
+from companions import creation
+from companions.characters import find_character, load_characters
+from companions.errors import CompanionsError, LimitError
+from companions.pages.companions import CompanionForm
+from companions.pages.context import warn_of_size
+from companions.pages.shortcuts import UNPROCESSABLE, form_view, post_view
+from companions.transfer import digital_life
+from companions.transfer.archive import read_upload
+from companions.transfer.digital_life_import import import_mind
+
+CHANCE = random.SystemRandom()
+FACES = (104, 106, 107, 111, 114, 101, 115, 113, 105, 110, 102, 109)  # seeds of portraits to choose from
+PACES = ((0.9, gettext_lazy("unhurried")), (1.0, gettext_lazy("even")), (1.1, gettext_lazy("lively")))
+
+
+def _answer_field(question: str | Promise, example: str | Promise) -> forms.CharField:
+    widget = forms.Textarea(attrs={"rows": 2, "placeholder": example})
+    return forms.CharField(label=question, required=False, max_length=500, widget=widget)
+
+
+class OwnCompanionForm(CompanionForm):
+    """A companion of one's own: the answers in plain words become its persona, with what is written as one below them."""
+
+    role = _answer_field(
+        gettext_lazy("Who are they to you?"), gettext_lazy("A neighbour who has seen a few winters")
+    )
+    manner = _answer_field(
+        gettext_lazy("How do they talk?"),
+        gettext_lazy("Short and dry, with a laugh behind it; asks before giving advice"),
+    )
+    interests = _answer_field(
+        gettext_lazy("What do they care about?"), gettext_lazy("Tomatoes, old radios, how my week went")
+    )
+    face = forms.TypedChoiceField(
+        label=gettext_lazy("Face"),
+        required=False,
+        coerce=int,
+        empty_value=None,
+        choices=[(seed, seed) for seed in FACES],
+        initial=FACES[0],
+        widget=forms.RadioSelect,
+    )
+    pace = forms.TypedChoiceField(
+        label=gettext_lazy("Voice"),
+        required=False,
+        coerce=float,
+        empty_value=1.0,
+        choices=PACES,
+        initial=1.0,
+        widget=forms.RadioSelect,
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.initial["greeting"] = _("Hello, I am {{char}}. How good to meet you.")
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        answers = [cleaned.pop(name, "") for name in ("role", "manner", "interests")]
+        cleaned["persona"] = creation.compose_persona(*answers, cleaned.get("persona", ""))
+        self.fields["persona"].run_validators(cleaned["persona"])  # it may be too long by now
+        return cleaned
+
+
+@form_view
+def new(request: SignedInRequest) -> HttpResponse:
+    """The characters to begin with; a tap on one is enough to be talking with it, and two are no more."""
+    language = get_language() or "en"
+    context: dict[str, object] = {"characters": load_characters(language), "key": uuid4()}
+    if request.method != "POST":
+        return render(request, "companions/new.html", context)
+    slug = request.POST.get("character", "")
+    character = find_character(slug, language)
+    if character is None:
+        raise Http404
+
+    def make() -> UUID:
+        admit_to(request.user, "companions", timezone.now())
+        return creation.begin_as(request.user, character, CHANCE.random(), timezone.now()).pk
+
+    try:
+        made_id, _is_new = once(request.user, "begin_as", request.POST.get("key"), slug, make)
+    except LimitError as error:
+        context["refusal"] = error.detail
+        return render(request, "companions/new.html", context, status=UNPROCESSABLE)
+    return redirect("talk", made_id)
+
+
+@form_view
+def own(request: SignedInRequest) -> HttpResponse:
+    """The form for a companion of one's own."""
+    form = OwnCompanionForm(request.POST or None)
+    if form.is_bound and form.is_valid():
+        admit_to(request.user, "companions", timezone.now())
+        try:
+            companion = creation.create(request.user, now=timezone.now(), **form.cleaned_data)
+        except LimitError as error:
+            form.add_error(None, str(error.detail))
+        else:
+            if warning := warn_of_size(companion):
+                messages.warning(request, warning)
+            return redirect("talk", companion.pk)
+    return render(
+        request, "companions/own.html", {"form": form}, status=UNPROCESSABLE if form.is_bound else 200
+    )
+
+
+@post_view
+def move_in(request: SignedInRequest) -> HttpResponse:
+    """Make a companion of DigitalLife's file; what is wrong with it is said above the form."""
+    if "file" not in request.FILES:
+        messages.error(request, _("Choose the file that DigitalLife has exported."))
+        return redirect("companion_new")
+    try:
+        admit_to(request.user, "imports", timezone.now())
+        mind = digital_life.parse_mind(read_upload(request))
+        companion = import_mind(request.user, mind, timezone.now())
+    except CompanionsError as error:
+        messages.error(request, str(error.detail))
+        return redirect("companion_new")
+    text = _("%(name)s has moved in, with %(messages)s messages and %(diary)s diary entries.")
+    counts = {"messages": mind.messages, "diary": len(mind.longTermMemory)}
+    messages.success(request, text % {"name": companion.name, **counts})
+    return redirect("talk", companion.pk)
