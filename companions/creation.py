@@ -19,7 +19,7 @@ from companions.life.timers import set_predefined
 from companions.models import Companion, Conversation, Life, Message
 
 companion_made = Signal()
-"""Sent with `companion` and the `pace` of its voice, in the transaction that makes it; the sender is Companion."""
+"""Sent with `companion` and the `pace` of its voice, if it has its own, in the transaction that makes it; the sender is Companion."""
 
 
 @transaction.atomic
@@ -35,12 +35,12 @@ def create(
     without_directions: bool = False,
     suggestions: Sequence[str] = (),
     face: int | None = None,
-    pace: float = 1.0,
+    pace: float | None = None,
     id: UUID | None = None,
 ) -> Companion:
     """Return the companion, ready to be talked to; LimitError where the person has as many as can be.
 
-    `face` is the seed of its portrait, which else follows from its id.
+    `face` is the seed of its portrait, which else follows from its id; `pace` is that of its voice, which else is even.
     """
     User.objects.select_for_update(no_key=True).get(pk=user.pk)
     if Companion.objects.owned_by(user).count() >= settings.COMPANIONS_EACH:

@@ -45,7 +45,7 @@ def find_character(slug: str, language: str) -> Character | None:
 
 
 def _read_character(slug: str, written: dict[str, Any], language: str) -> Character:
-    texts = {
+    texts: dict[str, Any] = {
         name: text.strip() if isinstance(text, str) else tuple(text)
         for name, text in written.get(language, written[FALLBACK_LANGUAGE]).items()
     }

@@ -9,7 +9,6 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.functional import Promise
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
@@ -31,23 +30,37 @@ FACES = (104, 106, 107, 111, 114, 101, 115, 113, 105, 110, 102, 109)  # seeds of
 PACES = ((0.9, gettext_lazy("unhurried")), (1.0, gettext_lazy("even")), (1.1, gettext_lazy("lively")))
 
 
-def _answer_field(question: str | Promise, example: str | Promise) -> forms.CharField:
-    widget = forms.Textarea(attrs={"rows": 2, "placeholder": example})
-    return forms.CharField(label=question, required=False, max_length=500, widget=widget)
-
-
 class OwnCompanionForm(CompanionForm):
     """A companion of one's own: the answers in plain words become its persona, with what is written as one below them."""
 
-    role = _answer_field(
-        gettext_lazy("Who are they to you?"), gettext_lazy("A neighbour who has seen a few winters")
+    role = forms.CharField(
+        label=gettext_lazy("Who are they to you?"),
+        required=False,
+        max_length=500,
+        widget=forms.Textarea(
+            attrs={"rows": 2, "placeholder": gettext_lazy("A neighbour who has seen a few winters")}
+        ),
     )
-    manner = _answer_field(
-        gettext_lazy("How do they talk?"),
-        gettext_lazy("Short and dry, with a laugh behind it; asks before giving advice"),
+    manner = forms.CharField(
+        label=gettext_lazy("How do they talk?"),
+        required=False,
+        max_length=500,
+        widget=forms.Textarea(
+            attrs={
+                "rows": 2,
+                "placeholder": gettext_lazy(
+                    "Short and dry, with a laugh behind it; asks before giving advice"
+                ),
+            }
+        ),
     )
-    interests = _answer_field(
-        gettext_lazy("What do they care about?"), gettext_lazy("Tomatoes, old radios, how my week went")
+    interests = forms.CharField(
+        label=gettext_lazy("What do they care about?"),
+        required=False,
+        max_length=500,
+        widget=forms.Textarea(
+            attrs={"rows": 2, "placeholder": gettext_lazy("Tomatoes, old radios, how my week went")}
+        ),
     )
     face = forms.TypedChoiceField(
         label=gettext_lazy("Face"),
@@ -62,7 +75,7 @@ class OwnCompanionForm(CompanionForm):
         label=gettext_lazy("Voice"),
         required=False,
         coerce=float,
-        empty_value=1.0,
+        empty_value=None,
         choices=PACES,
         initial=1.0,
         widget=forms.RadioSelect,
@@ -74,8 +87,8 @@ class OwnCompanionForm(CompanionForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        answers = [cleaned.pop(name, "") for name in ("role", "manner", "interests")]
-        cleaned["persona"] = creation.compose_persona(*answers, cleaned.get("persona", ""))
+        role, manner, interests = (cleaned.pop(name, "") for name in ("role", "manner", "interests"))
+        cleaned["persona"] = creation.compose_persona(role, manner, interests, cleaned.get("persona", ""))
         self.fields["persona"].run_validators(cleaned["persona"])  # it may be too long by now
         return cleaned
 

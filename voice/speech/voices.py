@@ -71,9 +71,9 @@ def change_voice(companion: Companion, **changes: object) -> Voice:
 
 
 @receiver(companion_made, sender=Companion)
-def begin_voice(companion: Companion, pace: float, **_: object) -> None:
+def begin_voice(companion: Companion, pace: float | None, **_: object) -> None:
     """Have a new companion speak at its own pace."""
-    if pace != 1.0:
+    if pace is not None:
         change_voice(companion, speed=pace)
 
 
