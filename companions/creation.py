@@ -19,7 +19,7 @@ from companions.life.timers import set_predefined
 from companions.models import Companion, Conversation, Life, Message
 
 companion_made = Signal()
-"""Sent with `companion` and the `pace` of its voice, if it has its own, in the transaction that makes it; the sender is Companion."""
+"""Sent with `companion` and the `pace` of its voice, or None, in the transaction that makes it; by Companion."""
 
 
 @transaction.atomic
