@@ -179,10 +179,7 @@ def test_on_a_phone_the_name_stays_and_all_pages_are_reached(person: Person) -> 
 def test_diary_and_profile_in_chinese(page: Page, live: Live) -> None:
     person = Person(page, live)
     person.sign_up_in_chinese()
-    page.get_by_role("link", name="添一位伙伴").click()
-    page.get_by_role("link", name="小满").click()
-    expect(page.get_by_label("名字")).to_have_value("小满")
-    page.get_by_role("button", name="就是它了").click()
+    page.get_by_role("button", name="开始聊 · 小满").click()
     expect(page.locator("#send")).to_be_enabled()
     path = place(person)
     live.rehearsal.script({"answer": "好的。"})
