@@ -44,6 +44,9 @@ class SignupForm(allauth.SignupForm):  # type: ignore[misc]
             field.max_length = limit
             field.validators.append(MaxLengthValidator(limit))
             field.widget.attrs["maxlength"] = limit
+        self.fields["password1"].help_text = _(
+            "At least eight characters, and not one of the passwords that everybody uses."
+        )
 
     def validate_unique_email(self, value: str) -> str:
         """Take the address; that it is known is told by `clean`, after the work that a new one causes."""
