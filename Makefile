@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-memorybank bench-recall bench-talk bench-prompts bench-scale bench-peers bench-ten-days bench-life bench-voice bench-crowd prove-attacks prove-branches prove-kept-model prove-properties lock openapi-snapshot dev bench-learning
+.PHONY: help up test check bench bench-memorybank bench-recall bench-talk bench-prompts bench-scale bench-peers bench-ten-days bench-life bench-voice bench-crowd bench-search prove-attacks prove-branches prove-kept-model prove-properties lock openapi-snapshot dev bench-learning
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -70,6 +70,9 @@ bench-voice: dev ## measure what Kith adds between a model and a voice, for one 
 
 bench-crowd: dev ## measure 500 event streams and 500 sockets of 100 people at once, on one web process
 	@exec $(BIN)/python -m bench.crowd $(OPTIONS)
+
+bench-search: dev ## measure the search of a talk of 300,000 messages, and going to any place in it
+	$(PYTHON) -m bench.search $(OPTIONS)
 
 prove-attacks: dev ## attack a Kith as `make test` does, and print how long somebody else waits meanwhile
 	@exec $(BIN)/python -m pytest -n 0 -v -s tests/crowd/test_availability.py

@@ -10,6 +10,7 @@ CompanionsError(code, detail)
 ├── ReplyStateError      the reply is not in a state for that
 ├── ModelChoiceError     a model that is not there to be taken, or an own one that is not there to be kept
 ├── PortraitError        a seed, a feature or an emotion that there is none of
+├── SearchError          a search for too much, or for nothing
 ├── PursuitError         a goal that cannot be a part of that
 └── TimerError           a timer that cannot be set, or fired
     └── ScheduleError    what was written is no schedule, or one that cannot be set
@@ -59,6 +60,10 @@ class ModelChoiceError(CompanionsError):
 
 
 class PortraitError(CompanionsError):
+    pass
+
+
+class SearchError(CompanionsError):
     pass
 
 

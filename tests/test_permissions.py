@@ -176,6 +176,7 @@ FORMS["set_voice_reference"] = {**FORMS["add_recording"], "consent": lambda: "It
 FORMS["read_preset_file"] = {"file": lambda: SimpleUploadedFile("a.json", b'{"temp": 1}')}
 FORMS["put_picture"] = {"file": lambda: SimpleUploadedFile("a.png", painted())}
 QUERIES = dict.fromkeys(("send_message", "say_anew", "get_reply_speech", "reply_speech"), "?wait=0")
+QUERIES["search_messages"] = "?q=hello"
 ONES_OWN = {
     "list_companions",
     "create_companion",

@@ -29,6 +29,18 @@ WITH RECURSIVE path AS (
 )
 SELECT {columns} FROM companions_message message JOIN path USING (id) ORDER BY path.depth
 """
+# From a message on: of what was said after one, a single message is awake.
+ONWARD = """
+WITH RECURSIVE path AS (
+    SELECT id, 0 AS depth FROM companions_message
+    WHERE id = %(start)s AND conversation_id = %(conversation)s AND NOT is_asleep
+  UNION ALL
+    SELECT message.id, path.depth + 1
+    FROM companions_message message JOIN path ON message.parent_id = path.id
+    WHERE path.depth < %(limit)s AND NOT message.is_asleep
+)
+SELECT message.*, path.depth FROM companions_message message JOIN path USING (id) WHERE depth > 0 ORDER BY path.depth
+"""
 PATH = WALK.format(columns="message.*, path.depth")
 SPOKEN = WALK.format(
     columns="message.id, message.role, message.text, message.is_hidden,"
@@ -129,3 +141,16 @@ def load_page(
         start = earlier.values_list("parent_id", flat=True).first()
     messages = load_path(conversation, start, limit)
     return messages, messages[-1].pk if len(messages) == limit and messages[-1].parent_id else None
+
+
+def load_page_after(conversation: Conversation, after: UUID, limit: int) -> tuple[list[Message], UUID | None]:
+    """Return at most `limit` messages after that one, oldest first, and after which the next page begins."""
+    parameters = {"start": after, "conversation": conversation.pk, "limit": limit}
+    messages = list(Message.objects.raw(ONWARD, parameters))
+    return messages, messages[-1].pk if messages and messages[-1].pk != conversation.head_id else None
+
+
+def find_first_since(companion: Companion, since: datetime) -> Message | None:
+    """Return the first message of the chosen branch that was said at that moment or later; None where there is none."""
+    later = Message.objects.filter(companion=companion, said_at__gte=since)
+    return later.order_by("said_at", "id").first()

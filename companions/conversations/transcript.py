@@ -9,7 +9,7 @@ from django.db.models import Prefetch, prefetch_related_objects
 from django.utils import timezone
 
 from companions.branches.alternatives import load_alternatives
-from companions.conversations.messages import load_page
+from companions.conversations.messages import load_page, load_page_after
 from companions.life.reminders import asks_for_reminder
 from companions.models import Conversation, ForgetProposal, Message, Reply, Session, Timer
 from memory.models import Recalled, Retraction
@@ -120,8 +120,8 @@ class TranscriptTurn:
 
 def with_replies(messages: list[Message]) -> list[Message]:
     """Give the messages their sessions, the replies that they were answered by, newest first, what made them with what
-    that closed or proposed to forget, the timers that it set, how they sounded, and what was said in their place: ten
-    queries.
+    that closed or proposed to forget, the timers that it set, how they sounded, their bookmarks, and what was said
+    in their place: eleven queries.
     """
     replies = Prefetch("replies", Reply.objects.order_by("-created_at"), to_attr="answers")
     sessions = Prefetch("session", Session.objects.select_related("diary_entry"))
@@ -134,17 +134,41 @@ def with_replies(messages: list[Message]) -> list[Message]:
         "made_by__forget_proposals", ForgetProposal.objects.select_related("companion__user")
     )
     timers = Prefetch("timers", Timer.objects.order_by("due_at"))
-    prefetch_related_objects(messages, sessions, replies, recalled, retracted, proposals, timers, "recording")
+    prefetch_related_objects(
+        messages, sessions, replies, recalled, retracted, proposals, timers, "recording", "bookmark"
+    )
     alternatives = load_alternatives(messages)
     for message in messages:
         message.alternatives = alternatives.get(message.pk)  # type: ignore[attr-defined]
     return messages
 
 
-def page(conversation: Conversation, before: UUID | None) -> tuple[list[TranscriptTurn], UUID | None]:
-    """Return the turns of the newest messages before that one, oldest first, and where the next page begins."""
-    messages, following = load_page(conversation, before, PAGE)
-    return turns_of(with_replies(messages)[::-1]), following
+@dataclass(frozen=True, slots=True)
+class TranscriptPage:
+    """A stretch of the talk, oldest first; `earlier` and `later` are its first and last message where more is there."""
+
+    turns: list[TranscriptTurn]
+    earlier: UUID | None = None
+    later: UUID | None = None
+
+
+def load_before(conversation: Conversation, before: UUID | None) -> TranscriptPage:
+    """Return the turns of the messages before that one; the newest for None."""
+    messages, earlier = load_page(conversation, before, PAGE)
+    return TranscriptPage(turns_of(with_replies(messages)[::-1]), earlier)
+
+
+def load_after(conversation: Conversation, after: UUID) -> TranscriptPage:
+    """Return the turns of the messages after that one."""
+    messages, later = load_page_after(conversation, after, PAGE)
+    return TranscriptPage(turns_of(with_replies(messages)), later=later)
+
+
+def load_around(conversation: Conversation, message: Message) -> TranscriptPage:
+    """Return the turns around that message, which is one of them."""
+    before, earlier = load_page(conversation, message.pk, PAGE // 2)
+    after, later = load_page_after(conversation, message.pk, PAGE // 2)
+    return TranscriptPage(turns_of(with_replies([*before[::-1], message, *after])), earlier, later)
 
 
 def turn_of(message: Message) -> TranscriptTurn:

@@ -1,3 +1,4 @@
+from companions.models.bookmark import Bookmark
 from companions.models.branch import Branch, JournalEntry
 from companions.models.closing import Closing
 from companions.models.companion import Companion
@@ -9,6 +10,7 @@ from companions.models.inner_state import InnerState
 from companions.models.job import Job
 from companions.models.life import Life
 from companions.models.message import Message
+from companions.models.message_words import MessageWords
 from companions.models.mind import Mind
 from companions.models.portrait import Picture, Portrait
 from companions.models.prompt import Prompt
@@ -17,6 +19,7 @@ from companions.models.timer import Timer
 from companions.models.waking import Waking
 
 __all__ = [
+    "Bookmark",
     "Branch",
     "Closing",
     "Companion",
@@ -30,6 +33,7 @@ __all__ = [
     "JournalEntry",
     "Life",
     "Message",
+    "MessageWords",
     "Mind",
     "Picture",
     "Portrait",

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, TypeVar
 
 from django.contrib.auth.decorators import login_required
@@ -17,6 +18,7 @@ from companions.pagination import CursorError, PageIn, paginate_merged
 from memory.embedding import embed_cue
 from memory.embedding.spaces import CueVector
 
+T = TypeVar("T")
 View = TypeVar("View", bound=Callable[..., Any])
 UNPROCESSABLE = 422  # a form comes back with its errors
 
@@ -40,8 +42,13 @@ def list_page(
     sources: Sequence[tuple[QuerySet[Any], str]], cursor: str | None, limit: int
 ) -> tuple[list[Any], str | None]:
     """Return a page of rows, newest first, each source with its time, and the next cursor; Http404 for a bad one."""
+    return read_page(partial(paginate_merged, sources), cursor, limit)
+
+
+def read_page(read: Callable[[PageIn], T], cursor: str | None, limit: int) -> T:
+    """Return the page that `read` returns from that cursor on; Http404 for a bad one."""
     try:
-        return paginate_merged(sources, PageIn(limit=limit, cursor=cursor or None))
+        return read(PageIn(limit=limit, cursor=cursor or None))
     except (CursorError, ValueError) as error:
         raise Http404 from error
 

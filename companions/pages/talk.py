@@ -1,14 +1,16 @@
 """The talk with a companion: its turns, what may be done with each, and what the person has read of it."""
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, date, datetime, time
 from functools import partial
 from uuid import UUID
 
 from django.conf import settings
+from django.contrib import messages
 from django.db import transaction
 from django.http import HttpResponse, HttpResponseBadRequest, JsonResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
@@ -19,6 +21,7 @@ from accounts.errors import RefusedError
 from companions import deletion
 from companions.access import get_companion, get_message, get_notice, get_reply, parse_uuid
 from companions.conversations import transcript
+from companions.conversations.messages import find_first_since
 from companions.life import inner_state
 from companions.life.outreach import mark_read
 from companions.memories.editing import load_ending
@@ -31,21 +34,28 @@ from jobs.background import in_thread
 from safety import notices
 
 
-def _context(companion: Companion, before: UUID | None) -> dict[str, object]:
-    turns, following = transcript.page(companion.conversation, before)
-    return {"companion": companion, "turns": turns, "following": following, "today": timezone.localdate()}
+def _context(companion: Companion, page: transcript.TranscriptPage) -> dict[str, object]:
+    return {"companion": companion, "page": page, "today": timezone.localdate()}
 
 
 @page_view
 def talk(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """The newest turns, or those around a message (`?at=`), which is marked."""
     companion = get_companion(request.user, companion_id)
+    at = request.GET.get("at")
+    found = get_message(request.user, companion_id, parse_uuid(at)) if at else None
+    if found:
+        page = transcript.load_around(companion.conversation, found)
+    else:
+        page = transcript.load_before(companion.conversation, None)
     more = {
+        "found": found and found.pk,
         "words": _script_texts(companion.name),
         "ending": load_ending(companion),
         "feeling": inner_state.get_feeling_now(inner_state.get_newest(companion.pk), timezone.now()),
         "notices": [notices.as_frame(notice) for notice in notices.list_unseen(request.user, timezone.now())],
     }
-    return render(request, "companions/talk.html", _context(companion, None) | more)
+    return render(request, "companions/talk.html", _context(companion, page) | more)
 
 
 def _script_texts(name: str) -> dict[str, str]:
@@ -89,11 +99,31 @@ def gauge(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 @page_view
 def turn_list(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """The newest turns, or those before a message (`?before=`), as they stand in the talk."""
+    """The newest turns, or those before or after a message (`?before=`, `?after=`), as they stand in the talk."""
     companion = get_companion(request.user, companion_id)
-    before = request.GET.get("before")
-    start = get_message(request.user, companion_id, parse_uuid(before)).pk if before else None
-    return render(request, "companions/_turns.html", _context(companion, start))
+    before, after = request.GET.get("before"), request.GET.get("after")
+    edge = before or after
+    start = get_message(request.user, companion_id, parse_uuid(edge)).pk if edge else None
+    if start and not before:
+        page = transcript.load_after(companion.conversation, start)
+    else:
+        page = transcript.load_before(companion.conversation, start)
+    return render(request, "companions/_turns.html", _context(companion, page))
+
+
+@page_view
+def day(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """Go back to a day (`?on=`): to the first that was said on it, or after it."""
+    companion = get_companion(request.user, companion_id)
+    address = reverse("talk", args=[companion_id])
+    try:
+        on = date.fromisoformat(request.GET.get("on", ""))
+        since = datetime.combine(on, time(), companion.user.zone).astimezone(UTC)
+    except (ValueError, OverflowError):
+        messages.error(request, _("That is no day. Choose one in the calendar, or write it as 2026-03-14."))
+        return redirect(address)
+    first = find_first_since(companion, since)
+    return redirect(f"{address}?at={first.pk}" if first else address)
 
 
 @page_view

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from accounts import admission
 from companions.models import (
+    Bookmark,
     Branch,
     Companion,
     Conversation,
@@ -57,6 +58,7 @@ SECTIONS: dict[str, tuple[type[models.Model], str]] = {
     "branches": (Branch, "companion"),
     "sessions": (Session, "companion"),
     "messages": (Message, "companion"),
+    "bookmarks": (Bookmark, "companion"),
     "replies": (Reply, "companion"),
     "life": (Life, "companion"),
     "mind": (Mind, "companion"),
@@ -88,6 +90,7 @@ NOT_EXPORTED = {
     "companions.Comparison": "a question that waits for its person, of two models that are the operator's",
     "companions.ComparedExchange": "answers that were never given, made of what is here; kept as long as prompts",
     "companions.JournalEntry": "how to go from one branch to another; what was said on each is here",
+    "companions.MessageWords": "numbers by which messages are found, made of the texts that are here",
     "companions.Job": "how far work is that was asked for",
     "memory.Embedding": "vectors, made of the texts that are here",
     "companions.ForgetProposal": "a question that waits for its person",

@@ -35,6 +35,7 @@ from companions.api import (
     mind,
     model_change,
     portrait,
+    search,
     threads,
     timers,
 )
@@ -47,6 +48,7 @@ api = NinjaAPI(title="Kith", version="1", auth=BearerToken(), urls_namespace="ap
 for router in (
     companions.router,
     messages.router,
+    search.router,
     branches.router,
     memories.router,
     forget_proposals.router,

@@ -106,6 +106,10 @@ def recording(told: Told) -> UUID:
 PAGES: dict[str, Callable[[Told], str]] = {
     "talk": lambda told: told.path,
     "turns": lambda told: f"{told.path}turns/",
+    "search": lambda told: f"{told.path}search/?q=exam",
+    "bookmarks": lambda told: f"{told.path}bookmarks/",
+    "message_bookmark": lambda told: f"{told.path}messages/{told.message.pk}/bookmark/",
+    "day": lambda told: f"{told.path}day/?on=2026-03-14",
     "turn": lambda told: f"{told.path}turns/{told.message.pk}/",
     "reply_retry": lambda told: f"{told.path}replies/{told.reply.pk}/retry/",
     "reply_continue": lambda told: f"{told.path}replies/{told.reply.pk}/continue/",
@@ -211,7 +215,7 @@ PAGES: dict[str, Callable[[Told], str]] = {
 }
 POST_ONLY = {
     *("voice_sample", "voice_reads_aloud", "voice_reference", "voice_reference_delete"),
-    *("message_choose", "message_part", "branch_choose", "branch_rename"),
+    *("message_choose", "message_part", "message_bookmark", "branch_choose", "branch_rename"),
     "session_end",
     "document_give",
     "change_undo",
@@ -257,6 +261,7 @@ LOOKED_AT = {
     *("profile", "profile_compare", "self_concept", "self_concept_compare", "life"),
     *("inner_states", "timers", "timer_preview", "pursuits", "context", "face_preview", "face_image"),
     *("reply_speech", "message_speech", "call", "call_notice", "branches", "branch_compare"),
+    *("search", "bookmarks"),
 }
 ON_THE_LOOP = pytest.mark.django_db(transaction=True)  # visits the database from several threads
 IN_THREADS = {"message_edit", "reply_speech", "message_speech", "voice_sample", "call_notice"}

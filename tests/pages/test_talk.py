@@ -36,10 +36,10 @@ def test_history_comes_in_pages_that_leave_nothing_out(at_home: Client, mira: Co
     path, pages, turns = f"/companions/{mira.pk}/turns/", [], []
     while path:
         response = at_home.get(path)
-        turns = response.context["turns"] + turns
-        pages.append(len(response.context["turns"]))
-        following = response.context["following"]
-        path = f"/companions/{mira.pk}/turns/?before={following}" if following else ""
+        page = response.context["page"]
+        turns = page.turns + turns
+        pages.append(len(page.turns))
+        path = f"/companions/{mira.pk}/turns/?before={page.earlier}" if page.earlier else ""
     assert [turn.message.text for turn in turns] == [f"said {number}." for number in range(60)]
     assert [turn.answer.text for turn in turns] == [f"answered {number}." for number in range(60)]
     assert pages == [25, 25, 10]
@@ -51,8 +51,8 @@ def test_a_page_of_history_costs_the_same_for_few_and_for_many(
     for number in range(20):
         answered(mira, f"said {number}.", f"answered {number}.")
     # Session, user, companion, path, sessions, replies, what made them, recalls, retractions, proposals, timers,
-    # recordings.
-    with django_assert_num_queries(13):  # type: ignore[operator]
+    # recordings, bookmarks.
+    with django_assert_num_queries(14):  # type: ignore[operator]
         assert at_home.get(f"/companions/{mira.pk}/turns/").status_code == 200
 
 

@@ -3,43 +3,48 @@
 const NEAR = 96;
 
 export class Place {
-  constructor(talk, onMove) {
-    this.isAtEnd = true;
+  constructor(talk, turns, { onMove, toNewest }) {
+    this.turns = turns;
+    this.toNewest = toNewest; // brings the newest turns where they are not on the page
+    this.isAtEnd = !turns.isPast;
     this.button = document.getElementById("latest");
     history.scrollRestoration = "manual";
-    this.toEnd();
+    const found = talk.querySelector(".is-found");
+    if (found) {
+      this.isAtEnd = false;
+      found.scrollIntoView({ block: "center", behavior: "instant" });
+      found.focus({ preventScroll: true });
+    } else this.toEnd();
     addEventListener("scroll", () => this.#scrolled(), { passive: true });
     for (const name of ["wheel", "touchmove"]) addEventListener(name, onMove, { passive: true });
     this.button.addEventListener("click", () => this.toEnd());
+    turns.addEventListener("news", () => this.#showNews(!this.isAtEnd));
     new ResizeObserver(() => (this.isAtEnd ? this.toEnd() : this.#show())).observe(talk);
-    this.#keepWhenEarlierComes();
   }
 
-  toEnd() {
-    this.isAtEnd = true;
+  async toEnd() {
+    if (this.turns.isPast) {
+      await this.toNewest();
+      history.replaceState(null, "", location.pathname); // not back there when the page is loaded again
+    }
+    this.isAtEnd = !this.turns.isPast;
     scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
     this.#show();
   }
 
   #scrolled() {
     const page = document.documentElement;
-    this.isAtEnd = page.scrollHeight - innerHeight - scrollY < NEAR;
+    this.isAtEnd = !this.turns.isPast && page.scrollHeight - innerHeight - scrollY < NEAR;
     this.#show();
   }
 
   #show() {
     this.button.hidden = this.isAtEnd;
+    if (this.isAtEnd) this.#showNews(false);
   }
 
-  #keepWhenEarlierComes() {
-    let below = null;
-    document.addEventListener("htmx:beforeSwap", (event) => {
-      if (event.detail.target.matches?.(".earlier")) below = document.documentElement.scrollHeight - scrollY;
-    });
-    document.addEventListener("htmx:afterSwap", () => {
-      if (below === null) return;
-      scrollTo({ top: document.documentElement.scrollHeight - below, behavior: "instant" });
-      below = null;
-    });
+  #showNews(isNew) {
+    document.getElementById("latest-none").hidden = isNew;
+    document.getElementById("latest-news").hidden = !isNew;
   }
 }

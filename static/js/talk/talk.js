@@ -12,7 +12,9 @@ import { Outbox } from "./outbox.js";
 import { Place } from "./scrolling.js";
 import { Reading } from "./read_receipts.js";
 import { Replies } from "./replies.js";
+import { watchSearch } from "./search.js";
 import { Turns } from "./turns.js";
+import { TalkWindow } from "./window.js";
 
 const LATER_MS = 4000;
 const QUIET_MS = 800; // a connection that is back sooner was not worth a word
@@ -27,7 +29,11 @@ const connection = new Connection(`/ws/companions/${companion}/`);
 const outbox = new Outbox(companion);
 const turns = new Turns(talk);
 const replies = new Replies(turns, words, (frame) => connection.send(frame));
-const place = new Place(talk, () => replies.catchUp());
+const isStreaming = (turn) => replies.isStreaming(turn);
+const place = new Place(talk, turns, {
+  onMove: () => replies.catchUp(),
+  toNewest: () => turns.catchUp(isStreaming, true),
+});
 const reading = new Reading(talk);
 const aloud = new ReadingAloud(talk, words, (detail) => (line.textContent = detail));
 const mine = new Set(); // what was sent from here
@@ -80,7 +86,7 @@ let quiet = 0;
 connection.addEventListener("up", async () => {
   clearTimeout(quiet);
   line.textContent = "";
-  if (wasUp) await turns.catchUp((turn) => replies.isStreaming(turn));
+  if (wasUp) await turns.catchUp(isStreaming);
   wasUp = true;
   replies.resumeAll();
   outbox.toSend.forEach(sendOut);
@@ -110,7 +116,9 @@ let leftAt = -LATER_MS;
 document.addEventListener("submit", ({ target }) => target.method === "post" && (leftAt = performance.now()));
 
 function followBranch() {
-  if (performance.now() - leftAt > LATER_MS) location.reload();
+  if (performance.now() - leftAt < LATER_MS) return;
+  if (location.search) location.replace(location.pathname); // the place that was looked at may be on another branch
+  else location.reload();
 }
 
 function saved({ message, reply }) {
@@ -204,4 +212,6 @@ document.body.addEventListener("talk-changed", async ({ detail }) => {
 turns.addEventListener("arrived", () => reading.look());
 turns.addEventListener("arrived", () => aloud.paint());
 connection.open();
-if (matchMedia("(hover: hover) and (pointer: fine)").matches) composer.area.focus({ preventScroll: true });
+new TalkWindow(turns);
+watchSearch(turns);
+if (!talk.querySelector(".is-found") && matchMedia("(hover: hover) and (pointer: fine)").matches) composer.area.focus({ preventScroll: true });

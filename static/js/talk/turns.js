@@ -36,6 +36,7 @@ export class Turns extends EventTarget {
     const known = this.find(message.id);
     if (known && here) here.remove();
     if (known) return known;
+    if (!here && this.isPast) return this.#tellNews();
     const turn = here ?? this.add({ clientId: message.client_id ?? "", text: message.text });
     delete turn.dataset.client;
     turn.id = `turn-${message.id}`;
@@ -72,30 +73,43 @@ export class Turns extends EventTarget {
     return document.getElementById(`turn-${id}`);
   }
 
-  // Show one turn as it stands on the server now; one that is gone goes.
+  // Whether later words than these are not on the page.
+  get isPast() {
+    return this.place.querySelector(".beyond[data-after]") !== null;
+  }
+
+  // Show one turn as it stands on the server now; one that is gone goes, and a new one waits where the end is not here.
   async refresh(id, inPlaceOf = this.find(id)) {
+    if (!inPlaceOf && this.isPast) return this.#tellNews();
     const response = await fetchPart(`${this.url}${id}/`);
     if (response.status === 404) inPlaceOf?.remove();
     if (response.ok) {
-      const [turn] = parts(await response.text());
+      const [turn] = parts(await response.text()).turns;
       if (inPlaceOf) inPlaceOf.replaceWith(turn);
       else this.#append(turn);
-      this.#arrived([turn]);
+      this.tellArrived([turn]);
     }
     this.order();
+    return undefined;
   }
 
-  // Bring what was missed: the newest turns, in order, but for those that stream here already.
-  async catchUp(isStreaming) {
+  // Bring what was missed: the newest turns, in order, but for those that stream here already. Where the end is not
+  // here it is left alone, or (`isLeaving`) the newest turns come in the place of these.
+  async catchUp(isStreaming, isLeaving = false) {
+    if (this.isPast && !isLeaving) return;
     const response = await fetchPart(this.url);
     if (!response.ok) return;
-    const turns = parts(await response.text());
+    const { turns, links } = parts(await response.text());
     const ids = new Set(turns.map((turn) => turn.id));
-    const first = turns.map((turn) => document.getElementById(turn.id)).find(Boolean);
+    const known = () => turns.map((turn) => document.getElementById(turn.id)).find(Boolean);
+    const isApart = this.isPast || !known();
+    const first = known();
     for (const old of this.place.querySelectorAll(".turn[data-turn]")) {
       const isAfter = first && first.compareDocumentPosition(old) & Node.DOCUMENT_POSITION_FOLLOWING;
-      if (isAfter && !ids.has(old.id)) old.remove();
+      if (isApart ? !isStreaming(old) : isAfter && !ids.has(old.id)) old.remove();
     }
+    if (isApart) for (const link of this.place.querySelectorAll(".beyond")) link.remove();
+    const start = known();
     let last = null;
     const arrived = [];
     for (const turn of turns) {
@@ -103,11 +117,13 @@ export class Turns extends EventTarget {
       const isSame = here && isStreaming(here) && isStreaming(turn);
       if (here && !isSame) here.replaceWith(turn);
       else if (!here && last) last.after(turn);
-      else if (!here) this.#append(turn);
+      else if (!here && start) start.before(turn);
+      else if (!here) this.place.prepend(turn);
       if (!isSame) arrived.push(turn);
       last = isSame ? here : turn;
     }
-    this.#arrived(arrived);
+    if (isApart) this.place.prepend(...links);
+    this.tellArrived(arrived);
     this.order();
   }
 
@@ -125,9 +141,14 @@ export class Turns extends EventTarget {
     const unsent = this.place.querySelector(".turn[data-client]");
     if (unsent) unsent.before(turn);
     else this.place.append(turn);
+    this.#tellNews();
   }
 
-  #arrived(turns) {
+  #tellNews() {
+    this.dispatchEvent(new CustomEvent("news"));
+  }
+
+  tellArrived(turns) {
     for (const turn of turns) window.htmx?.process(turn);
     this.dispatchEvent(new CustomEvent("arrived"));
     document.body.dispatchEvent(new CustomEvent("turns-arrived"));
@@ -142,12 +163,14 @@ export class Turns extends EventTarget {
   }
 }
 
-function clone(id) {
+export function clone(id) {
   return document.getElementById(id).content.firstElementChild.cloneNode(true);
 }
 
-function parts(html) {
+// The turns in what the server gave, and the links to what is before and after them.
+export function parts(html) {
   const template = document.createElement("template");
   template.innerHTML = html;
-  return [...template.content.querySelectorAll(".turn")];
+  const all = (selector) => [...template.content.querySelectorAll(selector)];
+  return { turns: all(".turn"), links: all(".beyond") };
 }

@@ -1,0 +1,22 @@
+"""Bookmarks: messages that a person wants to find again."""
+
+from datetime import datetime
+
+from django.db.models import QuerySet
+
+from companions.models import Bookmark, Companion, Message
+
+
+def list_bookmarks(companion: Companion) -> QuerySet[Bookmark]:
+    """Return those on the chosen branch, each with its message."""
+    return Bookmark.objects.filter(companion=companion, message__is_asleep=False).select_related("message")
+
+
+def set_bookmark(message: Message, now: datetime) -> Bookmark:
+    """Return the message's bookmark, a new one where it has none."""
+    made = {"companion_id": message.companion_id, "made_at": now}
+    return Bookmark.objects.get_or_create(message=message, defaults=made)[0]
+
+
+def remove_bookmark(message: Message) -> None:
+    Bookmark.objects.filter(message=message).delete()

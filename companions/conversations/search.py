@@ -1,0 +1,103 @@
+"""Searching the talk for words, phrases in quotation marks and emoji; newest first.
+
+The database finds the messages that hold all the words (`MessageWords`); a phrase, and a longer run of a script without
+spaces, is then looked for in what they say.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import regex
+from django.contrib.postgres.fields import ArrayField
+from django.db import connection, models
+from django.db.models import Value
+from django.utils.translation import gettext as _
+
+from companions.errors import SearchError
+from companions.models import Companion, Message, MessageWords
+from companions.pagination import PageIn, paginate
+from memory.recall.traits import PAIRED
+from text.strings import is_storable
+
+MAX_CHARACTERS = 200
+SNIPPET_BEFORE, SNIPPET_AFTER = 60, 160
+QUOTED = regex.compile(r'"([^"]+)"|[“„]([^“”„]+)[”“]|「([^「」]+)」|『([^『』]+)』|«([^«»]+)»')
+RUN = regex.compile(rf"{PAIRED}{{3,}}")
+WORD = regex.compile(rf"{PAIRED}+|(?:(?!{PAIRED})[\p{{L}}\p{{N}}\p{{M}}])+|\p{{Extended_Pictographic}}")
+
+
+class Part(NamedTuple):
+    """A piece of a snippet; what was searched for `is_found`."""
+
+    text: str
+    is_found: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is searched for: numbers of words, phrases, and what is marked in a message that was found."""
+
+    keys: list[int]
+    phrases: list[str]
+    marked: regex.Pattern[str]
+
+    def cut_snippet(self, text: str) -> list[Part]:
+        """Return a piece of the text around what was found, in parts."""
+        first = self.marked.search(text)
+        start = max(first.start() - SNIPPET_BEFORE, 0) if first else 0
+        end = (first.end() if first else 0) + SNIPPET_AFTER
+        return list(self._split(text, start, end))
+
+    def _split(self, text: str, start: int, end: int) -> Iterator[Part]:
+        at = start
+        if start:
+            yield Part("… ", False)
+        for match in self.marked.finditer(text, start, end):
+            yield Part(text[at : match.start()], False)
+            yield Part(match[0], True)
+            at = match.end()
+        yield Part(text[at:end], False)
+        if end < len(text):
+            yield Part(" …", False)
+
+
+def read_query(companion_id: UUID, text: str) -> Query:
+    """Return what the person searches for. SearchError where it is too long, or holds nothing to search for."""
+    if len(text) > MAX_CHARACTERS:
+        detail = _("Search for at most %(limit)d characters; a few words are enough.")
+        raise SearchError("search_too_long", detail % {"limit": MAX_CHARACTERS})
+    keys: list[int] = []
+    if is_storable(text):
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT companions_search_keys(%s, %s, false)", [companion_id, text])
+            [keys] = cursor.fetchone()
+    if not keys:
+        raise SearchError("search_too_short", _("Write at least two letters of a word, or an emoji."))
+    quoted = [" ".join(next(filter(None, match)).split()) for match in QUOTED.findall(text)]
+    rest = QUOTED.sub(" ", text)
+    marks = [*quoted, *WORD.findall(rest)]
+    pattern = "|".join(_mark(mark) for mark in sorted(marks, key=len, reverse=True)) or "(?!)"
+    phrases = [phrase for phrase in quoted if WORD.search(phrase)]
+    return Query(keys, [*phrases, *RUN.findall(rest)], regex.compile(pattern, regex.IGNORECASE))
+
+
+def _mark(words: str) -> str:
+    """Return a pattern for these words: what begins with a letter stands at a word's beginning."""
+    is_spaced = regex.match(r"[\p{L}\p{N}]", words) and not regex.match(PAIRED, words)
+    return (r"(?<![\p{L}\p{N}])" if is_spaced else "") + regex.escape(words, special_only=True)
+
+
+def search(companion: Companion, query: Query, page: PageIn) -> tuple[list[Message], str | None]:
+    """Return a page of the messages of the chosen branch that hold all of it, and the cursor of the next page."""
+    field: ArrayField[Any, Any] = ArrayField(models.IntegerField())
+    found = MessageWords.objects.filter(
+        words__contains=Value(query.keys, output_field=field),
+        message__companion=companion,
+        message__is_asleep=False,
+    )
+    for phrase in query.phrases:
+        found = found.filter(message__text__icontains=phrase)
+    rows, following = paginate(found.select_related("message"), "said_at", page)
+    return [row.message for row in rows], following

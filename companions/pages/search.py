@@ -1,0 +1,63 @@
+"""Finding what was said: the search of the talk, and the messages that were marked to be found again."""
+
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django_htmx.http import trigger_client_event
+
+from accounts.authentication import SignedInRequest
+from companions.access import get_companion, get_message
+from companions.conversations.bookmarks import list_bookmarks, remove_bookmark, set_bookmark
+from companions.conversations.search import MAX_CHARACTERS, read_query, search
+from companions.errors import SearchError
+from companions.models import Companion
+from companions.pages.shortcuts import list_page, page_view, post_view, read_page
+
+PAGE = 20
+
+
+@page_view
+def search_talk(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """What was said and holds the words in `?q=`, newest first by pages; in a dialog where it is opened in the talk."""
+    companion = get_companion(request.user, companion_id)
+    text = request.GET.get("q", "").strip()
+    context = _find(companion, text, request.GET.get("cursor")) if text else {}
+    context |= {"companion": companion, "text": text[:MAX_CHARACTERS], "limit": MAX_CHARACTERS}
+    is_part = request.htmx and request.htmx.target in ("found", "more-found")
+    return render(request, "search/_found.html" if is_part else "search/search.html", context)
+
+
+def _find(companion: Companion, text: str, cursor: str | None) -> dict[str, Any]:
+    try:
+        query = read_query(companion.pk, text)
+    except SearchError as error:
+        return {"problem": str(error.detail)}
+    messages, following = read_page(lambda page: search(companion, query, page), cursor, PAGE)
+    found = [(message, query.cut_snippet(message.text)) for message in messages]
+    return {"found": found, "following": following}
+
+
+@page_view
+def bookmarks(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """The messages that are marked, the newest mark first."""
+    companion = get_companion(request.user, companion_id)
+    listed, following = list_page([(list_bookmarks(companion), "made_at")], request.GET.get("cursor"), PAGE)
+    context = {"companion": companion, "bookmarks": listed, "following": following}
+    return render(request, "search/bookmarks.html", context)
+
+
+@post_view
+def bookmark(request: SignedInRequest, companion_id: UUID, message_id: UUID) -> HttpResponse:
+    """Mark a message to find it again, or (`remove`) no longer."""
+    message = get_message(request.user, companion_id, message_id)
+    if "remove" in request.POST:
+        remove_bookmark(message)
+    else:
+        set_bookmark(message, timezone.now())
+    if request.htmx:
+        changed = {"message": str(message_id)}
+        return trigger_client_event(HttpResponse(status=204), "bookmark-changed", changed)
+    return redirect("bookmarks", companion_id)

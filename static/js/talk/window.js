@@ -1,0 +1,109 @@
+// The stretch of the talk that is on the page: more of it comes at either end, and what lies far off goes.
+
+import { fetchPart } from "../request.js";
+import { clone, parts } from "./turns.js";
+
+const MAX_MESSAGES = 300; // what is beyond goes
+const MOST_MESSAGES = 340; // where nothing may go, no more is brought: with one page more the page has less than 400
+const AHEAD = "1200px 0px";
+const RETRY_MS = 4000;
+
+export class TalkWindow {
+  constructor(turns) {
+    this.turns = turns;
+    this.place = turns.place;
+    this.observer = new IntersectionObserver((seen) => this.#look(seen), { rootMargin: AHEAD });
+    turns.addEventListener("arrived", () => this.#settle());
+    this.#observe();
+  }
+
+  get #count() {
+    return this.place.querySelectorAll("[data-message]").length;
+  }
+
+  #observe() {
+    for (const link of this.place.querySelectorAll(".beyond")) {
+      this.observer.unobserve(link); // it is looked at anew
+      this.observer.observe(link);
+    }
+  }
+
+  #look(seen) {
+    for (const { target, isIntersecting } of seen) {
+      if (isIntersecting && target.isConnected && this.#count <= MOST_MESSAGES) this.#load(target);
+    }
+  }
+
+  // What was said on this side of the link comes in its place.
+  async #load(link) {
+    if (link.ariaBusy === "true") return;
+    link.ariaBusy = "true";
+    const isLater = "after" in link.dataset;
+    const messages = this.place.querySelectorAll(".turn[data-turn] [data-message]");
+    const edge = (isLater ? [...messages].at(-1) : messages[0])?.dataset.message;
+    const query = isLater ? `after=${edge ?? link.dataset.after}` : `before=${edge ?? link.dataset.before}`;
+    const response = await fetchPart(`${this.turns.url}?${query}`).catch(() => null);
+    link.ariaBusy = null;
+    if (!response?.ok) return void setTimeout(() => this.#observe(), RETRY_MS);
+    const brought = parts(await response.text());
+    if (!link.isConnected) return;
+    this.#hold(() => {
+      const links = brought.links.filter((other) => "after" in other.dataset === isLater);
+      if (isLater) link.replaceWith(...brought.turns, ...links);
+      else link.replaceWith(...links, ...brought.turns);
+      this.#trim(!isLater);
+      this.turns.order();
+    });
+    this.turns.tellArrived(brought.turns);
+  }
+
+  // What comes at the end has pushed something out at the other one.
+  #settle() {
+    if (this.#count > MAX_MESSAGES) {
+      this.#hold(() => {
+        this.#trim(false);
+        if (this.#count > MOST_MESSAGES) this.#trim(true);
+      });
+    }
+    this.#observe();
+  }
+
+  #trim(isLater) {
+    const turns = [...this.place.querySelectorAll(".turn")];
+    if (isLater) turns.reverse();
+    let count = this.#count;
+    let edge = null;
+    for (const turn of turns) {
+      if (count <= MAX_MESSAGES || isHeld(turn)) break;
+      count -= turn.querySelectorAll("[data-message]").length;
+      edge = turn.dataset.turn;
+      turn.remove();
+    }
+    if (!edge) return;
+    this.place.querySelector(isLater ? ".beyond[data-after]" : ".beyond[data-before]")?.remove();
+    const link = clone(isLater ? "later-template" : "earlier-template");
+    link.href = `?at=${edge}`;
+    if (isLater) this.place.append(link);
+    else this.place.prepend(link);
+  }
+
+  // Change something, and leave under the reader's eyes what is there.
+  #hold(change) {
+    const turn = [...this.place.querySelectorAll(".turn")].find((other) => other.getBoundingClientRect().bottom > 0);
+    const top = turn?.getBoundingClientRect().top;
+    change();
+    if (turn?.isConnected) scrollBy({ top: turn.getBoundingClientRect().top - top, behavior: "instant" });
+  }
+}
+
+// Whether the turn stays wherever it is: somebody reads, marks or uses it, or it is being written.
+function isHeld(turn) {
+  const { top, bottom } = turn.getBoundingClientRect();
+  const selection = getSelection();
+  return (
+    (bottom > -innerHeight && top < 2 * innerHeight) ||
+    turn.contains(document.activeElement) ||
+    (!selection.isCollapsed && selection.containsNode(turn, true)) ||
+    turn.matches("[data-client], :has([data-reply])")
+  );
+}

@@ -1,0 +1,108 @@
+"""A talk of many messages in a browser: it scrolls at both ends, holds few of them at once, and stays in its place."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.person import Person
+
+pytestmark = pytest.mark.browser
+LENGTH = 1_500
+FILL = """
+from datetime import timedelta
+from django.utils import timezone
+from companions.conversations.messages import open_session, say_all
+from companions.models import Companion, Message
+companion = Companion.objects.select_related("conversation", "user").get(pk="COMPANION")
+now = timezone.now()
+said, session = [], open_session(companion.conversation, now)
+for number in range(LENGTH):
+    said.append(Message(companion=companion, conversation=companion.conversation, session=session,
+        parent=said[-1] if said else None, role="assistant" if number % 2 else "user", text=f"Word {number}.",
+        said_at=now - timedelta(minutes=LENGTH - number)))
+say_all(companion, said, now)
+companion.conversation.head = said[-1]
+companion.conversation.save(update_fields=["head"])
+print(said[LENGTH // 2].pk)
+"""
+COUNT = "document.querySelectorAll('#turns [data-message]').length"
+FIRST = "[...document.querySelectorAll('#turns .words')].at(0).innerText"
+LAST = "[...document.querySelectorAll('#turns .words')].at(-1).innerText"
+
+
+def fill(person: Person) -> str:
+    """Give the companion of the page a long talk; return the id of the message in the middle."""
+    found = re.search(r"companions/([0-9a-f-]{36})", person.page.url)
+    assert found
+    script = FILL.replace("COMPANION", found[1]).replace("LENGTH", str(LENGTH))
+    return person.live.manage("shell", "-v0", said=script).splitlines()[-1].strip()
+
+
+def test_a_long_talk_scrolls_with_few_messages_on_the_page(person: Person) -> None:
+    page = person.page
+    person.make_companion(greeting="")
+    fill(person)
+    page.reload()
+    expect(page.locator("#turns .words").last).to_have_text(f"Word {LENGTH - 1}.")
+    most = 0
+    for _ in range(200):
+        page.evaluate("scrollTo(0, 400)")
+        page.wait_for_timeout(60)
+        most = max(most, page.evaluate(COUNT))
+        if page.evaluate(FIRST) == "Word 0.":
+            break
+    assert page.evaluate(FIRST) == "Word 0."
+    assert 100 < most <= 400
+    assert page.evaluate(LAST) != f"Word {LENGTH - 1}."
+    page.get_by_role("button", name="Latest").click()
+    expect(page.locator("#turns .words").last).to_have_text(f"Word {LENGTH - 1}.")
+    person.write("Are you there?")
+    person.hears("")
+    expect(page.locator(".said-by-person .words").last).to_have_text("Are you there?")
+    expect(page.locator(".said-by-person .words").last).to_be_in_viewport()
+
+
+def test_what_is_read_stays_under_the_eyes_as_more_comes(person: Person) -> None:
+    page = person.page
+    person.make_companion(greeting="")
+    middle = fill(person)
+    path = page.url.replace(person.live.url, "")
+    person.visit(f"{path}?at={middle}")
+    found = page.locator(f"#message-{middle}")
+    expect(found).to_be_focused()
+    expect(found).to_be_in_viewport()
+    before = page.evaluate(COUNT)
+    top = "document.activeElement.getBoundingClientRect().top"
+    for step in (-700, 700):
+        at = page.evaluate(f"scrollBy(0, {step}); {top}")
+        page.wait_for_function(f"{COUNT} > {before}")
+        page.wait_for_timeout(300)
+        assert abs(page.evaluate(top) - at) < 2
+        page.evaluate(f"scrollBy(0, {-step})")
+        before = page.evaluate(COUNT)
+    expect(page.get_by_text("Later words")).to_have_count(1)
+    person.write("And now?")
+    expect(page.locator(".said-by-person .words").last).to_have_text("And now?")
+    person.hears("")
+    expect(page.locator("#turns .words").filter(has_text=f"Word {LENGTH - 1}.")).to_have_count(1)
+    expect(found).to_have_count(0)
+
+
+def test_new_words_wait_below_while_one_reads_what_is_past(person: Person) -> None:
+    page = person.page
+    person.make_companion(greeting="")
+    middle = fill(person)
+    path = page.url.replace(person.live.url, "")
+    other = page.context.new_page()
+    other.goto(page.url)
+    person.visit(f"{path}?at={middle}")
+    expect(page.locator(f"#message-{middle}")).to_be_focused()
+    other.locator("#message").fill("From elsewhere")
+    other.locator("#message").press("Enter")
+    news = page.get_by_role("button", name="New words below")
+    expect(news).to_be_visible()
+    expect(page.locator(f"#message-{middle}")).to_be_in_viewport()
+    news.click()
+    expect(page.get_by_text("From elsewhere")).to_be_in_viewport()
+    expect(news).to_be_hidden()
