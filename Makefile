@@ -72,7 +72,7 @@ bench-crowd: dev ## measure 500 event streams and 500 sockets of 100 people at o
 	@exec $(BIN)/python -m bench.crowd $(OPTIONS)
 
 bench-search: dev ## measure the search of a talk of 300,000 messages, and going to any place in it
-	$(PYTHON) -m bench.search $(OPTIONS)
+	@exec $(BIN)/python -m bench.search $(OPTIONS)
 
 prove-attacks: dev ## attack a Kith as `make test` does, and print how long somebody else waits meanwhile
 	@exec $(BIN)/python -m pytest -n 0 -v -s tests/crowd/test_availability.py

@@ -9,7 +9,7 @@ import statistics
 import time
 from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bench.common.command import count, machine, parser
 from bench.common.place import Place
@@ -64,24 +64,22 @@ def _measure(messages: int) -> None:
     companion = rows.person("searcher").companion
     _fill(companion, messages)
     every: list[float] = []
+
+    def look(text: str) -> Any:
+        return search(companion, read_query(companion.pk, text), PageIn(limit=20, cursor=None))
+
     for text in SEARCHES:
-        found = search(companion, read_query(companion.pk, text), PageIn(limit=20, cursor=None))
-
-        def look(text: str = text) -> object:
-            return search(companion, read_query(companion.pk, text), PageIn(limit=20, cursor=None))
-
-        took = [_time(look) for _ in range(TIMES)]
+        found, took = look(text), [_time(look, text) for _ in range(TIMES)]
         every += took
         _print(f"search {text}" + ("" if found[0] else " (nothing)"), took)
     _print("all searches", every)
     chance = random.Random(7)
     ids = list(Message.objects.filter(companion=companion).order_by("said_at").values_list("pk", flat=True))
     places = [Message.objects.get(pk=chance.choice(ids)) for _ in range(TIMES)]
-    _print(
-        "turns around", [_time(lambda: transcript.load_around(companion.conversation, at)) for at in places]
-    )
+    conversation = companion.conversation
+    _print("turns around", [_time(transcript.load_around, conversation, at) for at in places])
     days = [at.said_at - timedelta(minutes=30) for at in places]
-    _print("first of a day", [_time(lambda: find_first_since(companion, since)) for since in days])
+    _print("first of a day", [_time(find_first_since, companion, since) for since in days])
 
 
 def _fill(companion: "Companion", messages: int) -> None:
@@ -116,9 +114,9 @@ def _fill(companion: "Companion", messages: int) -> None:
     print(f"Filled in {time.monotonic() - began:.0f} s.")
 
 
-def _time(work: Callable[[], object]) -> float:
+def _time(work: Callable[..., object], *given: Any) -> float:
     began = time.perf_counter()
-    work()
+    work(*given)
     return (time.perf_counter() - began) * 1000
 
 

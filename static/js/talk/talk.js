@@ -32,7 +32,7 @@ const replies = new Replies(turns, words, (frame) => connection.send(frame));
 const isStreaming = (turn) => replies.isStreaming(turn);
 const place = new Place(talk, turns, {
   onMove: () => replies.catchUp(),
-  toNewest: () => turns.catchUp(isStreaming, true),
+  toNewest: () => turns.catchUp(isStreaming, true).catch(() => {}), // without a network what is here stays
 });
 const reading = new Reading(talk);
 const aloud = new ReadingAloud(talk, words, (detail) => (line.textContent = detail));
