@@ -144,6 +144,10 @@ class Album:
             file = {"name": "p.json", "mimeType": "application/json", "buffer": json.dumps(preset).encode()}
             page.locator("#preset-file").set_input_files(files=[file])  # type: ignore[list-item]
             page.locator("#values form").last.locator("button").click()
+        if name == "search-dialog":
+            page.locator("#search-talk").click()
+            page.locator("dialog[open] #q").press_sequentially("train")
+            page.locator(".found").wait_for()
         if name == "diary-dialog":
             page.locator("#ending a").click()
             page.wait_for_timeout(600)
@@ -152,7 +156,9 @@ class Album:
             page.wait_for_timeout(600)
 
     def _take(self, page: Page, name: str, suffix: str) -> None:
-        is_whole = not name.startswith(("talk", "memory-dialog", "diary-dialog", "menu-open", "delete-"))
+        is_whole = not name.startswith(
+            ("talk", "memory-dialog", "diary-dialog", "search-dialog", "menu-open", "delete-")
+        )
         page.screenshot(path=self.folder / f"{name}-{suffix}.png", full_page=is_whole)
 
 

@@ -18,6 +18,7 @@ from bench.screenshots.minds import compare, send_away
 from companions import creation
 from companions.branches.operations import part_from, rename
 from companions.characters import load_characters
+from companions.conversations.bookmarks import set_bookmark
 from companions.life.timers import set_timer
 from companions.models import Branch, ForgetProposal, Message, Mind, Reply
 from companions.replies.lifecycle import Said, finish, start
@@ -276,6 +277,7 @@ def talk(companion):
 
 
 message = wren.messages.filter(role="user").first()
+set_bookmark(message, timezone.now())
 print(
     json.dumps(
         {
