@@ -46,13 +46,10 @@ def test_a_long_talk_scrolls_with_few_messages_on_the_page(person: Person) -> No
     page.reload()
     expect(page.locator("#turns .words").last).to_have_text(f"Word {LENGTH - 1}.")
     most = 0
-    for _ in range(200):
+    while (first := page.evaluate(FIRST)) != "Word 0.":
         page.evaluate("scrollTo(0, 400)")
-        page.wait_for_timeout(60)
+        expect(page.locator("#turns .words").first).not_to_have_text(first)
         most = max(most, page.evaluate(COUNT))
-        if page.evaluate(FIRST) == "Word 0.":
-            break
-    assert page.evaluate(FIRST) == "Word 0."
     assert 100 < most <= 400
     assert page.evaluate(LAST) != f"Word {LENGTH - 1}."
     page.get_by_role("button", name="Latest").click()
@@ -72,15 +69,14 @@ def test_what_is_read_stays_under_the_eyes_as_more_comes(person: Person) -> None
     found = page.locator(f"#message-{middle}")
     expect(found).to_be_focused()
     expect(found).to_be_in_viewport()
-    before = page.evaluate(COUNT)
     top = "document.activeElement.getBoundingClientRect().top"
-    for step in (-700, 700):
-        at = page.evaluate(f"scrollBy(0, {step}); {top}")
-        page.wait_for_function(f"{COUNT} > {before}")
-        page.wait_for_timeout(300)
+    words = page.locator("#turns .words")
+    for edge, link in ((words.first, "data-before"), (words.last, "data-after")):
+        before = edge.inner_text()
+        # To where the end of what is here is about to be seen.
+        at = page.evaluate(f"document.querySelector('[{link}]').scrollIntoView(); {top}")
+        expect(edge).not_to_have_text(before)
         assert abs(page.evaluate(top) - at) < 2
-        page.evaluate(f"scrollBy(0, {-step})")
-        before = page.evaluate(COUNT)
     expect(page.get_by_text("Later words")).to_have_count(1)
     person.write("And now?")
     expect(page.locator(".said-by-person .words").last).to_have_text("And now?")

@@ -89,10 +89,11 @@ export class TalkWindow {
 
   // Change something, and leave under the reader's eyes what is there.
   #hold(change) {
-    const turn = [...this.place.querySelectorAll(".turn")].find((other) => other.getBoundingClientRect().bottom > 0);
-    const top = turn?.getBoundingClientRect().top;
+    const all = [...this.place.querySelectorAll(".said")]; // a day above one may come and go
+    const said = all.find((other) => other.getBoundingClientRect().bottom > 0);
+    const top = said?.getBoundingClientRect().top;
     change();
-    if (turn?.isConnected) scrollBy({ top: turn.getBoundingClientRect().top - top, behavior: "instant" });
+    if (said?.isConnected) scrollBy({ top: said.getBoundingClientRect().top - top, behavior: "instant" });
   }
 }
 
