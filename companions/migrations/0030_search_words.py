@@ -61,7 +61,7 @@ ALTER TABLE companions_messagewords ADD CONSTRAINT words_of_a_message FOREIGN KE
 
 
 class Migration(migrations.Migration):
-    dependencies = [("companions", "0028_journal")]
+    dependencies = [("companions", "0029_suggestions")]
 
     operations = [
         migrations.CreateModel(

@@ -32,7 +32,7 @@ def fill(apps: StateApps, editor: BaseDatabaseSchemaEditor) -> None:
 
 class Migration(migrations.Migration):
     atomic = False
-    dependencies = [("companions", "0029_search_words")]
+    dependencies = [("companions", "0030_search_words")]
 
     operations = [
         migrations.RunPython(fill, migrations.RunPython.noop),

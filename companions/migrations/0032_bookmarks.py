@@ -8,7 +8,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("companions", "0030_search_index"),
+        ("companions", "0031_search_index"),
     ]
 
     operations = [
