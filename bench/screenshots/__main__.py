@@ -100,6 +100,10 @@ class Album:
             self._sign_in(page, email)
         for name, path in pages.items():
             page.goto(self.live.url + path)
+            if "/reauthenticate/" in page.url:
+                page.locator("input[name=password]").fill(PASSWORD)
+                page.locator("main form button").click()
+                page.wait_for_url(f"**{path}")
             self._prepare(page, name)
             self._take(page, name, suffix)
 

@@ -369,6 +369,12 @@ print(
             "password": "/accounts/password/change/",
             "email": "/accounts/email/",
             "logout": "/accounts/logout/",
+            "account-ways": "/accounts/2fa/",
+            "account-app": "/accounts/2fa/totp/activate/",
+            "account-passkey": "/accounts/2fa/webauthn/add/",
+            "account-devices": "/accounts/devices/",
+            "share": "/share/?text=The+night+train+to+Vienna&url=https%3A%2F%2Fexample.org%2Ftrains",
+            "offline": "/offline/",
             **admin_pages(),
         }
     )

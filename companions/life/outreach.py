@@ -55,10 +55,14 @@ class Sent:
 
 
 class Channel(Protocol):
-    """A way to reach people. `gathers`: all that waits for a person goes at once, not more often than every `pause`."""
+    """A way to reach people. `gathers`: all that waits for a person goes at once, not more often than every `pause`.
+
+    `tells_answers`: answers go this way too, where they were long in coming and nobody looks.
+    """
 
     name: str
     gathers: bool
+    tells_answers: bool
     after: timedelta  # how long it waits: who reads meanwhile is not reached this way
     pause: timedelta
 
@@ -80,8 +84,8 @@ def register(channel: Channel) -> None:
     channels[channel.name] = channel
 
 
-def deliver(message: Message, now: datetime) -> list[Delivery]:
-    """Make the deliveries of a message that the companion wrote of itself, in the transaction that saves it."""
+def deliver(message: Message, now: datetime, *, is_answer: bool = False) -> list[Delivery]:
+    """Make the deliveries of what the companion wrote, of itself or as an answer, in the transaction that saves it."""
     companion = message.companion
     if companion.life.is_muted:
         return []
@@ -94,7 +98,7 @@ def deliver(message: Message, now: datetime) -> list[Delivery]:
             due_at=now + channel.after,
         )
         for channel in channels.values()
-        if channel.wanted(companion.life)
+        if (channel.tells_answers or not is_answer) and channel.wanted(companion.life)
         for address in channel.addresses(companion.user)
     ]
     return Delivery.objects.bulk_create(waiting, ignore_conflicts=True)
@@ -145,7 +149,8 @@ def _get_end_of_night(delivery: Delivery, now: datetime) -> datetime | None:
     """Return the end of the quiet hours that began since it was said; what was asked for does not wait for that."""
     life, waking = delivery.companion.life, delivery.message.waking
     local = now.astimezone(delivery.companion.user.zone)
-    if (waking and waking.is_asked_for) or not is_within(life.quiet_from, life.quiet_until, local.time()):
+    is_asked_for = waking is None or waking.is_asked_for  # an answer is
+    if is_asked_for or not is_within(life.quiet_from, life.quiet_until, local.time()):
         return None
     return get_next_time(life.quiet_until, local)
 
@@ -199,6 +204,7 @@ class Email:
 
     name = "email"
     gathers = True
+    tells_answers = False
     after = timedelta(minutes=15)
     pause = timedelta(hours=3)
 

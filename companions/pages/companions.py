@@ -22,6 +22,7 @@ from companions.models import Companion
 from companions.pages.context import warn_of_size
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, page_view, post_view
 from companions.templatetags.talk import PRESET_HUES, find_nearest_preset
+from companions.transfer.account import account_export_response
 from companions.transfer.archive import export_response
 from companions.transfer.digital_life_export import export_mind
 
@@ -193,6 +194,12 @@ def _companion_page(
 @login_required
 def export(request: SignedInRequest, companion_id: UUID) -> StreamingHttpResponse:
     return export_response(get_companion(request.user, companion_id))
+
+
+@require_safe
+@login_required
+def export_all(request: SignedInRequest) -> StreamingHttpResponse:
+    return account_export_response(request.user)
 
 
 @require_safe

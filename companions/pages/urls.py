@@ -1,7 +1,6 @@
 """Pages of companions, to be included at the root."""
 
 from django.urls import URLPattern, URLResolver, include, path
-from django.views.i18n import set_language
 
 from companions.pages import (
     branches,
@@ -22,6 +21,7 @@ from companions.pages import (
     model_change,
     revisions,
     search,
+    share,
     talk,
     threads,
     timers,
@@ -146,8 +146,9 @@ companion_patterns: list[URLPattern | URLResolver] = [
 ]
 urlpatterns = [
     path("", companions.welcome, name="welcome"),
-    path("language/", set_language, name="set_language"),
+    path("settings/export/", companions.export_all, name="settings_export"),
     path("notices/<uuid:notice_id>/seen/", talk.see_notice, name="notice_seen"),
+    path("share/", share.share, name="share"),
     path("companions/", companions.companions, name="companions"),
     path("companions/new/", characters.new, name="companion_new"),
     path("companions/new/own/", characters.own, name="companion_own"),

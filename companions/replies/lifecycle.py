@@ -29,6 +29,7 @@ from companions.conversations.messages import check_text, open_session, say
 from companions.errors import ConflictError, LostOwnershipError, TextError
 from companions.events import notify_person, notify_unread_changed
 from companions.life.inner_state import load_session_mood
+from companions.life.outreach import deliver
 from companions.minds.choice import get_current_provider, keep_model
 from companions.models import Companion, Conversation, InnerState, Message, Reply, Session
 from companions.models.companion import hold, lock
@@ -45,6 +46,7 @@ from safety import notices
 
 log = structlog.get_logger(__name__)
 RETRY_AFTER_SECONDS = 10
+LONG_ANSWER = timedelta(seconds=10)  # who waited so long may be elsewhere when it comes
 
 
 @cache
@@ -322,6 +324,8 @@ def finish(reply: Reply, state: Reply.State, said: Said, now: datetime, *, held_
     with made_after(mark):
         strengthen_shown(ended, now)
         adjust_window(ended)
+    if ended.answer and state == Reply.State.DONE and now - ended.created_at >= LONG_ANSWER:
+        deliver(ended.answer, now, is_answer=True)
     _enqueue_due_work(ended)
     _note_continuous_use(ended, companion, now)
     notify_unread_changed(companion.user_id)

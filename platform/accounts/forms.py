@@ -16,6 +16,7 @@ from accounts.errors import AccountExistsError
 from accounts.models import Token, User
 from accounts.models.user import list_time_zones
 from accounts.signup import use_invitation
+from accounts.time_zones import MAX_NAME_CHARACTERS, find_time_zone
 
 MAX_EMAIL_CHARACTERS = 254
 MAX_PASSWORD_CHARACTERS = 1000
@@ -86,12 +87,28 @@ class SignupForm(allauth.SignupForm):  # type: ignore[misc]
         return user
 
 
+class PlaceField(forms.CharField):
+    """A time zone, typed as its name or its city, or chosen from the page's list `time-zones`."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        widget = forms.TextInput(attrs={"list": "time-zones", "autocomplete": "off", "spellcheck": "false"})
+        super().__init__(max_length=MAX_NAME_CHARACTERS, widget=widget, **kwargs)
+
+    def clean(self, value: Any) -> str:
+        zone = find_time_zone(super().clean(value))
+        if zone is None:
+            raise forms.ValidationError(
+                _(
+                    "No time zone is known by this name. Type the largest city near you, such as Berlin or Beijing."
+                )
+            )
+        return zone
+
+
 class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
     """What a person says of themselves: name, a description in their own words, time zone, language."""
 
-    time_zone = forms.ChoiceField(
-        label=_("Time zone"), choices=lambda: [(zone, zone) for zone in list_time_zones()]
-    )
+    time_zone = PlaceField(label=_("Time zone"), help_text=_("Type a city near you, and choose."))
     language = forms.ChoiceField(
         label=_("Language"), required=False, choices=[("", _("As my browser asks")), *settings.LANGUAGES]
     )
@@ -159,21 +176,9 @@ class ResetPasswordKeyForm(EndingTokens, allauth.ResetPasswordKeyForm):  # type:
     field_order = ("password1", "password2", "end_tokens")
 
 
-class DeletionForm(forms.Form):
-    """The person's own e-mail address, typed, so that no account is deleted by a slip."""
-
-    typed_email = forms.CharField(
-        label=_("Your e-mail address"),
-        max_length=MAX_EMAIL_CHARACTERS,
-        widget=forms.EmailInput(attrs={"autocomplete": "off"}),
-    )
+class DeletionForm(allauth.ReauthenticateForm):  # type: ignore[misc]
+    """The person's password: an account is not deleted by a slip, nor by who finds an open browser."""
 
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.user = user
-
-    def clean_typed_email(self) -> str:
-        typed: str = self.cleaned_data["typed_email"]
-        if typed.lower() != self.user.email.lower():
-            raise forms.ValidationError(_("This is not the e-mail address of your account."))
-        return typed
+        super().__init__(*args, user=user, **kwargs)
+        self.fields["password"].max_length = MAX_PASSWORD_CHARACTERS

@@ -1,3 +1,4 @@
+from allauth.usersessions.models import UserSession
 from celery import shared_task
 from django.contrib.sessions.models import Session
 from django.utils import timezone
@@ -13,5 +14,6 @@ def drop_old_keys() -> None:
 
 @shared_task
 def drop_old_sessions() -> None:
-    """Drop the sessions of browsers that nobody has come back with."""
+    """Drop the sessions of browsers that nobody has come back with, and where they came from."""
     Session.objects.filter(expire_date__lt=timezone.now()).delete()
+    UserSession.objects.exclude(session_key__in=Session.objects.values("session_key")).delete()

@@ -1,13 +1,23 @@
 """Signing up and in, and a person's own settings; to be included at the root."""
 
+from allauth.mfa.recovery_codes.views import view_recovery_codes
+from allauth.mfa.totp.views import activate_totp
 from django.urls import include, path
+from django.views.decorators.cache import never_cache
 
-from accounts import own_models, views
+from accounts import devices, own_models, views
 
 urlpatterns = [
     path("accounts/signup/", views.SignupView.as_view(), name="account_signup"),
     path("accounts/email/", views.EmailView.as_view(), name="account_email"),
     path("accounts/", include("allauth.account.urls")),
+    path("accounts/devices/", devices.DevicesView.as_view(), name="usersessions_list"),
+    path("accounts/devices/<int:pk>/sign-out/", devices.sign_out_device, name="device_sign_out"),
+    # What these show must not come back by the browser's "back".
+    path("accounts/2fa/totp/activate/", never_cache(activate_totp), name="mfa_activate_totp"),
+    path("accounts/2fa/recovery-codes/", never_cache(view_recovery_codes), name="mfa_view_recovery_codes"),
+    path("accounts/2fa/", include("allauth.mfa.urls")),
+    path("language/", views.switch_language, name="set_language"),
     path("settings/", views.show_settings, name="settings"),
     path("settings/profile/", views.save_profile, name="settings_profile"),
     path("settings/tokens/", views.make_token, name="settings_tokens"),

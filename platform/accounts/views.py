@@ -1,6 +1,7 @@
 from typing import Any
 
 from allauth.account import views as allauth
+from allauth.core import ratelimit
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import logout
@@ -12,14 +13,16 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.views import i18n
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.authentication import SignedInRequest, activate_locale
 from accounts.errors import AccountExistsError, InvitationError
 from accounts.forms import DeletionForm, ProfileForm, TokenForm
-from accounts.models import Token
+from accounts.models import Token, User
 from accounts.own_models import has_page
+from accounts.time_zones import list_choices
 from accounts.usage import allowance
 from database.queries import lift_statement_timeout
 
@@ -66,6 +69,7 @@ def settings_page(request: SignedInRequest, status: int = 200, **changed: Any) -
         "allowance": allowance(request.user, timezone.now()),
         "has_own_models": has_page(request.user),
         "now": timezone.now(),
+        "time_zones": list_choices(),
     }
     return render(request, "accounts/settings.html", context | changed, status=status)
 
@@ -75,6 +79,16 @@ def settings_page(request: SignedInRequest, status: int = 200, **changed: Any) -
 @never_cache
 def show_settings(request: SignedInRequest) -> HttpResponse:
     return settings_page(request)
+
+
+@require_POST
+def switch_language(request: HttpRequest) -> HttpResponse:
+    """Show pages in this language from here on; who is signed in has it in the settings, too."""
+    response: HttpResponse = i18n.set_language(request)
+    language = request.POST.get("language", "")
+    if request.user.is_authenticated and language in dict(settings.LANGUAGES):
+        User.objects.filter(pk=request.user.pk).update(language=language)
+    return response
 
 
 @require_POST
@@ -117,6 +131,8 @@ def revoke_token(request: SignedInRequest, pk: int) -> HttpResponse:
 def delete_account(request: SignedInRequest) -> HttpResponse:
     """Delete the person and all that is theirs; an operator whom the audit names stays."""
     form = DeletionForm(request.user, request.POST)
+    if not ratelimit.consume(request, action="reauthenticate", user=request.user):
+        form.add_error(None, _("That was tried often. Wait a minute, then try again."))
     if not form.is_valid():
         return settings_page(request, UNPROCESSABLE, deletion_form=form)
     try:

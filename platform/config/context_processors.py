@@ -9,5 +9,9 @@ from providers.selection import get_provider
 
 
 def platform(request: HttpRequest) -> dict[str, Any]:
-    """Return whether people may sign up, and whether answers come from the rehearsal model."""
-    return {"signup": settings.KITH_SIGNUP, "is_rehearsal": get_provider().is_rehearsal}
+    """Return whether people may sign up, whether answers come from the rehearsal model, and Kith's address."""
+    return {
+        "signup": settings.KITH_SIGNUP,
+        "is_rehearsal": get_provider().is_rehearsal,
+        "kith_url": settings.KITH_URL,
+    }

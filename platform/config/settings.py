@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 import environ
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
-from django.utils.translation import gettext_lazy as _
 
 from config.setting_rules import (
     break_after,
@@ -97,6 +96,8 @@ INSTALLED_APPS = [
     "django_structlog",
     "allauth",
     "allauth.account",
+    "allauth.mfa",
+    "allauth.usersessions",
     "ninja",
     "config.apps.KithConfig",
     "providers",
@@ -298,6 +299,20 @@ ACCOUNT_FORMS = {
 }
 ACCOUNT_RATE_LIMITS = {"signup": "10/m/ip,60/h/ip"}  # of one visitor, who could try addresses else
 ACCOUNT_SESSION_REMEMBER = True
+MFA_ADAPTER = "accounts.mfa.MFAAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_TOTP_ISSUER = f"Kith ({HOST})"
+MFA_TOTP_TOLERANCE = (
+    1  # steps of half a minute that a phone's clock may be wrong; accounts.mfa takes each code once
+)
+MFA_ALLOW_UNVERIFIED_EMAIL = True  # where letters are sent, nobody signs in before the address is confirmed
+MFA_FORMS = {
+    "authenticate": "accounts.mfa.AuthenticateForm",
+    "reauthenticate": "accounts.mfa.ReauthenticateForm",
+    "add_webauthn": "accounts.mfa.AddPasskeyForm",
+    "edit_webauthn": "accounts.mfa.EditPasskeyForm",
+}
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 #: `KITH_PROXIES` | `1` in production, else `0` | how many proxies stand in front and add to `X-Forwarded-For`
 ALLAUTH_TRUSTED_PROXY_COUNT = env.int("KITH_PROXIES", 1 if IS_PRODUCTION else 0)
@@ -580,7 +595,7 @@ CELERY_BEAT_SCHEDULE = {
 # -- languages --------------------------------------------------------------------------------------
 
 LANGUAGE_CODE = "en"
-LANGUAGES = [("en", _("English")), ("zh-hans", _("Chinese"))]
+LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]  # each in itself, for who reads it
 LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True

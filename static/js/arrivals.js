@@ -27,6 +27,7 @@ function unread({ companions }) {
     show(badge, badge.dataset.unread ? (counts.get(badge.dataset.unread) ?? 0) : total);
   }
   document.title = total ? `(${total}) ${title}` : title;
+  navigator.setAppBadge?.(total).catch(() => {}); // the app's icon; of 0 none is shown
 }
 
 function show(badge, count) {
@@ -77,3 +78,4 @@ place.addEventListener("submit", async (event) => {
 
 setInterval(() => connection.send({ type: "here" }), HERE_MS);
 connection.open();
+navigator.serviceWorker?.register("/service-worker.js", { scope: "/" }).catch((error) => console.info(error));

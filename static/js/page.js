@@ -79,4 +79,9 @@ for (const input of document.querySelectorAll("input[name=time_zone][type=hidden
 }
 
 // Drafts and unsent words are private: who signs out leaves none behind.
-for (const form of document.querySelectorAll("form[data-forgets]")) form.addEventListener("submit", () => forgetAll());
+for (const form of document.querySelectorAll("form[data-forgets]")) {
+  form.addEventListener("submit", () => {
+    forgetAll();
+    navigator.clearAppBadge?.().catch(() => {});
+  });
+}

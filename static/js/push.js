@@ -1,8 +1,14 @@
-// "Notifications on this device". The browser is asked for leave only by the person's own press of the button.
+// "Notifications on this device". The browser is asked for leave only by the person's own press of the button. In a talk
+// that button is shown once, after an answer that was long in coming, until it is pressed or sent away.
+
+import { keep, kept } from "./storage.js";
 
 const SYSTEMS = { Android: "Android", iPhone: "iPhone", iPad: "iPad", Mac: "Mac", Windows: "Windows", Linux: "Linux" };
 const BROWSERS = { "Edg/": "Edge", "OPR/": "Opera", "Firefox/": "Firefox", "FxiOS/": "Firefox", "Chrome/": "Chrome", "Safari/": "Safari" };
 
+const LONG_SECONDS = 10; // as the server has it, which tells of no quicker answer
+const OFFERED = "kith.push.offered";
+const offer = document.querySelector("[data-push-offer]");
 const place = document.querySelector("[data-push]");
 const canPush = "serviceWorker" in navigator && "PushManager" in window && "Notification" in window;
 
@@ -79,6 +85,16 @@ async function begin() {
   const found = Notification.permission === "granted" && (await subscription());
   show(found ? "on" : "off");
   if (found) tell(found).catch(() => show("failed"));
+}
+
+if (offer && canPush && window.isSecureContext && Notification.permission === "default" && !kept(OFFERED)) {
+  document.addEventListener("answer-done", ({ detail }) => {
+    if (detail.seconds >= LONG_SECONDS) offer.hidden = false;
+  });
+  offer.addEventListener("click", ({ target }) => {
+    if (target.closest("[data-push-on], [data-push-dismiss]")) keep(OFFERED, "yes");
+    if (target.closest("[data-push-dismiss]")) offer.remove();
+  });
 }
 
 if (place) {

@@ -1,12 +1,16 @@
-// The service worker: shows what companions write while no page is open. It keeps no page and no word.
+// The service worker: shows what companions write while no page is open, and keeps what all pages are made of: files of
+// hashed names and one page for when there is no network. It keeps no page of a person's, no answer and no word.
 
 const HOME = "/companions/";
 const KEY = "/notifications/key/";
 const SUBSCRIBE = "/notifications/subscribe/";
 const ICON = "/static/img/kith-192.png";
 const BADGE = "/static/img/kith-badge.png";
+const OFFLINE = "/offline/";
+const HASHED = /^\/static\/.+\.[0-9a-f]{12}\.\w+$/; // such a name stands for one content for ever
+const FILES_KEPT = 300;
 
-self.addEventListener("install", () => self.skipWaiting());
+self.addEventListener("install", (event) => event.waitUntil(keepOfflinePage().then(() => self.skipWaiting())));
 self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
 self.addEventListener("push", (event) => event.waitUntil(show(read(event.data))));
 self.addEventListener("notificationclick", (event) => {
@@ -14,7 +18,40 @@ self.addEventListener("notificationclick", (event) => {
   const told = event.notification.data;
   event.waitUntil(event.action === "mute" ? mute(told) : open(told.url));
 });
+self.addEventListener("fetch", (event) => {
+  const { method, mode, url } = event.request;
+  const { origin, pathname } = new URL(url);
+  if (method !== "GET" || origin !== self.location.origin) return;
+  if (mode === "navigate") event.respondWith(fetch(event.request).catch(findOfflinePage));
+  else if (HASHED.test(pathname)) event.respondWith(findFile(event.request));
+});
 self.addEventListener("pushsubscriptionchange", (event) => event.waitUntil(renew(event.newSubscription)));
+
+// The page and what it is made of; without the person's cookies, for it is the same for everyone.
+async function keepOfflinePage() {
+  const page = await fetch(OFFLINE, { credentials: "omit", cache: "reload" });
+  const html = await page.clone().text();
+  const kept = await caches.open("offline");
+  await kept.addAll([...html.matchAll(/"(\/static\/[^"]+)"/g)].map(([, path]) => path));
+  await kept.put(OFFLINE, page);
+}
+
+async function findOfflinePage() {
+  return (await caches.match(OFFLINE)) ?? Response.error();
+}
+
+async function findFile(request) {
+  const found = await caches.match(request);
+  if (found) return found;
+  const response = await fetch(request);
+  if (response.ok) {
+    const files = await caches.open("files");
+    await files.put(request, response.clone());
+    const [oldest, ...rest] = await files.keys();
+    if (rest.length >= FILES_KEPT) await files.delete(oldest);
+  }
+  return response;
+}
 
 // Browsers want something shown for every push, also for one that cannot be read.
 function read(data) {
@@ -32,6 +69,7 @@ function ours(url) {
 }
 
 function show(told) {
+  self.navigator.setAppBadge?.().catch(() => {});
   const actions = told.mute ? [{ action: "mute", title: told.mute.title }] : [];
   return self.registration.showNotification(told.title, {
     body: told.body,

@@ -17,6 +17,7 @@ from providers.models import OwnProvider
 from providers.selection import follow_own_change
 from tests.accounts.visits import submit
 from tests.fixtures.model_servers import listed, serve
+from tests.fixtures.people import PASSWORD
 from tests.fixtures.rehearsal import RehearsalServer
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -234,7 +235,7 @@ def test_with_the_account_they_are_gone(
 ) -> None:
     add(at_home, server.url)
     kept = make_bobs(server.url)
-    submit(at_home, "/settings/delete/", "/settings/", typed_email=alice.email)
+    submit(at_home, "/settings/delete/", "/settings/", password=PASSWORD)
     assert list(OwnProvider.objects.all()) == [kept]
 
 

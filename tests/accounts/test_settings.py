@@ -5,14 +5,18 @@ from typing import Any
 
 import pytest
 from allauth.account.models import EmailAddress
+from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
 from accounts.models import ModelCall, Token, User
+from accounts.models.user import list_time_zones
+from accounts.time_zones import OTHER_NAMES
 from companions.models import Companion
 from safety.models import AuditEntry
 from tests.accounts.visits import submit
+from tests.fixtures.people import PASSWORD
 
 POSTS = ["/settings/profile/", "/settings/tokens/", "/settings/tokens/1/revoke/", "/settings/delete/"]
 
@@ -47,12 +51,48 @@ def test_the_profile_is_saved(at_home: Client, alice: User) -> None:
 
 
 @pytest.mark.parametrize(
+    ("typed", "zone"),
+    [
+        ("Asia/Tokyo", "Asia/Tokyo"),
+        (" new york ", "America/New_York"),
+        ("Sao_Paulo", "America/Sao_Paulo"),
+        ("München", "Europe/Berlin"),
+        ("北京", "Asia/Shanghai"),
+        ("utc", "UTC"),
+    ],
+)
+def test_a_time_zone_is_found_by_its_city(at_home: Client, alice: User, typed: str, zone: str) -> None:
+    send(at_home, "/settings/profile/", name="Al", time_zone=typed, language="")
+    alice.refresh_from_db()
+    assert alice.time_zone == zone
+    assert f'<option value="{zone}"' in at_home.get("/settings/").content.decode()
+
+
+def test_every_other_name_belongs_to_a_zone_that_there_is() -> None:
+    assert set(OTHER_NAMES) <= set(list_time_zones())
+
+
+def test_the_language_is_switched_on_every_page_and_kept(at_home: Client, alice: User) -> None:
+    page = at_home.get("/settings/").content.decode()
+    assert page.count(">English</button>") == page.count(">简体中文</button>") == 1
+    response = send(at_home, "/language/", language="zh-hans", next="/settings/")
+    assert response.url == "/settings/"
+    alice.refresh_from_db()
+    assert alice.language == "zh-hans"
+    assert '<html lang="zh-hans"' in at_home.get("/settings/").content.decode()
+    send(at_home, "/language/", language="tlh", next="/settings/")
+    alice.refresh_from_db()
+    assert alice.language == "zh-hans"
+
+
+@pytest.mark.parametrize(
     ("field", "value"),
     [
         ("name", "x" * 81),
         ("name", "a\x00b"),
         ("time_zone", "Mars/Olympus"),
         ("time_zone", ""),
+        ("time_zone", "x" * 10_000),
         ("language", "tlh"),
     ],
 )
@@ -120,25 +160,35 @@ def test_deleting_takes_everything_of_ones_own(at_home: Client, alice: User, bob
         Token.objects.issue(user, "laptop")
         ModelCall.objects.create(user=user, started_at=timezone.now(), purpose="answer")
         Companion.objects.create(user=user, name="Juniper")
-    assert send(at_home, "/settings/delete/", typed_email="Alice@example.org").url == "/"
+    assert send(at_home, "/settings/delete/", password=PASSWORD).url == "/"
     assert list(User.objects.all()) == [bob]
     for model in (Token, ModelCall, Companion, EmailAddress):
         assert [row.user for row in model._default_manager.all()] == [bob]
     assert at_home.get("/settings/").status_code == 302
 
 
-@pytest.mark.parametrize("typed", ["", "bob@example.org", "alice", "a\x00b", "x" * 300])
-def test_deleting_asks_for_ones_own_address(at_home: Client, bob: User, typed: str) -> None:
-    response = send(at_home, "/settings/delete/", typed_email=typed)
+@pytest.mark.parametrize("typed", ["", "alice@example.org", "a\x00b", "x" * 3_000])
+def test_deleting_asks_for_ones_password(at_home: Client, bob: User, typed: str) -> None:
+    response = send(at_home, "/settings/delete/", password=typed)
     assert response.status_code == 422
     assert response.context["deletion_form"].errors
     assert User.objects.count() == 2
 
 
+def test_guessing_the_password_by_deleting_is_stopped(at_home: Client, alice: User) -> None:
+    cache.clear()
+    for _ in range(10):
+        send(at_home, "/settings/delete/", password="wrong")
+    response = send(at_home, "/settings/delete/", password=PASSWORD)
+    cache.clear()
+    assert "tried often" in str(response.context["deletion_form"].errors)
+    assert User.objects.filter(pk=alice.pk).exists()
+
+
 def test_an_operator_named_in_the_audit_stays(visitor: Client, olive: User) -> None:
     AuditEntry.objects.create(operator=olive, deed=AuditEntry.Deed.OPENED, kind="message")
     visitor.force_login(olive)
-    response = send(visitor, "/settings/delete/", typed_email=olive.email)
+    response = send(visitor, "/settings/delete/", password=PASSWORD)
     assert response.status_code == 409
     assert "names you" in str(response.context["deletion_form"].errors)
     assert User.objects.filter(pk=olive.pk).exists()

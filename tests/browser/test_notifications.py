@@ -125,3 +125,26 @@ def test_the_settings_say_what_stands_in_the_way_and_ask_for_nothing(person: Per
     person.visit("/settings/")
     expect(page.get_by_text("This browser cannot show notifications here.")).to_be_visible()
     expect(button).to_be_hidden()
+
+
+LONG = "document.dispatchEvent(new CustomEvent('answer-done', { detail: { seconds: 30 } }))"
+QUICK = LONG.replace("30", "3")
+
+
+def test_the_talk_offers_notifications_after_a_long_answer_and_once(person: Person, page: Page) -> None:
+    page.add_init_script("Notification.requestPermission = () => { throw new Error('asked') };")
+    person.make_companion()
+    offer = page.locator("[data-push-offer]")
+    expect(offer).to_be_hidden()
+    person.write("Hello")
+    person.hears("")
+    page.evaluate(QUICK)
+    expect(offer).to_be_hidden()
+    page.evaluate(LONG)
+    expect(offer).to_be_visible()
+    offer.get_by_role("button", name="Not now").click()
+    expect(offer).to_have_count(0)
+    page.reload()
+    expect(page.locator("#send")).to_be_enabled()
+    page.evaluate(LONG)
+    expect(offer).to_be_hidden()

@@ -40,6 +40,7 @@ class Push:
 
     name = "push"
     gathers = False
+    tells_answers = True
     after = timedelta(seconds=5)
     pause = timedelta(0)
 

@@ -1,15 +1,12 @@
-"""What the signed-in site and its service worker ask, by the session's cookie; and the app's manifest."""
+"""What the signed-in site and its service worker ask, by the session's cookie."""
 
 from uuid import UUID
 
-from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import get_object_or_404, redirect
-from django.templatetags.static import static
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -23,22 +20,12 @@ from integrations.push.api import SubscriptionIn
 from integrations.push.models import Subscription
 from integrations.push.subscriptions import PushError, get_public_key, subscribe, unsubscribe
 
-WORKER = settings.BASE_DIR / "static" / "js" / "service-worker.js"
 MAX_BYTES = 10_000
 BAD_REQUEST = 400
 
 
 class EndpointIn(Schema):
     endpoint: Text
-
-
-@require_safe
-def service_worker(request: HttpRequest) -> HttpResponse:
-    """Answer with the script from where it may serve every page; browsers look at each visit whether it is a new one."""
-    response = HttpResponse(WORKER.read_bytes(), content_type="text/javascript; charset=utf-8")
-    response["Service-Worker-Allowed"] = "/"
-    response["Cache-Control"] = "no-cache"
-    return response
 
 
 @require_safe
@@ -86,33 +73,3 @@ def remove(request: SignedInRequest, subscription_id: UUID) -> HttpResponse:
 def _body(request: HttpRequest) -> bytes:
     """Return what was sent, or nothing where it is far too much."""
     return request.body if len(request.body) <= MAX_BYTES else b""
-
-
-GROUND = "#faf6f1"  # --ground of tokens.css in light; manifests know of no dark one
-ICONS = [
-    ("kith-192", "192x192", "any"),
-    ("kith-512", "512x512", "any"),
-    ("kith-512-maskable", "512x512", "maskable"),
-]
-
-
-@require_safe
-def manifest(request: HttpRequest) -> JsonResponse:
-    manifest = {
-        "id": "/",
-        "name": "Kith",
-        "short_name": "Kith",
-        "description": _("Companions that remember, on a server of your own."),
-        "start_url": reverse("companions"),
-        "scope": "/",
-        "display": "standalone",
-        "theme_color": GROUND,
-        "background_color": GROUND,
-        "icons": [
-            {"src": static(f"img/{name}.png"), "sizes": size, "type": "image/png", "purpose": purpose}
-            for name, size, purpose in ICONS
-        ],
-    }
-    response = JsonResponse(manifest, content_type="application/manifest+json")
-    response["Cache-Control"] = "private, max-age=86400"  # in the language of who asks
-    return response

@@ -4,6 +4,8 @@ from datetime import datetime, timedelta
 from typing import Any, cast
 
 from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from allauth.usersessions.models import UserSession
 from django import forms
 from django.conf import settings
 from django.contrib import admin
@@ -34,7 +36,9 @@ MAY_SET_PASSWORD = "accounts.set_password"  # noqa: S105 - a right
 MAY_CHANGE_ADDRESS = "accounts.change_address"
 RIGHTS = ("is_staff", "is_superuser", "groups", "user_permissions")
 
-admin.site.unregister(EmailAddress)  # allauth's own
+# allauth's own: addresses have Kith's below; keys and devices are for nobody's eyes but their person's.
+for model in (EmailAddress, Authenticator, UserSession):
+    admin.site.unregister(model)
 
 
 def is_above(request: HttpRequest, person: User | None) -> bool:

@@ -13,6 +13,7 @@ export class Composer {
     this.sendsOnEnter = matchMedia("(hover: hover) and (pointer: fine)").matches;
     if (this.sendsOnEnter) this.area.enterKeyHint = "send";
     this.area.value ||= kept(this.name) ?? ""; // what was typed before this script came stays
+    this.#takeShared();
     this.#changed();
     this.area.addEventListener("input", () => this.#changed());
     this.area.addEventListener("keydown", (event) => this.#key(event));
@@ -43,6 +44,14 @@ export class Composer {
 
   get isEmpty() {
     return !this.area.value.trim();
+  }
+
+  // What another app shared stands behind the # of the address, which no server and no log is told.
+  #takeShared() {
+    if (!location.hash.startsWith("#draft=")) return;
+    const shared = new URLSearchParams(location.hash.slice(1)).get("draft");
+    this.area.value = [this.area.value, shared].filter(Boolean).join("\n");
+    history.replaceState(history.state, "", location.pathname + location.search);
   }
 
   #key(event) {

@@ -89,7 +89,7 @@ export class Replies {
   }
 
   #begin(id) {
-    const reply = { id, seq: 0, text: "", thought: "", shown: 0, element: null, isAsking: false };
+    const reply = { id, seq: 0, text: "", thought: "", shown: 0, element: null, isAsking: false, begunAt: performance.now() };
     this.open.set(id, reply);
     return reply;
   }
@@ -140,6 +140,10 @@ export class Replies {
     if (!turn) return this.open.delete(frame.id) && undefined;
     if (frame.type === "reply.done") await this.#typedOut(reply);
     this.open.delete(frame.id);
+    if (frame.type === "reply.done") {
+      const seconds = (performance.now() - reply.begunAt) / 1000;
+      document.dispatchEvent(new CustomEvent("answer-done", { detail: { seconds } }));
+    }
     reply.element.removeAttribute("data-reply");
     reply.element.classList.remove("is-thinking");
     this.arrange();

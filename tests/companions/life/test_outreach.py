@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 from typing import Any
 
 import pytest
@@ -12,7 +12,8 @@ from django.db import connection
 from accounts.models import User
 from companions.life import outreach
 from companions.life.outreach import Sent, count_unread, mark_read
-from companions.models import Companion, Delivery, Life, Waking
+from companions.models import Companion, Delivery, Life, Reply, Waking
+from companions.replies.lifecycle import Said, finish, process_name, start
 from tests.companions.life.waking import NOON, wrote
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
@@ -25,6 +26,7 @@ class Bell:
 
     name: str = "bell"
     gathers: bool = False
+    tells_answers: bool = True
     after: timedelta = timedelta(seconds=5)
     pause: timedelta = timedelta(0)
     rung: list[list[str]] = field(default_factory=list)
@@ -65,6 +67,34 @@ def test_a_message_goes_once_to_each_address(mira: Companion, bell: Bell) -> Non
     assert sorted(bell.rung) == [["back: Hello"], ["front: Hello"]]
     assert bell.states == ["attempted", "attempted"]
     assert states() == ["sent", "sent"]
+
+
+def answer(companion: Companion, seconds: int) -> None:
+    """An answer to "Hello" that came after so many seconds."""
+    reply = start(companion, "Hello", None, NOON, at_once=True).reply
+    ended_at = NOON + timedelta(seconds=seconds)
+    assert finish(reply, Reply.State.DONE, Said(text="At last."), ended_at, held_by=process_name())
+
+
+def test_an_answer_that_was_long_in_coming_is_told_to_who_has_left(mira: Companion, bell: Bell) -> None:
+    Life.objects.filter(companion=mira).update(quiet_from=time(0), quiet_until=time(23, 59))
+    answer(mira, 10)
+    assert outreach.send_due_deliveries(NOON + MINUTE) == 2
+    assert sorted(bell.rung) == [["back: At last."], ["front: At last."]]
+
+
+def test_a_quick_answer_is_told_nowhere_and_no_answer_by_mail(mira: Companion, bell: Bell) -> None:
+    answer(mira, 9)
+    bell.tells_answers = False
+    answer(mira, 60)
+    assert not Delivery.objects.exists()
+
+
+def test_an_answer_that_was_read_is_told_nowhere(mira: Companion, bell: Bell) -> None:
+    answer(mira, 10)
+    mark_read(mira, NOON + MINUTE)
+    assert outreach.send_due_deliveries(NOON + MINUTE) == 0
+    assert bell.rung == []
 
 
 def test_delivered_twice_it_goes_once(mira: Companion, bell: Bell) -> None:

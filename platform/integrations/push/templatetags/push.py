@@ -20,3 +20,9 @@ def devices(context: RequestContext) -> dict[str, Any]:
     """Show the browsers of who is signed in, each with a way to remove it."""
     mine = Subscription.objects.owned_by(context["user"])
     return {"devices": mine, "csrf_token": context["csrf_token"]}
+
+
+@register.inclusion_tag("push/_offer.html")
+def push_offer(name: str) -> dict[str, Any]:
+    """Have notifications at hand in the talk with the companion of that name; shown after a long wait alone."""
+    return {"key": get_public_key(), "name": name}

@@ -1,0 +1,121 @@
+"""All of one person's account as one ZIP file, made while it is sent: memory stays bounded, however much there is.
+
+In it are `account.json`, one file of JSON for each companion, and what is stored of sound and pictures. Each field of
+the account is named here: passwords, tokens, sealed keys and addresses of push services are not.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import closing
+from datetime import datetime
+from io import RawIOBase
+from mimetypes import guess_extension
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import orjson
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from allauth.usersessions.models import UserSession
+from asgiref.sync import async_to_sync
+from django.http import StreamingHttpResponse
+from django.utils import timezone
+from django.utils.text import slugify
+
+from accounts import admission
+from accounts.models import Token, User
+from companions.models import Companion
+from companions.transfer.archive import export
+from files.contents import open_content
+from files.errors import FilesError
+from files.models import StoredFile
+from jobs.background import in_thread
+from providers.models import OwnProvider
+from safety.models import Notice
+
+VERSION = 1
+PIECE_BYTES = 256_000
+MAX_NAME_CHARACTERS = 40
+TOKEN_FIELDS = ("name", "prefix", "created_at", "last_used_at", "expires_at", "revoked_at")
+
+
+class Outlet(RawIOBase):
+    """What a ZIP file is written to, and taken from again piece by piece; it cannot go back, as no stream can."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, piece: Any, /) -> int:
+        self._pieces.append(bytes(piece))
+        return len(piece)
+
+    def take(self) -> bytes:
+        pieces, self._pieces = self._pieces, []
+        return b"".join(pieces)
+
+
+def describe_account(user: User, now: datetime) -> dict[str, Any]:
+    """Return what is known of the account beside its companions."""
+    return {
+        "format": "kith-account",
+        "version": VERSION,
+        "exported_at": now,
+        "person": {
+            name: getattr(user, name)
+            for name in ("email", "name", "about", "time_zone", "language", "date_joined", "last_login")
+        },
+        "addresses": list(EmailAddress.objects.filter(user=user).values("email", "verified", "primary")),
+        "tokens": list(Token.objects.owned_by(user).values(*TOKEN_FIELDS)),
+        "own_models": list(
+            OwnProvider.objects.owned_by(user).values("name", "base_url", "model", "context_tokens")
+        ),
+        "second_steps": list(
+            Authenticator.objects.filter(user=user).values("type", "created_at", "last_used_at")
+        ),
+        "devices": list(UserSession.objects.filter(user=user).values("user_agent", "ip", "created_at")),
+        "notices": list(Notice.objects.owned_by(user).values("kind", "made_at", "seen_at")),
+    }
+
+
+async def export_account(user: User, now: datetime) -> AsyncIterator[bytes]:
+    """Yield the ZIP file, piece by piece; what the storage has lost is named in `missing.txt`."""
+    outlet, missing = Outlet(), []
+    with ZipFile(outlet, "w", ZIP_DEFLATED) as archive:
+        archive.writestr("account.json", orjson.dumps(await in_thread(describe_account, user, now)))
+        yield outlet.take()
+        mine = Companion.objects.owned_by(user).select_related("user").order_by("pk")
+        for companion in await in_thread(lambda: list(mine)):
+            name = slugify(companion.name, allow_unicode=True)[:MAX_NAME_CHARACTERS]
+            path = f"companions/{name or 'companion'}-{companion.pk}.json"
+            with archive.open(path, "w", force_zip64=True) as entry:
+                async for piece in export(companion, now):
+                    await asyncio.to_thread(entry.write, piece)
+                    yield outlet.take()
+        stored = StoredFile.objects.owned_by(user).order_by("pk")
+        for file in await in_thread(lambda: list(stored)):
+            try:
+                part = await in_thread(open_content, file)
+            except FilesError:
+                missing.append(str(file.pk))
+                continue
+            path = f"files/{file.kind}-{file.pk}{guess_extension(file.content_type) or ''}"
+            with closing(part), archive.open(path, "w", force_zip64=True) as entry:
+                while piece := await asyncio.to_thread(part.read, PIECE_BYTES):
+                    await asyncio.to_thread(entry.write, piece)
+                    yield outlet.take()
+        if missing:
+            archive.writestr("missing.txt", "\n".join(missing))
+    yield outlet.take()
+
+
+def account_export_response(user: User) -> StreamingHttpResponse:
+    """Stream everything of the person's as a ZIP file."""
+    async_to_sync(admission.take)("exports")
+    now = timezone.now()
+    response = StreamingHttpResponse(export_account(user, now), content_type="application/zip")
+    response["Content-Disposition"] = f'attachment; filename="kith-{now:%Y-%m-%d}.zip"'
+    response["Cache-Control"] = "private, no-store"
+    return response

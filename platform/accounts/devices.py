@@ -1,0 +1,56 @@
+"""The devices that one is signed in on, each with a way to sign it out."""
+
+from typing import Any
+
+from allauth.usersessions.models import UserSession
+from allauth.usersessions.views import ListUserSessionsView
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.utils.decorators import method_decorator
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
+
+from accounts.authentication import SignedInRequest
+
+SYSTEMS = ("Android", "iPhone", "iPad", "Mac", "Windows", "Linux")
+BROWSERS = {  # the first that a browser's own description names: many name others after themselves
+    "Edg/": "Edge",
+    "OPR/": "Opera",
+    "Firefox/": "Firefox",
+    "FxiOS/": "Firefox",
+    "Chrome/": "Chrome",
+    "Safari/": "Safari",
+}
+
+
+def name_browser(user_agent: str) -> str:
+    """Return a browser's and a system's name such as "Firefox · Linux", as far as the header tells them."""
+    browser = next((name for part, name in BROWSERS.items() if part in user_agent), "")
+    system = next((name for name in SYSTEMS if name in user_agent), "")
+    return " · ".join(filter(None, (browser, system)))
+
+
+@method_decorator(never_cache, name="dispatch")
+class DevicesView(ListUserSessionsView):  # type: ignore[misc]
+    """allauth's list of sessions, with the one that asks, though it began before sessions were listed."""
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        UserSession.objects.create_from_request(self.request)
+        context: dict[str, Any] = super().get_context_data(**kwargs)
+        for session in context["sessions"]:
+            session.browser = name_browser(session.user_agent)
+        return context
+
+
+@require_POST
+@login_required
+def sign_out_device(request: SignedInRequest, pk: int) -> HttpResponse:
+    session = get_object_or_404(UserSession.objects.filter(user=request.user), pk=pk)
+    if session.is_current():
+        return redirect("account_logout")
+    session.end()
+    messages.success(request, _("That device is signed out."))
+    return redirect("usersessions_list")

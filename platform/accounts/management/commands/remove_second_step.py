@@ -1,0 +1,23 @@
+"""`manage.py remove_second_step EMAIL`: for who has lost phone and recovery codes; the password alone opens again."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from allauth.mfa.models import Authenticator
+from django.core.management.base import BaseCommand, CommandError
+
+from accounts.models import User
+
+
+class Command(BaseCommand):
+    help = "Removes an account's authenticator app, passkeys and recovery codes."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("email")
+
+    def handle(self, *args: Any, email: str, **options: Any) -> None:
+        user = User.objects.filter(email__iexact=email).first()
+        if user is None:
+            raise CommandError(f"There is no account for {email}.")
+        count, _models = Authenticator.objects.filter(user=user).delete()
+        self.stdout.write(f"Removed: {count}. The password alone opens the account of {user.email}.")

@@ -1,0 +1,28 @@
+// Where passkeys cannot work, their buttons say so in place of failing; where one was not used, the page says what to do.
+
+const IDS = {
+  loginForm: { login: "passkey_login", credential: "mfa_credential" },
+  authenticateForm: { authenticate: "passkey_use", credential: "id_credential", data: "js_data" },
+  addForm: { add: "passkey_add", passwordless: "id_passwordless", credential: "id_credential", data: "js_data" },
+};
+const line = document.querySelector("[data-passkey-says]");
+const isAddress = /^[\d.]+$|^\[/.test(location.hostname); // a passkey belongs to a name
+const canPasskey = window.isSecureContext && "PublicKeyCredential" in window && !isAddress;
+
+function say(words) {
+  line.textContent = words;
+  line.hidden = false;
+}
+
+document.addEventListener("allauth.error", (event) => {
+  event.preventDefault(); // a person who closes the browser's dialogue is no fault to be logged
+  say(line.dataset.failed);
+});
+
+if (!canPasskey) {
+  for (const button of document.querySelectorAll("[data-passkey]")) button.hidden = true;
+  if (line.dataset.form !== "loginForm") say(line.dataset.lacking);
+} else {
+  const { form } = line.dataset;
+  window.allauth.webauthn.forms[form]({ ids: IDS[form] });
+}

@@ -1,0 +1,90 @@
+"""Everything of one account as one ZIP file: all companions and files of the person's, nobody else's, and no secret."""
+
+import io
+import json
+import zipfile
+
+import pytest
+from allauth.mfa.models import Authenticator
+from django.conf import settings
+from django.test import AsyncClient
+from django.utils import timezone
+
+from accounts.models import Token, User
+from companions.creation import create
+from companions.models import Companion
+from files.models import StoredFile
+from integrations.push.models import Address, Subscription
+from jobs.background import in_thread
+from providers.models import OwnProvider
+from tests.voice.recordings import recorded
+
+pytestmark = pytest.mark.django_db(transaction=True)
+PATH = "/settings/export/"
+
+
+async def fetch(user: User) -> zipfile.ZipFile:
+    """What comes as the person presses the button."""
+    client = AsyncClient()
+    await client.aforce_login(user)
+    response = await client.get(PATH)
+    assert response.status_code == 200
+    assert (response["Content-Type"], response["Cache-Control"]) == ("application/zip", "private, no-store")
+    return zipfile.ZipFile(io.BytesIO(b"".join([piece async for piece in response.streaming_content])))
+
+
+async def test_all_of_ones_own_is_in_it(alice: User, mira: Companion, tian: Companion) -> None:
+    given = {"persona": "Calm.", "greeting": "", "tint": 40, "now": timezone.now()}
+    other = await in_thread(lambda: create(alice, name="../../etc/诗", **given))
+    recording = await in_thread(recorded, mira)
+    archive = await fetch(alice)
+    assert archive.testzip() is None
+    names = archive.namelist()
+    assert names[0] == "account.json"
+    assert f"companions/mira-{mira.pk}.json" in names
+    assert f"companions/etc诗-{other.pk}.json" in names
+    assert str(tian.pk) not in str(names)
+    whole = json.loads(archive.read(f"companions/mira-{mira.pk}.json"))
+    assert (whole["format"], whole["companion"]["name"]) == ("kith", "Mira")
+    (file,) = [name for name in names if str(recording.file_id) in name]
+    stored = await in_thread(StoredFile.objects.get, pk=recording.file_id)
+    assert len(archive.read(file)) == stored.bytes
+    account = json.loads(archive.read("account.json"))
+    assert account["person"]["email"] == alice.email
+    assert [row["email"] for row in account["addresses"]] == [alice.email]
+
+
+def make_secrets(user: User) -> list[str]:
+    """Everything that opens something, of which the file may hold nothing; the words to look for."""
+    _token, plaintext = Token.objects.issue(user, "laptop")
+    address = Address(endpoint="https://push.example/markerendpoint", p256dh="markerp256", auth="markerauth")
+    now = timezone.now()
+    Subscription.objects.create(
+        user=user, endpoint_digest="markerdigest", sealed=address.sealed(), created_at=now
+    )
+    Authenticator.objects.create(user=user, type="totp", data={"secret": "markertotp"})
+    row = {"name": "Mine", "base_url": "https://models.example/v1", "model": "m"}
+    OwnProvider(user=user, api_key="markerkey", **row).save()
+    return [plaintext, user.password, "marker", settings.SECRET_KEY]
+
+
+async def test_no_secret_is_in_it(alice: User, mira: Companion) -> None:
+    secrets = await in_thread(make_secrets, alice)
+    archive = await fetch(alice)
+    text = "".join(archive.read(name).decode(errors="replace") for name in archive.namelist())
+    assert "laptop" in text
+    assert "models.example" in text
+    assert [word for word in secrets if word in text] == []
+
+
+async def test_what_the_storage_has_lost_is_named(alice: User, mira: Companion) -> None:
+    recording = await in_thread(recorded, mira)
+    await in_thread(StoredFile.objects.update, key="recording/00/gone")
+    archive = await fetch(alice)
+    assert archive.read("missing.txt").decode() == str(recording.file_id)
+    assert archive.testzip() is None
+
+
+async def test_it_is_for_who_is_signed_in(db: None) -> None:
+    response = await AsyncClient().get(PATH)
+    assert response["Location"].startswith("/accounts/login/")
