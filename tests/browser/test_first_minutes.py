@@ -59,6 +59,7 @@ def test_the_keyboard_alone_leads_to_the_first_answer(page: Page, live: Live) ->
     press_until(page, "Start · Ruth", "Enter")
     expect(page.locator("#send")).to_be_enabled()
     press_until(page, "I have to decide something.", "Enter")
+    expect(page.locator("#message")).to_be_focused()
     person.hears("Good that you told me.")
 
 

@@ -162,7 +162,10 @@ talk.addEventListener("click", async (event) => {
   if (retries) await again(button, `${retries}/retry/`);
   if (decides) await again(button, `${replyOf}/decide/`, { decision: decides, model: button.dataset.model });
   if (continues) await again(button, `${continues}/continue/`);
-  if ("says" in button.dataset) write(outbox.add(button.textContent.trim()));
+  if ("says" in button.dataset) {
+    write(outbox.add(button.textContent.trim()));
+    if (composer.sendsOnEnter) composer.area.focus(); // the button is gone
+  }
   const clientId = button.closest("[data-client]")?.dataset.client;
   if ("sendsAgain" in button.dataset) sendAgain(clientId);
   if ("takesBack" in button.dataset) takeBack(clientId);
