@@ -10,7 +10,6 @@ from django.contrib import messages
 from django.db import transaction
 from django.http import HttpResponse, HttpResponseBadRequest, JsonResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
@@ -40,10 +39,9 @@ def _context(companion: Companion, page: transcript.TranscriptPage) -> dict[str,
 
 @page_view
 def talk(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """The newest turns, or those around a message (`?at=`), which is marked."""
+    """The newest turns, or those around a message (`?at=`) or the first of a day (`?day=`), which is marked."""
     companion = get_companion(request.user, companion_id)
-    at = request.GET.get("at")
-    found = get_message(request.user, companion_id, parse_uuid(at)) if at else None
+    found = _find_place(request, companion)
     if found:
         page = transcript.load_around(companion.conversation, found)
     else:
@@ -56,6 +54,20 @@ def talk(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
         "notices": [notices.as_frame(notice) for notice in notices.list_unseen(request.user, timezone.now())],
     }
     return render(request, "companions/talk.html", _context(companion, page) | more)
+
+
+def _find_place(request: SignedInRequest, companion: Companion) -> Message | None:
+    """Return the message that was asked for; of a day the first that was said on it, or after it."""
+    if at := request.GET.get("at"):
+        return get_message(request.user, companion.pk, parse_uuid(at))
+    if (day := request.GET.get("day")) is None:
+        return None
+    try:
+        since = datetime.combine(date.fromisoformat(day), time(), companion.user.zone).astimezone(UTC)
+    except (ValueError, OverflowError):
+        messages.error(request, _("That is no day. Choose one in the calendar, or write it as 2026-03-14."))
+        return None
+    return find_first_since(companion, since)
 
 
 def _script_texts(name: str) -> dict[str, str]:
@@ -109,21 +121,6 @@ def turn_list(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     else:
         page = transcript.load_before(companion.conversation, start)
     return render(request, "companions/_turns.html", _context(companion, page))
-
-
-@page_view
-def day(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """Go back to a day (`?on=`): to the first that was said on it, or after it."""
-    companion = get_companion(request.user, companion_id)
-    address = reverse("talk", args=[companion_id])
-    try:
-        on = date.fromisoformat(request.GET.get("on", ""))
-        since = datetime.combine(on, time(), companion.user.zone).astimezone(UTC)
-    except (ValueError, OverflowError):
-        messages.error(request, _("That is no day. Choose one in the calendar, or write it as 2026-03-14."))
-        return redirect(address)
-    first = find_first_since(companion, since)
-    return redirect(f"{address}?at={first.pk}" if first else address)
 
 
 @page_view

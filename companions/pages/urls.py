@@ -56,7 +56,6 @@ companion_patterns: list[URLPattern | URLResolver] = [
     path("search/", search.search_talk, name="search"),
     path("bookmarks/", search.bookmarks, name="bookmarks"),
     path("messages/<uuid:message_id>/bookmark/", search.bookmark, name="message_bookmark"),
-    path("day/", talk.day, name="day"),
     path("turns/", talk.turn_list, name="turns"),
     path("turns/<uuid:message_id>/", talk.turn, name="turn"),
     path("replies/<uuid:reply_id>/retry/", talk.retry, name="reply_retry"),

@@ -102,3 +102,18 @@ def test_new_words_wait_below_while_one_reads_what_is_past(person: Person) -> No
     news.click()
     expect(page.get_by_text("From elsewhere")).to_be_in_viewport()
     expect(news).to_be_hidden()
+
+
+def test_the_search_opens_by_its_keys_and_leads_to_the_place(person: Person) -> None:
+    page = person.page
+    person.make_companion()
+    person.write("My exam is on Friday")
+    person.hears("Friday")
+    page.keyboard.press("Control+k")
+    words = page.get_by_role("dialog").get_by_label("Words that were said")
+    expect(words).to_be_focused()
+    words.press_sequentially("exa")
+    expect(page.locator(".found mark").last).to_have_text("exa")
+    page.locator(".found a").last.click()
+    expect(page.locator(".is-found .words")).to_have_text("My exam is on Friday")
+    expect(page.locator(".is-found")).to_be_focused()

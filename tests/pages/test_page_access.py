@@ -109,7 +109,6 @@ PAGES: dict[str, Callable[[Told], str]] = {
     "search": lambda told: f"{told.path}search/?q=exam",
     "bookmarks": lambda told: f"{told.path}bookmarks/",
     "message_bookmark": lambda told: f"{told.path}messages/{told.message.pk}/bookmark/",
-    "day": lambda told: f"{told.path}day/?on=2026-03-14",
     "turn": lambda told: f"{told.path}turns/{told.message.pk}/",
     "reply_retry": lambda told: f"{told.path}replies/{told.reply.pk}/retry/",
     "reply_continue": lambda told: f"{told.path}replies/{told.reply.pk}/continue/",
