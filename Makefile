@@ -86,6 +86,9 @@ prove-branches: dev ## walk at random over branches (COUNT=100000 steps), and ma
 prove-properties: dev ## try two thousand new examples of each property that `make test` tries on fixed ones (OPTIONS=schedules: of those)
 	@exec $(BIN)/python -m pytest $(PYTEST_FLAGS) --hypothesis-profile=proof --timeout=1800 -m hypothesis -k "$(OPTIONS)"
 
+prove-accessibility: dev ## ask axe-core of every page, light and dark, on a phone and on a desktop (OPTIONS=--only talk: of those)
+	@exec $(BIN)/python -m bench.accessibility $(OPTIONS)
+
 lock: ## write requirements.txt and requirements-dev.txt anew from their .in files (needs uv)
 	$(LOCK_COMMAND) requirements.in -o requirements.txt
 	$(LOCK_COMMAND) requirements-dev.in -o requirements-dev.txt

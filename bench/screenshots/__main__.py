@@ -38,9 +38,8 @@ def main() -> None:
         path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
         flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
         browser = playwright.chromium.launch(executable_path=path, args=flags)
-        pages = json.loads(live.manage("shell", "-v0", said=SEED.read_text()).splitlines()[-1])
-        kept = {name: path for name, path in pages.items() if name.startswith(tuple(wanted.only or [""]))}
-        Album(browser, live, wanted.folder, wanted.language).fill(kept, wanted.widths)
+        pages = load_pages(live, wanted.only)
+        Album(browser, live, wanted.folder, wanted.language).fill(pages, wanted.widths)
         browser.close()
 
 
@@ -53,6 +52,12 @@ def running(*, is_connected: bool) -> Iterator[Live]:
             os.environ |= {"DATABASE_URL": services.database_url, "REDIS_URL": services.redis_url}
             with Live(folder, "screenshots", is_connected=is_connected) as live:
                 yield live
+
+
+def load_pages(live: Live, beginnings: list[str]) -> dict[str, str]:
+    """Fill the Kith with what is to be seen, and return the paths of the pages by names that begin so."""
+    pages = json.loads(live.manage("shell", "-v0", said=SEED.read_text()).splitlines()[-1])
+    return {name: path for name, path in pages.items() if name.startswith(tuple(beginnings or [""]))}
 
 
 def _is_outside(name: str) -> bool:
@@ -112,7 +117,7 @@ class Album:
         page.locator("input[name=login]").fill(email)
         page.locator("input[name=password]").fill(PASSWORD)
         page.locator("main form button").click()
-        page.wait_for_url("**/companions/")
+        page.wait_for_url("**/companions/**")  # to characters where there are none yet
 
     def _prepare(self, page: Page, name: str) -> None:
         if name.startswith("talk"):

@@ -39,7 +39,8 @@ def test_a_worker_killed_while_the_model_is_asked_leaves_one_diary_entry_and_los
     kill(house.worker)
     address = f"{alice.path}/jobs/{job['id']}"
     assert alice.api().get(address).json()["job"]["state"] == "running"
-    assert house.rows(DiaryEntry).count() == 0
+    mine = {"companion_id": alice.companion_id}
+    assert house.rows(DiaryEntry).filter(**mine).count() == 0
 
     with house.redis() as client:
         client.delete("learn")
@@ -52,7 +53,6 @@ def test_a_worker_killed_while_the_model_is_asked_leaves_one_diary_entry_and_los
     sweep(house)
     eventually(lambda: alice.api().get(address).json()["job"]["state"] == "done", 60)
 
-    mine = {"companion_id": alice.companion_id}
     assert house.rows(DiaryEntry).filter(**mine).count() == 1
     assert house.rows(Learning).filter(**mine).count() == 1
     assert house.rows(Session).filter(**mine, ended_at=None).count() == 0

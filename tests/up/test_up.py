@@ -69,12 +69,12 @@ def test_a_whole_day_with_kith(up: Up) -> None:
     up.start()
     assert "operator@kith.local" not in up.said
     os.killpg(up.process.pid, signal.SIGINT)
-    assert up.process.wait(timeout=20) == 0
+    assert up.process.wait(timeout=60) == 0
     assert up.left() == []
     assert up.said.endswith("Stopping ...\nKith has stopped.\n")
 
 
-def _until(claim, seconds: float = 20.0) -> None:
+def _until(claim, seconds: float = 90.0) -> None:
     deadline = time.monotonic() + seconds
     while not claim():
         assert time.monotonic() < deadline

@@ -1,0 +1,52 @@
+"""python -m bench.accessibility [--only NAME…]: what axe-core finds wrong on every page, in both schemes, on a phone."""
+
+import argparse
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from bench.screenshots.__main__ import LONG_NAME, Album, load_pages, running
+from tests.fixtures.live import Live
+
+WIDTHS = (390, 1280)
+
+
+class Audit(Album):
+    """Asks axe-core of each page at each width in each scheme; `violations` tell page, rule and element."""
+
+    def __init__(self, browser: Browser, live: Live) -> None:
+        super().__init__(browser, live, Path(), "en")
+        self.violations: list[str] = []
+        self.count = 0
+
+    def _take(self, page: Page, name: str, suffix: str) -> None:
+        self.count += 1
+        for rule in Axe().run(page).response["violations"]:
+            for node in rule["nodes"]:
+                place = f"{name}-{suffix} {rule['id']} {node['target'][-1]}"
+                self.violations.append(f"{place}: {node['failureSummary'].splitlines()[-1].strip()}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.accessibility", description=__doc__)
+    parser.add_argument("--only", nargs="*", default=[], help="beginnings of pages' names")
+    parser.add_argument("--widths", nargs="*", type=int, default=list(WIDTHS))
+    wanted = parser.parse_args()
+    os.environ |= {"SEED_LANGUAGE": "en", "SEED_LONG_NAME": LONG_NAME}
+    with running(is_connected=True) as live, sync_playwright() as playwright:
+        path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+        flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        audit = Audit(playwright.chromium.launch(executable_path=path, args=flags), live)
+        audit.fill(load_pages(live, wanted.only), wanted.widths)
+        audit.browser.close()
+    print(*audit.violations, sep="\n")
+    print(f"{audit.count} views, {len(audit.violations)} violations")
+    sys.exit(bool(audit.violations))
+
+
+if __name__ == "__main__":
+    main()
