@@ -22,6 +22,7 @@ from memory.recall.traits import PAIRED
 from text.strings import is_storable
 
 MAX_CHARACTERS = 200
+LATELY_MESSAGES = 2_000
 SNIPPET_BEFORE, SNIPPET_AFTER = 60, 160
 QUOTED = regex.compile(r'"([^"]+)"|[“„]([^“”„]+)[”“]|「([^「」]+)」|『([^『』]+)』|«([^«»]+)»')
 RUN = regex.compile(rf"{PAIRED}{{3,}}")
@@ -99,5 +100,12 @@ def search(companion: Companion, query: Query, page: PageIn) -> tuple[list[Messa
     )
     for phrase in query.phrases:
         found = found.filter(message__text__icontains=phrase)
-    rows, following = paginate(found.select_related("message"), "said_at", page)
+    found = found.select_related("message")
+    rows: list[MessageWords] = []
+    following: str | None = None
+    if page.cursor is None:  # what is said often fills the page from what was said lately
+        newest = Message.objects.filter(companion=companion).order_by("-said_at", "-id").values("pk")
+        rows, following = paginate(found.filter(message__in=newest[:LATELY_MESSAGES]), "said_at", page)
+    if following is None:
+        rows, following = paginate(found, "said_at", page)
     return [row.message for row in rows], following
