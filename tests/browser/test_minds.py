@@ -108,7 +108,6 @@ def test_a_change_of_models_is_told_compared_and_taken(person: Person, live: Liv
     page.reload()
     announcement = page.locator(".announcement")
     expect(announcement).to_contain_text("loud")
-    page.locator("#arrivals").get_by_role("button", name="OK").click()  # that it is an AI lies above
     announcement.locator("summary").click()
     announcement.get_by_role("link", name="Compare them").click()
     page.get_by_role("button", name="Compare them").click()
