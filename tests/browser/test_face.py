@@ -214,7 +214,7 @@ def test_an_uploaded_picture_takes_its_place_in_the_talk(still: Person) -> None:
     page = still.page
     talk = page.url
     page.goto(f"{talk}face/")
-    page.get_by_label("When it is shown").select_option("happy")
+    page.get_by_label("When it is shown").select_option("sad")
     page.get_by_label("The picture").set_input_files(
         {"name": "me.png", "mimeType": "image/png", "buffer": painted()}
     )
@@ -223,10 +223,10 @@ def test_an_uploaded_picture_takes_its_place_in_the_talk(still: Person) -> None:
     page.goto(talk)
     drawing, picture = page.locator("[data-face] svg"), page.locator("[data-face] .face-picture")
     expect(drawing).to_be_visible()
-    page.evaluate(FEEL, {"emotion": "happy", "intensity": 0.8})
+    page.evaluate(FEEL, {"emotion": "sad", "intensity": 0.8})
     expect(picture).to_be_visible()
     expect(drawing).to_be_hidden()
     assert picture.evaluate("async (image) => (await image.decode(), image.naturalWidth)") == 40
-    page.evaluate(FEEL, {"emotion": "sad", "intensity": 0.8})
+    page.evaluate(FEEL, {"emotion": "happy", "intensity": 0.8})
     expect(drawing).to_be_visible()
     expect(picture).to_be_hidden()

@@ -13,7 +13,7 @@ from tests.processes.house import ROOT, House, eventually, kill
 from tests.processes.person import Person
 from tests.processes.test_worker_killed import imported, sweep
 
-pytestmark = [pytest.mark.processes, pytest.mark.timeout(400)]  # processes are started more than once
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(600)]  # processes are started more than once
 
 LINES = 320
 CUE = "line 309 of our talk"

@@ -52,7 +52,7 @@ def migrate(address: str) -> None:
     """Bring a database up to date as `make up` does."""
     environment = os.environ | {"DATABASE_URL": address, "DJANGO_SETTINGS_MODULE": "config.settings"}
     command = [sys.executable, "manage.py", "migrate", "--no-input", "-v", "0"]
-    subprocess.run(command, cwd=settings.BASE_DIR, env=environment, check=True, timeout=120)
+    subprocess.run(command, cwd=settings.BASE_DIR, env=environment, check=True, timeout=300)
 
 
 @pytest.fixture(scope="module")
@@ -127,4 +127,4 @@ def test_a_greeting_of_0_1_0_has_the_names_in_it(upgraded: str) -> None:
 def test_what_was_brought_up_to_date_needs_nothing_more(upgraded: str) -> None:
     environment = os.environ | {"DATABASE_URL": upgraded, "DJANGO_SETTINGS_MODULE": "config.settings"}
     command = [sys.executable, "manage.py", "migrate", "--check"]
-    subprocess.run(command, cwd=settings.BASE_DIR, env=environment, check=True, timeout=120)
+    subprocess.run(command, cwd=settings.BASE_DIR, env=environment, check=True, timeout=300)
