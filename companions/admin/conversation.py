@@ -14,7 +14,7 @@ from unfold.decorators import action
 
 from companions.admin.actions import ActionAdmin
 from companions.deletion import delete_message
-from companions.models import Branch, Closing, Conversation, JournalEntry, Message, Reply, Session
+from companions.models import Bookmark, Branch, Closing, Conversation, JournalEntry, Message, Reply, Session
 from companions.sessions.requests import try_again
 from memory.models import Memory
 from safety.admin import PrivateAdmin, link, link_to, marks, moment, number, state
@@ -43,6 +43,18 @@ class ConversationAdmin(PrivateAdmin):
 
     def private(self, request: HttpRequest, thing: Conversation) -> dict[str, Any]:
         return {"said": paginate_messages(thing.messages(manager="everywhere").all(), request)}
+
+
+@admin.register(Bookmark)
+class BookmarkAdmin(PrivateAdmin):
+    """A message that its person wants to find again."""
+
+    list_display = ("short_id", "owner", "of_companion", "of_message", moment("made_at", _("made")))
+    list_filter = ("made_at",)
+    search_ids = ("pk", "companion", "message")
+    fields = ("id", "owner", "of_companion", "of_message", "made_at")
+
+    of_message = link("message", _("message"))
 
 
 @admin.register(Branch)

@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 
 from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import get_language, gettext_lazy
@@ -103,7 +103,8 @@ def new(request: SignedInRequest) -> HttpResponse:
     slug = request.POST.get("character", "")
     character = find_character(slug, language)
     if character is None:
-        raise Http404
+        context["refusal"] = _("This character is not here any more. Choose another.")
+        return render(request, "companions/new.html", context, status=UNPROCESSABLE)
 
     def make() -> UUID:
         admit_to(request.user, "companions", timezone.now())

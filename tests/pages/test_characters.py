@@ -93,8 +93,8 @@ def test_two_taps_begin_one_talk(at_home: Client) -> None:
 
 
 @pytest.mark.parametrize("slug", ["", "nobody", "../wren", "wren\x00", "w" * 100_000])
-def test_a_character_that_is_not_there_is_not_found(at_home: Client, slug: str) -> None:
-    assert at_home.post(NEW, {"character": slug}).status_code == 404
+def test_a_character_that_is_not_there_is_refused(at_home: Client, slug: str) -> None:
+    assert at_home.post(NEW, {"character": slug}).status_code == 422
     assert not Companion.objects.exists()
 
 
