@@ -11,6 +11,7 @@ from accounts.signup import create_account
 from companions.conversations.messages import open_session, say
 from companions.creation import create
 from companions.models import (
+    Bookmark,
     Branch,
     Closing,
     Companion,
@@ -202,6 +203,7 @@ def grow(companion: Companion, message: Message, fact: Memory) -> None:
     Change.objects.create(
         companion=companion, consolidation=night, number=1, kind="insight", memory=fact
     ).others.add(Memory.objects.get(message=message))
+    Bookmark.objects.create(companion=companion, message=message, made_at=NOON)
     Branch.objects.create(
         companion=companion, conversation=message.conversation, head=message, name=MARKER, made_at=NOON
     )
