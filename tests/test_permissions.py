@@ -104,6 +104,8 @@ def things(alice: User, mira: Companion) -> Things:
         give_document(mira, "A book", "Once upon a time.", now),
         Token.objects.issue(alice, "hers")[0],
     )
+    Token.objects.filter(pk=token.pk).update(id=NUMBER)
+    token.pk = NUMBER
     UserSession.objects.create(pk=token.pk, user=alice, ip="192.0.2.1", session_key="hers")
     row = {"name": "Hers", "base_url": "https://models.example/v1", "model": "hers"}
     OwnProvider.objects.create(pk=token.pk, user=alice, **row)
@@ -128,6 +130,7 @@ def who(request: pytest.FixtureRequest) -> User | None:
 
 # A browser's key, of RFC 8291's example
 POINT = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
+NUMBER = 1_000_000  # of things whose address is a number; no sequence comes so far
 BODIES: dict[str, object] = {
     "confirm_forget_proposal": {},
     "create_companion": {"name": "New"},
