@@ -1,15 +1,14 @@
-"""python -m bench.accessibility [--only NAME…]: what axe-core finds wrong on every page, in both schemes, on a phone."""
+"""python -m bench.accessibility [--only NAME…]: what axe-core finds wrong on every page at two widths, light and dark."""
 
 import argparse
 import os
-import shutil
 import sys
 from pathlib import Path
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from bench.screenshots.__main__ import LONG_NAME, Album, load_pages, running
+from bench.screenshots.__main__ import LONG_NAME, Album, launch, load_pages, running
 from tests.fixtures.live import Live
 
 WIDTHS = (390, 1280)
@@ -38,9 +37,7 @@ def main() -> None:
     wanted = parser.parse_args()
     os.environ |= {"SEED_LANGUAGE": "en", "SEED_LONG_NAME": LONG_NAME}
     with running(is_connected=True) as live, sync_playwright() as playwright:
-        path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-        flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        audit = Audit(playwright.chromium.launch(executable_path=path, args=flags), live)
+        audit = Audit(launch(playwright), live)
         audit.fill(load_pages(live, wanted.only), wanted.widths)
         audit.browser.close()
     print(*audit.violations, sep="\n")

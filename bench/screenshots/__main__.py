@@ -3,14 +3,14 @@
 import argparse
 import json
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
 
+from tests.browser.chromium import CHROMIUM
 from tests.fixtures.embedded import Embedded
 from tests.fixtures.live import Live
 
@@ -35,12 +35,16 @@ def main() -> None:
     wanted.folder.mkdir(parents=True, exist_ok=True)
     os.environ |= {"SEED_LANGUAGE": wanted.language, "SEED_LONG_NAME": LONG_NAME}
     with running(is_connected=wanted.connected) as live, sync_playwright() as playwright:
-        path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-        flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        browser = playwright.chromium.launch(executable_path=path, args=flags)
+        browser = launch(playwright)
         pages = load_pages(live, wanted.only)
         Album(browser, live, wanted.folder, wanted.language).fill(pages, wanted.widths)
         browser.close()
+
+
+def launch(playwright: Playwright) -> Browser:
+    """Start the system's Chromium, quiet and without a window."""
+    flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    return playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
 
 
 @contextmanager

@@ -17,15 +17,13 @@ import orjson
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from allauth.usersessions.models import UserSession
-from asgiref.sync import async_to_sync
 from django.http import StreamingHttpResponse
 from django.utils import timezone
 from django.utils.text import slugify
 
-from accounts import admission
 from accounts.models import Token, User
 from companions.models import Companion
-from companions.transfer.archive import export
+from companions.transfer.archive import export, stream_file
 from files.contents import open_content
 from files.errors import FilesError
 from files.models import StoredFile
@@ -113,9 +111,5 @@ async def export_account(user: User, now: datetime) -> AsyncIterator[bytes]:
 
 def account_export_response(user: User) -> StreamingHttpResponse:
     """Stream everything of the person's as a ZIP file."""
-    async_to_sync(admission.take)("exports")
     now = timezone.now()
-    response = StreamingHttpResponse(export_account(user, now), content_type="application/zip")
-    response["Content-Disposition"] = f'attachment; filename="kith-{now:%Y-%m-%d}.zip"'
-    response["Cache-Control"] = "private, no-store"
-    return response
+    return stream_file(export_account(user, now), "application/zip", f"kith-{now:%Y-%m-%d}.zip")

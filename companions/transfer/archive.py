@@ -159,11 +159,16 @@ def read_upload(request: HttpRequest) -> bytes:
     return body
 
 
-def export_response(companion: Companion) -> StreamingHttpResponse:
-    """Stream everything of the companion as a JSON file."""
+def stream_file(pieces: AsyncIterator[bytes], content_type: str, name: str) -> StreamingHttpResponse:
+    """Stream a person's own file under that name; GateError where many are streamed already."""
     async_to_sync(admission.take)("exports")
-    now = timezone.now()
-    response = StreamingHttpResponse(export(companion, now), content_type="application/json")
-    response["Content-Disposition"] = f'attachment; filename="kith-{companion.pk}-{now:%Y-%m-%d}.json"'
+    response = StreamingHttpResponse(pieces, content_type=content_type)
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
     response["Cache-Control"] = "private, no-store"
     return response
+
+
+def export_response(companion: Companion) -> StreamingHttpResponse:
+    """Stream everything of the companion as a JSON file."""
+    now = timezone.now()
+    return stream_file(export(companion, now), "application/json", f"kith-{companion.pk}-{now:%Y-%m-%d}.json")

@@ -19,7 +19,9 @@ export class Place {
     for (const name of ["wheel", "touchmove"]) addEventListener(name, onMove, { passive: true });
     this.button.addEventListener("click", () => this.toEnd());
     turns.addEventListener("news", () => this.#showNews(!this.isAtEnd));
-    new ResizeObserver(() => (this.isAtEnd ? this.toEnd() : this.#show())).observe(talk);
+    const sizes = new ResizeObserver(() => (this.isAtEnd ? this.toEnd() : this.#show()));
+    sizes.observe(talk);
+    sizes.observe(document.querySelector(".composer")); // a notice in it pushes up what was said last
   }
 
   async toEnd() {
