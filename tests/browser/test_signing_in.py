@@ -53,7 +53,7 @@ def confirm_password(page: Page) -> None:
 def test_an_authenticator_app_by_keyboard_alone(newcomer: Person) -> None:
     page, url = newcomer.page, newcomer.live.url
     sign_in_by_keyboard(page, url, newcomer.email)
-    page.wait_for_url("**/companions/")
+    page.wait_for_url("**/companions/new/")
     newcomer.visit("/accounts/2fa/")
     press_through(page, "Set it up")
     confirm_password(page)
@@ -76,7 +76,7 @@ def test_an_authenticator_app_by_keyboard_alone(newcomer: Person) -> None:
     page.keyboard.press("ControlOrMeta+a")
     page.keyboard.type(spare)
     page.keyboard.press("Enter")
-    page.wait_for_url("**/companions/")
+    page.wait_for_url("**/companions/new/")
 
 
 def add_authenticator(context: BrowserContext, page: Page) -> None:
@@ -99,7 +99,7 @@ def test_a_passkey_signs_in_alone_and_is_the_second_step_of_a_password(newcomer:
     url = newcomer.live.url.replace("127.0.0.1", "localhost")
     add_authenticator(page.context, page)
     sign_in_by_keyboard(page, url, newcomer.email)
-    page.wait_for_url("**/companions/")
+    page.wait_for_url("**/companions/new/")
     page.goto(f"{url}/accounts/2fa/webauthn/add/")
     confirm_password(page)
     page.get_by_label("Its name").fill("My phone")
@@ -110,11 +110,11 @@ def test_a_passkey_signs_in_alone_and_is_the_second_step_of_a_password(newcomer:
     page.context.clear_cookies()
     page.goto(f"{url}/accounts/login/")
     page.get_by_role("button", name="Sign in with a passkey").click()
-    page.wait_for_url("**/companions/")
+    page.wait_for_url("**/companions/new/")
     page.context.clear_cookies()
     sign_in_by_keyboard(page, url, newcomer.email)
     page.get_by_role("button", name="Use a passkey").click()
-    page.wait_for_url("**/companions/")
+    page.wait_for_url("**/companions/new/")
 
 
 def test_where_passkeys_cannot_work_the_page_says_so(newcomer: Person) -> None:
@@ -123,7 +123,7 @@ def test_where_passkeys_cannot_work_the_page_says_so(newcomer: Person) -> None:
     newcomer.visit("/accounts/login/")
     expect(page.get_by_role("button", name="Sign in with a passkey")).to_be_hidden()
     sign_in_by_keyboard(page, newcomer.live.url, newcomer.email)
-    page.wait_for_url("**/companions/")
+    page.wait_for_url("**/companions/new/")
     newcomer.visit("/accounts/2fa/webauthn/add/")
     confirm_password(page)
     expect(page.get_by_text("Passkeys do not work here")).to_be_visible()
