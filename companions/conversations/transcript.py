@@ -2,16 +2,26 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from uuid import UUID
 
-from django.db.models import Prefetch, prefetch_related_objects
+from django.db.models import (
+    FilteredRelation,
+    OuterRef,
+    Prefetch,
+    Q,
+    QuerySet,
+    Subquery,
+    Value,
+    prefetch_related_objects,
+)
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from companions.branches.alternatives import load_alternatives
 from companions.conversations.messages import load_page, load_page_after
 from companions.life.reminders import asks_for_reminder
-from companions.models import Conversation, ForgetProposal, Message, Reply, Session, Timer
+from companions.models import Closing, Conversation, ForgetProposal, Message, Reply, Session, Timer
 from memory.models import Recalled, Retraction
 from memory.recall.traits import tells_something, terms
 
@@ -25,7 +35,6 @@ class TranscriptTurn:
     message: Message | None = None
     answer: Message | None = None
     begins_day: bool = False
-    begins_session: bool = False
 
     @property
     def first(self) -> Message:
@@ -42,10 +51,12 @@ class TranscriptTurn:
         return timezone.localtime(self.first.said_at).date()
 
     @property
-    def titled_session(self) -> Session | None:
-        """The session that begins here, once it has ended and has a title."""
+    def ended_session(self) -> Session | None:
+        """The session whose last word this is, once it has ended and has a title, or while its diary is written."""
         session = self.first.session
-        return session if self.begins_session and session.ended_at and session.title else None
+        said = [message.pk for message in (self.message, self.answer) if message]
+        is_shown = (session.ended_at and session.title) or hasattr(session, "closing")
+        return session if is_shown and session.last_said in said else None  # type: ignore[attr-defined]
 
     @property
     def newest_reply(self) -> Reply | None:
@@ -119,12 +130,12 @@ class TranscriptTurn:
 
 
 def with_replies(messages: list[Message]) -> list[Message]:
-    """Give the messages their sessions, the replies that they were answered by, newest first, what made them with what
-    that closed or proposed to forget, the timers that it set, how they sounded, their bookmarks, and what was said
-    in their place: eleven queries.
+    """Give the messages their sessions with how those ended, the replies that they were answered by, newest first, what
+    made them with what that closed or proposed to forget, the timers that it set, how they sounded, their bookmarks, and
+    what was said in their place: eleven queries.
     """
     replies = Prefetch("replies", Reply.objects.order_by("-created_at"), to_attr="answers")
-    sessions = Prefetch("session", Session.objects.select_related("diary_entry"))
+    sessions = Prefetch("session", _with_endings(Session.objects.all()))
     retractions = Retraction.objects.select_related("memory__replaced_by")
     retracted = Prefetch(
         "made_by__retractions", retractions.defer("memory__entry", "memory__replaced_by__entry")
@@ -141,6 +152,17 @@ def with_replies(messages: list[Message]) -> list[Message]:
     for message in messages:
         message.alternatives = alternatives.get(message.pk)  # type: ignore[attr-defined]
     return messages
+
+
+def _with_endings(sessions: QuerySet[Session]) -> QuerySet[Session]:
+    """Give sessions their diary entries, their `closing` as long as it waits, and the last message that they end with."""
+    waiting = FilteredRelation("closings", condition=Q(closings__state=Closing.State.WAITING))
+    until = Coalesce(OuterRef("closing__until_at"), Value(datetime.max.replace(tzinfo=UTC)))
+    said = Message.objects.filter(session=OuterRef("pk"), said_at__lte=until)
+    last = said.order_by("-said_at", "-id").values("pk")[:1]
+    return sessions.annotate(closing=waiting, last_said=Subquery(last)).select_related(
+        "closing", "diary_entry"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +193,13 @@ def load_around(conversation: Conversation, message: Message) -> TranscriptPage:
     return TranscriptPage(turns_of(with_replies([*before[::-1], message, *after])), earlier, later)
 
 
+def find_start(message: Message) -> UUID:
+    """Return the id of the message that begins the turn of this one."""
+    is_answer = message.role == Message.Role.ASSISTANT and not message.waking_id
+    parent = message.parent if is_answer else None
+    return parent.pk if parent and parent.role == Message.Role.USER else message.pk
+
+
 def turn_of(message: Message) -> TranscriptTurn:
     """Return the turn that the message begins, as it stands."""
     given = Message.objects.filter(parent=message, role=Message.Role.ASSISTANT, waking=None)
@@ -180,7 +209,7 @@ def turn_of(message: Message) -> TranscriptTurn:
 
 
 def turns_of(messages: Sequence[Message]) -> list[TranscriptTurn]:
-    """Return messages, oldest first, as turns; the first turn of a day, or of a session, knows that it is."""
+    """Return messages, oldest first, as turns; the first turn of a day knows that it is."""
     turns: list[TranscriptTurn] = []
     for message in messages:
         if message.role == Message.Role.USER:
@@ -194,12 +223,6 @@ def turns_of(messages: Sequence[Message]) -> list[TranscriptTurn]:
             turns.append(TranscriptTurn(answer=message))
     earlier: TranscriptTurn | None = None
     for turn in turns:
-        session = turn.first.session
-        if earlier:
-            turn.begins_day = turn.day != earlier.day
-            turn.begins_session = session.pk != earlier.first.session_id
-        else:  # what came before is not looked up; whether a session begins here its own time says
-            turn.begins_day = True
-            turn.begins_session = turn.first.parent_id is None or turn.first.said_at <= session.started_at
+        turn.begins_day = earlier is None or turn.day != earlier.day
         earlier = turn
     return turns

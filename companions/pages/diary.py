@@ -6,15 +6,18 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion, get_diary_entry, parse_uuid
+from companions.conversations import transcript
 from companions.conversations.revisions import load_citations
 from companions.memories.editing import STEPS, delete_entry, load_ending
 from companions.models import Companion, Message
-from companions.pages.shortcuts import form_view, list_page, page_view, post_view
+from companions.pages.shortcuts import form_view, list_page, page_view
 from companions.sessions.requests import close
 from memory.models import DiaryEntry
 
@@ -50,14 +53,24 @@ def closing(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     return response
 
 
-@post_view
+@form_view
 def end_session(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """Ask for the end of the open session, or for another try at it."""
+    """Ask whether to end the talk; then ask for the end of the open session, or for another try at it.
+
+    One stays where one was: in the diary, or in the talk, where the end stands below what was said last.
+    """
     companion = get_companion(request.user, companion_id)
-    job = close(companion, timezone.now())
-    if not job.total:
-        messages.info(request, _("Nothing has been said since the last session."))
-    return redirect("diary", companion.pk)
+    if request.method != "POST":
+        return render(request, "diary/end.html", {"companion": companion})
+    said = Message.objects.filter(companion=companion).order_by("-said_at", "-id").first()
+    if not close(companion, timezone.now()).total:
+        messages.info(request, _("Nothing has been said since the last talk ended."))
+    elif said and request.htmx:
+        changed = {"message": str(said.pk), "becomes": str(transcript.find_start(said))}
+        return trigger_client_event(HttpResponse(), "talk-changed", changed)
+    if request.htmx:
+        return HttpResponseClientRedirect(reverse("talk", args=[companion.pk]))
+    return redirect("diary" if "from" in request.POST else "talk", companion.pk)
 
 
 @form_view

@@ -35,13 +35,17 @@ def way(page: Page, name: str) -> None:
 
 
 def end_session(person: Person, live: Live) -> None:
-    """By the button in the talk; the entry comes to the open page by itself."""
+    """By the button in the talk, which asks first; the entry's title comes to the open talk by itself."""
     page = person.page
-    page.locator("#gauge form button").click()
-    expect(page.locator("#ending progress")).to_be_visible()
+    page.locator("#message").fill("not yet sent")
+    page.locator("#gauge a").click()
+    page.get_by_role("dialog").locator("button").click()
+    expect(page.locator(".turn").last.locator("p.talk-end-words")).to_be_visible()
     live.manage("shell", "-v0", said=CLOSE)
-    expect(page.locator(".diary-entry")).to_have_count(1)
-    expect(page.locator("#ending progress")).to_have_count(0)
+    expect(page.locator(".talk-end a")).to_have_count(1)
+    expect(page.locator("#message")).to_have_value("not yet sent")
+    page.locator("#message").fill("")
+    page.goto(f"{page.url}diary/")
 
 
 def write_profile(page: Page, text: str) -> None:
@@ -67,12 +71,11 @@ def test_a_session_is_ended_and_its_entry_leads_back_to_what_was_said(person: Pe
     source.get_by_role("link", name="Look it up").click()
     expect(page.locator(".is-looked-for")).to_contain_text("My cat is called Pebble")
     person.visit(path)
-    expect(page.locator(".session-title")).to_have_count(1)
-    page.locator(".session-title a").click()
+    page.locator(".talk-end a").click()
     expect(page.locator(".sentences")).to_contain_text("Pebble")
     page.get_by_role("link", name="Delete").click()
     dialog = page.get_by_role("dialog")
-    expect(dialog).to_contain_text("everything that was said in its session")
+    expect(dialog).to_contain_text("everything that was said in its talk")
     dialog.get_by_role("button", name="Delete").click()
     expect(page.locator(".diary-entry")).to_have_count(0)
     person.visit(path)

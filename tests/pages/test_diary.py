@@ -43,7 +43,7 @@ def closing_of(companion: Companion, **fields: Any) -> Closing:
 def test_with_nothing_yet_the_page_says_how_entries_come(at_home: Client, mira: Companion) -> None:
     page = at_home.get(f"/companions/{mira.pk}/diary/").content.decode()
     assert "silent for 8 hours" in page
-    assert "End this session now" not in page
+    assert "End this talk now" not in page
 
 
 def test_an_entry_is_listed_and_leads_to_what_was_said(at_home: Client, told: Told) -> None:
@@ -119,12 +119,12 @@ def test_a_session_is_ended_by_its_button_and_followed_until_its_entry_is_there(
     at_home: Client, told: Told, rehearsal: object
 ) -> None:
     path = f"{told.path}diary/"
-    assert "End this session now" in at_home.get(path).content.decode()
-    assert at_home.post(f"{path}end/")["Location"] == path
+    assert "End this talk now" in at_home.get(path).content.decode()
+    assert at_home.post(f"{path}end/", {"from": "diary"})["Location"] == path
     page = at_home.get(path).content.decode()
     for text in ("Mira is writing its diary", "every 3s", "Step 1 of 3"):
         assert text in page
-    assert "End this session now" not in page
+    assert "End this talk now" not in page
     poll = at_home.get(f"{path}closing/", headers=HTMX)
     assert "HX-Refresh" not in poll
     closing = Closing.objects.get()
@@ -196,7 +196,7 @@ def test_a_deleted_entry_goes_with_everything_said_in_its_session(at_home: Clien
     entry = entry_of(told)
     other = answered(told.companion, "Another day", "Yes")
     path = f"{told.path}diary/{entry.pk}/delete/"
-    assert "with everything that was said in its session (2 messages)" in at_home.get(path).content.decode()
+    assert "with everything that was said in its talk (2 messages)" in at_home.get(path).content.decode()
     assert at_home.post(path)["Location"] == f"{told.path}diary/"
     assert not DiaryEntry.objects.exists()
     assert set(Message.objects.all()) == {other.message, other.answer}

@@ -215,7 +215,6 @@ PAGES: dict[str, Callable[[Told], str]] = {
 POST_ONLY = {
     *("voice_sample", "voice_reads_aloud", "voice_reference", "voice_reference_delete"),
     *("message_choose", "message_part", "message_bookmark", "branch_choose", "branch_rename"),
-    "session_end",
     "document_give",
     "change_undo",
     "change_settle",
@@ -256,7 +255,7 @@ POST_ONLY = {
 }
 LOOKED_AT = {
     *("talk", "turns", "turn", "gauge", "memories", "memory", "always", "documents", "document", "nights"),
-    *("diary", "closing", "diary_entry", "diary_said", "companion_export", "companion_export_digital_life"),
+    *("diary", "closing", "session_end", "diary_entry", "diary_said", "companion_export", "companion_export_digital_life"),
     *("profile", "profile_compare", "self_concept", "self_concept_compare", "life"),
     *("inner_states", "timers", "timer_preview", "pursuits", "context", "face_preview", "face_image"),
     *("reply_speech", "message_speech", "call", "call_notice", "branches", "branch_compare"),

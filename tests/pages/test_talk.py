@@ -1,6 +1,7 @@
 """The talk as the server gives it: pages of history, turns in every state, retry, deletion."""
 
 import html
+import json
 from typing import Any
 
 import pytest
@@ -8,9 +9,12 @@ from django.test import AsyncClient, Client
 from django.utils import timezone
 
 from accounts.models import User
+from companions.branches.operations import part_from
 from companions.life.timers import cancel, set_timer
-from companions.models import Companion, Message, Reply, Session, Timer
+from companions.models import Closing, Companion, Message, Reply, Session, Timer
 from companions.replies.lifecycle import Said, finish, start
+from companions.sessions.closing import run
+from companions.sessions.requests import close
 from jobs.background import in_thread
 from memory.models import DiaryEntry, Recall
 from memory.recall.recall import Found, record
@@ -257,37 +261,87 @@ def test_the_remembered_line_names_what_the_answer_used_without_percentages(
     assert "%" not in page.partition('class="folded remembered"')[2].partition("in numbers")[0]
 
 
-def test_how_full_the_context_is_stands_beside_the_end_of_the_session(at_home: Client, told: Told) -> None:
+def test_ending_asks_first_and_keeps_one_in_the_talk(
+    at_home: Client, told: Told, rehearsal: RehearsalServer
+) -> None:
     page = at_home.get(told.path).content.decode()
-    assert "End this session" in page
+    assert "End this talk" in page
     assert "context" not in page
     told.companion.sessions.update(pressure=0.814, unsent=6)
     gauge = at_home.get(f"{told.path}gauge/", headers=HTMX).content.decode()
     assert "context 81\u00a0% full" in gauge
     assert "6 earlier messages are summed up" in gauge
     assert 'value="0.814"' in gauge
-    at_home.post(f"{told.path}diary/end/")
-    gauge = at_home.get(f"{told.path}gauge/").content.decode()
-    assert "Mira is writing its diary" in gauge
-    assert "End this session" not in gauge
+    question = at_home.get(f"{told.path}diary/end/", headers=HTMX).content.decode()
+    assert "Mira writes in its diary what it was about, and keeps what it has learnt." in question
+    assert not Closing.objects.exists()
+    changed = at_home.post(f"{told.path}diary/end/", headers=HTMX)["HX-Trigger"]
+    assert json.loads(changed) == {
+        "talk-changed": {"message": str(told.answer.pk), "becomes": str(told.message.pk)}
+    }
+    assert at_home.post(f"{told.path}diary/end/")["Location"] == told.path
+    assert "End this talk" not in at_home.get(f"{told.path}gauge/").content.decode()
 
 
 def test_where_nothing_was_said_there_is_nothing_to_end(at_home: Client, mira: Companion) -> None:
-    assert "End this session" not in at_home.get(f"/companions/{mira.pk}/").content.decode()
+    path = f"/companions/{mira.pk}/"
+    assert "End this talk" not in at_home.get(path).content.decode()
+    for _ in range(2):
+        assert at_home.post(f"{path}diary/end/", headers=HTMX)["HX-Redirect"] == path
+    assert "Nothing has been said since the last talk ended." in at_home.get(path).content.decode()
 
 
-def test_sessions_that_ended_have_their_titles_between_them(at_home: Client, mira: Companion) -> None:
-    first = answered(mira, "About trams", "Yes").message.session
-    answered(mira, "More of trams", "No")
-    Session.objects.filter(pk=first.pk).update(ended_at=timezone.now(), title="The <trams>")
+def test_the_end_of_a_talk_stands_below_its_last_word_until_its_diary_is_written(
+    at_home: Client, told: Told, rehearsal: RehearsalServer
+) -> None:
+    close(told.companion, timezone.now())
+    answered(told.companion, "And one thing more", "Yes")  # it belongs to the next talk
+    turn = f"{told.path}turns/{told.message.pk}/"
+    for page in (told.path, turn):
+        shown = at_home.get(page).content.decode()
+        assert shown.count("Mira is writing its diary…") == 1
+        assert f'hx-get="{turn}"' in shown
+    shown = at_home.get(told.path).content.decode()
+    assert shown.index("Good luck") < shown.index("is writing its diary") < shown.index("And one thing more")
+    closing = Closing.objects.get()
+    Closing.objects.update(error="provider_unavailable")
+    shown = at_home.get(turn).content.decode()
+    assert "This talk is not in the diary yet" in shown
+    assert "hx-trigger" not in shown.partition('class="talk-end"')[2]
+    Closing.objects.update(error="")
+    run(closing.pk, closing.next_at)
+    entry = DiaryEntry.objects.get()
+    shown = at_home.get(told.path).content.decode()
+    assert "is writing its diary" not in shown
+    assert shown.count('class="talk-end"') == 1
+    assert f'href="{told.path}diary/{entry.pk}/">{html.escape(entry.title)}</a>' in shown
+    assert "End of the talk · Today" in shown
+    assert shown.index("Good luck") < shown.index("End of the talk") < shown.index("And one thing more")
+
+
+def test_talks_that_ended_by_themselves_have_their_titles_where_they_ended(
+    at_home: Client, mira: Companion, django_assert_num_queries: Any
+) -> None:
+    for number in range(3):
+        answered(mira, "About trams", "Yes")
+        answered(mira, f"More of trams {number}", "No")
+        session = mira.sessions.filter(ended_at=None).get()
+        Session.objects.filter(pk=session.pk).update(ended_at=timezone.now(), title=f"The <trams> {number}")
     now = timezone.now()
     entry = DiaryEntry.objects.create(
-        companion=mira, session=first, title="x", started_at=now, ended_at=now, made_at=now
+        companion=mira, session=session, title="x", started_at=now, ended_at=now, made_at=now
     )
-    answered(mira, "A new day", "Yes")
-    page = at_home.get(f"/companions/{mira.pk}/").content.decode()
-    assert page.count("The &lt;trams&gt;") == 1
-    assert page.index("The &lt;trams&gt;") < page.index("About trams")
+    said = answered(mira, "A new day", "Yes").message
+    path = f"/companions/{mira.pk}/"
+    with django_assert_num_queries(14):
+        page = at_home.get(f"{path}turns/").content.decode()
+    assert page.count('class="talk-end"') == page.count("The &lt;trams&gt;") == 3
+    assert page.index("More of trams 2") < page.index("The &lt;trams&gt; 2") < page.index("A new day")
     assert f"diary/{entry.pk}/" in page
     entry.delete()
-    assert "The &lt;trams&gt;" in at_home.get(f"/companions/{mira.pk}/").content.decode()
+    assert "The &lt;trams&gt; 2" in at_home.get(path).content.decode()
+    first = Message.objects.filter(companion=mira).order_by("said_at").first()
+    assert first
+    part_from(mira, first.pk, now)  # from before it ended: there nothing has
+    assert 'class="talk-end"' not in at_home.get(path).content.decode()
+    assert not Message.objects.filter(pk=said.pk).exists()
