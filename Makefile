@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-memorybank bench-recall bench-talk bench-prompts bench-scale bench-peers bench-ten-days bench-life bench-voice bench-crowd bench-search prove-attacks prove-branches prove-kept-model prove-properties lock openapi-snapshot dev bench-learning
+.PHONY: help up test check bench bench-memorybank bench-recall bench-talk bench-prompts bench-scale bench-peers bench-ten-days bench-life bench-voice bench-crowd bench-search prove-attacks prove-branches prove-kept-model prove-properties prove-reach lock openapi-snapshot dev bench-learning
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -85,6 +85,9 @@ prove-branches: dev ## walk at random over branches (COUNT=100000 steps), and ma
 
 prove-properties: dev ## try two thousand new examples of each property that `make test` tries on fixed ones (OPTIONS=schedules: of those)
 	@exec $(BIN)/python -m pytest $(PYTEST_FLAGS) --hypothesis-profile=proof --timeout=1800 -m hypothesis -k "$(OPTIONS)"
+
+prove-reach: dev ## look for what is out of reach or covered on any page, on small screens, in landscape and zoomed (OPTIONS=--only talk: on those)
+	@exec $(BIN)/python -m bench.reach $(OPTIONS)
 
 prove-accessibility: dev ## ask axe-core of every page, light and dark, on a phone and on a desktop (OPTIONS=--only talk: of those)
 	@exec $(BIN)/python -m bench.accessibility $(OPTIONS)

@@ -4,7 +4,7 @@ import argparse
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -82,9 +82,9 @@ class Album:
     def __init__(self, browser: Browser, live: Live, folder: Path, language: str) -> None:
         self.browser, self.live, self.folder, self.language = browser, live, folder, language
 
-    def fill(self, pages: dict[str, str], widths: list[int]) -> None:
+    def fill(self, pages: dict[str, str], widths: list[int], schemes: Sequence[str] = SCHEMES) -> None:
         for width in widths:
-            for scheme in SCHEMES:
+            for scheme in schemes:
                 for is_mine, email in ((_is_outside, ""), (_is_inside, EMAIL), (_is_admin, OPERATOR)):
                     context = self._context(width, scheme)
                     kept = {name: path for name, path in pages.items() if is_mine(name)}
