@@ -255,7 +255,15 @@ POST_ONLY = {
 }
 LOOKED_AT = {
     *("talk", "turns", "turn", "gauge", "memories", "memory", "always", "documents", "document", "nights"),
-    *("diary", "closing", "session_end", "diary_entry", "diary_said", "companion_export", "companion_export_digital_life"),
+    *(
+        "diary",
+        "closing",
+        "session_end",
+        "diary_entry",
+        "diary_said",
+        "companion_export",
+        "companion_export_digital_life",
+    ),
     *("profile", "profile_compare", "self_concept", "self_concept_compare", "life"),
     *("inner_states", "timers", "timer_preview", "pursuits", "context", "face_preview", "face_image"),
     *("reply_speech", "message_speech", "call", "call_notice", "branches", "branch_compare"),
