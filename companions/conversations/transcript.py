@@ -23,6 +23,7 @@ from companions.conversations.messages import load_page, load_page_after
 from companions.life.reminders import asks_for_reminder
 from companions.models import Closing, Conversation, ForgetProposal, Message, Reply, Session, Timer
 from memory.models import Recalled, Retraction
+from memory.recall.ranking import LIKELY
 from memory.recall.traits import tells_something, terms
 
 PAGE = 50
@@ -115,7 +116,9 @@ class TranscriptTurn:
 
     @property
     def recalled(self) -> list[Recalled]:
-        """What the answer was given to remember, nothing twice; what it made most use of first, then by score."""
+        """What the answer was given to remember and that bears on it, nothing twice: the message brought it to mind, or
+        the answer takes it up. What it made most use of comes first, then by score.
+        """
         recalls = self.made_by.recalls.all() if self.made_by else []
         found = [recalled for recall in recalls for recalled in recall.found.all()]
         by_memory = {
@@ -123,10 +126,13 @@ class TranscriptTurn:
         }
         said = set(filter(tells_something, terms(self.answer.text))) if self.answer and by_memory else set()
 
-        def place(recalled: Recalled) -> tuple[int, float]:
-            return -len(said.intersection(terms(recalled.memory.text))) if said else 0, -recalled.score
-
-        return sorted(by_memory.values(), key=place)
+        used = {id: len(said.intersection(terms(one.memory.text))) for id, one in by_memory.items()}
+        bearing = [
+            recalled
+            for id, recalled in by_memory.items()
+            if used[id] or recalled.reasons.get("bearing", 0) >= LIKELY
+        ]
+        return sorted(bearing, key=lambda recalled: (-used[recalled.memory_id], -recalled.score))
 
 
 def with_replies(messages: list[Message]) -> list[Message]:

@@ -10,6 +10,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
+from memory.recall.traits import tells_something
+
 MAX_WORDS = 6
 DATE = "@"  # begins a term that is a date (text.dates)
 MAX_WHOLE_STEM = 4  # a longer stem may end in another letter than its word: "stori" of "story"
@@ -75,6 +77,21 @@ def describe_reasons(reasons: Mapping[str, Any], text: str) -> str:
     said += [str(words) for name, (least, words) in PART_WORDS.items() if parts.get(name, 0) >= least]
     said += [_("understood with what was said before")] if reasons.get("with_talk") else []
     return _("; ").join([*said, *_describe_factors(reasons.get("factors") or {})])
+
+
+def describe_bearing(reasons: Mapping[str, Any], text: str) -> str:
+    """Return what of a message brought this memory to mind, in one sentence; empty where the reasons do not tell."""
+    if reasons.get("flashback"):
+        return _("came to mind unasked")
+    matched = [str(term) for term in reasons.get("matched") or ()]
+    telling = [term for term in matched if not term.startswith(DATE) and tells_something(term)]
+    if words := _find_written(telling, text):
+        return _("because you spoke of %(words)s") % {"words": _(", ").join(words[:MAX_WORDS])}
+    if any(term.startswith(DATE) for term in matched):
+        return _("because it was on the day that you named")
+    if reasons.get("likeness") is not None:
+        return _("because it is close to what you said")
+    return ""
 
 
 def list_parts(reasons: Mapping[str, Any]) -> list[Named]:

@@ -14,11 +14,18 @@ from companions.conversations.markdown import as_html
 from companions.events import describe_failure
 from companions.memories.forget_items import show_items
 from companions.memories.forget_proposals import load_items
-from companions.memories.reasons import Named, describe_reasons, format_percent, list_factors, list_parts
+from companions.memories.reasons import (
+    Named,
+    describe_bearing,
+    describe_reasons,
+    format_percent,
+    list_factors,
+    list_parts,
+)
 from companions.minds.change import ModelState, describe_state
 from companions.models import Companion, ForgetProposal, Reply
 from memory.emotion import depth
-from memory.models import DiaryEntry, Memory, Recalled
+from memory.models import DiaryEntry, Memory, Recall, Recalled
 from memory.recall.recall import Found
 from providers.errors import LimitReached, ModelMissing, ProviderBusy, ProviderRefused, ProviderUnavailable
 
@@ -66,6 +73,13 @@ def day_label(day: date | datetime, today: date) -> str:
 def percent(share: float | None) -> str:
     """A share from 0 to 1 in whole per cent; nothing for None."""
     return "" if share is None else format_percent(share)
+
+
+@register.filter
+def because(found: Recalled) -> str:
+    """What of the message brought it to mind; nothing of what the companion looked up by itself."""
+    is_of_turn = found.recall.by == Recall.By.TURN
+    return describe_bearing(found.reasons or {}, found.memory.text) if is_of_turn else ""
 
 
 @register.filter

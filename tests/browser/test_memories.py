@@ -65,7 +65,7 @@ def test_what_was_remembered_stands_under_the_answer(person: Person, live: Live)
     line = page.locator(".remembered > summary")
     expect(line).to_contain_text("remembered: “The cat is called Pebble”· Today")
     line.click()
-    expect(page.locator(".remembered")).to_contain_text("words in common: called, cat")
+    expect(page.locator(".remembered")).to_contain_text("because you spoke of called, cat")
     page.get_by_role("link", name="See this memory").click()
     expect(page.locator(".memory")).to_contain_text("The cat is called Pebble")
 

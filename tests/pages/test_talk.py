@@ -210,55 +210,49 @@ def test_days_stand_between_turns_in_the_persons_own_zone(at_home: Client, mira:
     assert 'data-day="2025-03-04"' in page
 
 
-def test_what_came_to_mind_says_why_in_words_and_numbers(at_home: Client, mira: Companion) -> None:
+def remember(companion: Companion, text: str, answer: str, by: Recall.By, found: dict[str, Any]) -> None:
+    """A turn that is over and was given these memories, each with its reasons; the first has the highest score."""
     now = timezone.now()
-    asked = start(mira, "What about walnuts?", None, now)
+    asked = start(companion, text, None, now)
     Reply.objects.filter(pk=asked.reply.pk).update(state=Reply.State.THINKING, lease_by="a test")
-    fact, lake = (
-        keep_fact(mira.pk, text, now, now) for text in ("You are allergic to walnuts.", "We swam at night.")
-    )
-    numbers = {"parts": {"words": 1.5, "questions": -0.5}, "factors": {"importance": 1.1}}
-    found = [
-        Found(fact, 2.345, {"likeness": None, "words": 1.0, "matched": ["walnut"], **numbers}),
-        Found(lake, 0.0, {"flashback": True}),
-    ]
-    record(mira.pk, Recall.By.TURN, "What about walnuts?", found, now, 3, reply_id=asked.reply.pk)
-    finish(asked.reply, Reply.State.DONE, Said(text="Never."), now, held_by="a test")
-    page = html.unescape(at_home.get(f"/companions/{mira.pk}/").content.decode())
-    for expected in (
-        "words in common: walnuts; important",
-        "score 2.35",
-        "words +1.50",
-        "only asks −0.50",
-        "importance ×\u00a01.100",
-        "We swam at night.",
-        "came to mind unasked",
-    ):
-        assert expected in page, expected
-    assert page.index("allergic") < page.index("We swam")
+    scored = enumerate(found.items())
+    hits = [Found(keep_fact(companion.pk, fact, now, now), 9.0 - n, reasons) for n, (fact, reasons) in scored]
+    record(companion.pk, by, text, hits, now, 3, reply_id=asked.reply.pk)
+    finish(asked.reply, Reply.State.DONE, Said(text=answer), now, held_by="a test")
 
 
-def test_the_remembered_line_names_what_the_answer_used_without_percentages(
+def test_the_remembered_line_shows_what_bears_on_the_answer_and_why_in_words(
     at_home: Client, mira: Companion
 ) -> None:
-    now = timezone.now()
-    asked = start(mira, "What do you know of my family?", None, now)
-    Reply.objects.filter(pk=asked.reply.pk).update(state=Reply.State.THINKING, lease_by="a test")
-    cousin, sister = (
-        keep_fact(mira.pk, text, now, now)
-        for text in ("Your cousin lives in Rome.", "Your sister Marta is a nurse.")
+    remember(
+        mira,
+        "What do you know of my family, and of the walnuts?",
+        "Marta works as a nurse.",
+        Recall.By.TURN,
+        {
+            "You are allergic to walnuts.": {"matched": ["of", "walnut"], "bearing": 0.31},
+            "Your cousin lives in Rome.": {"likeness": 0.45, "matched": [], "bearing": 0.2},
+            "You like trams.": {"likeness": 0.2, "words": 0.0, "matched": [], "bearing": 0.12},
+            "We swam at night.": {"flashback": True},
+            "Your sister Marta is a nurse.": {"likeness": 0.4, "matched": [], "bearing": 0.15},
+        },
     )
-    found = [
-        Found(one, score, {"likeness": 0.45, "words": 0.2, "matched": [], "parts": {"meaning": 1.0}})
-        for one, score in ((cousin, 3.0), (sister, 2.0))
-    ]
-    record(mira.pk, Recall.By.TURN, "my family", found, now, 3, reply_id=asked.reply.pk)
-    finish(asked.reply, Reply.State.DONE, Said(text="Marta works as a nurse."), now, held_by="a test")
     page = html.unescape(at_home.get(f"/companions/{mira.pk}/").content.decode())
-    line = page.partition('class="folded remembered"')[2].partition("</summary>")[0]
+    shown = page.partition('class="folded remembered"')[2].partition("</details>")[0]
+    line = shown.partition("</summary>")[0]
     assert "remembered: “Your sister Marta is a nurse.”" in line
-    assert "+1" in line
-    assert "%" not in page.partition('class="folded remembered"')[2].partition("in numbers")[0]
+    assert "+2" in line
+    assert "because you spoke of walnuts" in shown
+    assert "because it is close to what you said" in shown
+    for hidden in ("trams", "swam", "%", "score"):
+        assert hidden not in shown, hidden
+
+
+def test_small_talk_remembers_nothing_that_is_shown(at_home: Client, mira: Companion) -> None:
+    for by in (Recall.By.TURN, Recall.By.TOOL):
+        reasons = {"likeness": 0.1, "matched": ["hello"]}
+        remember(mira, "Hello again", "Hello, good to see you.", by, {f"You swim, {by}.": reasons})
+    assert "remembered" not in at_home.get(f"/companions/{mira.pk}/").content.decode()
 
 
 def test_ending_asks_first_and_keeps_one_in_the_talk(
