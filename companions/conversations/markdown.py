@@ -1,18 +1,98 @@
-"""What a companion wrote, as HTML that is safe to show."""
+"""What was said, as HTML that is safe to show: a companion's Markdown, and a person's words as they stand."""
+
+import re
+from collections.abc import Iterator
+from html import escape
+from urllib.parse import urlsplit
 
 import nh3
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
+from linkify_it import LinkifyIt
+from linkify_it.main import Match
 from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererProtocol
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
+
+from companions.conversations.formulas import MATHML_ATTRIBUTES, MATHML_TAGS, MATHML_VALUES, add_formulas
 
 HEADINGS_BELOW = 2  # the page has its own h1 and h2
-TEXT = {"a", "blockquote", "br", "code", "em", "h3", "h4", "h5", "h6", "hr", "p", "pre", "s", "strong"}
+MAX_LANGUAGE_LENGTH = 30
+TEXT = {
+    "a",
+    "blockquote",
+    "br",
+    "code",
+    "em",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "hr",
+    "p",
+    "pre",
+    "s",
+    "span",
+    "strong",
+}
 LISTS = {"li", "ol", "ul"}
 TABLES = {"table", "tbody", "td", "th", "thead", "tr"}
-_markdown = (
-    MarkdownIt("commonmark", {"html": False, "breaks": True})
-    .enable(["table", "strikethrough"])
-    .disable("image")
-)
+CODE_FRAME = {"button", "figcaption", "figure"}
+BETWEEN_CHINESE_MARKS = re.compile(r"[^，。、；：！？（）「」《》【】“”]+")
+
+
+class _Linkifier(LinkifyIt):  # type: ignore[misc]  # it has no types
+    """Finds addresses in words; a Chinese mark ends one, though no space follows it."""
+
+    def match(self, text: str) -> list[Match] | None:
+        return list(self._find(text)) or None
+
+    def match_at_start(self, text: str) -> Match | None:
+        first = BETWEEN_CHINESE_MARKS.match(text)
+        return super().match_at_start(first[0]) if first else None
+
+    def _find(self, text: str) -> Iterator[Match]:
+        for part in BETWEEN_CHINESE_MARKS.finditer(text):
+            for match in super().match(part[0]) or []:
+                match.index += part.start()
+                match.last_index += part.start()
+                yield match
+
+
+def _render_code(
+    renderer: RendererProtocol, tokens: list[Token], index: int, options: OptionsDict, env: EnvType
+) -> str:
+    """Return a block of code with its language and a way to copy it; it scrolls by the keyboard, too."""
+    token = tokens[index]
+    language = escape(" ".join(token.info.split()[:1])[:MAX_LANGUAGE_LENGTH])
+    label = " ".join(filter(None, [_("Code"), language]))
+    return (
+        f'<figure class="code"><figcaption><span>{language}</span>'
+        f'<button type="button" class="button button-bare" data-copies="">{_("Copy")}</button></figcaption>'
+        f'<pre tabindex="0" role="group" aria-label="{label}"><code>{escape(token.content)}</code></pre></figure>\n'
+    )
+
+
+def _make_linkifier() -> _Linkifier:
+    linkifier = _Linkifier(options={"fuzzy_link": False})
+    for schema in ("ftp:", "//"):
+        linkifier.add(schema, None)
+    return linkifier
+
+
+def _make_markdown() -> MarkdownIt:
+    markdown = MarkdownIt("commonmark", {"html": False, "breaks": True, "linkify": True})
+    markdown.enable(["table", "strikethrough", "linkify"]).disable("image")
+    markdown.linkify = _linkifier
+    markdown.add_render_rule("fence", _render_code)
+    markdown.add_render_rule("code_block", _render_code)
+    add_formulas(markdown)
+    return markdown
+
+
+_linkifier = _make_linkifier()
+_markdown = _make_markdown()
 
 
 def as_html(text: str) -> SafeString:
@@ -21,13 +101,73 @@ def as_html(text: str) -> SafeString:
     for token in tokens:
         if token.type in {"heading_open", "heading_close"}:
             token.tag = f"h{min(int(token.tag[1]) + HEADINGS_BELOW, 6)}"
-    html = nh3.clean(
-        _markdown.renderer.render(tokens, _markdown.options, {}),
-        tags=TEXT | LISTS | TABLES,
-        attributes={"a": {"href", "title"}, "ol": {"start"}},
+        if token.type == "table_open":
+            token.attrSet("tabindex", "0")  # it scrolls where it is wide
+        if token.children:
+            token.children = _show_hosts(token.children)
+    return _clean(_markdown.renderer.render(tokens, _markdown.options, {}))
+
+
+def as_linked_html(text: str) -> SafeString:
+    """Return plain words as HTML in which addresses are links, and nothing else is changed."""
+    html, done = "", 0
+    for match in _linkifier.match(text) or []:
+        address = _markdown.normalizeLink(match.url)
+        html += escape(text[done : match.index])
+        html += f'<a href="{escape(address)}">{escape(text[match.index : match.last_index])}</a>'
+        done = match.last_index
+    return _clean(html + escape(text[done:]))
+
+
+def _show_hosts(tokens: list[Token]) -> list[Token]:
+    """Add to each link whose words are not its address the host that it leads to."""
+    shown: list[Token] = []
+    address, words = "", ""
+    for token in tokens:
+        shown.append(token)
+        if token.type == "link_open":
+            is_bare = token.markup in {"linkify", "autolink"}
+            address, words = "" if is_bare else str(token.attrGet("href") or ""), ""
+        elif token.type == "link_close" and (host := _find_host(address)) and _find_host(words) != host:
+            shown.append(Token("html_inline", "", 0, content=f' <span class="host">({escape(host)})</span>'))
+        else:
+            words += token.content
+    return shown
+
+
+def _find_host(address: str) -> str:
+    """Return the host of a web or mail address as it is looked up; nothing if it has none."""
+    try:
+        parts = urlsplit(_markdown.normalizeLink(address.strip()))
+    except ValueError:
+        return ""
+    mail_host = parts.path.rpartition("@")[2] if parts.scheme in {"", "mailto"} and "@" in parts.path else ""
+    return parts.hostname or mail_host
+
+
+def _clean(html: str) -> SafeString:
+    """Return what is safe of the HTML, and say that it is."""
+    cleaned = nh3.clean(
+        html,
+        tags=TEXT | LISTS | TABLES | CODE_FRAME | MATHML_TAGS,
+        attributes={
+            "a": {"href", "title"},
+            "ol": {"start"},
+            "table": {"tabindex"},
+            "span": {"tabindex"},
+            "pre": {"tabindex", "role", "aria-label"},
+            "button": {"type", "data-copies"},
+            **MATHML_ATTRIBUTES,
+        },
+        tag_attribute_values=MATHML_VALUES,
+        allowed_classes={
+            "button": {"button", "button-bare"},
+            "figure": {"code"},
+            "span": {"formula", "host"},
+        },
         url_schemes={"http", "https", "mailto"},
         url_relative="deny",
         link_rel="noopener noreferrer nofollow",
         set_tag_attribute_values={"a": {"target": "_blank"}},
     )
-    return mark_safe(html)  # noqa: S308
+    return mark_safe(cleaned)  # noqa: S308

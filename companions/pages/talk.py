@@ -91,7 +91,6 @@ def _script_texts(name: str) -> dict[str, str]:
         )
         % {"seconds": settings.CHAT_TIMEOUTS["first_piece_seconds"]},
         "says": _("%(name)s:") % {"name": name},
-        "copied": _("Copied."),
         "reads_aloud": _("Answers are read aloud now."),
         "reads_silent": _("Answers are not read aloud any more."),
         "not_aloud": _(

@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
-from companions.conversations.markdown import as_html
+from companions.conversations.markdown import as_html, as_linked_html
 from companions.events import describe_failure
 from companions.memories.forget_items import show_items
 from companions.memories.forget_proposals import load_items
@@ -47,6 +47,11 @@ def find_nearest_preset(hue: int) -> int:
 @register.filter
 def markdown(text: str) -> SafeString:
     return as_html(text)
+
+
+@register.filter
+def linked(text: str) -> SafeString:
+    return as_linked_html(text)
 
 
 @register.filter

@@ -1,6 +1,21 @@
-// Says something to a screen reader, politely.
-export function announce(text) {
+// Says something to a screen reader, politely; `isSeen` shows it for a moment as well.
+
+const SHOWN_MS = 2500;
+let timer = 0;
+
+export function announce(text, isSeen = false) {
   const place = document.getElementById("announcer");
+  clearTimeout(timer);
+  hide(place);
+  setTimeout(() => {
+    place.textContent = text;
+    place.classList.toggle("unseen", !isSeen);
+    place.classList.toggle("toast", isSeen);
+    if (isSeen) timer = setTimeout(() => hide(place), SHOWN_MS);
+  }, 50);
+}
+
+function hide(place) {
   place.textContent = "";
-  setTimeout(() => (place.textContent = text), 50);
+  place.className = "unseen";
 }

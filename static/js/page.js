@@ -32,11 +32,28 @@ function tick(boxes) {
   for (const box of boxes) box.checked = !isTicked;
 }
 
+// What was written, not what is shown of it: Markdown and its formulas as they came.
 async function copy(button) {
-  const from = document.getElementById(button.dataset.copies);
+  const from = button.dataset.copies ? document.getElementById(button.dataset.copies) : button.closest("figure").querySelector("code");
   const words = from.querySelector(".words") ?? from;
-  await navigator.clipboard?.writeText(words.innerText.trim());
-  announce(button.dataset.copied ?? button.textContent);
+  const text = words.dataset.source ?? words.innerText.replace(/^\n+|\s+$/g, "");
+  const { copied, notCopied } = document.getElementById("announcer").dataset;
+  announce((await putOnClipboard(text, button.parentElement)) ? copied : notCopied, true);
+}
+
+// A page without TLS has no clipboard but that of a field in which one has marked all.
+async function putOnClipboard(text, near) {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text).then(() => true, () => false);
+  const back = document.activeElement;
+  const field = document.createElement("textarea");
+  field.className = "unseen";
+  field.value = text;
+  near.append(field);
+  field.select();
+  const isCopied = document.execCommand("copy");
+  field.remove();
+  back?.focus();
+  return isCopied;
 }
 
 // A dialog that htmx brought opens at once; empty again, it is closed and the focus goes back.

@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from companions.conversations.markdown import as_html
+from companions.conversations.formulas import MAX_FORMULA_LENGTH
+from companions.conversations.markdown import as_html, as_linked_html
 
 
 @pytest.mark.parametrize(
@@ -15,7 +16,6 @@ from companions.conversations.markdown import as_html
         ("# Big", "<h3>Big</h3>"),
         ("~~gone~~", "<p><s>gone</s></p>"),
         ("`a < b`", "<p><code>a &lt; b</code></p>"),
-        ("```python\nx = '<b>'\n```", "<pre><code>x = '&lt;b&gt;'\n</code></pre>"),
         ("<b>raw</b>", "<p>&lt;b&gt;raw&lt;/b&gt;</p>"),
         ("- one\n- two", "<ul>\n<li>one</li>\n<li>two</li>\n</ul>"),
     ],
@@ -45,10 +45,13 @@ def test_links_open_apart_and_tell_nothing(address: str) -> None:
         "<img src=x onerror=alert(1)>",
         "<script>alert(1)</script>",
         "<style>*{display:none}</style>",
-        "<iframe src=https://evil.example></iframe>",
+        "<iframe src=//evil.example></iframe>",
         "<svg><a xlink:href=javascript:alert(1)>x</a></svg>",
         "<a href='javascript:alert(1)'>x</a>",
         "| a |\n|:-:|\n| <b onclick=x> |",
+        "$\\text{<img src=x onerror=alert(1)><script>alert(1)</script>}$",
+        "$\\href{javascript:alert(1)}{x} \\style{position:fixed}{y} \\class{button}{z}$",
+        '```"><script>alert(1)</script>\nx\n```',
     ],
 )
 def test_nothing_runs_or_loads(text: str) -> None:
@@ -62,3 +65,82 @@ def test_nothing_runs_or_loads(text: str) -> None:
 def test_deep_nesting_ends() -> None:
     assert len(as_html("> " * 3_000 + "deep")) < 200_000
     assert len(as_html("[" * 10_000)) < 100_000
+
+
+def test_code_says_its_language_can_be_copied_and_scrolls_by_the_keyboard() -> None:
+    html = as_html("```python hl=1\nx = '<b>'\n```")
+    assert "<figcaption><span>python</span>" in html
+    assert re.search(r'<button type="button"[^>]* data-copies="">Copy</button>', html)
+    assert (
+        '<pre tabindex="0" role="group" aria-label="Code python"><code>x = \'&lt;b&gt;\'\n</code></pre>'
+        in html
+    )
+    assert '<pre tabindex="0" role="group" aria-label="Code"><code>indented' in as_html("    indented")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("see https://example.org/a?b=1.", ["https://example.org/a?b=1"]),
+        ("mail a@example.org", ["mailto:a@example.org"]),
+        (
+            "请看https://example.org/。还有http://example.com，好",
+            ["https://example.org/", "http://example.com"],
+        ),
+        ("ftp://example.org //example.org example.org javascript:alert(1)", []),
+        ("`https://example.org`", []),
+    ],
+)
+def test_bare_addresses_are_links(text: str, shown: list[str]) -> None:
+    assert re.findall(r'href="([^"]*)"', as_html(text)) == shown
+    assert re.findall(r"<a ", as_html(text)) == ["<a "] * len(shown)
+
+
+def test_a_link_shows_where_it_leads() -> None:
+    assert 'bank</a> <span class="host">(evil.example)</span>' in as_html("[bank](https://evil.example/)")
+    assert "(evil.example)" in as_html("[https://bank.example](https://evil.example/)")
+    assert "(evil.example)" in as_html("[a@bank.example](mailto:a@evil.example)")
+    assert "host" not in as_html("[https://example.org](https://example.org/deep) <https://example.org>")
+
+
+def test_what_a_person_wrote_is_shown_as_written_with_its_links() -> None:
+    html = as_linked_html("**a** <b> https://example.org/?a=1&b=2\n$x$")
+    assert html.startswith('**a** &lt;b&gt; <a href="https://example.org/?a=1&amp;b=2"')
+    assert html.endswith(">https://example.org/?a=1&amp;b=2</a>\n$x$")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "$x^2$",
+        "\\(x^2\\)",
+        "so $$x^2$$ is",
+        "$$\nx^2\n$$",
+        "\\[x^2\\]",
+        "It is:\n\\[\nx^2\n+ y\n- z\n\\]\nand",
+        "是$x^2$，",
+    ],
+)
+def test_mathematics_is_shown(text: str) -> None:
+    html = as_html(text)
+    assert "<msup><mi>x</mi><mn>2</mn></msup>" in html
+    assert "$" not in html
+    assert "<ul>" not in html
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It is $5 and $10.", "$5-$10", "US$5 or A$7", "5$ and 10$", "$5元和10$", "$5 a month, or 50$", "$HOME/$PATH", "a $ b $ c",
+        "$\\frac{$", "$\\unknown x$", "$" + "x" * MAX_FORMULA_LENGTH + "$", "$$", "$" + "^" * 900 + "$", "$" + "{" * 900 + "$",
+    ],
+)  # fmt: skip
+def test_what_is_no_mathematics_stays_text(text: str) -> None:
+    html = as_html(text)
+    assert "<math" not in html
+    assert html == f"<p>{text}</p>\n"
+
+
+def test_a_formula_is_neither_wide_nor_laid_over_other_words() -> None:
+    html = as_html("$\\hspace{99em} \\hspace{-9em} \\color{white}{x} \\raise{9em}{y} \\rule{99em}{99em}$")
+    assert not re.search(r"9em|white", re.sub(r"^<p>\$.*", "", html))
