@@ -52,14 +52,28 @@ def test_two_windows_show_the_same(person: Person, live: Live, browser: Browser)
     assert told.startswith("word0 word1 ")
 
 
-def test_words_that_were_not_sent_go_out_once_on_the_next_visit(person: Person, live: Live) -> None:
+def test_words_that_wait_are_marked_may_be_changed_and_go_out_once_in_their_order(
+    person: Person, live: Live
+) -> None:
     person.make_companion()
-    talk = person.page.url
+    page = person.page
+    talk, said = page.url, page.locator(".said-by-person .words")
     live.stop_web()
-    person.write("Is anyone there?")
-    person.page.goto("about:blank")
+    for text in ("Is anyone there?", "Nobody", "I wait", "I weight"):
+        person.write(text)
+    waiting = page.locator(".turn", has=page.locator(".waits"))
+    expect(waiting).to_have_count(4)
+    expect(waiting.first).to_contain_text("Waiting. It is sent when the connection is back.")
+    waiting.filter(has_text="Nobody").get_by_role("button", name="Take it back").click()
+    waiting.filter(has_text="I weight").get_by_role("button", name="Edit").click()
+    expect(page.locator("#message")).to_have_value("I weight")
+    person.write("It rains")
+    expect(said).to_have_text(["Is anyone there?", "I wait", "It rains"])
+    page.goto("about:blank")
     live.start_web()
-    person.page.goto(talk)
+    page.goto(talk)
+    expect(page.locator("#turns .said-by-companion .words")).to_have_count(4)
     person.hears("I am listening")
-    person.page.reload()
-    expect(person.page.locator(".said-by-person .words")).to_have_text(["Is anyone there?"])
+    expect(waiting).to_have_count(0)
+    page.reload()
+    expect(said).to_have_text(["Is anyone there?", "I wait", "It rains"])

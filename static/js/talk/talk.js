@@ -17,6 +17,7 @@ import { Turns } from "./turns.js";
 import { TalkWindow } from "./window.js";
 
 const LATER_MS = 4000;
+const WAITS_MS = 2500; // what is not stored sooner is said to wait
 const QUIET_MS = 800; // a connection that is back sooner was not worth a word
 
 const talk = document.getElementById("talk");
@@ -48,20 +49,40 @@ function write(letter) {
   turns.add(letter);
   place.toEnd();
   if (letter.refused) turns.refused(letter.clientId, `${words.not_sent} ${letter.refused}`);
-  else sendOut(letter);
+  flush();
+  setTimeout(markWaiting, WAITS_MS);
 }
 
-function sendOut(letter) {
-  if (letter.recording) sendSpoken(letter);
-  else connection.send({ type: "message.send", text: letter.text, client_id: letter.clientId });
+const markWaiting = () => outbox.toSend.forEach(({ clientId }) => turns.waiting(clientId));
+
+let isReady = false; // the socket is up, and what was missed is here
+let isFlushing = false;
+const underWay = new Set(); // sent by this socket, and not yet stored
+
+// What waits goes out in its order: nothing overtakes it.
+async function flush() {
+  if (!isReady) return connection.open();
+  if (isFlushing) return undefined;
+  isFlushing = true;
+  let letter;
+  while (isReady && (letter = outbox.toSend.find(({ clientId }) => !underWay.has(clientId)))) {
+    underWay.add(letter.clientId);
+    const isOut = letter.recording
+      ? await sendSpoken(letter)
+      : connection.send({ type: "message.send", text: letter.text, client_id: letter.clientId });
+    if (!isOut) break;
+  }
+  isFlushing = false;
+  return undefined;
 }
 
 function alone(clientId) {
-  const letter = outbox.withoutRecording(clientId);
-  if (letter) sendOut(letter);
+  outbox.withoutRecording(clientId);
+  underWay.delete(clientId);
 }
 
-// The words are never lost for their recording: where that is gone, or was sent before, they go out alone.
+// The words are never lost for their recording: where that is gone, or was sent before, they go out alone. False where
+// it is tried again later.
 async function sendSpoken({ clientId, text, recording }) {
   const told = await pushToTalk.recordings.send(recording.id, text, clientId);
   if (told.status === 201) {
@@ -69,8 +90,12 @@ async function sendSpoken({ clientId, text, recording }) {
     if (turns.unsent(clientId)) saved(told);
     await turns.refresh(told.message.id);
   } else if (told.status === 404 || told.code === "recording_sent") alone(clientId);
-  else if (told.status === 0 || told.status >= 500) setTimeout(() => outbox.toSend.forEach(sendOut), LATER_MS);
-  else refused({ client_id: clientId, detail: told.detail ?? words.failed });
+  else if (told.status === 0 || told.status >= 500) {
+    underWay.delete(clientId);
+    setTimeout(flush, LATER_MS);
+    return false;
+  } else refused({ client_id: clientId, detail: told.detail ?? words.failed });
+  return true;
 }
 
 for (const letter of outbox.letters) {
@@ -86,15 +111,20 @@ let quiet = 0;
 connection.addEventListener("up", async () => {
   clearTimeout(quiet);
   line.textContent = "";
-  if (wasUp) await turns.catchUp(isStreaming);
+  underWay.clear();
+  if (wasUp) await turns.catchUp(isStreaming).catch(() => {}); // what waits is sent all the same
   wasUp = true;
   replies.resumeAll();
-  outbox.toSend.forEach(sendOut);
+  isReady = connection.isOpen;
+  flush();
 });
 
 connection.addEventListener("down", ({ detail: reason }) => {
   clearTimeout(quiet);
+  isReady = false;
+  underWay.clear();
   if (reason === "idle") return;
+  setTimeout(markWaiting, QUIET_MS);
   document.getElementById("signed-out").hidden = reason !== "signed_out";
   const say = () => (line.textContent = navigator.onLine ? words[reason] : words.offline);
   if (reason === "reconnecting") quiet = setTimeout(say, line.textContent ? 0 : QUIET_MS);
@@ -169,6 +199,7 @@ talk.addEventListener("click", async (event) => {
   const clientId = button.closest("[data-client]")?.dataset.client;
   if ("sendsAgain" in button.dataset) sendAgain(clientId);
   if ("takesBack" in button.dataset) takeBack(clientId);
+  if ("discards" in button.dataset) discard(clientId);
 });
 
 async function again(button, path, fields = {}) {
@@ -191,14 +222,21 @@ async function again(button, path, fields = {}) {
 function sendAgain(clientId) {
   const letter = outbox.refuse(clientId, null);
   turns.unsent(clientId)?.querySelector(".trouble")?.remove();
-  if (letter) sendOut(letter);
+  underWay.delete(clientId);
+  if (letter) flush();
 }
 
-function takeBack(clientId) {
+function discard(clientId) {
   const letter = outbox.refuse(clientId, null);
   outbox.drop(clientId);
   turns.unsent(clientId)?.remove();
   turns.order();
+  composer.area.focus();
+  return letter;
+}
+
+function takeBack(clientId) {
+  const letter = discard(clientId);
   if (letter) composer.put(composer.isEmpty ? letter.text : `${letter.text}\n${composer.area.value}`);
   if (letter?.recording) pushToTalk.attach(letter.recording);
 }

@@ -41,7 +41,7 @@ export class Turns extends EventTarget {
     delete turn.dataset.client;
     turn.id = `turn-${message.id}`;
     turn.dataset.turn = message.id;
-    turn.querySelector(".trouble")?.remove();
+    for (const told of turn.querySelectorAll(".trouble, .waits")) told.remove();
     const said = turn.querySelector(".said-by-person");
     said.id = `message-${message.id}`;
     said.dataset.message = message.id;
@@ -59,9 +59,16 @@ export class Turns extends EventTarget {
     return reply;
   }
 
+  // That it is not sent yet, and what may be done with it as long as it waits.
+  waiting(clientId) {
+    const turn = this.unsent(clientId);
+    if (turn && !turn.querySelector(".waits, .trouble")) turn.append(clone("waits-template"));
+  }
+
   refused(clientId, why) {
     const turn = this.unsent(clientId);
     if (!turn || turn.querySelector(".trouble")) return;
+    turn.querySelector(".waits")?.remove();
     const trouble = clone("not-sent-template");
     trouble.querySelector("p").textContent = why;
     turn.append(trouble);
