@@ -44,7 +44,12 @@ def provider(person: User, now: datetime) -> None:
 
 def admin_pages() -> dict[str, str]:
     """Their addresses by names that begin with `admin`."""
-    pages = {"admin": reverse("admin:index"), "admin-mind": reverse("admin:mind")}
+    person = User.objects.filter(companions__isnull=False).order_by("pk").first()
+    pages = {
+        "admin-today": reverse("admin:index"),
+        "admin-mind": reverse("admin:mind"),
+        "admin-person": reverse("admin:accounts_user_change", args=[person.pk if person else 0]),
+    }
     for model in admin.site._registry:
         name = f"{model._meta.app_label}_{model._meta.model_name}"
         short = f"admin-{model._meta.model_name}"

@@ -80,7 +80,7 @@ def test_other_pages_hold_no_words_and_are_not_on_record(
     assert shown.status_code == 200
     assert MARKER not in shown.content.decode()
     thing = model._base_manager.first()
-    if thing is not None:
+    if thing is not None and model is not User:  # a person's page names their companions: test_person.py
         shown = desk.get(page(thing))
         assert shown.status_code == 200
         assert MARKER not in shown.content.decode()

@@ -93,9 +93,11 @@ class KnownUserForm(UserChangeForm):  # type: ignore[misc]
     )
 
 
-@admin.register(User)
 class UserAdmin(PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc,type-arg]
-    """People; who deletes one, or sets a password, does it on record."""
+    """People; who deletes one, or sets a password, does it on record.
+
+    It is registered by the room above, which knows what belongs to a person.
+    """
 
     add_form = NewUserForm
     form = KnownUserForm
