@@ -1,12 +1,13 @@
 """What operators see of the whole: the sidebar, the numbers of the day, and what has failed for good."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from asgiref.sync import async_to_sync
 from django.apps import apps
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Count, Model, Q, QuerySet, Sum
 from django.http import HttpRequest
 from django.templatetags.static import static
 from django.urls import reverse
@@ -188,6 +189,17 @@ def _list_tables(icons: dict[str, str], request: HttpRequest, failed: dict[str, 
 # -- the numbers of the day ---------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A number of the day, with the list of what it counts, and something more about it, with its own list if any."""
+
+    name: str
+    number: int
+    link: str
+    more: str = ""
+    more_link: str = ""
+
+
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     """Return the page's context with today's numbers, in the operator's time zone, and with what answers now.
 
@@ -196,10 +208,7 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
     health, may = async_to_sync(checks)(), request.user.has_perm
     return context | {
-        "numbers": [
-            {"name": name, "number": number, "more": more}
-            for name, number, more in count_today(may, midnight)
-        ],
+        "numbers": list(count_today(may, midnight)),
         "replies": count_replies(midnight) if may("companions.view_reply") else [],
         "health": health,
         "alarms": [*list_alerts(may), *(alarms() if may("memory.view_space") else [])],
@@ -207,43 +216,99 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def count_today(may: Callable[[str], bool], since: datetime) -> Iterator[tuple[str, int, str]]:
-    """Yield the numbers since then, each with its name and more about it, for those who may see what is counted."""
+def link_list(model: type[Model], **asked: object) -> str:
+    """Return the address of the admin's list of what is asked for, by lookups that the list allows."""
+    query = {
+        lookup: value.isoformat() if isinstance(value, datetime) else value for lookup, value in asked.items()
+    }
+    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist", query=query)
+
+
+def count_today(may: Callable[[str], bool], since: datetime) -> Iterator[Figure]:
+    """Yield the numbers since then, for those who may see what is counted."""
     if may("accounts.view_user"):
         people = User.objects.aggregate(all=Count("pk"), new=Count("pk", filter=Q(date_joined__gte=since)))
-        yield _("People"), people["all"], _("%(new)s new today") % people
+        yield Figure(
+            name=_("People"),
+            number=people["all"],
+            link=link_list(User),
+            more=_("%(new)s new today") % people,
+            more_link=link_list(User, date_joined__gte=since),
+        )
     if may("companions.view_companion"):
         new = Count("pk", filter=Q(created_at__gte=since))
         companions = Companion.objects.aggregate(all=Count("pk"), new=new)
-        yield _("Companions"), companions["all"], _("%(new)s new today") % companions
+        yield Figure(
+            name=_("Companions"),
+            number=companions["all"],
+            link=link_list(Companion),
+            more=_("%(new)s new today") % companions,
+            more_link=link_list(Companion, created_at__gte=since),
+        )
     if may("companions.view_message"):
-        said = Message.objects.filter(created_at__gte=since).aggregate(
+        # What came by an import was not said today.
+        said = Message.everywhere.filter(created_at__gte=since, job=None).aggregate(
             all=Count("pk"), people=Count("companion__user", distinct=True)
         )
-        more = ngettext("of %(people)s person", "of %(people)s people", said["people"]) % said
-        yield _("Messages today"), said["all"], more
-    if may("accounts.view_modelcall"):
-        calls = ModelCall.objects.filter(started_at__gte=since).aggregate(
-            all=Count("pk"),
-            failed=Count("pk", filter=Q(outcome__in=FAILED_CALLS)),
-            sent=Sum("prompt_tokens", default=0),
-            cached=Sum("cached_tokens", default=0),
-            received=Sum("completion_tokens", default=0),
+        yield Figure(
+            name=_("Messages today"),
+            number=said["all"],
+            link=link_list(Message, created_at__gte=since, job__isempty=1),
+            more=ngettext("of %(people)s person", "of %(people)s people", said["people"]) % said,
         )
-        yield _("Model calls today"), calls["all"], _("%(failed)s failed") % calls
-        yield _("Tokens sent today"), calls["sent"], _("%(cached)s from the cache") % calls
-        yield _("Tokens received today"), calls["received"], ""
+    if may("accounts.view_modelcall"):
+        yield from _count_calls(since)
     if may("accounts.view_soundcall"):
-        sound = SoundCall.objects.filter(started_at__gte=since).used()
-        heard = _("%(heard)s s of speech heard") % {"heard": f"{sound['seconds_heard']:,.0f}"}
-        yield _("Characters spoken today"), int(sound["characters"]), heard
+        yield _count_sound(since)
+
+
+def _count_calls(since: datetime) -> Iterator[Figure]:
+    calls = ModelCall.objects.filter(started_at__gte=since).aggregate(
+        all=Count("pk"),
+        failed=Count("pk", filter=Q(outcome__in=FAILED_CALLS)),
+        sent=Sum("prompt_tokens", default=0),
+        cached=Sum("cached_tokens", default=0),
+        received=Sum("completion_tokens", default=0),
+    )
+    link = link_list(ModelCall, started_at__gte=since)
+    yield Figure(
+        name=_("Model calls today"),
+        number=calls["all"],
+        link=link,
+        more=_("%(failed)s failed") % calls,
+        more_link=link_list(ModelCall, started_at__gte=since, outcome__in=",".join(FAILED_CALLS)),
+    )
+    cached = _("%(cached)s from the cache") % calls
+    yield Figure(name=_("Tokens sent today"), number=calls["sent"], link=link, more=cached, more_link=link)
+    yield Figure(name=_("Tokens received today"), number=calls["received"], link=link)
+
+
+def _count_sound(since: datetime) -> Figure:
+    used = SoundCall.objects.filter(started_at__gte=since).used()
+    of = SoundCall.Capability
+    links = {
+        capability: link_list(SoundCall, started_at__gte=since, capability__exact=capability.value)
+        for capability in (of.SPEECH, of.TRANSCRIPTION)
+    }
+    return Figure(
+        name=_("Characters spoken today"),
+        number=int(used["characters"]),
+        link=links[of.SPEECH],
+        more=_("%(heard)s s of speech heard") % {"heard": f"{used['seconds_heard']:,.0f}"},
+        more_link=links[of.TRANSCRIPTION],
+    )
 
 
 def count_replies(since: datetime) -> list[dict[str, Any]]:
-    """Return the replies since then by state, in the order of a reply's life."""
+    """Return the replies since then by state, in the order of a reply's life, each with the list that it counts."""
     replies = Reply.objects.filter(created_at__gte=since).order_by()
     counts = dict(replies.values_list("state").annotate(count=Count("pk")))
     return [
-        {"state": state.value, "name": state.label, "number": counts.get(state.value, 0)}
+        {
+            "state": state.value,
+            "name": state.label,
+            "number": counts.get(state.value, 0),
+            "link": link_list(Reply, created_at__gte=since, state__exact=state.value),
+        }
         for state in Reply.State
     ]

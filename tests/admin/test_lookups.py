@@ -62,7 +62,7 @@ def test_staff_without_rights_see_no_numbers(client: Client, scene: Scene, opal:
     context = client.get(reverse("admin:index")).context
     assert (context["numbers"], context["replies"], context["alarms"]) == ([], [], [])
     opal.user_permissions.add(Permission.objects.get(codename="view_user"))
-    assert [one["number"] for one in client.get(reverse("admin:index")).context["numbers"]] == [
+    assert [one.number for one in client.get(reverse("admin:index")).context["numbers"]] == [
         User.objects.count()
     ]
 

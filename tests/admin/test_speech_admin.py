@@ -112,6 +112,6 @@ def test_what_each_person_used_stands_in_the_list_of_people(desk: Client, scene:
         (one.characters_spoken, one.seconds_heard) for email, one in rows.items() if email != alice.email
     }
     assert others == {(0, 0.0)}
-    today = {str(one["name"]): one for one in desk.get(reverse("admin:index")).context["numbers"]}
+    today = {str(one.name): one for one in desk.get(reverse("admin:index")).context["numbers"]}
     spoken = today["Characters spoken today"]
-    assert (spoken["number"], spoken["more"]) == (1238, "42 s of speech heard")
+    assert (spoken.number, spoken.more) == (1238, "42 s of speech heard")

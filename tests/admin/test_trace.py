@@ -6,11 +6,12 @@ from datetime import timedelta
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import ModelCall
 from companions.admin.reply import load_rounds, measure_stretches, pretty
-from companions.models import Mind, Prompt, Reply
+from companions.models import Job, Message, Mind, Prompt, Reply
 from memory.admin.memories import RECALLS_PER_PAGE
 from memory.models import Memory, Recall, Recalled
 from memory.store import keep_fact
@@ -159,12 +160,36 @@ def test_the_first_page_tells_the_day(
     with django_assert_max_num_queries(18):
         response = desk.get(reverse("admin:index"))
     assert response.status_code == 200
-    numbers = {one["name"]: (one["number"], one["more"]) for one in response.context["numbers"]}
+    numbers = {one.name: (one.number, one.more) for one in response.context["numbers"]}
     assert numbers["People"] == (3, "3 new today")
     assert numbers["Companions"] == (1, "1 new today")
     assert numbers["Messages today"] == (3, "of 1 person")
     assert set(response.context["health"]) == {"database", "redis", "worker", "beat", "chat"}
     assert response.context["health"]["database"] == "ok"
+
+
+def test_each_number_of_the_day_leads_to_the_list_that_it_counts(desk: Client, scene: Scene) -> None:
+    ModelCall.objects.filter(pk=scene.call.pk).update(outcome="unavailable", started_at=timezone.now())
+    Reply.objects.update(created_at=timezone.now())
+    job = Job.objects.create(companion=scene.companion, kind=Job.Kind.IMPORT_LOG)
+    imported = ask(scene.companion, "Said long ago.", NOON)
+    Message.objects.filter(pk=imported.pk).update(job=job)
+    asleep = ask(scene.companion, "On another branch.", NOON)
+    Message.objects.filter(pk=asleep.pk).update(is_asleep=True)
+    context = desk.get(reverse("admin:index")).context
+    counts = {
+        figure.name: desk.get(figure.link).context["cl"].result_count for figure in context["numbers"][:4]
+    }
+    assert counts == {figure.name: figure.number for figure in context["numbers"][:4]}
+    assert counts["Messages today"] == Message.everywhere.count() - 1
+    more = {
+        figure.more: desk.get(figure.more_link).context["cl"].result_count
+        for figure in context["numbers"]
+        if figure.more in {"1 failed", "1 new today", "3 new today"}
+    }
+    assert more == {"1 failed": 1, "1 new today": 1, "3 new today": 3}
+    for state in context["replies"]:
+        assert desk.get(state["link"]).context["cl"].result_count == state["number"], state
 
 
 def test_reasons_stand_in_a_table_with_what_was_used(desk: Client, scene: Scene) -> None:
