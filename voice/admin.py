@@ -17,7 +17,7 @@ class VoiceAdmin(PrivateAdmin):
     words = ("name", "reference_text", "consent")
     search_ids = ("pk", "reference")
     list_display = (
-        *("short_id", "owner", "of_companion", "speed", "reads_aloud", "of_reference"),
+        *("page", "owner", "of_companion", "speed", "reads_aloud", "of_reference"),
         moment("consented_at", _("consent given")),
     )
     list_filter = ("reads_aloud", ("reference", admin.EmptyFieldListFilter))
@@ -31,11 +31,12 @@ class VoiceAdmin(PrivateAdmin):
 class SpeechAdmin(PrivateAdmin):
     """A sentence as sound, and how often it is in use."""
 
+    named_by = "created_at"
     annotations = {"uses": Count("spoken")}
     search_ids = ("pk", "companion", "file")
     list_display = (
-        *("id", "owner", "of_companion", "seconds", "used", "of_file"),
         moment("created_at", _("made")),
+        *("owner", "of_companion", "seconds", "used", "of_file"),
     )
     list_filter = ("created_at",)
     ordering = ("-pk",)
@@ -53,7 +54,7 @@ class SpokenAdmin(PrivateAdmin):
     """Which sentence of which answer a speech is."""
 
     search_ids = ("pk", "companion", "reply", "message", "speech")
-    list_display = ("id", "owner", "of_companion", "of_reply", "of_message", "number", "of_speech")
+    list_display = ("page", "owner", "of_companion", "of_reply", "of_message", "number", "of_speech")
     list_filter = (("reply", admin.EmptyFieldListFilter),)
     ordering = ("-pk",)
     fields = ("id", "owner", "of_companion", "of_reply", "of_message", "number", "of_speech")
@@ -68,11 +69,12 @@ class SpokenAdmin(PrivateAdmin):
 class RecordingAdmin(PrivateAdmin):
     """What a person has said aloud: how long, and what was heard of it."""
 
+    named_by = "created_at"
     words = ("heard",)
     search_ids = ("pk", "companion", "message", "file")
     list_display = (
-        *("short_id", "owner", "of_companion", "of_message", "seconds", "language", "of_file"),
         moment("created_at", _("recorded")),
+        *("owner", "of_companion", "of_message", "seconds", "language", "of_file"),
     )
     list_filter = ("language", ("message", admin.EmptyFieldListFilter), "created_at")
     fields = (

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Model
+from django.db.models import F, Model
 from django.db.models.functions import Length
 from django.http import HttpRequest
 from django.urls import reverse
@@ -40,7 +40,7 @@ from memory.models import (
     Slot,
     Thread,
 )
-from safety.admin import PrivateAdmin, link, moment, number
+from safety.admin import PrivateAdmin, describe_name, link, moment, number
 
 BELOW: tuple[type[Model], ...] = (
     *(Message, Session, Closing, Reply, Prompt, Timer, Waking, InnerState, Delivery),
@@ -52,12 +52,17 @@ BELOW: tuple[type[Model], ...] = (
 class CompanionAdmin(PrivateAdmin):
     """A companion with its persona, and the ways to what it said, remembers and answered."""
 
+    named_by = "name"
     owner_path = "user"
     search_ids = ("pk",)
     words = ("name", "persona", "greeting", "example_dialogue")
-    annotations = {"persona_length": Length("persona"), "greeting_length": Length("greeting")}
+    annotations = {
+        "own_name": F("name"),
+        "persona_length": Length("persona"),
+        "greeting_length": Length("greeting"),
+    }
     list_display = (
-        "short_id",
+        "called",
         "owner",
         number("persona_length", _("characters of persona")),
         number("greeting_length", _("characters of greeting")),
@@ -68,6 +73,10 @@ class CompanionAdmin(PrivateAdmin):
     list_filter = ("recall_policy", "created_at")
     fields = ("id", "owner", "tint", "recall_policy", "idle_hours", "created_at", "conversation")
     private_template = "admin/companions/companion.html"
+
+    @admin.display(description=_("name"), ordering="own_name")
+    def called(self, companion: Any) -> str:
+        return describe_name(companion.own_name)
 
     def private(self, request: HttpRequest, thing: Companion) -> dict[str, Any]:
         query = {"companion__id__exact": thing.pk}
@@ -86,16 +95,16 @@ class CompanionAdmin(PrivateAdmin):
 class JobAdmin(PrivateAdmin):
     """Longer work asked for through the API; an error may quote what was sent."""
 
+    named_by = "created_at"
     words = ("error",)
     annotations = {"error_length": Length("error")}
     list_display = (
-        "short_id",
+        moment("created_at", _("asked")),
         "owner",
         "of_companion",
         "kind",
         "total",
         "has_failed",
-        moment("created_at", _("asked")),
     )
     list_filter = ("kind", "created_at")
     fields = ("id", "owner", "of_companion", "kind", "total", "created_at")
@@ -111,7 +120,7 @@ class PortraitAdmin(PrivateAdmin):
 
     words = ("chosen",)
     search_ids = ("pk",)
-    list_display = ("short_id", "owner", "of_companion", "seed")
+    list_display = ("page", "owner", "of_companion", "seed")
     ordering = ("-pk",)
     fields = ("owner", "of_companion", "seed")
 
@@ -120,7 +129,7 @@ class PortraitAdmin(PrivateAdmin):
 class PictureAdmin(PrivateAdmin):
     """A picture that takes the portrait's place."""
 
-    list_display = ("id", "owner", "of_companion", "emotion", "of_file")
+    list_display = ("page", "owner", "of_companion", "emotion", "of_file")
     list_filter = ("emotion",)
     search_ids = ("pk", "companion", "file")
     ordering = ("-pk",)

@@ -33,7 +33,8 @@ def paginate_messages(messages: QuerySet[Message], request: HttpRequest) -> Page
 class ConversationAdmin(PrivateAdmin):
     """All that was said with a companion, in every branch."""
 
-    list_display = ("short_id", "owner", "of_companion", "of_head", moment("created_at", _("made")))
+    named_by = "created_at"
+    list_display = (moment("created_at", _("made")), "owner", "of_companion", "of_head")
     list_filter = ("created_at",)
     ordering = ("-created_at",)
     fields = ("id", "owner", "of_companion", "head", "created_at")
@@ -49,7 +50,8 @@ class ConversationAdmin(PrivateAdmin):
 class BookmarkAdmin(PrivateAdmin):
     """A message that its person wants to find again."""
 
-    list_display = ("short_id", "owner", "of_companion", "of_message", moment("made_at", _("made")))
+    named_by = "made_at"
+    list_display = (moment("made_at", _("made")), "owner", "of_companion", "of_message")
     list_filter = ("made_at",)
     search_ids = ("pk", "companion", "message")
     fields = ("id", "owner", "of_companion", "of_message", "made_at")
@@ -61,9 +63,11 @@ class BookmarkAdmin(PrivateAdmin):
 class BranchAdmin(PrivateAdmin):
     """A way that a talk went."""
 
+    named_by = "made_at"
     words = ("name",)
     list_display = (
-        *("short_id", "owner", "of_companion", "of_head", moment("made_at", _("made"))),
+        moment("made_at", _("made")),
+        *("owner", "of_companion", "of_head"),
         moment("left_at", _("last chosen until")),
     )
     list_filter = ("made_at",)
@@ -78,7 +82,7 @@ class JournalEntryAdmin(PrivateAdmin):
     """What changed of what a companion knows, and after which message; undone on branches that are not chosen."""
 
     words = ("before", "after")
-    list_display = ("id", "owner", "of_companion", "kind", "table", "at", "is_undone")
+    list_display = ("page", "owner", "of_companion", "kind", "table", "at", "is_undone")
     list_filter = ("kind", "table", "is_undone")
     search_ids = ("pk", "companion", "at", "row")
     fields = ("id", "owner", "of_companion", "kind", "table", "row", "at", "is_undone")
@@ -88,13 +92,13 @@ class JournalEntryAdmin(PrivateAdmin):
 class SessionAdmin(PrivateAdmin):
     """What was said in one stretch, and what was summed up and noted of it."""
 
+    named_by = "started_at"
     words = ("title", "summary", "scratch")
     annotations = {"count": Count("messages")}
     list_display = (
-        "short_id",
+        moment("started_at", _("started")),
         "owner",
         "of_companion",
-        moment("started_at", _("started")),
         moment("ended_at", _("ended")),
         number("count", _("messages")),
         "pressure",
@@ -124,11 +128,13 @@ CLOSING_COLOURS = {
 class ClosingAdmin(ActionAdmin):
     """The end of a session: how far it is, what went wrong, and another try for those that failed."""
 
+    named_by = "asked_at"
     words = ("drafts",)
     actions = ("again",)
     list_display = (
-        *("short_id", "owner", "of_companion", "of_session", "shown_state", "is_forgetful", "attempts"),
-        *("error", moment("asked_at", _("asked")), moment("next_at", _("next try"))),
+        moment("asked_at", _("asked")),
+        *("owner", "of_companion", "of_session", "shown_state", "is_forgetful", "attempts"),
+        *("error", moment("next_at", _("next try"))),
         moment("ended_at", _("ended")),
     )
     list_filter = ("state", "error", "is_forgetful", "asked_at")
@@ -161,12 +167,14 @@ class ClosingAdmin(ActionAdmin):
 class MessageAdmin(PrivateAdmin):
     """One thing said, the replies to it, and what is remembered of it. It may be deleted, from everywhere."""
 
+    named_by = "said_at"
     is_erasable = True
     words = ("author", "text")
     annotations = {"length": Length("text")}
     list_display = (
-        *("short_id", "owner", "of_companion", "role", number("length", _("characters"))),
-        *(moment("said_at", _("said")), moment("created_at", _("stored")), "marks"),
+        moment("said_at", _("said")),
+        *("owner", "of_companion", "role", number("length", _("characters"))),
+        *(moment("created_at", _("stored")), "marks"),
     )
     list_filter = (
         "role",

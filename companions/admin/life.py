@@ -40,11 +40,13 @@ class LifeActionAdmin(ActionAdmin):
 class TimerAdmin(LifeActionAdmin):
     """A future moment: when it is due, who set it; those set aside can be set again, and any that runs be fired."""
 
+    named_by = "created_at"
     words = ("note", "schedule")
     actions = ("fire", "again")
     list_display = (
-        *("short_id", "owner", "of_companion", "shown_state", "name", "by", "is_asked_for"),
-        *(moment("due_at", _("next due")), "attempts", "error", moment("created_at", _("made"))),
+        moment("created_at", _("made")),
+        *("owner", "of_companion", "shown_state", "name", "by", "is_asked_for"),
+        *(moment("due_at", _("next due")), "attempts", "error"),
     )
     list_filter = ("state", "error", "by", "name", "is_asked_for", "created_at")
     search_ids = ("pk", "companion", "message", "waking")
@@ -70,11 +72,13 @@ class TimerAdmin(LifeActionAdmin):
 class WakingAdmin(LifeActionAdmin):
     """A waking and its whole trace: why, what was sent, what it used and thought, what it said or wanted to."""
 
+    named_by = "due_at"
     words = ("note", "thought", "text")
     actions = ("again", "cancel")
     list_display = (
-        *("short_id", "owner", "of_companion", "origin", "drive", "shown_state", "outcome", "reason"),
-        *("missed", "attempts", moment("due_at", _("due")), moment("ended_at", _("ended"))),
+        moment("due_at", _("due")),
+        *("owner", "of_companion", "origin", "drive", "shown_state", "outcome", "reason"),
+        *("missed", "attempts", moment("ended_at", _("ended"))),
     )
     list_filter = ("state", "outcome", "reason", "origin", "drive", "is_asked_for", "due_at")
     search_ids = ("pk", "companion", "timer")
@@ -118,10 +122,11 @@ class WakingAdmin(LifeActionAdmin):
 class InnerStateAdmin(PrivateAdmin):
     """How a companion felt and saw the present, in its own words."""
 
+    named_by = "made_at"
     words = ("text",)
     list_display = (
-        *("short_id", "owner", "of_companion", "number", "by", "emotion", "valence", "arousal"),
         moment("made_at", _("made")),
+        *("owner", "of_companion", "number", "by", "emotion", "valence", "arousal"),
     )
     list_filter = ("by", "emotion", "made_at")
     search_ids = ("pk", "companion", "waking")
@@ -153,9 +158,11 @@ class LifeAdmin(PrivateAdmin):
 class DeliveryAdmin(PrivateAdmin):
     """One message on its way to its person: by which channel, how far it came, and what went wrong."""
 
+    named_by = "due_at"
     list_display = (
-        *("short_id", "owner", "of_companion", "of_message", "channel", "state", "error"),
-        *(moment("due_at", _("due")), moment("attempted_at", _("attempted")), moment("ended_at", _("ended"))),
+        moment("due_at", _("due")),
+        *("owner", "of_companion", "of_message", "channel", "state", "error"),
+        *(moment("attempted_at", _("attempted")), moment("ended_at", _("ended"))),
     )
     list_filter = ("state", "channel", "error", "due_at")
     search_ids = ("pk", "companion", "message")

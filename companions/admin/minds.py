@@ -25,10 +25,12 @@ class MindAdmin(PrivateAdmin):
 class ComparisonAdmin(PrivateAdmin):
     """How far a comparison of two models is, and its numbers."""
 
+    named_by = "created_at"
     search_ids = ("pk", "companion")
     list_display = (
-        *("short_id", "owner", "of_companion", "error"),
-        *(moment("created_at", _("asked")), moment("ended_at", _("ended"))),
+        moment("created_at", _("asked")),
+        *("owner", "of_companion", "error"),
+        moment("ended_at", _("ended")),
     )
     list_filter = ("error", "created_at")
     fields = (
@@ -44,7 +46,7 @@ class ComparedExchangeAdmin(PrivateAdmin):
     owner_path = "comparison__companion__user"
     words = ("own_text", "other_text")
     search_ids = ("pk", "comparison", "prompt")
-    list_display = ("id", "owner", "of_comparison", "of_prompt")
+    list_display = ("page", "owner", "of_comparison", "of_prompt")
     ordering = ("-pk",)
     fields = ("id", "owner", "comparison", "prompt")
 

@@ -171,13 +171,15 @@ COLOURS = {
 class ReplyAdmin(PrivateAdmin):
     """An answer and its whole trace: what was sent, recalled, called, thought and answered, and how long each took."""
 
+    named_by = "created_at"
     annotations = {
         "wait": F("first_piece_at") - F("created_at"),
         "span": F("ended_at") - F("created_at"),
     }
     list_display = (
-        *("short_id", "owner", "of_companion", "shown_state", "code"),
-        *(moment("created_at", _("asked")), "first_piece", "took"),
+        moment("created_at", _("asked")),
+        *("owner", "of_companion", "shown_state", "code"),
+        *("first_piece", "took"),
     )
     list_filter = ("state", "code", "created_at", "template", "model", "is_stand_in")
     search_ids = ("pk", "companion", "message", "answer")
@@ -226,7 +228,8 @@ class ReplyAdmin(PrivateAdmin):
 class ForgetProposalAdmin(PrivateAdmin):
     """What a companion proposed to forget, as its person had asked, and what they decided."""
 
-    list_display = ("short_id", "owner", "of_companion", "state", moment("made_at", _("made")))
+    named_by = "made_at"
+    list_display = (moment("made_at", _("made")), "owner", "of_companion", "state")
     list_filter = ("state", "made_at")
     fields = ("id", "owner", "of_companion", "of_reply", "state", "made_at", "ended_at")
 
@@ -237,15 +240,15 @@ class ForgetProposalAdmin(PrivateAdmin):
 class PromptAdmin(PrivateAdmin):
     """What was sent to a model, as sent."""
 
+    named_by = "created_at"
     annotations = {"shown_count": F("shown__len")}
     list_display = (
-        "id",
+        moment("created_at", _("sent")),
         "owner",
         "of_companion",
         "of_reply",
         "round",
         "shown_count",
-        moment("created_at", _("sent")),
     )
     list_filter = ("round", "created_at")
     search_ids = ("pk", "companion", "reply")

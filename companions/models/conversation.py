@@ -3,6 +3,7 @@ import uuid
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
+from django.utils.timezone import localtime
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models.user import OwnedQuerySet
@@ -93,4 +94,4 @@ class Session(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.started_at:%Y-%m-%d %H:%M}"
+        return f"{localtime(self.started_at):%Y-%m-%d %H:%M}"

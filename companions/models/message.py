@@ -1,6 +1,7 @@
 import uuid
 
 from django.db import models
+from django.utils.timezone import localtime
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models.user import OwnedQuerySet
@@ -76,7 +77,7 @@ class Message(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.role} {self.id}"
+        return f"{self.role} {localtime(self.said_at):%Y-%m-%d %H:%M}"
 
     @property
     def is_notice(self) -> bool:

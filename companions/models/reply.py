@@ -1,6 +1,7 @@
 import uuid
 
 from django.db import models
+from django.utils.timezone import localtime
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models.user import OwnedQuerySet
@@ -81,7 +82,7 @@ class Reply(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.state} {self.id}"
+        return f"{self.state} {localtime(self.created_at):%Y-%m-%d %H:%M}"
 
     @property
     def is_open(self) -> bool:

@@ -3,6 +3,7 @@ from typing import TYPE_CHECKING
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.utils.timezone import localtime
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models.user import OwnedQuerySet
@@ -108,7 +109,7 @@ class Waking(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.origin} {self.state} {self.id}"
+        return f"{self.origin} {self.state} {localtime(self.due_at):%Y-%m-%d %H:%M}"
 
     @property
     def drive_label(self) -> str:

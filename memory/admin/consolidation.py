@@ -21,9 +21,10 @@ COLOURS = {
 class ConsolidationAdmin(PrivateAdmin):
     """A night's work, and all that it did."""
 
+    named_by = "night_of"
     annotations = {"count": Count("changes")}
     list_display = (
-        *("short_id", "owner", "of_companion", "night_of", "shown_state", number("count", _("changes"))),
+        *("night_of", "owner", "of_companion", "shown_state", number("count", _("changes"))),
         *("attempts", "error", moment("next_at", _("next try")), moment("ended_at", _("ended"))),
     )
     list_filter = ("state", "error", "night_of")
@@ -45,7 +46,7 @@ class ChangeAdmin(PrivateAdmin):
     """One thing that a night's work did, with what it came from and what it takes to undo it."""
 
     list_display = (
-        *("short_id", "owner", "of_companion", "of_night", "number", "kind", "of_memory", "settled"),
+        *("page", "owner", "of_companion", "of_night", "number", "kind", "of_memory", "settled"),
         moment("undone_at", _("undone")),
     )
     list_filter = ("kind", "settled", ("undone_at", admin.EmptyFieldListFilter))
@@ -69,7 +70,7 @@ class PursuitAdmin(PrivateAdmin):
     """How far a goal or an idea is."""
 
     list_display = (
-        *("id", "owner", "of_companion", "of_memory", "status", "progress", "excitement", "origin"),
+        *("page", "owner", "of_companion", "of_memory", "status", "progress", "excitement", "origin"),
         moment("reviewed_at", _("reviewed")),
     )
     list_filter = ("status", "origin", "reviewed_at")
@@ -91,9 +92,11 @@ class PursuitAdmin(PrivateAdmin):
 class ThreadAdmin(PrivateAdmin):
     """What is open between a companion and its person, or was."""
 
+    named_by = "opened_at"
     list_display = (
-        *("short_id", "owner", "of_companion", "of_memory", "state", "due_on"),
-        *(moment("opened_at", _("open since")), moment("closed_at", _("closed"))),
+        moment("opened_at", _("open since")),
+        *("owner", "of_companion", "of_memory", "state", "due_on"),
+        moment("closed_at", _("closed")),
     )
     list_filter = ("state", "due_on")
     search_ids = ("pk", "companion", "memory")

@@ -58,10 +58,12 @@ class SentencesAdmin(PrivateAdmin):
 class DiaryEntryAdmin(SentencesAdmin):
     """A session as its companion keeps it."""
 
+    named_by = "started_at"
     words = ("title",)
     list_display = (
-        *("short_id", "owner", "of_companion", SENTENCES, "emotion", "intensity"),
-        *(moment("started_at", _("from")), moment("made_at", _("written")), "attempts", "marks"),
+        moment("started_at", _("from")),
+        *("owner", "of_companion", SENTENCES, "emotion", "intensity"),
+        *(moment("made_at", _("written")), "attempts", "marks"),
     )
     list_filter = ("emotion", "is_stale", "started_at", "made_at")
     search_ids = ("pk", "companion", "session", "memory")
@@ -75,9 +77,11 @@ class DiaryEntryAdmin(SentencesAdmin):
 class RevisionAdmin(SentencesAdmin):
     """What a companion thinks of itself, or knows of its user, as it stood at a time."""
 
+    named_by = "made_at"
     list_display = (
-        *("short_id", "owner", "of_companion", "about", "number", SENTENCES, "by"),
-        *(moment("made_at", _("made")), "marks"),
+        moment("made_at", _("made")),
+        *("owner", "of_companion", "about", "number", SENTENCES, "by"),
+        "marks",
     )
     list_filter = ("about", "by", "is_stale", "made_at")
     search_ids = ("pk", "companion", "session")
@@ -90,10 +94,12 @@ class RevisionAdmin(SentencesAdmin):
 class LearningAdmin(PrivateAdmin):
     """One batch of what was said: each verdict on it, and what became of it."""
 
+    named_by = "at"
     annotations = {"count": length_of("verdicts")}
     list_display = (
-        *("id", "owner", "of_companion", "messages"),
-        *(number("count", _("verdicts")), moment("at", _("when"))),
+        moment("at", _("when")),
+        *("owner", "of_companion", "messages"),
+        number("count", _("verdicts")),
     )
     list_filter = ("at",)
     search_ids = ("pk", "companion", "session")
@@ -108,8 +114,9 @@ class LearningAdmin(PrivateAdmin):
 class RetractionAdmin(PrivateAdmin):
     """That a companion forgot or revised something, as its person had asked."""
 
+    named_by = "made_at"
     words = ("slot",)
-    list_display = ("short_id", "owner", "of_companion", "of_memory", moment("made_at", _("when")))
+    list_display = (moment("made_at", _("when")), "owner", "of_companion", "of_memory")
     list_filter = ("made_at",)
     fields = ("owner", "of_companion", "of_memory", "of_reply", "made_at")
 
@@ -121,13 +128,13 @@ class RetractionAdmin(PrivateAdmin):
 class ForgottenAdmin(PrivateAdmin):
     """That a person had something forgotten, by digests of its words."""
 
+    named_by = "at"
     annotations = {"count": length_of("statements")}
     list_display = (
-        "short_id",
+        moment("at", _("when")),
         "owner",
         "of_companion",
         number("count", _("statements")),
-        moment("at", _("when")),
     )
     list_filter = ("at",)
     fields = ("id", "owner", "of_companion", "at")
@@ -150,7 +157,8 @@ class CoreMemoryAdmin(PrivateAdmin):
 class SlotAdmin(CoreMemoryAdmin):
     """A named fact that is always in the prompt."""
 
-    list_display = ("id", "owner", "of_companion", CHARACTERS, "by", moment("changed_at", _("changed")))
+    named_by = "changed_at"
+    list_display = (moment("changed_at", _("changed")), "owner", "of_companion", CHARACTERS, "by")
     fields = ("id", "owner", "of_companion", "by", "changed_at")
 
 
@@ -158,10 +166,11 @@ class SlotAdmin(CoreMemoryAdmin):
 class BlockAdmin(CoreMemoryAdmin):
     """A named text that is always in the prompt."""
 
+    named_by = "changed_at"
     words = ("name", "description", "text")
     list_display = (
-        *("id", "owner", "of_companion", CHARACTERS, "most_characters", "is_read_only", "by"),
         moment("changed_at", _("changed")),
+        *("owner", "of_companion", CHARACTERS, "most_characters", "is_read_only", "by"),
     )
     list_filter = ("by", "is_read_only", "changed_at")
     fields = ("id", "owner", "of_companion", "most_characters", "is_read_only", "by", "changed_at")

@@ -25,11 +25,13 @@ RECALLS_PER_PAGE = 20
 class MemoryAdmin(PrivateAdmin):
     """A memory with where it comes from, and every recall that found it."""
 
+    named_by = "happened_at"
     annotations = {"length": Length("text")}
     list_display = (
-        *("short_id", "owner", "of_companion", "kind", "speaker", number("length", _("characters"))),
+        moment("happened_at", _("happened")),
+        *("owner", "of_companion", "kind", "speaker", number("length", _("characters"))),
         *("times_recalled", "importance"),
-        *(moment("happened_at", _("happened")), moment("learnt_at", _("learnt")), "marks"),
+        *(moment("learnt_at", _("learnt")), "marks"),
     )
     list_filter = (
         "kind",
@@ -89,13 +91,13 @@ def sources(memory: Memory) -> Sequence[Any]:
 class RecallAdmin(PrivateAdmin):
     """A search of memory: its cue, and what it found with scores and reasons."""
 
+    named_by = "at"
     annotations = {"count": Count("found")}
     list_display = (
-        "short_id",
+        moment("at", _("when")),
         "owner",
         "of_companion",
         "by",
-        moment("at", _("when")),
         "milliseconds",
         "policy",
         number("count", _("found")),
@@ -114,7 +116,7 @@ class RecalledAdmin(PrivateAdmin):
     """One memory that a recall found."""
 
     owner_path = "recall__companion__user"
-    list_display = ("id", "owner", "of_recall", "of_memory", "rank", "score", "shown")
+    list_display = ("page", "owner", "of_recall", "of_memory", "rank", "score", "shown")
     search_ids = ("pk", "recall", "memory")
     ordering = ("-pk",)
     fields = ("id", "owner", "recall", "memory", "rank", "score", "shown")
@@ -139,7 +141,7 @@ class EmbeddingAdmin(PrivateAdmin):
         "space_name": F("space__model"),
         "is_refused": ExpressionWrapper(Q(vector=None), BooleanField()),
     }
-    list_display = ("id", "owner", "of_companion", "of_memory", "space_name", "window", "refused")
+    list_display = ("page", "owner", "of_companion", "of_memory", "space_name", "window", "refused")
     list_filter = ("space",)
     search_ids = ("pk", "companion", "memory")
     ordering = ("-pk",)
@@ -161,14 +163,15 @@ class EmbeddingAdmin(PrivateAdmin):
 class DocumentAdmin(PrivateAdmin):
     """A long text that was given to a companion, and how far its gists are."""
 
+    named_by = "given_at"
     words = ("title",)
     annotations = {
         "count": Count("pages"),
         "done": Count("pages", filter=DONE_WITH),
     }
     list_display = (
-        *("short_id", "owner", "of_companion", "characters", "count", "done", "attempts", "error"),
         moment("given_at", _("given")),
+        *("owner", "of_companion", "characters", "count", "done", "attempts", "error"),
     )
     list_filter = ("error", "given_at")
     fields = (
@@ -198,7 +201,7 @@ class PageAdmin(PrivateAdmin):
     words = ("gist", "text")
     annotations = {"length": Length("text"), "gist_length": Length("gist")}
     list_display = (
-        *("id", "owner", "of_companion", "of_document", "number"),
+        *("page", "owner", "of_companion", "of_document", "number"),
         *(number("length", _("characters")), number("gist_length", _("characters of gist"))),
     )
     list_filter = (("memory", admin.EmptyFieldListFilter),)

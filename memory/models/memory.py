@@ -5,6 +5,7 @@ from datetime import datetime
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
+from django.utils.timezone import localtime
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models.user import OwnedQuerySet
@@ -172,7 +173,7 @@ class Memory(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.id}"
+        return f"{self.kind} {localtime(self.happened_at):%Y-%m-%d %H:%M}"
 
     @property
     def sought(self) -> str:
@@ -218,7 +219,7 @@ class Recall(models.Model):
         ]  # the admin's list
 
     def __str__(self) -> str:
-        return f"{self.by} {self.at:%Y-%m-%d %H:%M}"
+        return f"{self.by} {localtime(self.at):%Y-%m-%d %H:%M}"
 
 
 class RecalledQuerySet(OwnedQuerySet["Recalled"]):

@@ -87,80 +87,95 @@ def style(request: HttpRequest) -> str:
     return static("admin/kith.css")
 
 
-def navigation(request: HttpRequest) -> list[dict[str, Any]]:
-    """Return the groups of tables that hold something this operator may see."""
-    rooms = {
+def list_rooms() -> dict[str, dict[str, tuple[str, str]]]:
+    """Return the tables in groups, each by its label with a plain name and an icon."""
+    return {
         _("People"): {
-            "accounts.User": "person",
-            "account.EmailAddress": "alternate_email",
-            "accounts.Invitation": "mail",
-            "accounts.Token": "key",
-            "accounts.ModelCall": "data_usage",
-            "accounts.SoundCall": "graphic_eq",
-            "files.StoredFile": "folder",
+            "accounts.User": (_("People"), "person"),
+            "account.EmailAddress": (_("E-mail addresses"), "alternate_email"),
+            "accounts.Invitation": (_("Invitations"), "mail"),
+            "accounts.Token": (_("API tokens"), "key"),
+            "accounts.IdempotencyKey": (_("Writes by the API"), "done_all"),
+            "push.Subscription": (_("Browsers that are notified"), "notifications"),
         },
         _("Companions"): {
-            "companions.Companion": "local_fire_department",
-            "companions.Conversation": "forum",
-            "companions.Session": "schedule",
-            "companions.Closing": "bedtime",
-            "companions.Message": "chat_bubble",
-            "companions.Reply": "reply",
-            "companions.Prompt": "receipt_long",
-            "companions.ForgetProposal": "ink_eraser",
-            "companions.Job": "hourglass_empty",
+            "companions.Companion": (_("Companions"), "local_fire_department"),
+            "companions.Mind": (_("Which model speaks"), "psychology"),
+            "companions.Comparison": (_("Comparisons of models"), "compare_arrows"),
+            "companions.ComparedExchange": (_("Compared answers"), "compare"),
+            "voice.Voice": (_("Voices"), "record_voice_over"),
+            "companions.Portrait": (_("Drawn faces"), "face"),
+            "companions.Picture": (_("Own pictures"), "image"),
         },
-        _("Lives"): {
-            "companions.Life": "nightlight",
-            "companions.Waking": "wb_twilight",
-            "companions.Timer": "alarm",
-            "companions.InnerState": "mood",
-            "companions.Delivery": "outgoing_mail",
-            "push.Subscription": "notifications",
+        _("Talks"): {
+            "companions.Conversation": (_("Whole talks"), "forum"),
+            "companions.Branch": (_("Branches"), "alt_route"),
+            "companions.Session": (_("Sessions"), "schedule"),
+            "companions.Closing": (_("Ends of sessions"), "bedtime"),
+            "companions.Message": (_("Messages"), "chat_bubble"),
+            "companions.Bookmark": (_("Bookmarked messages"), "bookmarks"),
+            "companions.Reply": (_("Answers and why"), "reply"),
+            "companions.Prompt": (_("What models were sent"), "receipt_long"),
+            "voice.Recording": (_("Said aloud"), "mic"),
+            "voice.Speech": (_("Sentences as sound"), "volume_up"),
+            "voice.Spoken": (_("Read aloud"), "subtitles"),
         },
-        _("Voice and face"): {
-            "voice.Voice": "record_voice_over",
-            "voice.Speech": "volume_up",
-            "voice.Spoken": "subtitles",
-            "voice.Recording": "mic",
-            "companions.Portrait": "face",
-            "companions.Picture": "image",
+        _("Between talks"): {
+            "companions.Life": (_("What they may do"), "nightlight"),
+            "companions.Timer": (_("Reminders and timers"), "alarm"),
+            "companions.Waking": (_("Wakings"), "wb_twilight"),
+            "companions.Delivery": (_("Messages on their way"), "outgoing_mail"),
+            "companions.InnerState": (_("How they felt"), "mood"),
+            "companions.Job": (_("Imports and longer work"), "hourglass_empty"),
         },
         _("Memory"): {
-            "memory.Memory": "bookmark",
-            "memory.DiaryEntry": "menu_book",
-            "memory.Revision": "history_edu",
-            "memory.Slot": "push_pin",
-            "memory.Block": "sticky_note_2",
-            "memory.Pursuit": "flag",
-            "memory.Thread": "pending",
-            "memory.Document": "description",
-            "memory.Page": "article",
-            "memory.Learning": "school",
-            "memory.Retraction": "undo",
-            "memory.Forgotten": "backspace",
-            "memory.Consolidation": "dark_mode",
-            "memory.Change": "merge",
-            "memory.Recall": "search",
-            "memory.Recalled": "format_list_numbered",
-            "memory.Embedding": "scatter_plot",
-            "memory.Space": "grid_view",
+            "memory.Memory": (_("Memories"), "bookmark"),
+            "memory.DiaryEntry": (_("Diaries"), "menu_book"),
+            "memory.Revision": (_("Self-concepts and profiles"), "history_edu"),
+            "memory.Slot": (_("Facts always in mind"), "push_pin"),
+            "memory.Block": (_("Notes always in mind"), "sticky_note_2"),
+            "memory.Pursuit": (_("Goals and ideas"), "flag"),
+            "memory.Thread": (_("What is open"), "pending"),
+            "memory.Document": (_("Long texts"), "description"),
+            "memory.Page": (_("Their pages"), "article"),
+        },
+        _("How memory came to be"): {
+            "memory.Learning": (_("What was learnt when"), "school"),
+            "memory.Consolidation": (_("Nights"), "dark_mode"),
+            "memory.Change": (_("What nights changed"), "merge"),
+            "memory.Recall": (_("Recalls"), "search"),
+            "memory.Recalled": (_("What they found"), "format_list_numbered"),
+            "companions.ForgetProposal": (_("Proposals to forget"), "ink_eraser"),
+            "memory.Retraction": (_("What was taken back"), "undo"),
+            "memory.Forgotten": (_("What was forgotten"), "backspace"),
+            "companions.JournalEntry": (_("Changes by branch"), "history"),
+            "memory.Embedding": (_("Meanings as numbers"), "scatter_plot"),
+            "memory.Space": (_("Embedding models in use"), "grid_view"),
+        },
+        _("Use"): {
+            "accounts.ModelCall": (_("Requests to models"), "data_usage"),
+            "accounts.SoundCall": (_("Speech and hearing"), "graphic_eq"),
+            "files.StoredFile": (_("Stored files"), "folder"),
         },
         _("Safety"): {
-            "safety.AuditEntry": "visibility",
-            "safety.Notice": "info",
-            "safety.ContinuousUse": "timelapse",
-            "safety.OperatorAccess": "key",
-            "auth.Group": "group",
+            "safety.AuditEntry": (_("What operators did"), "visibility"),
+            "safety.Notice": (_("What people were told"), "info"),
+            "safety.ContinuousUse": (_("Long use without a pause"), "timelapse"),
+            "safety.OperatorAccess": (_("Who can sign in as whom"), "key"),
+            "auth.Group": (_("Groups of operators"), "group"),
         },
     }
+
+
+def navigation(request: HttpRequest) -> list[dict[str, Any]]:
+    """Return the groups of tables that hold something this operator may see."""
     home = {"title": _("Today"), "icon": "today", "link": reverse("admin:index")}
     failed = {label: things.count() for label, things in find_failed().items()}
     groups = [
         {"title": title, "separator": True, "items": _list_tables(models, request, failed)}
-        for title, models in rooms.items()
+        for title, models in list_rooms().items()
     ]
-    services = _list_tables({"providers.Provider": "neurology"}, request, failed)
+    services = _list_tables({"providers.Provider": (_("Providers"), "neurology")}, request, failed)
     if request.user.has_perms(("providers.add_provider", "providers.change_provider")):
         services.insert(0, {"title": _("Which mind?"), "icon": "psychology", "link": reverse("admin:mind")})
     if request.user.has_perm("accounts.view_soundcall"):
@@ -170,15 +185,17 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
     return [{"items": [home]}, *(group for group in groups if group["items"])]
 
 
-def _list_tables(icons: dict[str, str], request: HttpRequest, failed: dict[str, int]) -> list[dict[str, Any]]:
+def _list_tables(
+    tables: dict[str, tuple[str, str]], request: HttpRequest, failed: dict[str, int]
+) -> list[dict[str, Any]]:
     """Return an entry for each table, by its label, that the operator may see; with how many failed there."""
-    options = {label: apps.get_model(label)._meta for label in icons}
+    options = {label: apps.get_model(label)._meta for label in tables}
     return [
         {
             "badge": str(failed[label]) if failed.get(label) else None,
             "badge_variant": "danger",
-            "title": str(meta.verbose_name_plural).capitalize(),
-            "icon": icons[label],
+            "title": tables[label][0],
+            "icon": tables[label][1],
             "link": reverse(f"admin:{meta.app_label}_{meta.model_name}_changelist"),
         }
         for label, meta in options.items()

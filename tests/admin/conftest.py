@@ -295,7 +295,7 @@ def sound(companion: Companion, message: Message, reply: Reply) -> None:
 def scene(alice: User) -> Scene:
     companion = create(
         alice,
-        name=f"{MARKER} the Third",
+        name="Mira the Third",  # the one word of theirs that lists hold
         persona=f"Likes {MARKER}.",
         greeting=f"Hello, {MARKER}.",
         tint=40,

@@ -5,16 +5,17 @@ from uuid import uuid4
 import pytest
 from django.apps import apps
 from django.contrib import admin
+from django.contrib.auth.models import Permission
 from django.db import DatabaseError, connection
 from django.db.models import Model
 from django.test import Client, RequestFactory
 from django.urls import reverse
 
 from accounts.models import ModelCall, User
-from companions.models import Companion, Message, MessageWords, Prompt
+from companions.models import Bookmark, Companion, Message, MessageWords, Prompt
 from memory.models import Memory
 from safety.models import AuditEntry, AuditKey
-from tests.admin.conftest import Scene
+from tests.admin.conftest import NOON, Scene
 from tests.admin.walk import ALL, MARKER, OPEN, PRIVATE, holds_words, listing, name_of, page
 
 ROOMS = {"accounts", "files", "safety", "memory", "companions", "voice", "push"}
@@ -139,6 +140,25 @@ def test_what_is_not_shown_leaves_no_entry(client: Client, desk: Client, scene: 
     client.force_login(mallory)
     assert client.get(page(scene.message)).status_code == 302
     assert not AuditEntry.objects.exists()
+
+
+def test_lists_name_things_for_those_who_may_see_them(
+    client: Client, scene: Scene, opal: User, alice: User
+) -> None:
+    opal.groups.clear()
+    rights = Permission.objects.filter(codename__in=["view_bookmark"])
+    opal.user_permissions.set(rights)
+    client.force_login(opal)
+    shown = client.get(listing(Bookmark)).content.decode()
+    assert scene.companion.name not in shown
+    assert str(scene.companion.pk)[:8] in shown
+    more = Permission.objects.filter(codename__in=["view_companion", "view_message"])
+    opal.user_permissions.add(*more)
+    shown = client.get(listing(Bookmark)).content.decode()
+    assert f">{scene.companion.name}</a>" in shown
+    assert f">{alice.email}</a>" in shown
+    assert f">{NOON:%Y-%m-%d} " in shown  # when the message was said
+    assert str(scene.companion.pk)[:8] not in shown.replace(page(scene.companion), "")
 
 
 def test_without_the_entry_nothing_is_shown(desk: Client, scene: Scene) -> None:

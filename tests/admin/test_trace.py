@@ -12,6 +12,7 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.models import ModelCall
 from companions.admin.reply import load_rounds, measure_stretches, pretty
 from companions.models import Job, Message, Mind, Prompt, Reply
+from config.dashboard import list_rooms
 from memory.admin.memories import RECALLS_PER_PAGE
 from memory.models import Memory, Recall, Recalled
 from memory.store import keep_fact
@@ -221,3 +222,10 @@ def test_a_memorys_page_shows_how_it_sits(desk: Client, scene: Scene) -> None:
     for expected in ("muscle", "<dd>41</dd>", "2026-03-10", "35\u00a0%", "10\u00a0%", "8 / 10", "<dd>3</dd>"):
         assert expected in text, expected
     assert f"<span>{MARKER.lower()}" in text
+
+
+def test_every_table_stands_in_one_group_by_a_name_of_its_own() -> None:
+    tables = [(label, name) for room in list_rooms().values() for label, (name, _) in room.items()]
+    labels, names = zip(*tables, strict=True)
+    assert sorted(labels) == sorted({name_of(model) for model in ALL} - {"providers.Provider"})
+    assert len(set(names)) == len(names)

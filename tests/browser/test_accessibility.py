@@ -24,7 +24,8 @@ PAGES = {
     "diary",
     "companion",
     "settings",
-    "admin",
+    "admin-today",
+    "admin-person",
     "admin-user",
     "admin-message-one",
 }

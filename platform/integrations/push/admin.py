@@ -11,11 +11,13 @@ from safety.admin import PrivateAdmin, moment
 
 @admin.register(Subscription)
 class SubscriptionAdmin(PrivateAdmin):
+    named_by = "created_at"
     owner_path = "user"
     search_ids = ("pk", "user")
     list_display: Any = (
-        *("short_id", "owner", "failures"),
-        *(moment("created_at", _("made")), moment("used_at", _("last reached"))),
+        moment("created_at", _("made")),
+        *("owner", "failures"),
+        moment("used_at", _("last reached")),
     )
     list_filter = ("failures", "created_at")
     fields = ("id", "owner", "browser", "failures", "created_at", "used_at")

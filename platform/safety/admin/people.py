@@ -102,6 +102,7 @@ class UserAdmin(PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc
     add_form = NewUserForm
     form = KnownUserForm
     change_password_form = AdminPasswordChangeForm
+    named_by = "email"
     list_display: Any = (
         *("email", "name", "is_active", "is_staff", "language", "time_zone"),
         *("last_login", "date_joined"),
@@ -246,9 +247,10 @@ class EmailAddressAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
 class OperatorAccessAdmin(PrivateAdmin):
     """Who may be able to sign in as whom."""
 
+    named_by = "at"
     owner_path = "user"
     search_ids = ("pk",)
-    list_display: Any = ("owner", "by", moment("at", _("since")), "is_address_changed")
+    list_display: Any = (moment("at", _("since")), "owner", "by", "is_address_changed")
     list_filter = ("is_address_changed", "at")
     ordering = ("-at",)
     fields = ("owner", "by", "email", "is_address_changed", "at")

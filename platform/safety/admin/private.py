@@ -19,8 +19,9 @@ from django.http.response import HttpResponseBase
 from django.urls import URLPattern, reverse
 from django.utils import timezone
 from django.utils.html import format_html
+from django.utils.text import Truncator
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
 from pgvector.django import VectorField
 from unfold.admin import ModelAdmin
 from unfold.decorators import display
@@ -33,6 +34,7 @@ from safety.audit import record, record_search
 from safety.models import AuditEntry
 
 View = Callable[..., HttpResponseBase]
+MAX_NAME_CHARACTERS = 40
 UNRECORDED_PARAMETERS = {"p", "o", "all", "e"}  # which page, in which order
 # All of a question is recorded, so that nothing hides behind the rest: more is refused.
 MAX_QUERY_CHARACTERS = 8_000
@@ -40,22 +42,32 @@ FIELDS_WITH_WORDS = (models.TextField, models.JSONField, models.BinaryField, Arr
 
 
 def link_to(model: str, pk: UUID | int | str | None, shown: str | None = None) -> str:
-    """Return a link to the page of a thing by its id, shown by the id's beginning; a dash for nothing."""
+    """Return a link to the page of a thing, by its name or else by its id's beginning; a dash for nothing."""
     if pk is None:
         return "–"
     address = reverse(f"admin:{model.replace('.', '_').lower()}_change", args=[pk])
-    return format_html('<a class="kith-id" href="{}">{}</a>', address, shown or str(pk)[:8])
+    kind = "kith-link" if shown else "kith-id"
+    return format_html('<a class="{}" href="{}">{}</a>', kind, address, shown or str(pk)[:8])
 
 
 def link(field: str, description: Any) -> Callable[[Any, Any], str]:
-    """Return a column that leads to what the thing's foreign key refers to, as a method of its admin."""
+    """Return a column that leads to what the thing's foreign key refers to, by its name, as a method of its admin."""
 
     @admin.display(description=description)
     def shown(self: Any, thing: Any) -> str:
         key = thing._meta.get_field(field)
-        return link_to(key.related_model._meta.label, getattr(thing, key.attname))
+        name = describe_name(getattr(thing, f"{field}_called", None))
+        return link_to(key.related_model._meta.label, getattr(thing, key.attname), name)
 
+    shown.key = field  # type: ignore[attr-defined]
     return shown
+
+
+def describe_name(name: object) -> str:
+    """Return what a thing is called: a time is told in the operator's zone; nothing where there is no name."""
+    if isinstance(name, datetime):
+        return f"{timezone.localtime(name):%Y-%m-%d %H:%M}"
+    return Truncator(str(name)).chars(MAX_NAME_CHARACTERS) if name else ""
 
 
 def moment(name: str, description: Any) -> Callable[[Any], str]:
@@ -111,11 +123,13 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
     """The admin of a model that holds people's words.
 
     Every page of it, opened by whom it may be, writes an AuditEntry before anything is shown. Its lists hold no words
-    and are searched by ids and e-mail addresses; its things are read only. Where they are erasable, who has the right
+    but companions' names and are searched by ids and e-mail addresses; its things are read only. A thing is called by its
+    field `named_by` where others lead to it, for those who may see it. Where they are erasable, who has the right
     may delete them, on record, and `erase` says how far that reaches. `annotations` are shown in lists beside fields.
     """
 
     owner_path: ClassVar[str] = "companion__user"
+    named_by: ClassVar[str] = ""
     search_ids: ClassVar[tuple[str, ...]] = ("pk", "companion")
     words: ClassVar[tuple[str, ...]] = ()
     annotations: ClassVar[dict[str, Combinable]] = {}
@@ -181,7 +195,21 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
         queryset: QuerySet[Any] = everywhere.all() if everywhere else super().get_queryset(request)
         queryset = queryset.order_by(*self.get_ordering(request)) if everywhere else queryset
         owned = queryset.annotate(owner_email=F(f"{self.owner_path}__email"), owner_id=F(self.owner_path))
-        return cast(QuerySet[Any], owned.annotate(**self.annotations))
+        return cast(QuerySet[Any], owned.annotate(**self.annotations, **self._find_names(request)))
+
+    def _find_names(self, request: HttpRequest) -> dict[str, F]:
+        """Return what to annotate things with, so that each link says what it leads to, where that may be seen."""
+        columns = (
+            getattr(type(self), str(name), None) for name in (*self.list_display, *(self.fields or ()))
+        )
+        names = {}
+        for field in {key for column in columns if (key := getattr(column, "key", ""))}:
+            referred: Any = self.model._meta.get_field(field).related_model
+            its_admin = admin.site.get_model_admin(referred)
+            name = getattr(its_admin, "named_by", "")
+            if name and its_admin.has_view_permission(request):
+                names[f"{field}_called"] = F(f"{field}__{name}")
+        return names
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return PrivateChangeList
@@ -192,9 +220,9 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
 
     of_companion = link("companion", _("companion"))
 
-    @admin.display(description=_("id"), ordering="pk")
-    def short_id(self, thing: Any) -> str:
-        return str(thing.pk)[:8]
+    @admin.display(description=_("page"), ordering="pk")
+    def page(self, thing: Any) -> str:
+        return gettext("open")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str

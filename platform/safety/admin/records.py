@@ -42,10 +42,12 @@ class AuditEntryAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
 class ModelCallAdmin(PrivateAdmin):
     """One request to a chat or embedding model; what the provider said of it may quote the person."""
 
+    named_by = "started_at"
     owner_path = "user"
     words = ("said",)
     list_display: Any = (
-        *(moment("started_at", _("started")), "owner", "purpose", "model", "outcome"),
+        moment("started_at", _("started")),
+        *("owner", "purpose", "model", "outcome"),
         *("prompt_tokens", "completion_tokens", "first_piece_milliseconds", "milliseconds"),
     )
     fields = (
@@ -64,11 +66,21 @@ class ModelCallAdmin(PrivateAdmin):
 class StoredFileAdmin(PrivateAdmin):
     """Something binary of a person's. Its content is not shown here: only its owner is given that."""
 
+    named_by = "created_at"
     owner_path = "user"
     search_ids = ("pk", "user", "companion")
     list_display: Any = (
-        *("short_id", "owner", "of_companion", "kind", "bytes", "seconds", "width", "height"),
-        *(moment("created_at", _("stored")), moment("missed_at", _("content found missing"))),
+        *(
+            moment("created_at", _("stored")),
+            "owner",
+            "of_companion",
+            "kind",
+            "bytes",
+            "seconds",
+            "width",
+            "height",
+        ),
+        moment("missed_at", _("content found missing")),
     )
     list_filter = ("kind", "created_at", ("missed_at", admin.EmptyFieldListFilter))
     fields = (
@@ -81,11 +93,13 @@ class StoredFileAdmin(PrivateAdmin):
 class SoundCallAdmin(PrivateAdmin):
     """One call of a speech or transcription provider; what it said of it may quote the person."""
 
+    named_by = "started_at"
     owner_path = "user"
     words = ("said",)
     search_ids = ("pk", "user", "companion")
     list_display: Any = (
-        *(moment("started_at", _("started")), "owner", "capability", "outcome"),
+        moment("started_at", _("started")),
+        *("owner", "capability", "outcome"),
         *("characters", "seconds", "milliseconds"),
     )
     list_filter = ("capability", "outcome", "started_at", "model")
@@ -99,11 +113,13 @@ class SoundCallAdmin(PrivateAdmin):
 class NoticeAdmin(PrivateAdmin):
     """A proof that somebody was told."""
 
+    named_by = "made_at"
     owner_path = "user"
     search_ids = ("pk", "user")
     list_display: Any = (
-        *("short_id", "owner", "kind", "minutes"),
-        *(moment("made_at", _("made")), moment("seen_at", _("seen"))),
+        moment("made_at", _("made")),
+        *("owner", "kind", "minutes"),
+        moment("seen_at", _("seen")),
     )
     list_filter = ("kind", ("seen_at", admin.EmptyFieldListFilter), "made_at")
     fields = ("id", "owner", "kind", "minutes", "made_at", "seen_at")
@@ -113,10 +129,12 @@ class NoticeAdmin(PrivateAdmin):
 class ContinuousUseAdmin(PrivateAdmin):
     """How long somebody has been talking without a pause."""
 
+    named_by = "begun_at"
     owner_path = "user"
     search_ids = ("pk",)
     list_display: Any = (
-        *("short_id", "owner", moment("begun_at", _("since")), moment("last_at", _("last said"))),
+        moment("begun_at", _("since")),
+        *("owner", moment("last_at", _("last said"))),
         moment("told_at", _("last told of a break")),
     )
     list_filter = ("last_at",)
