@@ -47,7 +47,7 @@ def test_a_deleted_message_is_gone_from_everywhere(desk: Client, told: Message, 
     assert tables_with(WORD) == set()
     assert deletions() == [("companions.Message", str(told.pk))]
     assert AuditEntry.objects.get(deed="deleted").owner == alice
-    assert LogEntry.objects.get().object_repr == f"user {told.pk}"
+    assert LogEntry.objects.get().object_repr == str(told)
 
 
 def test_a_deleted_memory_leaves_its_message_hidden(desk: Client, told: Message) -> None:
