@@ -62,7 +62,7 @@ def _measure(messages: int) -> None:
     from companions.pagination import PageIn
 
     companion = rows.person("searcher").companion
-    _fill(companion, messages)
+    fill(companion, messages)
     every: list[float] = []
 
     def look(text: str) -> Any:
@@ -82,7 +82,7 @@ def _measure(messages: int) -> None:
     _print("first of a day", [_time(find_first_since, companion, since) for since in days])
 
 
-def _fill(companion: "Companion", messages: int) -> None:
+def fill(companion: "Companion", messages: int) -> None:
     """Have the two talk so much, an answer every quarter of an hour; without memories, which search does not read."""
     from django.utils import timezone
 

@@ -77,6 +77,8 @@ export class TalkWindow {
       if (count <= MAX_MESSAGES || isHeld(turn)) break;
       count -= turn.querySelectorAll("[data-message]").length;
       edge = turn.dataset.turn;
+      // Whoever has used it and scrolled far away goes on by keyboard from the beginning of what is here.
+      if (turn.contains(document.activeElement)) document.getElementById("main").focus({ preventScroll: true });
       turn.remove();
     }
     if (!edge) return;
@@ -97,13 +99,12 @@ export class TalkWindow {
   }
 }
 
-// Whether the turn stays wherever it is: somebody reads, marks or uses it, or it is being written.
+// Whether the turn stays wherever it is: somebody reads or marks it, or it is being written.
 function isHeld(turn) {
   const { top, bottom } = turn.getBoundingClientRect();
   const selection = getSelection();
   return (
     (bottom > -innerHeight && top < 2 * innerHeight) ||
-    turn.contains(document.activeElement) ||
     (!selection.isCollapsed && selection.containsNode(turn, true)) ||
     turn.matches("[data-client], :has([data-reply])")
   );
