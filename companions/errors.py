@@ -2,6 +2,7 @@
 
 CompanionsError(code, detail)
 ├── TextError            what was sent is empty, too long, or no text
+├── QuoteError           a message that is not there to be quoted
 ├── BranchError          a branch that is not there, is chosen, or is one too many
 ├── ConflictError        the same client id with another text
 ├── LimitError           more than one person or one companion can have
@@ -27,6 +28,10 @@ class CompanionsError(RefusedError):
 
 class TextError(CompanionsError):
     pass
+
+
+class QuoteError(CompanionsError):
+    status = 404
 
 
 class BranchError(CompanionsError):

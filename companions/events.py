@@ -218,6 +218,7 @@ def render_message(message: Message) -> dict[str, Any]:
         "role": message.role,
         "text": message.text,
         "client_id": message.client_id,
+        "quoted": str(message.quoted_id) if message.quoted_id else None,
         "said_at": message.said_at.isoformat(),
         "is_hidden": message.is_hidden,
         "is_rehearsed": message.is_rehearsed,

@@ -230,18 +230,21 @@ async def transcribe_sound(
     return Transcript(text, heard.language[:16], heard.seconds)
 
 
-async def send_recording(recording: Recording, text: str, client_id: str | None, clock: Clock) -> Started:
+async def send_recording(
+    recording: Recording, text: str, client_id: str | None, clock: Clock, quoted: UUID | None = None
+) -> Started:
     """Return the message and its reply, which is on its way. Everybody who listens to the companion is told.
 
-    TextError, ConflictError, GateError, HearingError: then nothing is saved, and the recording waits.
+    TextError, QuoteError, ConflictError, GateError, HearingError: then nothing is saved, and the recording waits.
     """
-    begin = partial(_start, recording.pk)
+    begin = partial(_start, recording.pk, quoted)
     return await turn.send(recording.companion, text, client_id, clock, begin=begin)
 
 
 @transaction.atomic
 def _start(
     recording_id: UUID,
+    quoted: UUID | None,
     companion: Companion,
     text: str,
     client_id: str | None,
@@ -250,7 +253,7 @@ def _start(
     at_once: bool,
 ) -> Started:
     """Start as for any message, with the recording belonging to it; the companion is held from there on."""
-    started = start(companion, text, client_id, now, at_once=at_once)
+    started = start(companion, text, client_id, now, at_once=at_once, quoted=quoted)
     mine = Recording.objects.filter(companion=companion)
     if not mine.filter(pk=recording_id).exists():
         raise HearingError(*NOT_THERE)

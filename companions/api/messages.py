@@ -27,7 +27,7 @@ from companions.models import Companion, Message, Reply
 from companions.pagination import BAD_CURSOR, CursorError, PageQuery
 from companions.replies import actions, turn
 from companions.replies.broadcast import listening
-from companions.replies.lifecycle import Started
+from companions.replies.lifecycle import Started, start
 from jobs.background import in_thread
 from memory.emotion import Emotion
 
@@ -46,6 +46,7 @@ WaitSeconds = Annotated[int, P.Query(ge=0, le=300, description="Seconds to wait 
 class MessageIn(Schema):
     text: str
     client_id: ClientId | None = None
+    quoted: UUID | None = Field(None, description="A message of the same branch, which this one answers to.")
 
 
 class RecalledOut(FoundOut):
@@ -108,7 +109,8 @@ async def send_message(
     accept: Accept = "",
 ) -> Status[dict[str, object]] | StreamingHttpResponse:
     companion = await in_thread(access.get_companion, request.user, companion_id)
-    say = partial(turn.send, companion, body.text, body.client_id or checked(key), timezone.now)
+    client_id, begin = body.client_id or checked(key), partial(start, quoted=body.quoted)
+    say = partial(turn.send, companion, body.text, client_id, timezone.now, begin=begin)
     return await _answer(companion, say, wait, accept)
 
 
@@ -128,7 +130,7 @@ async def say_anew(
     accept: Accept = "",
 ) -> Status[dict[str, object]] | StreamingHttpResponse:
     message = await in_thread(access.get_message_anywhere, request.user, companion_id, message_id)
-    client_id, begin = body.client_id or checked(key), operations.say_anew(message)
+    client_id, begin = body.client_id or checked(key), operations.say_anew(message, body.quoted)
     say = partial(turn.send, message.companion, body.text, client_id, timezone.now, begin=begin)
     return await _answer(message.companion, say, wait, accept)
 

@@ -69,6 +69,7 @@ class MessageOut(Schema):
     role: str = Field(description="user, assistant (the companion), or system: a notice of Kith's own.")
     text: str
     client_id: str | None
+    quoted: UUID | None = Field(description="The message that it quotes.")
     said_at: datetime
     is_hidden: bool
     is_rehearsed: bool

@@ -35,10 +35,11 @@ SELECT id FROM own
 """
 
 
-def say_anew(message: Message) -> Start:
+def say_anew(message: Message, quoted: UUID | None = None) -> Start:
     """Return a `start` that says something in the place of that message of the person's, on a branch of its own.
 
-    It raises BranchError, ReplyStateError and what `start` raises; then nothing has changed.
+    It quotes what is to be `quoted`, or what the earlier one quoted. It raises BranchError, ReplyStateError and what
+    `start` raises; then nothing has changed.
     """
 
     @transaction.atomic
@@ -54,7 +55,8 @@ def say_anew(message: Message) -> Start:
         _prepare(held)
         part(held, there.parent_id, now)
         _tell(held)
-        return start(held, text, client_id, now, at_once=at_once)
+        still = there.quoted_id if there.quoted and not there.quoted.is_hidden else None
+        return start(held, text, client_id, now, at_once=at_once, quoted=quoted or still)
 
     return begin
 

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import connection
 from django.utils.translation import gettext as _
 
-from companions.errors import TextError
+from companions.errors import QuoteError, TextError
 from companions.models import Companion, Conversation, Message, Session
 from memory.store import Said, keep_said
 from text.strings import is_storable
@@ -47,7 +47,9 @@ SPOKEN = WALK.format(
     " (SELECT id FROM memory_memory WHERE message_id = message.id), message.said_at,"
     " coalesce((SELECT emotions FROM companions_reply WHERE answer_id = message.id),"
     " (SELECT emotions FROM companions_waking WHERE id = message.waking_id), '[]')::text,"
-    " coalesce((SELECT tool_calls FROM companions_reply WHERE answer_id = message.id), '[]')::text"
+    " coalesce((SELECT tool_calls FROM companions_reply WHERE answer_id = message.id), '[]')::text,"
+    " coalesce((SELECT json_build_object('id', id, 'role', role, 'text', left(text, 4000)) FROM companions_message"
+    " WHERE id = message.quoted_id AND NOT is_hidden), 'null')::text"
 )
 
 
@@ -60,6 +62,13 @@ def check_text(text: str) -> None:
         raise TextError("message_too_long", _("A message can hold %(limit)s characters.") % {"limit": limit})
     if not is_storable(text):
         raise TextError("bad_text", _("This message holds characters that are not text."))
+
+
+def check_quoted(companion: Companion, quoted: UUID | None) -> None:
+    """Raise QuoteError where that message is not on the companion's chosen branch, or is given to it no more."""
+    sayable = Message.objects.filter(companion=companion, is_hidden=False)
+    if quoted and not sayable.filter(pk=quoted).exists():
+        raise QuoteError("no_such_message", _("What you quote is not there any more."))
 
 
 def say(message: Message, now: datetime) -> Message:
@@ -100,7 +109,8 @@ def open_session(conversation: Conversation, now: datetime) -> Session:
 class Spoken(NamedTuple):
     """What a prompt needs of a message: of hundreds, to make whole ones takes five times as long.
 
-    `emotions` are what its companion showed in it, each with its place in the text; `calls` are those of tools before it.
+    `emotions` are what its companion showed in it, each with its place in the text; `calls` are those of tools before it;
+    `quoted` is the message that it quotes, by id, role and text.
     """
 
     pk: UUID
@@ -111,6 +121,7 @@ class Spoken(NamedTuple):
     said_at: datetime
     emotions: Sequence[Mapping[str, object]] = ()
     calls: Sequence[Mapping[str, Any]] = ()
+    quoted: Mapping[str, str] | None = None
 
 
 def load_path(conversation: Conversation, start: UUID | None, limit: int) -> list[Message]:
@@ -126,7 +137,7 @@ def load_spoken(message: Message, limit: int) -> list[Spoken]:
     with connection.cursor() as cursor:
         cursor.execute(SPOKEN, parameters | {"session": message.session_id})
         rows = cursor.fetchall()
-    return [Spoken(*row[:-2], *map(json.loads, row[-2:])) for row in rows]
+    return [Spoken(*row[:-3], *map(json.loads, row[-3:])) for row in rows]
 
 
 def load_page(

@@ -33,6 +33,9 @@ class Message(models.Model):
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="messages")
     session = models.ForeignKey(Session, models.CASCADE, related_name="messages")
     parent = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="children")
+    quoted = models.ForeignKey(
+        "self", models.SET_NULL, null=True, blank=True, related_name="quotes", verbose_name=_("quotes")
+    )
     role = models.CharField(_("role"), max_length=16, choices=Role)
     author = models.CharField(_("author"), max_length=80, blank=True)
     text = models.TextField(_("text"))

@@ -9,11 +9,17 @@ from datetime import datetime, timedelta, tzinfo
 from companions.conversations.messages import Spoken
 from companions.models import Message
 from companions.prompting.tool_lines import Line, render_deeds
-from providers.tokens import MESSAGE_TOKENS, estimate, estimate_messages
+from providers.tokens import MESSAGE_TOKENS, beginning, estimate, estimate_messages
 from text.strings import block, neutral, quoted
 
 RESTED = timedelta(hours=1)  # a silence that is told
 MAX_TAGS = 4  # of one answer
+QUOTE_TOKENS = 200
+WHOSE = {
+    Message.Role.USER: "they said",
+    Message.Role.ASSISTANT: "you said",
+    Message.Role.SYSTEM: "Kith told them",
+}
 TIME_TOKENS = 9  # "[Tue 24 Nov, 18:20]"
 UNANSWERED = "{time} They have not answered. You go on:"
 UNANSWERED_TOKENS = TIME_TOKENS + 20 + MESSAGE_TOKENS
@@ -31,7 +37,7 @@ def render_history(history: Iterable[Spoken], zone: tzinfo) -> list[Line]:
     lines: list[Line] = []
     before: Spoken | None = None
     for said in history:
-        text = neutral(show_emotions(said.text, said.emotions))
+        text = show_quote(neutral(show_emotions(said.text, said.emotions)), said.quoted)
         if said.role == Message.Role.SYSTEM:  # a notice of Kith's own: the companion has not said it
             notice = block("notice", [f"Kith told the person: {quoted(said.text)}"])
             lines.append({"role": Message.Role.USER.value, "content": notice})
@@ -54,6 +60,14 @@ def render_time(at: datetime, zone: tzinfo) -> str:
     return f"[{at.astimezone(zone):%a %d %b, %H:%M}]"
 
 
+def show_quote(text: str, quote: Mapping[str, str] | None) -> str:
+    """Return the text after what it quotes of the talk before."""
+    if quote is None:
+        return text
+    whose, words = WHOSE[Message.Role(quote["role"])], quoted(beginning(quote["text"], QUOTE_TOKENS))
+    return "\n".join([block("quoted", [f"They answer to what {whose} before: {words}"]), text])
+
+
 def show_emotions(text: str, emotions: Sequence[Mapping[str, object]]) -> str:
     """Return the text with its first emotions put back as tags where they were told."""
     parts, end = [], 0
@@ -70,7 +84,8 @@ def choose_newest(messages: Sequence[Spoken], tokens: int) -> list[Spoken]:
     """Return the newest of these (given newest first) that fit, oldest first."""
     kept: list[Spoken] = []
     for message in messages:
-        tokens -= estimate(show_emotions(message.text, message.emotions)) + MESSAGE_TOKENS
+        text = show_quote(show_emotions(message.text, message.emotions), message.quoted)
+        tokens -= estimate(text) + MESSAGE_TOKENS
         tokens -= estimate_messages(render_deeds(message)) if message.calls else 0
         if kept:  # the time of the later one is told after a rest, and where nobody had answered
             later = kept[-1]

@@ -4,7 +4,7 @@ What stays the same from turn to turn comes first, so that a provider's prefix c
 as one block into the last user message, and is not repeated in later history.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
@@ -14,7 +14,7 @@ from django.conf import settings
 
 from companions.conversations.messages import Spoken
 from companions.models import Companion, Message, Reply, Session
-from companions.prompting.history import RESTED, render_history
+from companions.prompting.history import RESTED, render_history, show_quote
 from companions.prompting.pinned_context import (
     NOTHING_PINNED,
     PinnedContext,
@@ -32,7 +32,7 @@ from providers.tokens import beginning, estimate, keep_fitting
 from text.dates import render_age
 from text.strings import block, neutral, one_line, quoted
 
-TEMPLATE = "turn-8"
+TEMPLATE = "turn-9"
 FACTS_TOKENS = 200  # of the moment, with the directive
 FIRST_TURNS = 3  # of a session: later it has a course of its own
 DIARY_TOKENS = 80
@@ -162,11 +162,13 @@ def history_tokens(
     pinned: PinnedContext,
     moment: Sequence[str] = (),
     tools: int = 0,
+    quote: Mapping[str, str] | None = None,
 ) -> int:
     """Return how many tokens are left for the history beside the answer, the offered tools (so many tokens), what is
     remembered, the lines of the moment, and all that must be there.
     """
-    needed = estimate(render_system(companion, pinned, summary, tools=tools)) + estimate(message.text)
+    needed = estimate(render_system(companion, pinned, summary, tools=tools))
+    needed += estimate(show_quote(message.text, quote))
     needed += estimate("\n".join(render_session_notes(pinned, get_provider().context_tokens // 16)))
     needed += estimate("\n".join(moment))
     needed += estimate(reply.text) if reply.continues_id else 0
@@ -214,11 +216,13 @@ def render_prompt(
     origins: Origins,
     moment: Sequence[str] = (),
     tools: int = 0,
+    quote: Mapping[str, str] | None = None,
 ) -> list[Line]:
     """Return the whole prompt: rules and persona, the history, and the message with this turn's context block.
 
     `summary` tells what was said earlier in the session and is left out of the history. Lines of the `moment` tell where
-    the two left off and what is open between them; `tools` are the tokens of those that are offered.
+    the two left off and what is open between them; `tools` are the tokens of those that are offered, and `quote` is what
+    the message quotes.
     """
     lines: list[Line] = [
         {"role": "system", "content": render_system(companion, pinned, summary, tools=tools)}
@@ -226,7 +230,8 @@ def render_prompt(
     lines += render_history(history, companion.user.zone)
     context = render_context(found, facts, companion, pinned, origins, moment)
     directive = block("directive", [DIRECTIVE.format(name=one_line(companion.name))])
-    lines.append({"role": "user", "content": f"{neutral(message.text)}\n\n{context}\n{directive}"})
+    said = show_quote(neutral(message.text), quote)
+    lines.append({"role": "user", "content": f"{said}\n\n{context}\n{directive}"})
     if reply.continues_id and reply.text:
         lines.append({"role": "assistant", "content": reply.text})
         lines.append(

@@ -87,6 +87,7 @@ class TurnContext:
     timers: list[Timer] = field(default_factory=list)
     prompt: list[Line] = field(default_factory=list)
     shown: set[UUID] = field(default_factory=set)
+    quote: Mapping[str, str] | None = None
     pinned: PinnedContext = NOTHING_PINNED
     facts: Facts = field(init=False)
     known: set[UUID] = field(default_factory=set)
@@ -126,8 +127,13 @@ class TurnContext:
 
     @property
     def given(self) -> list[UUID]:
-        """Return the messages that the prompt shows as they are."""
-        return [self.message.pk, *(said.pk for said in self.history)]
+        """Return the messages that the prompt shows as they are, and those that it quotes."""
+        quotes = filter(None, (self.quote, *(said.quoted for said in self.history)))
+        return [
+            self.message.pk,
+            *(said.pk for said in self.history),
+            *(UUID(quote["id"]) for quote in quotes),
+        ]
 
     @property
     def offers(self) -> list[dict[str, Any]]:
@@ -167,7 +173,8 @@ def embed_message(turn: TurnContext) -> tuple[str, CueVector | None]:
     one before that where the person leant on it there as well. Small talk is left out.
     """
     message, names = turn.message, turn.companion.names
-    said: list[str] = []
+    quoted = message.quoted
+    said = [quoted.text[:CUE_LINE_CHARACTERS]] if quoted and not quoted.is_hidden else []
     leans = is_follow_up(message.text, names)
     for line in load_path(message.conversation, message.parent_id, CUE_LINES) if leans else ():
         if line.is_hidden or is_small_talk(line.text):
@@ -240,8 +247,16 @@ def load_context(turn: TurnContext, now: datetime) -> None:
         pressure=session.pressure,
         has_moved_on=bool(state and state.made_at < session.started_at and user_turns >= MOVED_ON_TURNS),
     )
+    turn.quote = said[0].quoted
     tokens = turn_prompt.history_tokens(
-        companion, message, turn.reply, session.summary, turn.pinned, turn.moment, turn.offered_tokens
+        companion,
+        message,
+        turn.reply,
+        session.summary,
+        turn.pinned,
+        turn.moment,
+        turn.offered_tokens,
+        turn.quote,
     )
     has_more = len(said) > MAX_HISTORY_MESSAGES  # further back
     turn.history = choose_history(session, visible, tokens, has_more=has_more)
@@ -361,6 +376,7 @@ def compose(turn: TurnContext) -> None:
         turn.origins,
         turn.moment,
         turn.offered_tokens,
+        turn.quote,
     )
     turn.prompt = merge_roles(turn.prompt, {"user"})  # a message that had no answer stands before this one
     turn.shown = {*turn.given, *(found.memory.pk for found in turn.found)}

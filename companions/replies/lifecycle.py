@@ -25,7 +25,7 @@ from accounts.errors import GateError
 from accounts.models import ModelCall
 from accounts.usage import admit
 from companions.branches.switching import go_back, move_marks
-from companions.conversations.messages import check_text, open_session, say
+from companions.conversations.messages import check_quoted, check_text, open_session, say
 from companions.errors import ConflictError, LostOwnershipError, TextError
 from companions.events import notify_person, notify_unread_changed
 from companions.life.inner_state import load_session_mood
@@ -83,12 +83,18 @@ class Start(Protocol):
 
 @transaction.atomic
 def start(
-    companion: Companion, text: str, client_id: str | None, now: datetime, *, at_once: bool = False
+    companion: Companion,
+    text: str,
+    client_id: str | None,
+    now: datetime,
+    *,
+    at_once: bool = False,
+    quoted: UUID | None = None,
 ) -> Started:
     """Save the message and its queued reply; `at_once`, the reply has its turn already where the companion makes no
-    other.
+    other. The message may quote another of this branch.
 
-    Raises TextError, ConflictError, GateError; then nothing is saved.
+    Raises TextError, QuoteError, ConflictError, GateError; then nothing is saved.
     """
     check_text(text)
     locked = hold(companion.pk)
@@ -102,12 +108,14 @@ def start(
             raise ConflictError("client_id_taken", _("Another message was sent under this id."))
         reply = before.replies.order_by("-created_at").first()
         return Started(before, reply or queue_reply(companion, before, before.said_at), is_new=False)
+    check_quoted(companion, quoted)
     admit_message(companion, now)
     message = Message(
         companion=companion,
         conversation=conversation,
         session=open_session(conversation, now),
         parent_id=conversation.head_id,
+        quoted_id=quoted,
         role=Message.Role.USER,
         author=companion.user.name,
         text=text,

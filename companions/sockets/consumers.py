@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import time
 from collections import deque
+from functools import partial
 from typing import Annotated, Any, Literal
 from uuid import UUID, uuid4
 
@@ -32,6 +33,7 @@ from companions.life.outreach import count_unread
 from companions.models import Companion, Reply
 from companions.replies import actions, turn
 from companions.replies.broadcast import SILENCE_SECONDS, Follower
+from companions.replies.lifecycle import start
 from companions.sockets.authorization import (
     NO_SUCH_COMPANION,
     NOT_SIGNED_IN,
@@ -56,6 +58,7 @@ class MessageSend(Frame):
     type: Literal["message.send"]
     text: str
     client_id: str = Field(min_length=1, max_length=200)
+    quoted: UUID | None = None
 
 
 class ReplyStop(Frame):
@@ -297,7 +300,12 @@ class CompanionConsumer(PersonSocket):
     async def send_message(self, frame: MessageSend) -> None:
         async with self.sending:  # the reply's first frames wait until the message's own has gone out
             started = await turn.send(
-                self.companion, frame.text, frame.client_id, timezone.now, except_socket=self.name
+                self.companion,
+                frame.text,
+                frame.client_id,
+                timezone.now,
+                begin=partial(start, quoted=frame.quoted),
+                except_socket=self.name,
             )
             if started.is_new:
                 self.follower.begin(started.reply.pk)

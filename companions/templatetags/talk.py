@@ -1,5 +1,6 @@
 """How times, memories and what was said are put into words and classes on a page."""
 
+import re
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -23,16 +24,19 @@ from companions.memories.reasons import (
     list_parts,
 )
 from companions.minds.change import ModelState, describe_state
-from companions.models import Companion, ForgetProposal, Reply
+from companions.models import Companion, ForgetProposal, Message, Reply
 from memory.emotion import depth
 from memory.models import DiaryEntry, Memory, Recall, Recalled
 from memory.recall.recall import Found
 from providers.errors import LimitReached, ModelMissing, ProviderBusy, ProviderRefused, ProviderUnavailable
+from text.strings import one_line, shorten
 
 register = template.Library()
 
 HUE_STEP, FIRST_HUE = 30, 10
 PRESET_HUES = tuple(range(FIRST_HUE, 360, HUE_STEP))  # static/css/tokens.css holds their colours
+BRIEF_CHARACTERS = 160
+MARKS = re.compile(r"[*_`#>~$]+")
 # The failures at which another model may answer.
 UNANSWERED = {
     error.code for error in (ModelMissing, ProviderUnavailable, ProviderBusy, LimitReached, ProviderRefused)
@@ -52,6 +56,14 @@ def markdown(text: str) -> SafeString:
 @register.filter
 def linked(text: str) -> SafeString:
     return as_linked_html(text)
+
+
+@register.filter
+def in_brief(message: Message) -> str:
+    """The beginning of what was said, in one line and without Markdown's marks."""
+    is_markdown = message.role == Message.Role.ASSISTANT
+    text = message.text[: 2 * BRIEF_CHARACTERS]
+    return shorten(one_line(MARKS.sub("", text) if is_markdown else text), BRIEF_CHARACTERS)
 
 
 @register.filter

@@ -26,6 +26,18 @@ document.addEventListener("keydown", (event) => {
   menu.querySelector("summary").focus();
 });
 
+// The menu of something said opens to where there is more room, and scrolls where that is not enough.
+document.addEventListener("toggle", ({ target: menu }) => {
+  if (!menu.open || !menu.matches(".said .menu")) return;
+  const list = menu.querySelector(".menu-list");
+  const { top, bottom } = menu.getBoundingClientRect();
+  const above = top - (document.querySelector(".talk-top")?.getBoundingClientRect().bottom ?? 0);
+  const below = innerHeight - bottom;
+  const isBelow = above < list.scrollHeight && below > above;
+  list.classList.toggle("is-below", isBelow);
+  list.style.maxHeight = `${isBelow ? below : above}px`;
+}, true);
+
 // All of them, or, where all are ticked already, none.
 function tick(boxes) {
   const isTicked = [...boxes].every((box) => box.checked);

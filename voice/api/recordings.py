@@ -61,6 +61,7 @@ class RecordingsOut(Schema):
 class SendIn(Schema):
     text: str
     client_id: ClientId | None = None
+    quoted: UUID | None = None
 
 
 class SentReplyOut(Schema):
@@ -164,7 +165,7 @@ async def send_recording(
 ) -> Status[Out]:
     recording = await in_thread(hearing.get_recording, request.user, companion_id, recording_id)
     client_id = body.client_id or checked(key)
-    started = await hearing.send_recording(recording, body.text, client_id, timezone.now)
+    started = await hearing.send_recording(recording, body.text, client_id, timezone.now, body.quoted)
     return Status(201, render_saved(started.message, started.reply))
 
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from django_htmx.http import trigger_client_event
 
 from accounts.authentication import SignedInRequest
-from companions.access import get_companion
+from companions.access import get_companion, parse_uuid
 from companions.errors import CompanionsError
 from companions.events import render_saved
 from companions.pages.shortcuts import form_view, post_view
@@ -57,7 +57,8 @@ async def send(request: SignedInRequest, companion_id: UUID, recording_id: UUID)
     """201 with the frame that a socket would have had."""
     recording = await in_thread(get_recording, request.user, companion_id, recording_id)
     text, client_id = request.POST.get("text", ""), request.POST.get("client_id", "")[:200] or None
-    started = await send_recording(recording, text, client_id, timezone.now)
+    quoted = parse_uuid(request.POST["quoted"]) if request.POST.get("quoted") else None
+    started = await send_recording(recording, text, client_id, timezone.now, quoted)
     return JsonResponse(render_saved(started.message, started.reply), status=201)
 
 

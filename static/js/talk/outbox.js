@@ -17,9 +17,9 @@ export class Outbox {
     }
   }
 
-  // `recording` is what was said aloud of it: {id, seconds, sound}.
-  add(text, recording = null) {
-    const letter = { clientId: newId(), text, ...(recording && { recording }) };
+  // `recording` is what was said aloud of it: {id, seconds, sound}; `quoted` what it answers to: {id, who, words}.
+  add(text, { recording, quoted } = {}) {
+    const letter = { clientId: newId(), text, ...(recording && { recording }), ...(quoted && { quoted }) };
     this.letters.push(letter);
     this.#keep();
     return letter;

@@ -11,6 +11,7 @@ import { show } from "./emotion.js";
 import { Outbox } from "./outbox.js";
 import { Place } from "./scrolling.js";
 import { Reading } from "./read_receipts.js";
+import { Quote } from "./quote.js";
 import { Replies } from "./replies.js";
 import { watchSearch } from "./search.js";
 import { Turns } from "./turns.js";
@@ -38,7 +39,8 @@ const place = new Place(talk, turns, {
 const reading = new Reading(talk);
 const aloud = new ReadingAloud(talk, words, (detail) => (line.textContent = detail));
 const mine = new Set(); // what was sent from here
-const composer = new Composer(companion, (text) => write(outbox.add(text, pushToTalk.take())));
+const composer = new Composer(companion, (text) => write(outbox.add(text, { recording: pushToTalk.take(), quoted: quote.take() })));
+const quote = new Quote(companion, composer.area);
 const pushToTalk = new PushToTalk(composer, companion);
 
 // -- sending --
@@ -69,7 +71,7 @@ async function flush() {
     underWay.add(letter.clientId);
     const isOut = letter.recording
       ? await sendSpoken(letter)
-      : connection.send({ type: "message.send", text: letter.text, client_id: letter.clientId });
+      : connection.send({ type: "message.send", text: letter.text, client_id: letter.clientId, quoted: letter.quoted?.id });
     if (!isOut) break;
   }
   isFlushing = false;
@@ -83,8 +85,8 @@ function alone(clientId) {
 
 // The words are never lost for their recording: where that is gone, or was sent before, they go out alone. False where
 // it is tried again later.
-async function sendSpoken({ clientId, text, recording }) {
-  const told = await pushToTalk.recordings.send(recording.id, text, clientId);
+async function sendSpoken({ clientId, text, recording, quoted }) {
+  const told = await pushToTalk.recordings.send(recording.id, text, clientId, quoted?.id);
   if (told.status === 201) {
     outbox.drop(clientId);
     if (turns.unsent(clientId)) saved(told);
@@ -238,6 +240,7 @@ function discard(clientId) {
 function takeBack(clientId) {
   const letter = discard(clientId);
   if (letter) composer.put(composer.isEmpty ? letter.text : `${letter.text}\n${composer.area.value}`);
+  if (letter?.quoted) quote.put(letter.quoted);
   if (letter?.recording) pushToTalk.attach(letter.recording);
 }
 

@@ -1,6 +1,7 @@
 // The turns on the page: made here as one sends, brought from the server as it knows them.
 
 import { fetchPart } from "../request.js";
+import { showQuote } from "./quote.js";
 
 export class Turns extends EventTarget {
   constructor(talk) {
@@ -14,11 +15,13 @@ export class Turns extends EventTarget {
   // -- made here --
 
   // A message that was just written; it has no id until it is stored.
-  add({ clientId, text }) {
+  add({ clientId, text, quoted }) {
     const turn = clone("turn-template");
     turn.dataset.client = clientId;
     turn.dataset.day = this.#today();
     turn.querySelector(".words").textContent = text;
+    showQuote(turn.querySelector(".quoted"), quoted);
+    if (quoted) turn.querySelector(".quoted").href = `?at=${quoted.id}`;
     this.place.append(turn);
     document.getElementById("beginning")?.remove();
     document.getElementById("suggestions")?.remove();

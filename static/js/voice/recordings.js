@@ -31,8 +31,8 @@ export class Recordings {
     return told(send(`${this.url}${id}/transcribe/`));
   }
 
-  send(id, text, clientId) {
-    return told(send(`${this.url}${id}/send/`, { text, client_id: clientId }));
+  send(id, text, clientId, quoted = "") {
+    return told(send(`${this.url}${id}/send/`, { text, client_id: clientId, quoted }));
   }
 
   drop(id) {
