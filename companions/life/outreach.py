@@ -221,7 +221,7 @@ class Email:
                 "name": delivery.message.sender,
                 "text": delivery.message.text,
                 "talk": f"{settings.KITH_URL}{reverse('talk', args=[delivery.companion_id])}",
-                "life": f"{settings.KITH_URL}{reverse('life', args=[delivery.companion_id])}",
+                "settings": f"{settings.KITH_URL}{reverse('life_settings', args=[delivery.companion_id])}",
             }
             for delivery in sorted(deliveries, key=lambda delivery: delivery.message.said_at)
         ]
@@ -232,7 +232,7 @@ class Email:
                 many = ngettext("%(count)d message for you", "%(count)d messages for you", len(lines))
                 subject = many % {"count": len(lines)}
             text = render_to_string("life/email.txt", {"lines": lines})
-        settings_page = f"{settings.KITH_URL}{reverse('life', args=[deliveries[0].companion_id])}"
+        settings_page = f"{settings.KITH_URL}{reverse('life_settings', args=[deliveries[0].companion_id])}"
         headers = {"List-Unsubscribe": f"<{settings_page}>"}
         try:
             EmailMultiAlternatives(subject, text, to=[user.email], headers=headers).send()

@@ -1,5 +1,7 @@
 """Nights: whose have come is found from rows; the work is done by memory.consolidation, with the companion locked."""
 
+from collections import Counter
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any
 from uuid import UUID
@@ -7,6 +9,8 @@ from zoneinfo import ZoneInfo
 
 from django.db import connection
 from django.db.models import Prefetch, QuerySet
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext, pgettext
 
 from accounts.models import User
 from accounts.models.user import list_time_zones
@@ -78,6 +82,46 @@ def load_ended_nights(companion: Companion) -> QuerySet[Consolidation]:
     changes = Change.objects.filter(companion=companion).order_by("number").select_related("memory")
     mine = Consolidation.objects.filter(companion=companion, ended_at__isnull=False)
     return mine.prefetch_related(Prefetch("changes", changes.prefetch_related("others")))
+
+
+@dataclass(frozen=True, slots=True)
+class NightLine:
+    """What the last night did, in one line, and the first contradiction that waits to be settled."""
+
+    text: str
+    first_open: UUID | None
+
+
+def describe_last_night(companion: Companion) -> NightLine | None:
+    """Return a line on the last night that is over, and on what waits to be settled; None before the first night."""
+    night = load_ended_nights(companion).order_by("-ended_at", "-pk").first()
+    if night is None:
+        return None
+    changes = [change for change in night.changes.all() if not change.undone_at]
+    counts = Counter(Change.Kind(change.kind) for change in changes)
+    waiting = list(load_contradictions(companion))
+    said = [
+        ngettext("%(count)d merged", "%(count)d merged", counts[Change.Kind.MERGED]),
+        ngettext("%(count)d new thought", "%(count)d new thoughts", counts[Change.Kind.INSIGHT]),
+        ngettext("%(count)d contradiction to settle", "%(count)d contradictions to settle", len(waiting)),
+    ]
+    numbers = (counts[Change.Kind.MERGED], counts[Change.Kind.INSIGHT], len(waiting))
+    parts = [words % {"count": count} for words, count in zip(said, numbers, strict=True) if count]
+    done = pgettext("between the parts of a list", ", ").join(parts) or _("nothing to do")
+    return NightLine(_("Last night: %(done)s") % {"done": done}, waiting[0].pk if waiting else None)
+
+
+def load_contradictions(companion: Companion) -> list[Change]:
+    """Return the contradictions that can be settled, the oldest first: both memories are there and hold."""
+    found = Change.objects.filter(
+        companion=companion, kind=Change.Kind.CONTRADICTION, settled="", undone_at=None
+    )
+    found = found.filter(memory__closed_at=None).select_related("memory").prefetch_related("others")
+    return [
+        change
+        for change in found.order_by("number")[:BATCH]
+        if len(others := change.others.all()) == 1 and others[0].closed_at is None
+    ]
 
 
 @everywhere()

@@ -60,33 +60,25 @@ class CompanionForm(forms.ModelForm):  # type: ignore[type-arg]
         self.initial["tint"] = find_nearest_preset(int(self.initial.get("tint", 40)))
 
 
-class CompanionSettingsForm(CompanionForm):
-    """A companion that exists: who it is, by which rule it recalls, and when its sessions close."""
+class AboutForm(CompanionForm):
+    """Who a companion is that exists already."""
 
     class Meta(CompanionForm.Meta):
-        fields = (*CompanionForm.Meta.fields, "without_directions", "recall_policy", "idle_hours")
-        widgets = {**CompanionForm.Meta.widgets, "recall_policy": forms.RadioSelect}
-        help_texts = {
-            **CompanionForm.Meta.help_texts,
+        fields = (*CompanionForm.Meta.fields, "without_directions")
+
+
+class TalkSettingsForm(forms.ModelForm):  # type: ignore[type-arg]
+    """How long a talk lasts."""
+
+    class Meta:
+        model = Companion
+        fields = ("idle_hours",)
+        labels: ClassVar[dict[str, Any]] = {"idle_hours": gettext_lazy("Hours of silence that end a talk")}
+        help_texts: ClassVar[dict[str, Any]] = {
             "idle_hours": gettext_lazy(
                 "From 1 to 720. After such a silence it writes what you spoke of into its diary."
-            ),
+            )
         }
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        for name in ("recall_policy", "idle_hours"):
-            self.fields[name].required = False
-
-    def clean_idle_hours(self) -> int:
-        hours: int | None = self.cleaned_data["idle_hours"]
-        return self.instance.idle_hours if hours is None else hours
-
-    def clean_recall_policy(self) -> str:
-        picked: str = self.cleaned_data["recall_policy"] or self.instance.recall_policy
-        if picked != self.instance.recall_policy:
-            self.instance.recall_parameters = {}  # those were the other rule's
-        return picked
 
 
 class TypedNameForm(forms.Form):
@@ -135,14 +127,29 @@ def companions(request: SignedInRequest) -> HttpResponse:
 
 
 @form_view
-def edit(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+def about(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """Who it is: its name, persona, greeting, example dialogue and colour."""
     companion = get_companion(request.user, companion_id)
-    form = CompanionSettingsForm(request.POST or None, instance=companion)
+    form = AboutForm(request.POST or None, instance=companion)
     if form.is_bound and form.is_valid():
         form.save()
         messages.success(request, _("Saved."))
         if warning := warn_of_size(companion):
             messages.warning(request, warning)
+        return redirect("about", companion.pk)
+    status = UNPROCESSABLE if form.is_bound else 200
+    shown = get_companion(request.user, companion_id)  # as it is, not as the form would have it
+    return render(request, "companions/about.html", {"companion": shown, "form": form}, status=status)
+
+
+@form_view
+def edit(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """How long a talk lasts, with the ways to take the companion along and to delete it."""
+    companion = get_companion(request.user, companion_id)
+    form = TalkSettingsForm(request.POST or None, instance=companion)
+    if form.is_bound and form.is_valid():
+        form.save()
+        messages.success(request, _("Saved."))
         return redirect("companion", companion.pk)
     return _companion_page(request, get_companion(request.user, companion_id), form=form)
 
@@ -174,11 +181,11 @@ def delete_rehearsals(request: SignedInRequest, companion_id: UUID) -> HttpRespo
 def _companion_page(
     request: SignedInRequest,
     companion: Companion,
-    form: CompanionSettingsForm | None = None,
+    form: TalkSettingsForm | None = None,
     deletion_form: TypedNameForm | None = None,
 ) -> HttpResponse:
     """The companion's own page; a form with errors comes back in its place."""
-    form = form or CompanionSettingsForm(instance=companion)
+    form = form or TalkSettingsForm(instance=companion)
     deletion_form = deletion_form or TypedNameForm(companion)
     context = {
         "companion": companion,

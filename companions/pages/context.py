@@ -1,4 +1,4 @@
-"""The page that shows how a companion's prompt fills the model's context."""
+"""The advanced settings: the notes of the talk, ways to the others, and how the prompt fills the model's context."""
 
 from uuid import UUID
 
@@ -12,6 +12,16 @@ from companions.access import get_companion
 from companions.models import Companion
 from companions.pages.shortcuts import page_view
 from companions.replies.preview import is_crowded, preview_usage
+from companions.tools.core_memory_tools import MAX_SCRATCH_CHARACTERS
+
+
+@page_view
+def advanced(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """What most people never need: ways to its pages, and what the companion notes for itself in this talk."""
+    companion = get_companion(request.user, companion_id)
+    notes = companion.sessions.filter(ended_at=None).values_list("scratch", flat=True).first() or ""
+    shown = {"companion": companion, "notes": notes, "most": MAX_SCRATCH_CHARACTERS}
+    return render(request, "companions/advanced.html", shown)
 
 
 @page_view

@@ -1,4 +1,4 @@
-"""The page "Always in mind": slots, blocks, and the notes of the open session."""
+"""The page "Always keep in mind": slots and blocks."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +17,6 @@ from companions.access import get_block, get_companion, get_slot
 from companions.models import Companion
 from companions.models.companion import lock
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, page_view, post_view
-from companions.tools.core_memory_tools import MAX_SCRATCH_CHARACTERS
 from database.journal import everywhere
 from memory.core_memory import (
     MAX_BLOCK_CHARACTERS,
@@ -96,8 +95,6 @@ def _page(request: SignedInRequest, companion: Companion, status: int = 200, **m
         "companion": companion,
         "slots": companion.slots.order_by("name"),
         "blocks": companion.blocks.order_by("name"),
-        "scratch": companion.sessions.filter(ended_at=None).values_list("scratch", flat=True).first() or "",
-        "scratch_characters": MAX_SCRATCH_CHARACTERS,
         "slot_characters": SLOT_CHARACTERS,
         "most_slots": MAX_SLOTS,
         "most_blocks": MAX_BLOCKS,

@@ -19,7 +19,7 @@ from companions.life import inner_state, log, timers, waking
 from companions.life.inner_state import compare_texts
 from companions.life.log import Entry
 from companions.models import Companion, InnerState, Life, Message, Waking
-from companions.pages.shortcuts import UNPROCESSABLE, list_page, page_view, post_view
+from companions.pages.shortcuts import UNPROCESSABLE, form_view, list_page, page_view, post_view
 
 HOURS = ("quiet_from", "quiet_until", "sleeps_from", "sleeps_until")
 
@@ -77,33 +77,15 @@ class LogLine:
 
 @page_view
 def life(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """How it feels now, what is planned, what it did by pages, and what it may; for htmx a page of the log alone."""
+    """What is planned, and what it did, by pages; for htmx a page of the log alone."""
     companion = get_companion(request.user, companion_id)
     cursor = request.GET.get("cursor") or None
+    context = {"companion": companion, "cursor": cursor, **_load_log(companion, cursor)}
     if request.htmx:
-        return render(request, "life/_log.html", {"companion": companion, **_load_log(companion, cursor)})
-    return _page(request, companion, LifeForm(instance=companion.life), cursor=cursor)
-
-
-def _page(
-    request: SignedInRequest,
-    companion: Companion,
-    form: LifeForm,
-    status: int = 200,
-    cursor: str | None = None,
-) -> HttpResponse:
-    inner, now = inner_state.get_newest(companion.pk), timezone.now()
-    context = {
-        "companion": companion,
-        "form": form,
-        "inner": inner,
-        "feeling": inner_state.get_feeling_now(inner, now),
-        "planned": timers.get_planned(companion.pk)[:MAX_TIMERS],
-        "waiting": Waking.objects.waiting().filter(companion=companion).order_by("due_at", "pk"),
-        "cursor": cursor,
-        **_load_log(companion, cursor),
-    }
-    return render(request, "life/life.html", context, status=status)
+        return render(request, "life/_log.html", context)
+    context["planned"] = timers.get_planned(companion.pk)[:MAX_TIMERS]
+    context["waiting"] = Waking.objects.waiting().filter(companion=companion).order_by("due_at", "pk")
+    return render(request, "life/life.html", context)
 
 
 def _load_log(companion: Companion, cursor: str | None) -> dict[str, Any]:
@@ -126,7 +108,7 @@ def _load_log(companion: Companion, cursor: str | None) -> dict[str, Any]:
 
 @page_view
 def inner_states(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """The revisions of its inner state, newest first by pages, each with what it says anew."""
+    """How it feels now, and the revisions of its inner state, newest first by pages, each with what it says anew."""
     companion = get_companion(request.user, companion_id)
     every = InnerState.objects.filter(companion=companion).order_by("-number")
     page = Paginator(every, PAGE_SIZE).get_page(request.GET.get("page"))
@@ -136,20 +118,28 @@ def inner_states(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
         (state, compare_texts(before.text, state.text) if before and before.text and state.text else [])
         for state, before in zip(shown, earlier, strict=True)
     ]
-    context = {"companion": companion, "page": page, "revised": revised[:PAGE_SIZE]}
+    inner = inner_state.get_newest(companion.pk)
+    context = {
+        "companion": companion,
+        "page": page,
+        "revised": revised[:PAGE_SIZE],
+        "inner": inner,
+        "feeling": inner_state.get_feeling_now(inner, timezone.now()),
+    }
     return render(request, "life/inner_states.html", context)
 
 
-@post_view
+@form_view
 def settings(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """Keep how it lives; with errors the page comes back with them."""
+    """When it may write to its person, and where it may reach them."""
     companion = get_companion(request.user, companion_id)
-    form = LifeForm(request.POST, instance=companion.life)
-    if not form.is_valid():
-        return _page(request, get_companion(request.user, companion_id), form, UNPROCESSABLE)
-    form.save()
-    messages.success(request, _("Saved."))
-    return redirect("life", companion_id)
+    form = LifeForm(request.POST or None, instance=companion.life)
+    if form.is_bound and form.is_valid():
+        form.save()
+        messages.success(request, _("Saved."))
+        return redirect("life_settings", companion_id)
+    context = {"companion": get_companion(request.user, companion_id), "form": form}
+    return render(request, "life/settings.html", context, status=UNPROCESSABLE if form.is_bound else 200)
 
 
 @post_view
@@ -158,7 +148,7 @@ def mute(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     shown = get_companion(request.user, companion_id).life
     shown.is_muted = request.POST.get("is_muted") == "yes"
     shown.save(update_fields=["is_muted"])
-    return redirect("life", companion_id)
+    return redirect("life_settings", companion_id)
 
 
 @post_view

@@ -8,7 +8,7 @@ from uuid import UUID
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.db.models import prefetch_related_objects
+from django.db.models import Prefetch, prefetch_related_objects
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -21,8 +21,9 @@ from accounts.authentication import SignedInRequest
 from accounts.usage import admit_work
 from companions import deletion
 from companions.access import get_companion, get_memory, parse_uuid
+from companions.memories import consolidation
 from companions.memories.editing import hides_sources, set_private, undo_retraction_of
-from companions.models import Companion
+from companions.models import Companion, Message
 from companions.moments import is_moment
 from companions.pages.companions import TypedNameForm
 from companions.pages.shortcuts import (
@@ -92,10 +93,17 @@ class MemoryTextForm(MemoryForm):
 
 
 PAGE_SIZE = 30
-PINNED, PRIVATE, CLOSED = "pinned", "private", "closed"
-KINDS = {"", PINNED, PRIVATE, CLOSED, *Memory.Kind.values}
+PINNED, PRIVATE, CLOSED, ALL = "pinned", "private", "closed", "all"
+KINDS = {"", ALL, PINNED, PRIVATE, CLOSED, *Memory.Kind.values}
+# What the page opens on: what was learnt; goals and ideas have a page of their own.
+FACTS = [
+    kind for kind in Memory.Kind.values if kind not in (*Memory.MIRRORS, Memory.Kind.GOAL, Memory.Kind.IDEA)
+]
+MAX_PINNED = 100
 MAX_FOUND = 30
 MAX_CUE_CHARACTERS = 1_000
+# The messages that a memory was learnt from: where they stand in the talk.
+SOURCES = Prefetch("sources", Message.objects.order_by("said_at").only("pk", "said_at"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +117,7 @@ class Line:
 
 @page_view
 def memories(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """All memories, newest first by pages, or what the words in `?q=` bring to mind, best first."""
+    """The facts, pinned ones first, then the newest, by pages; another kind; or what `?q=` brings to mind, best first."""
     companion = get_companion(request.user, companion_id)
     cue = request.GET.get("q", "").strip()[:MAX_CUE_CHARACTERS]
     kind = request.GET.get("kind", "")
@@ -119,11 +127,22 @@ def memories(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
         context: dict[str, Any] = {"lines": _search(companion, cue, kind), "following": None}
     else:
         context = _list(companion, kind, request.GET.get("cursor"), cue)
-    context |= {"companion": companion, "cue": cue, "kind": kind}
-    context |= {"kinds": Memory.Kind.choices, "today": timezone.localdate()}
+    context |= {"companion": companion, "cue": cue, "kind": kind, "today": timezone.localdate()}
     if request.htmx:
         return render(request, "memories/_list.html", context)
-    return render(request, "memories/memories.html", context | {"form": MemoryForm()})
+    return _page(request, companion, context | {"form": MemoryForm()})
+
+
+def _page(
+    request: SignedInRequest, companion: Companion, context: dict[str, Any], status: int = 200
+) -> HttpResponse:
+    """The whole page, with a line on the last night and how much is always kept in mind."""
+    context |= {
+        "kinds": Memory.Kind.choices,
+        "night": consolidation.describe_last_night(companion),
+        "in_mind": companion.slots.count() + companion.blocks.count(),
+    }
+    return render(request, "memories/memories.html", context, status=status)
 
 
 def _search(companion: Companion, cue: str, kind: str) -> list[Line]:
@@ -139,10 +158,10 @@ def _search(companion: Companion, cue: str, kind: str) -> list[Line]:
         zone=companion.user.zone,
         vector=embed_question(companion, cue, now),
         names=companion.names,
-        filters=_build_filter(kind),
+        filters=_build_filter(kind, is_search=True),
         policy=companion.policy,
     )
-    prefetch_related_objects([result.memory for result in found], "message")
+    prefetch_related_objects([result.memory for result in found], "message", SOURCES)
     return [Line(result.memory, result.reasons, result.score) for result in found]
 
 
@@ -152,16 +171,19 @@ def _list(companion: Companion, kind: str, cursor: str | None, text: str = "") -
     chosen = mine.exclude(closed_at=None) if kind == CLOSED else _build_filter(kind).apply(mine)
     chosen = chosen.filter(is_private=True) if kind == PRIVATE else chosen
     chosen = chosen.by_content(text) if text else chosen
-    chosen = chosen.select_related("message", "replaced_by", "retraction")
-    rows, next_cursor = list_page(
-        [(chosen.defer("entry", "replaced_by__entry"), "happened_at")], cursor, PAGE_SIZE
-    )
-    return {"lines": [Line(memory) for memory in rows], "following": next_cursor}
+    chosen = chosen.select_related("message", "replaced_by", "retraction").prefetch_related(SOURCES)
+    chosen = chosen.defer("entry", "replaced_by__entry")
+    pinned: list[Memory] = []
+    if not kind:
+        pinned = [] if cursor else list(chosen.filter(is_pinned=True).newest(MAX_PINNED))
+        chosen = chosen.filter(is_pinned=False)
+    rows, next_cursor = list_page([(chosen, "happened_at")], cursor, PAGE_SIZE)
+    return {"lines": [Line(memory) for memory in (*pinned, *rows)], "following": next_cursor}
 
 
-def _build_filter(kind: str) -> MemoryFilter:
-    """What this choice of the page shows: one kind, what is pinned, or all."""
-    kinds = [kind] if kind in Memory.Kind.values else []
+def _build_filter(kind: str, *, is_search: bool = False) -> MemoryFilter:
+    """What this choice of the page shows: the facts, one kind, what is pinned, or all; a search looks through all."""
+    kinds = [kind] if kind in Memory.Kind.values else [] if kind or is_search else FACTS
     return MemoryFilter(is_pinned=kind == PINNED, kinds=kinds, with_private=True)
 
 
@@ -169,9 +191,8 @@ def _build_filter(kind: str) -> MemoryFilter:
 def add(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     companion, form = get_companion(request.user, companion_id), MemoryForm(request.POST)
     if not form.is_valid():
-        context = {"companion": companion, "kinds": Memory.Kind.choices, "form": form}
-        context |= {"today": timezone.localdate()} | _list(companion, "", None)
-        return render(request, "memories/memories.html", context, status=UNPROCESSABLE)
+        context = {"companion": companion, "form": form, "today": timezone.localdate()}
+        return _page(request, companion, context | _list(companion, "", None), UNPROCESSABLE)
     now = timezone.now()
     admit_work(request.user, "memories", now)
     with everywhere():
@@ -280,9 +301,10 @@ def delete(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> Htt
 @post_view
 def delete_many(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     """Ask whether to delete chosen ones, all of a kind or all; with `is_sure`, and for all with the name typed, do it."""
-    companion, kind = get_companion(request.user, companion_id), request.POST.get("kind", "")
-    if kind and kind not in Memory.Kind.values:
+    companion, kind = get_companion(request.user, companion_id), request.POST.get("kind", ALL)
+    if kind not in ("", ALL, *Memory.Kind.values):
         raise Http404
+    kinds = [] if kind == ALL else [kind] if kind else FACTS
     ids = (
         []
         if "all" in request.POST
@@ -290,12 +312,11 @@ def delete_many(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     )
     form = TypedNameForm(companion, request.POST if "is_sure" in request.POST else None)
     if not form.is_bound or (not ids and not form.is_valid()):
-        return _ask_to_delete(request, companion, ids, kind, form)
+        return _ask_to_delete(request, companion, ids, kind, kinds, form)
     with_messages, now = "with_messages" in request.POST, timezone.now()
     if ids:
         count = deletion.forget_many(companion.pk, ids, now, with_messages=with_messages)
     else:
-        kinds = [kind] if kind else []
         count = deletion.forget_every(companion.pk, kinds, now, with_messages=with_messages)
     text = ngettext("%(count)s memory is deleted.", "%(count)s memories are deleted.", count)
     messages.success(request, text % {"count": count})
@@ -305,12 +326,17 @@ def delete_many(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 
 def _ask_to_delete(
-    request: SignedInRequest, companion: Companion, ids: list[UUID], kind: str, form: TypedNameForm
+    request: SignedInRequest,
+    companion: Companion,
+    ids: list[UUID],
+    kind: str,
+    kinds: list[str],
+    form: TypedNameForm,
 ) -> HttpResponse:
     """Ask, with how many there are and what goes along."""
     chosen = Memory.objects.of(companion.pk)
     chosen = chosen.filter(pk__in=ids) if ids or "all" not in request.POST else chosen
-    chosen = chosen.filter(kind=kind) if kind and not ids else chosen
+    chosen = chosen.filter(kind__in=kinds) if kinds and not ids else chosen
     count = chosen.count()
     if not count:
         messages.info(request, _("Choose some memories first."))
@@ -321,7 +347,7 @@ def _ask_to_delete(
         "companion": companion,
         "ids": ids,
         "kind": kind,
-        "kind_label": Memory.Kind(kind).label if kind else "",
+        "kind_label": "" if kind == ALL else Memory.Kind(kind).label if kind else _("Facts"),
         "count": count,
         "has_gists": chosen.filter(kind=Memory.Kind.GIST).exists(),
         "has_messages": chosen.exclude(message=None).exists()

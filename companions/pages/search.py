@@ -11,20 +11,23 @@ from django_htmx.http import trigger_client_event
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion, get_message
 from companions.conversations.bookmarks import list_bookmarks, remove_bookmark, set_bookmark
-from companions.conversations.search import MAX_CHARACTERS, read_query, search
+from companions.conversations.search import MAX_CHARACTERS, Part, read_query, search
 from companions.errors import SearchError
-from companions.models import Companion
+from companions.models import Companion, Message
 from companions.pages.shortcuts import list_page, page_view, post_view, read_page
+from text.strings import shorten
 
 PAGE = 20
+SHOWN_CHARACTERS = 240
 
 
 @page_view
 def search_talk(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """What was said and holds the words in `?q=`, newest first by pages; in a dialog where it is opened in the talk."""
+    """All messages, or those that hold the words in `?q=`, newest first by pages; in the talk a dialog to search in."""
     companion = get_companion(request.user, companion_id)
     text = request.GET.get("q", "").strip()
-    context = _find(companion, text, request.GET.get("cursor")) if text else {}
+    cursor = request.GET.get("cursor")
+    context = _find(companion, text, cursor) if text else _list_all(companion, cursor)
     context |= {"companion": companion, "text": text[:MAX_CHARACTERS], "limit": MAX_CHARACTERS}
     is_part = request.htmx and request.htmx.target in ("found", "more-found")
     return render(request, "search/_found.html" if is_part else "search/search.html", context)
@@ -37,6 +40,13 @@ def _find(companion: Companion, text: str, cursor: str | None) -> dict[str, Any]
         return {"problem": str(error.detail)}
     messages, following = read_page(lambda page: search(companion, query, page), cursor, PAGE)
     found = [(message, query.cut_snippet(message.text)) for message in messages]
+    return {"found": found, "following": following}
+
+
+def _list_all(companion: Companion, cursor: str | None) -> dict[str, Any]:
+    """All that was said, newest first: what the page shows before one searches."""
+    said, following = list_page([(Message.objects.filter(companion=companion), "said_at")], cursor, PAGE)
+    found = [(message, [Part(shorten(message.text, SHOWN_CHARACTERS), False)]) for message in said]
     return {"found": found, "following": following}
 
 

@@ -31,6 +31,7 @@ from companions.replies import actions
 from companions.replies.turn import spawn
 from jobs.background import in_thread
 from safety import notices
+from safety.models import Notice
 
 
 def _context(companion: Companion, page: transcript.TranscriptPage) -> dict[str, object]:
@@ -51,7 +52,11 @@ def talk(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
         "words": _script_texts(companion.name),
         "ending": load_ending(companion),
         "feeling": inner_state.get_feeling_now(inner_state.get_newest(companion.pk), timezone.now()),
-        "notices": [notices.as_frame(notice) for notice in notices.list_unseen(request.user, timezone.now())],
+        "notices": [
+            notices.as_frame(notice)
+            for notice in notices.list_unseen(request.user, timezone.now())
+            if notice.kind != Notice.Kind.AI  # the talk itself says so where a day begins
+        ],
     }
     return render(request, "companions/talk.html", _context(companion, page) | more)
 

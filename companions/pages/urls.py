@@ -134,7 +134,9 @@ companion_patterns: list[URLPattern | URLResolver] = [
     path("face/image/", face.image, name="face_image"),
     path("face/pictures/", face.add_picture, name="face_pictures"),
     path("face/pictures/<slug:emotion>/remove/", face.remove_picture, name="face_picture_remove"),
+    path("about/", companions.about, name="about"),
     path("settings/", companions.edit, name="companion"),
+    path("settings/advanced/", context.advanced, name="advanced"),
     path("settings/context/", context.context, name="context"),
     path("settings/export/", companions.export, name="companion_export"),
     path(

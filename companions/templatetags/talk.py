@@ -3,6 +3,7 @@
 import re
 from datetime import date, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from django import template
 from django.utils import timezone
@@ -97,6 +98,15 @@ def because(found: Recalled) -> str:
     """What of the message brought it to mind; nothing of what the companion looked up by itself."""
     is_of_turn = found.recall.by == Recall.By.TURN
     return describe_bearing(found.reasons or {}, found.memory.text) if is_of_turn else ""
+
+
+@register.filter
+def said_in(memory: Memory) -> UUID | None:
+    """The message that it repeats, or the newest that it was learnt from; None where there is none."""
+    if memory.message_id:
+        return memory.message_id
+    sources = list(memory.sources.all())
+    return sources[-1].pk if sources else None
 
 
 @register.filter

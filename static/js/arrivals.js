@@ -51,7 +51,12 @@ function shortened(text) {
   return signs.length > SIGNS ? `${signs.slice(0, SIGNS).join("")}…` : text;
 }
 
-function notice({ id, text }) {
+// That one talks with an AI stands in the talk, where the day begins: there it is seen.
+function notice({ id, kind, text }) {
+  if (kind === "ai") {
+    if (open && !document.hidden) markSeen(id);
+    return;
+  }
   if (place.querySelector(`[data-notice="${CSS.escape(id)}"]`)) return;
   const line = clone("told-template");
   line.dataset.notice = id;
@@ -73,8 +78,12 @@ place.addEventListener("submit", async (event) => {
   if (!line) return;
   event.preventDefault();
   line.remove();
-  await post(place.dataset.notices.replace(/[0-9a-f-]{36}/, line.dataset.notice)).catch(() => {});
+  await markSeen(line.dataset.notice);
 });
+
+function markSeen(id) {
+  return post(place.dataset.notices.replace(/[0-9a-f-]{36}/, id)).catch(() => {});
+}
 
 setInterval(() => connection.send({ type: "here" }), HERE_MS);
 connection.open();

@@ -26,17 +26,26 @@ document.addEventListener("keydown", (event) => {
   menu.querySelector("summary").focus();
 });
 
-// The menu of something said opens to where there is more room, and scrolls where that is not enough.
-document.addEventListener("toggle", ({ target: menu }) => {
-  if (!menu.open || !menu.matches(".said .menu")) return;
-  const list = menu.querySelector(".menu-list");
-  const { top, bottom } = menu.getBoundingClientRect();
-  const above = top - (document.querySelector(".talk-top")?.getBoundingClientRect().bottom ?? 0);
-  const below = innerHeight - bottom;
-  const isBelow = above < list.scrollHeight && below > above;
-  list.classList.toggle("is-below", isBelow);
-  list.style.maxHeight = `${isBelow ? below : above}px`;
-}, true);
+// A menu opens to the side where there is more room, and scrolls within it: nothing of it is out of reach.
+document.addEventListener(
+  "toggle",
+  ({ target }) => {
+    if (!target.matches?.("details.menu[open]")) return;
+    const edge = (name, side) => document.querySelector(name)?.getBoundingClientRect()[side];
+    const { top, bottom } = target.getBoundingClientRect();
+    const isInTop = Boolean(target.closest(".talk-top"));
+    const above = isInTop ? 0 : top - Math.max(0, edge(".talk-top", "bottom") ?? 0, edge(".talk-top .top", "bottom") ?? 0);
+    const below = (isInTop ? innerHeight : (edge(".composer", "top") ?? innerHeight)) - bottom;
+    target.classList.toggle("opens-below", below > above);
+    target.classList.toggle("opens-above", below <= above);
+    const list = target.querySelector(".menu-list");
+    list.style.setProperty("--menu-room", `${Math.max(above, below)}px`);
+    list.style.setProperty("--menu-shift", "0px");
+    const { left, right } = list.getBoundingClientRect();
+    list.style.setProperty("--menu-shift", `${Math.max(0, -left) + Math.min(0, document.documentElement.clientWidth - right)}px`);
+  },
+  true,
+);
 
 // All of them, or, where all are ticked already, none.
 function tick(boxes) {

@@ -44,6 +44,12 @@ class Person:
         self.page.locator("#companion-form button").click()
         expect(self.page.locator("#send")).to_be_enabled()
 
+    def go(self, place: str, page: str = "") -> None:
+        """To one of the companion's five places, and to a page in it."""
+        self.page.locator(".places").get_by_role("link", name=place).click()
+        if page:
+            self.page.locator(".tabs").get_by_role("link", name=page, exact=True).click()
+
     def write(self, text: str) -> None:
         self.page.locator("#message").fill(text)
         self.page.locator("#message").press("Enter")

@@ -51,8 +51,7 @@ def test_on_a_phone_something_is_said_otherwise_and_come_back_to(person: Person,
     person.hears("A dog.")
     expect(page.locator(".said-by-person .words")).to_have_text(["I have a dog."])
 
-    page.locator(".ways:visible .menu > summary").click()
-    page.get_by_role("link", name="Branches").last.click()
+    person.go("Settings", "Branches")
     expect(page.locator(".branch")).to_have_count(2)
     expect(page.locator(".branch[aria-current]")).to_contain_text("A dog.")
     other = page.locator(".branch:not([aria-current])")

@@ -14,7 +14,7 @@ FACTS = ("The harbour freezes", "The cat is called Pebble", "The train leaves at
 
 def add_facts(person: Person) -> None:
     page = person.page
-    page.get_by_role("link", name="Memories").click()
+    person.go("Memory")
     for text in FACTS:
         page.get_by_text("Add a fact").click()
         page.get_by_label("What is remembered").fill(text)

@@ -29,11 +29,6 @@ def place(person: Person) -> str:
     return person.page.url.removeprefix(person.live.url)
 
 
-def way(page: Page, name: str) -> None:
-    """To one of the companion's pages, by its header."""
-    page.locator(".ways:visible").get_by_role("link", name=name, exact=True).click()
-
-
 def end_session(person: Person, live: Live) -> None:
     """By the button in the talk, which asks first; the entry's title comes to the open talk by itself."""
     page = person.page
@@ -88,7 +83,7 @@ def test_a_session_is_cleared_without_remembering(person: Person, live: Live) ->
     live.rehearsal.script({"answer": "I see."})
     person.write("Nobody may know of the cake.")
     person.hears("I see.")
-    way(page, "Diary")
+    person.go("Memory", "Diary")
     page.get_by_role("link", name="Clear it without remembering").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("Everything that was said in it")
@@ -104,8 +99,7 @@ def test_a_session_is_cleared_without_remembering(person: Person, live: Live) ->
 def test_the_profile_is_changed_compared_and_restored(person: Person) -> None:
     person.make_companion()
     page = person.page
-    page.locator(".ways .menu > summary").click()
-    page.get_by_role("link", name="What I know of you").click()
+    person.go("Memory", "About you")
     expect(page.get_by_text("Nothing yet.")).to_be_visible()
     write_profile(page, "Likes green tea.\nHas a cat.")
     write_profile(page, "Likes black tea.\nHas a cat.")
@@ -114,7 +108,7 @@ def test_the_profile_is_changed_compared_and_restored(person: Person) -> None:
     page.locator("main form button").click()
     expect(page.locator(".field-error")).to_contain_text("Sentence 1 is 1 character too long")
     expect(page.locator("main textarea")).to_have_value("x" * 401)
-    way(page, "What I know of you")
+    person.go("Memory", "About you")
     page.get_by_role("button", name="Show the differences").click()
     expect(page.locator(".differences del")).to_contain_text("green")
     expect(page.locator(".differences ins")).to_contain_text("black")
@@ -122,15 +116,14 @@ def test_the_profile_is_changed_compared_and_restored(person: Person) -> None:
     page.get_by_role("dialog").get_by_role("button", name="Restore").click()
     expect(page.locator(".sentences")).to_contain_text("Likes green tea.")
     expect(page.locator(".revision")).to_have_count(3)
-    way(page, "Self-concept")
+    person.go("About", "How Mira sees itself")
     expect(page.get_by_text("Nothing yet.")).to_be_visible()
 
 
 def test_what_is_always_in_mind_is_added_changed_and_deleted(person: Person) -> None:
     person.make_companion()
     page = person.page
-    page.locator(".ways .menu > summary").click()
-    page.get_by_role("link", name="Always in mind").click()
+    person.visit(f"{place(person)}always/")
     page.get_by_text("Add a slot").click()
     page.locator("#id_slot-name").fill("tea")
     page.locator("#id_slot-text").fill("green")
@@ -150,7 +143,7 @@ def test_many_memories_are_deleted_at_once(person: Person, live: Live) -> None:
     person.make_companion()
     page, path = person.page, place(person)
     live.manage("shell", "-v0", said=REMEMBER.format(pk=path.strip("/").rpartition("/")[2]))
-    way(page, "Memories")
+    person.go("Memory")
     page.get_by_text("Delete several").click()
     for text in ("Pebble", "Turin"):
         page.locator("article.memory", has_text=text).get_by_role("checkbox").check()
@@ -161,22 +154,6 @@ def test_many_memories_are_deleted_at_once(person: Person, live: Live) -> None:
     expect(page.locator("article.memory", has_text="Pebble")).to_have_count(0)
     expect(page.locator("article.memory", has_text="Turin")).to_have_count(0)
     expect(page.locator("article.memory", has_text="The lake freezes")).to_have_count(1)
-
-
-def test_on_a_phone_the_name_stays_and_all_pages_are_reached(person: Person) -> None:
-    person.make_companion(name="Mira Lindqvist")
-    page = person.page
-    page.set_viewport_size({"width": 390, "height": 844})
-    for reached in (16, 15):  # in the talk, and on another page, where memories stand beside the menu
-        name = page.locator(".who h1")
-        box = name.bounding_box()
-        assert box
-        assert box["width"] >= 80
-        page.locator(".ways:visible .menu > summary").click()
-        links = page.locator(".ways:visible .menu-list a:visible")
-        expect(links).to_have_count(reached)
-        links.first.click()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_diary_and_profile_in_chinese(page: Page, live: Live) -> None:

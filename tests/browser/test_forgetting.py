@@ -23,7 +23,7 @@ def there(person: Person) -> Person:
     person.make_companion()
     path = person.page.url.removeprefix(person.live.url)
     person.live.manage("shell", "-v0", said=AGED.format(pk=path.strip("/").rpartition("/")[2]))
-    person.visit(f"{path}memories/")
+    person.go("Settings", "Advanced")
     person.page.get_by_role("link", name="Forgetting and feeling").click()
     expect(person.page.locator(".strength")).to_have_count(4)  # and the greeting
     return person

@@ -58,14 +58,14 @@ def ask_for(person: Person, seconds: int) -> None:
 def test_a_reminder_comes_into_the_open_talk(person: Person) -> None:
     person.make_companion()
     page = person.page
-    expect(page.locator(".is-ai")).to_have_text("Mira is an AI, not a person.")
+    expect(page.locator(".turn .is-ai:visible")).to_have_text("Mira is an AI, not a person.")
     ask_for(person, 3)
     expect(person.answers).to_have_count(3, timeout=DUE_MS)
     expect(person.last_answer).to_contain_text("stretch")
     page.locator(".turn").last.get_by_role("link", name="why it wrote").click()
     expect(page.locator(".logged-spoke")).to_contain_text("It wrote to you.")
     expect(page.locator(".logged-spoke")).to_contain_text("in 3 seconds")
-    page.get_by_role("link", name="Back to Mira").click()
+    person.go("Talk")
     expect(person.last_answer).to_contain_text("stretch")
     person.visit("/companions/")
     expect(page.locator(".person .unread:visible")).to_have_count(0)
@@ -123,7 +123,7 @@ def test_a_timer_is_set_seen_ahead_fired_and_cancelled(person: Person) -> None:
 def test_a_companion_is_muted_with_one_tap_and_its_life_changed_by_keyboard(person: Person) -> None:
     person.make_companion()
     page = person.page
-    person.visit(f"{place(person)}life/")
+    person.go("Together", "When Mira may write")
     page.get_by_role("button", name="Mute").press("Enter")
     expect(page.get_by_role("button", name="Unmute")).to_be_visible()
     page.get_by_label("may write first").press("Space")
@@ -133,17 +133,12 @@ def test_a_companion_is_muted_with_one_tap_and_its_life_changed_by_keyboard(pers
     expect(page.get_by_role("button", name="Unmute")).to_be_visible()
 
 
-def test_a_notice_is_told_on_any_page_and_dismissed_once(person: Person, page: Page) -> None:
-    person.make_companion()
+def test_that_it_is_an_ai_stands_where_the_day_begins_and_on_nothing_else(person: Person, page: Page) -> None:
+    person.make_companion(greeting="")
     person.write("Hello")
-    expect(person.answers).to_have_count(2)
-    notice = page.locator(".arrival", has_text="You are talking with an AI")
-    if notice.count() == 0:  # told in an earlier test of this day, and still open
-        page.reload()
-    expect(notice).to_have_count(1)
-    with page.expect_response(lambda answer: "notices" in answer.url):
-        notice.get_by_role("button", name="OK").click()
-    expect(notice).to_have_count(0)
-    page.reload()
-    expect(page.locator("#send")).to_be_enabled()
-    expect(notice).to_have_count(0)
+    expect(person.answers).to_have_count(1)
+    expect(page.locator(".turn .is-ai:visible")).to_have_text(["Mira is an AI, not a person."])
+    expect(page.locator(".arrival", has_text="AI")).to_have_count(0)
+    person.visit("/settings/")
+    expect(page.locator("#arrivals")).to_be_attached()
+    expect(page.locator(".arrival", has_text="AI")).to_have_count(0)

@@ -14,7 +14,8 @@ def test_a_memory_is_deleted_and_gone(person: Person, live: Live) -> None:
     live.rehearsal.script({"answer": "I see."})
     person.write("My cat is called Pebble")
     person.hears("I see.")
-    person.page.get_by_role("link", name="Memories").click()
+    person.go("Memory")
+    person.page.get_by_label("Which").select_option("all")
     memory = person.page.locator(".memory", has_text="Pebble")
     memory.get_by_role("link", name="Delete").click()
     dialog = person.page.get_by_role("dialog")
@@ -31,12 +32,18 @@ def test_a_memory_is_deleted_and_gone(person: Person, live: Live) -> None:
 def test_memories_are_found_corrected_pinned_and_added(person: Person) -> None:
     person.make_companion()
     page = person.page
-    page.get_by_role("link", name="Memories").click()
+    person.go("Memory")
     page.get_by_text("Add a fact").click()
     page.get_by_label("What is remembered").fill("The harbour freezes in winter")
     page.get_by_role("button", name="Remember this").click()
     page.locator("#q").fill("harbour")
     expect(page.locator(".memory").first).to_contain_text("words in common: harbour")
+    page.wait_for_url("**/memories/?q=harbour&kind=")
+    page.reload()
+    expect(page.locator("#q")).to_have_value("harbour")
+    expect(page.locator(".memory").first).to_contain_text("words in common: harbour")
+    page.locator("#q").fill("xylophone")
+    expect(page.locator("#memories")).to_contain_text("Nothing found for “xylophone”.")
     with page.expect_response("**/memories/?q=&*"):
         page.locator("#q").fill("")
     fact = page.locator(".memory", has_text="harbour")
@@ -53,11 +60,11 @@ def test_memories_are_found_corrected_pinned_and_added(person: Person) -> None:
 def test_what_was_remembered_stands_under_the_answer(person: Person, live: Live) -> None:
     person.make_companion()
     page = person.page
-    page.get_by_role("link", name="Memories").click()
+    person.go("Memory")
     page.get_by_text("Add a fact").click()
     page.get_by_label("What is remembered").fill("The cat is called Pebble")
     page.get_by_role("button", name="Remember this").click()
-    page.get_by_role("link", name="Back to Mira").click()
+    person.go("Talk")
     expect(page.locator("#send")).to_be_enabled()
     live.rehearsal.script({"answer": "Pebble, of course."})
     person.write("What is the cat called?")
@@ -145,12 +152,12 @@ def test_the_chosen_scheme_is_kept(person: Person) -> None:
 def test_what_would_be_forgotten_is_shown_chosen_and_gone(person: Person, live: Live) -> None:
     person.make_companion()
     page = person.page
-    page.get_by_role("link", name="Memories").click()
+    person.go("Memory")
     for fact in ("The cat Pebble is afraid of thunder", "Pebble the cat is afraid of thunder and of rain"):
         page.get_by_text("Add a fact").click()
         page.get_by_label("What is remembered").fill(fact)
         page.get_by_role("button", name="Remember this").click()
-    page.get_by_role("link", name="Back to Mira").click()
+    person.go("Talk")
     expect(page.locator("#send")).to_be_enabled()
     call = {"name": "forget", "arguments": {"what": "Pebble is afraid of thunder"}}
     live.rehearsal.script({"tool_calls": [call]}, {"answer": "Look at what would go."})
@@ -164,7 +171,7 @@ def test_what_would_be_forgotten_is_shown_chosen_and_gone(person: Person, live: 
     expect(page.get_by_text("3 things are forgotten.")).to_be_visible()
     expect(card).to_have_count(0)
     expect(page.get_by_text("Please forget that Pebble")).to_have_count(0)
-    page.get_by_role("link", name="Memories").click()
+    person.go("Memory")
     page.get_by_label("Which").select_option("fact")
     expect(page.locator(".memory")).to_have_count(1)
     expect(page.locator("#memories")).to_contain_text("The cat Pebble is afraid")

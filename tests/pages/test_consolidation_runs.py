@@ -65,11 +65,6 @@ def test_an_empty_page_says_how_nights_come(at_home: Client, mira: Companion) ->
     assert "No night yet. Talk to Mira today" in page(at_home, mira)
 
 
-def test_the_memories_lead_to_the_nights(at_home: Client, mira: Companion) -> None:
-    memories = at_home.get(f"/companions/{mira.pk}/memories/").content.decode()
-    assert f'href="/companions/{mira.pk}/nights/"' in memories
-
-
 def test_each_thing_done_is_told_in_plain_words(at_home: Client, mira: Companion, merged: Change) -> None:
     night = merged.consolidation
     change(night, "insight", ["Music is home", "Plays the cello at night", "Sings"])

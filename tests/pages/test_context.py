@@ -38,8 +38,8 @@ def test_the_page_shows_the_parts_and_what_is_left(at_home: Client, mira: Compan
     for words in ("Persona", "The talk so far", "Room for the answer", "Left for the talk to grow"):
         assert words in page
     assert WARNING not in page
-    settings_page = at_home.get(f"/companions/{mira.pk}/settings/").content.decode()
-    assert f"/companions/{mira.pk}/settings/context/" in settings_page
+    advanced = at_home.get(f"/companions/{mira.pk}/settings/advanced/").content.decode()
+    assert f"/companions/{mira.pk}/settings/context/" in advanced
 
 
 def test_a_companion_that_reads_less_has_less_to_fill(at_home: Client, mira: Companion) -> None:
@@ -54,12 +54,10 @@ def test_a_companion_that_reads_less_has_less_to_fill(at_home: Client, mira: Com
 
 def test_a_persona_that_leaves_no_room_is_kept_with_a_warning(at_home: Client, mira: Companion) -> None:
     fields: dict[str, Any] = {"name": "Mira", "persona": HUGE, "greeting": "", "tint": "40"}
-    saved = at_home.post(f"/companions/{mira.pk}/settings/", fields, follow=True)
+    saved = at_home.post(f"/companions/{mira.pk}/about/", fields, follow=True)
     mira.refresh_from_db()
     assert mira.persona == HUGE.strip()
     assert WARNING in saved.content.decode()
     assert WARNING in at_home.get(f"/companions/{mira.pk}/settings/context/").content.decode()
     fields["persona"] = "Calm."
-    assert (
-        WARNING not in at_home.post(f"/companions/{mira.pk}/settings/", fields, follow=True).content.decode()
-    )
+    assert WARNING not in at_home.post(f"/companions/{mira.pk}/about/", fields, follow=True).content.decode()

@@ -216,17 +216,6 @@ def test_a_rule_is_saved_with_its_numbers_and_only_then(at_home: Client, mira: C
     assert (mira.policy, mira.recall_parameters) == (Kith(), {})
 
 
-def test_another_rule_in_the_settings_begins_with_its_usual_numbers(at_home: Client, mira: Companion) -> None:
-    Companion.objects.filter(pk=mira.pk).update(recall_policy="hou", recall_parameters={"unit_days": 60})
-    fields = {"name": "Mira", "persona": "", "greeting": "", "tint": "40"}
-    settings = f"/companions/{mira.pk}/settings/"
-    assert path(mira) in at_home.get(settings).content.decode()
-    for picked, kept in (("hou", {"unit_days": 60}), ("", {"unit_days": 60}), ("memory_bank", {})):
-        assert at_home.post(settings, {**fields, "recall_policy": picked}).status_code == 302
-        mira.refresh_from_db()
-        assert mira.recall_parameters == kept
-
-
 BAD: list[tuple[dict[str, str], str]] = [
     ({"policy": "none such"}, "There is no such rule"),
     ({"policy": "hou", "hou-threshold": "1.5"}, "less than or equal to 1"),
@@ -297,10 +286,6 @@ def test_only_real_recalls_are_on_the_map(at_home: Client, mira: Companion, aged
     assert all(bool(day["level"]) == bool(day["count"]) for day in day_map["days"])
     levels = [day["level"] for day in day_map["days"]]
     assert day_map["busiest"]["level"] == max(levels) == 4
-
-
-def test_memories_lead_here(at_home: Client, mira: Companion) -> None:
-    assert path(mira) in at_home.get(f"/companions/{mira.pk}/memories/").content.decode()
 
 
 def test_links_ask_for_what_is_shown_and_one_thing_more(

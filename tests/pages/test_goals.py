@@ -49,11 +49,6 @@ def test_an_empty_page_says_how_goals_come(at_home: Client, mira: Companion) -> 
     assert placed(shown) == []
 
 
-def test_the_life_page_leads_there(at_home: Client, mira: Companion) -> None:
-    life = at_home.get(f"/companions/{mira.pk}/life/").content.decode()
-    assert f'href="/companions/{mira.pk}/pursuits/"' in life
-
-
 def test_goals_are_a_tree_and_ideas_stand_by_excitement(at_home: Client, mira: Companion) -> None:
     marathon = pursue(mira, "Run a marathon")
     half = pursue(mira, "Run half of one", parent=marathon.memory)

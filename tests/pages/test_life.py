@@ -60,7 +60,7 @@ def test_how_it_feels_stands_in_its_own_words(at_home: Client, mira: Companion) 
     inner_state.revise(
         mira.pk, "The rain <b>sings</b>.", feeling, by=InnerState.By.WAKING, now=timezone.now()
     )
-    shown = page(at_home, mira)
+    shown = page(at_home, mira, "inner-state/")
     assert "The rain &lt;b&gt;sings&lt;/b&gt;." in shown
     assert "Mira feels very happy" in shown
     assert "mood-good" in shown
@@ -205,8 +205,8 @@ def test_a_log_of_any_length_takes_as_many_queries(
 ) -> None:
     for hours in range(6):
         spoke(mira, f"Hello {hours}", NOW - timedelta(hours=hours))
-    # session, user, companion, its life, inner state, wakings of the log, reflections, wakings that wait, timers
-    with django_assert_num_queries(9):
+    # session, user, companion, wakings of the log, reflections, wakings that wait, timers
+    with django_assert_num_queries(7):
         at_home.get(path(mira))
 
 
@@ -240,12 +240,12 @@ def test_a_waking_that_is_over_is_not_cancelled(at_home: Client, mira: Companion
 
 def test_how_it_lives_is_kept(at_home: Client, mira: Companion) -> None:
     type(mira.life).objects.filter(pk=mira.pk).update(reflect_attempts=3)
-    assert at_home.post(path(mira, "settings/"), SENT)["Location"] == path(mira)
+    assert at_home.post(path(mira, "settings/"), SENT)["Location"] == path(mira, "settings/")
     life = Companion.objects.get(pk=mira.pk).life
     assert (life.is_awake, life.reaches_out, life.most_a_day) == (True, True, 3)
     assert (life.by_email, life.by_push, life.reflect_attempts) == (True, False, 3)
     assert [f"{at:%H:%M}" for at in (life.quiet_from, life.sleeps_until)] == ["21:00", "06:30"]
-    assert 'value="21:00"' in page(at_home, mira)
+    assert 'value="21:00"' in page(at_home, mira, "settings/")
 
 
 @pytest.mark.parametrize(
@@ -262,9 +262,9 @@ def test_what_does_not_fit_comes_back_in_its_place(
 
 def test_it_is_muted_and_heard_again_with_one_tap(at_home: Client, mira: Companion) -> None:
     for sent, is_muted, offered in (("yes", True, "Unmute"), ("no", False, "Mute")):
-        assert at_home.post(path(mira, "mute/"), {"is_muted": sent})["Location"] == path(mira)
+        assert at_home.post(path(mira, "mute/"), {"is_muted": sent})["Location"] == path(mira, "settings/")
         assert Companion.objects.get(pk=mira.pk).life.is_muted is is_muted
-        assert f">{offered}</button>" in page(at_home, mira)
+        assert f">{offered}</button>" in page(at_home, mira, "settings/")
 
 
 def test_another_persons_log_tells_nothing_of_hers(at_home: Client, bob: User, tian: Companion) -> None:

@@ -36,7 +36,8 @@ def test_a_list_costs_the_same_for_few_and_for_many(
 ) -> None:
     for number in range(25):
         keep_fact(mira.pk, f"fact {number}", timezone.now(), timezone.now())
-    with django_assert_num_queries(4):  # type: ignore[operator]  # session, user, companion, memories
+    # session, user, companion, pinned ones, others, where they were said; the last night; slots, blocks
+    with django_assert_num_queries(9):  # type: ignore[operator]
         assert at_home.get(f"/companions/{mira.pk}/memories/").status_code == 200
 
 
@@ -47,8 +48,9 @@ def test_a_search_costs_the_same_for_few_and_for_many(
     lines = [Line(role="user", text=f"Tea number {number}", at=timezone.now()) for number in range(count)]
     import_log(mira, lines, timezone.now())
     read_providers()
-    # session, user, companion; five make the first cue's space; entries, likeness, a closer look, memories, messages
-    with django_assert_num_queries(13):
+    # session, user, companion; five make the first cue's space; entries, likeness, a closer look, memories, messages,
+    # where they were said; the last night; slots, blocks
+    with django_assert_num_queries(17):
         assert len(texts(at_home.get(f"/companions/{mira.pk}/memories/?q=tea"))) == count
 
 

@@ -198,7 +198,9 @@ PAGES: dict[str, Callable[[Told], str]] = {
     "recording_send": lambda told: f"{told.path}recordings/{recording(told)}/send/",
     "recording_correct": lambda told: f"{told.path}recordings/{recording(told)}/correct/",
     "recording_delete": lambda told: f"{told.path}recordings/{recording(told)}/delete/",
+    "about": lambda told: f"{told.path}about/",
     "companion": lambda told: f"{told.path}settings/",
+    "advanced": lambda told: f"{told.path}settings/advanced/",
     "context": lambda told: f"{told.path}settings/context/",
     "companion_delete": lambda told: f"{told.path}settings/delete/",
     "rehearsals_delete": lambda told: f"{told.path}settings/rehearsals/",
@@ -238,7 +240,6 @@ POST_ONLY = {
     "mind_preset_file",
     "face_pictures",
     "face_picture_remove",
-    "life_settings",
     "life_mute",
     "waking_cancel",
     "timer_add",
@@ -267,7 +268,7 @@ LOOKED_AT = {
     *("profile", "profile_compare", "self_concept", "self_concept_compare", "life"),
     *("inner_states", "timers", "timer_preview", "pursuits", "context", "face_preview", "face_image"),
     *("reply_speech", "message_speech", "call", "call_notice", "branches", "branch_compare"),
-    *("search", "bookmarks"),
+    *("search", "bookmarks", "advanced"),
 }
 ON_THE_LOOP = pytest.mark.django_db(transaction=True)  # visits the database from several threads
 IN_THREADS = {"message_edit", "reply_speech", "message_speech", "voice_sample", "call_notice"}

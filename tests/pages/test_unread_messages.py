@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -79,17 +80,26 @@ def test_what_is_said_unprompted_is_a_turn_of_its_own(at_home: Client, told: Tol
     assert "elsewhere" in at_home.get(f"{told.path}turns/{said.pk}/").content.decode()
 
 
-def test_the_talk_says_what_it_is_and_what_must_be_told(
-    at_home: Client, alice: User, mira: Companion
+def test_the_talk_says_at_the_start_of_a_day_what_it_is_and_what_else_must_be_told(
+    at_home: Client, alice: User, mira: Companion, settings: Any
 ) -> None:
-    (notice,) = notices.record_use(alice, timezone.now(), timezone.now())
+    settings.BREAK_AFTER = timedelta(minutes=90)
+    now = timezone.now()
     talk = f"/companions/{mira.pk}/"
+    assert "Mira is an AI, not a person." in at_home.get(talk).content.decode().split("<template")[0]
+    notices.record_use(alice, now - timedelta(hours=2), now - timedelta(hours=2))
+    for minutes in range(100, -1, -20):
+        told = notices.record_use(alice, now - timedelta(minutes=minutes), now - timedelta(minutes=minutes))
+        if told:
+            (notice,) = told
+    answered(mira, "hello", "hello")
     page = at_home.get(talk).content.decode()
-    assert "Mira is an AI, not a person." in page
-    assert "You are talking with an AI, not with a person." in page
+    assert page.split('<h2 class="day">')[1].split("</p>")[0].endswith("Mira is an AI, not a person.")
+    assert "You are talking with an AI, not with a person." not in page
+    assert "A break would do good." in page
     response = at_home.post(f"/notices/{notice.pk}/seen/", {"next": talk})
     assert response["Location"] == talk
-    assert "You are talking with an AI, not with a person." not in at_home.get(talk).content.decode()
+    assert "A break would do good." not in at_home.get(talk).content.decode()
 
 
 def test_after_a_notice_nobody_is_sent_elsewhere(at_home: Client, alice: User) -> None:

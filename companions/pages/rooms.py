@@ -1,0 +1,166 @@
+"""The five places of a companion, and which of its pages belong to each: every page stands here once."""
+
+from dataclasses import dataclass
+from functools import cache
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """A page that its place shows a way to, with the pages that are reached from it; all by their URLs' names."""
+
+    page: str
+    label: Promise | str
+    below: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One of the five: its first word for the narrow bar, all of its name, and what it opens on."""
+
+    slug: str
+    word: Promise | str
+    label: Promise | str
+    opens: str
+    tabs: tuple[Tab, ...]
+
+
+def _list_revision_pages(name: str) -> tuple[str, ...]:
+    return (f"{name}_edit", f"{name}_compare", f"{name}_restore")
+
+
+# In a label, {name} stands for the companion's.
+PLACES = (
+    Place(
+        "talk",
+        pgettext_lazy("a place of a companion", "Talk"),
+        pgettext_lazy("a place of a companion", "Talk"),
+        "talk",
+        (
+            Tab(
+                "talk",
+                pgettext_lazy("a place of a companion", "Talk"),
+                (
+                    *("bookmarks", "call", "message_edit", "message_delete", "recording_correct"),
+                    *("session_end", "session_clear"),
+                ),
+            ),
+        ),
+    ),
+    Place(
+        "about",
+        pgettext_lazy("a place of a companion", "About"),
+        _("About {name}"),
+        "about",
+        (
+            Tab("about", _("Who {name} is")),
+            Tab("self_concept", _("How {name} sees itself"), _list_revision_pages("self_concept")),
+            Tab("inner_states", _("How {name} feels")),
+            Tab("face", _("Face"), ("face_pictures",)),
+            Tab("voice", _("Voice"), ("voice_reference",)),
+        ),
+    ),
+    Place(
+        "memory",
+        pgettext_lazy("a place of a companion", "Memory"),
+        pgettext_lazy("a place of a companion", "Memory"),
+        "memories",
+        (
+            Tab("profile", _("About you"), _list_revision_pages("profile")),
+            Tab(
+                "memories",
+                _("Facts"),
+                (
+                    *("memory", "memory_add", "memory_edit", "memory_private", "memory_delete"),
+                    *("memories_delete", "nights", "always"),
+                    *("slot", "slot_add", "slot_delete", "block", "block_add", "block_delete"),
+                ),
+            ),
+            Tab("diary", _("Diary"), ("diary_entry", "diary_said", "diary_delete")),
+            Tab("documents", _("Reading"), ("document_give", "document", "document_delete")),
+            Tab("search", _("All messages")),
+        ),
+    ),
+    Place(
+        "together",
+        pgettext_lazy("a place of a companion", "Together"),
+        pgettext_lazy("a place of a companion", "Together"),
+        "timers",
+        (
+            Tab("timers", _("Reminders"), ("timer_preview", "timer_add")),
+            Tab("pursuits", _("Goals and ideas"), ("pursuit_change",)),
+            Tab("life", _("What {name} did")),
+            Tab("life_settings", _("When {name} may write")),
+        ),
+    ),
+    Place(
+        "settings",
+        pgettext_lazy("a place of a companion", "Settings"),
+        pgettext_lazy("a place of a companion", "Settings"),
+        "companion",
+        (
+            Tab("companion", _("This talk"), ("companion_delete",)),
+            Tab("mind", _("The model"), ("mind_values", "mind_preset_file", "comparison")),
+            Tab("branches", _("Branches"), ("branch_compare", "branch_delete")),
+            Tab("advanced", _("Advanced"), ("forgetting", "context")),
+        ),
+    ),
+)
+
+
+@cache
+def find_place(page: str) -> tuple[Place, Tab] | None:
+    """Return the place that the page of this URL name belongs to, and the tab in it; None for what is no page."""
+    for place in PLACES:
+        for tab in place.tabs:
+            if page == tab.page or page in tab.below:
+                return place, tab
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A link to a place or to a page in it; `current` is what aria-current says of it, or nothing."""
+
+    slug: str
+    page: str
+    word: str
+    label: str
+    current: str
+
+
+def list_places(page: str, name: str) -> list[Way]:
+    """Return the ways to the five places of a companion of that name, as seen from a page."""
+    found = find_place(page)
+    return [
+        Way(
+            place.slug,
+            place.opens,
+            str(place.word),
+            _with_name(place.label, name),
+            _mark(page == place.opens, bool(found and found[0] is place)),
+        )
+        for place in PLACES
+    ]
+
+
+def list_tabs(page: str, name: str) -> list[Way]:
+    """Return the ways within the place that the page belongs to, where it has more than one."""
+    found = find_place(page)
+    if not found or len(found[0].tabs) == 1:
+        return []
+    return [
+        Way(tab.page, tab.page, "", _with_name(tab.label, name), _mark(page == tab.page, found[1] is tab))
+        for tab in found[0].tabs
+    ]
+
+
+def _with_name(label: Promise | str, name: str) -> str:
+    return str(label).replace("{name}", name)
+
+
+def _mark(is_page: bool, is_within: bool) -> str:
+    return "page" if is_page else "true" if is_within else ""

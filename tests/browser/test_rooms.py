@@ -1,0 +1,69 @@
+"""The five places of a companion on small screens and large ones."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.person import Person
+
+pytestmark = pytest.mark.browser
+PLACES = ("Talk", "About", "Memory", "Together", "Settings")
+SMALL = [(320, 568), (568, 320), (195, 422), (844, 390)]  # the third is 390 by 844 at 200 %
+# How much of the window's height belongs to the talk: between the header and what one writes in.
+TALK = """() => document.querySelector(".composer").getBoundingClientRect().top
+    - Math.max(0, document.querySelector(".top").getBoundingClientRect().bottom,
+        ...[...document.querySelectorAll(".places")].map((nav) => nav.getBoundingClientRect())
+            .filter((box) => box.top < innerHeight / 2).map((box) => box.bottom))"""
+
+
+def current(page: Page) -> list[str]:
+    return [link.strip() for link in page.locator(".places [aria-current]:visible").all_inner_texts()]
+
+
+def test_the_bar_and_the_tabs_lead_everywhere_by_keyboard(person: Person) -> None:
+    person.make_companion(name="Mira Lindqvist " * 5)
+    page = person.page
+    for width, height in ((390, 844), (1280, 800)):
+        page.set_viewport_size({"width": width, "height": height})
+        for place in PLACES:
+            link = page.locator(".places").get_by_role("link", name=place)
+            link.focus()
+            box = link.bounding_box()
+            assert box
+            assert min(box["width"], box["height"]) >= 44, (place, box)
+            page.keyboard.press("Enter")
+            page.wait_for_load_state()
+            expect(page.locator(".places [aria-current]")).to_have_count(1)
+            assert current(page)[0].startswith(place)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+        bar = page.locator(".places").bounding_box()
+        assert bar
+        assert (bar["y"] + bar["height"] == height) == (width == 390)
+    # Nothing lies under the bar at the end of a page.
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+    last, bar = page.locator(".bottom").bounding_box(), page.locator(".places").bounding_box()
+    assert last
+    assert bar
+    assert last["y"] + last["height"] <= bar["y"] + 1
+
+
+def test_the_talk_keeps_half_and_every_menu_is_within_reach(person: Person) -> None:
+    person.make_companion(greeting="Hello, I am Mira. " * 3)
+    page = person.page
+    path = page.url
+    for width, height in SMALL:
+        page.set_viewport_size({"width": width, "height": height})
+        page.goto(path)
+        expect(page.locator("#send")).to_be_visible()
+        assert page.evaluate(TALK) >= height / 2, (width, height)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        for menu in page.locator("details.menu").all():
+            menu.locator("summary").press("Enter")
+            for entry in menu.locator(".menu-list .button:visible").all():
+                entry.focus()
+                box = entry.bounding_box()
+                assert box
+                middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+                hit = page.evaluate("([x, y]) => document.elementFromPoint(x, y)?.innerText", middle)
+                assert hit == entry.inner_text(), (width, height, entry.inner_text(), hit)
+            menu.locator("summary").press("Escape")

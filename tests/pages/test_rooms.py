@@ -1,0 +1,59 @@
+"""The five places of a companion: every page belongs to one of them, and says which."""
+
+import re
+
+import pytest
+from django.test import Client
+
+from companions.models import Companion
+from companions.pages.rooms import PLACES, find_place
+from tests.pages.conftest import Told
+from tests.pages.test_page_access import IN_THREADS, PAGES, POST_ONLY
+
+# What is given to scripts or as a file, and is no page.
+PARTS = {
+    *("turns", "turn", "gauge", "closing", "timer_preview", "face_preview", "face_image"),
+    *("companion_export", "companion_export_digital_life"),
+}
+SHOWN = sorted(set(PAGES) - POST_ONLY - PARTS - IN_THREADS)
+
+
+def links(page: str, nav: str) -> dict[str, str]:
+    """The last words of each link in the navigation of this class, with its aria-current, or nothing."""
+    part = page.split(f'<nav class="{nav}"')[1].split("</nav>")[0]
+    found = {}
+    for tag, inner in re.findall(r"<a (.*?)>(.*?)</a>", part, re.DOTALL):
+        words = re.findall(r"([^<>]+)(?:</span>)?$", inner)[-1]
+        found[words] = tag.split('aria-current="')[1].split('"')[0] if "aria-current" in tag else ""
+    return found
+
+
+def test_every_page_belongs_to_one_place() -> None:
+    listed = [page for place in PLACES for tab in place.tabs for page in (tab.page, *tab.below)]
+    assert len(listed) == len(set(listed))
+    assert set(SHOWN) - set(listed) == set()
+    assert set(listed) - set(PAGES) == set()
+
+
+@pytest.mark.usefixtures("speech_rehearsal")
+def test_each_page_shows_where_one_is(at_home: Client, told: Told) -> None:
+    for name in SHOWN:
+        page = at_home.get(PAGES[name](told)).content.decode()
+        if name == "call":  # nothing but the call
+            continue
+        found = find_place(name)
+        assert found, name
+        shown = links(page, "places")
+        assert len(shown) == 5, name
+        assert [label for label, current in shown.items() if current] == [
+            str(found[0].label).replace("{name}", "Mira")
+        ], name
+        if len(found[0].tabs) > 1:
+            assert sum(map(bool, links(page, "tabs").values())) == 1, name
+
+
+def test_a_name_is_never_markup(at_home: Client, mira: Companion) -> None:
+    Companion.objects.filter(pk=mira.pk).update(name="<b>{name}</b>")
+    page = at_home.get(f"/companions/{mira.pk}/about/").content.decode()
+    assert "<b>" not in page
+    assert "About &lt;b&gt;{name}&lt;/b&gt;" in page
