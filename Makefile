@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-memorybank bench-recall bench-talk bench-prompts bench-scale bench-peers bench-ten-days bench-life bench-voice bench-crowd bench-search bench-long-talk prove-attacks prove-branches prove-kept-model prove-properties prove-reach lock openapi-snapshot dev bench-learning
+.PHONY: help up test check bench bench-memorybank bench-recall bench-talk bench-prompts bench-scale bench-peers bench-ten-days bench-life bench-voice bench-crowd bench-search bench-long-talk bench-branches prove-attacks prove-branches prove-flaky-line prove-kept-model prove-properties prove-reach lock openapi-snapshot dev bench-learning
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -77,8 +77,14 @@ bench-search: dev ## measure the search of a talk of 300,000 messages, and going
 bench-long-talk: dev ## measure a talk of 50,000 messages in a browser: opening, going to a day, scrolling, typing
 	@exec $(BIN)/python -m bench.long_talk $(OPTIONS)
 
+bench-branches: dev ## measure choosing another branch of a talk of 5,000 and of 50,000 messages, and recall with 50 branches
+	@exec $(BIN)/python -m bench.branches $(OPTIONS)
+
 prove-attacks: dev ## attack a Kith as `make test` does, and print how long somebody else waits meanwhile
 	@exec $(BIN)/python -m pytest -n 0 -v -s tests/crowd/test_availability.py
+
+prove-flaky-line: dev ## talk in a browser over a line that is cut at random (COUNT=200 times): nothing lost, nothing twice
+	@exec env PROOF_CUTS=$(or $(COUNT),200) $(BIN)/python -m pytest -n 0 -v -s tests/browser/test_flaky_line.py
 
 prove-kept-model: dev ## talk through many turns with providers that fail and vanish: who answers is the companion's own, or says so (COUNT=1000)
 	@exec env PROOF_TURNS=$(or $(COUNT),1000) $(BIN)/python -m pytest -n 0 -v -s tests/companions/test_kept_model.py

@@ -21,28 +21,45 @@ from companions.models import (
     Waking,
 )
 from database.journal import replaying
-from memory.models import Memory
+from database.queries import lift_statement_timeout
 
 CHANGED = "branch_changed"
+# Both wake or put asleep what was said on a way, with what mirrors it in memory, and return after which of it something
+# changed of what is known. Each row is written once: with room on its page and the flag in no index, no index is touched.
 # From a message back to the first one: of those who sleep, up to the awake one where they part from the chosen path.
-JOINING = """
+JOIN = """
 WITH RECURSIVE path AS (
     SELECT id, parent_id, is_asleep FROM companions_message WHERE id = %(target)s AND conversation_id = %(conversation)s
   UNION ALL
     SELECT message.id, message.parent_id, message.is_asleep
     FROM companions_message message JOIN path ON message.id = path.parent_id WHERE path.is_asleep
+), woken AS (
+    UPDATE companions_message message SET is_asleep = false FROM path
+    WHERE message.id = path.id AND message.is_asleep RETURNING message.id
+), remembered AS (
+    UPDATE memory_memory memory SET is_asleep = false FROM woken
+    WHERE memory.message_id = woken.id AND memory.is_asleep
 )
-SELECT id, is_asleep FROM path
+SELECT (SELECT id FROM path WHERE NOT is_asleep),
+       ARRAY(SELECT DISTINCT entry.at FROM companions_journalentry entry JOIN path ON path.id = entry.at
+             WHERE entry.companion_id = %(companion)s AND path.is_asleep)
 """
-LEAVING = """
+LEAVE = """
 WITH RECURSIVE path AS (
     SELECT id, parent_id FROM companions_message WHERE id = %(head)s AND id IS DISTINCT FROM %(stay)s
   UNION ALL
     SELECT message.id, message.parent_id
     FROM companions_message message JOIN path ON message.id = path.parent_id
     WHERE message.id IS DISTINCT FROM %(stay)s
+), left_behind AS (
+    UPDATE companions_message message SET is_asleep = true FROM path
+    WHERE message.id = path.id AND NOT message.is_asleep RETURNING message.id
+), forgotten AS (
+    UPDATE memory_memory memory SET is_asleep = true FROM left_behind
+    WHERE memory.message_id = left_behind.id AND NOT memory.is_asleep
 )
-SELECT id FROM path
+SELECT ARRAY(SELECT DISTINCT entry.at FROM companions_journalentry entry JOIN path ON path.id = entry.at
+             WHERE entry.companion_id = %(companion)s)
 """
 
 # From a message on, at each step by what was said last.
@@ -110,18 +127,14 @@ def find_end(message: Message) -> UUID:
 def _go_to(conversation: Conversation, target: UUID | None, now: datetime) -> None:
     """Let the path end with that message, and have known what was known there."""
     companion_id = conversation.companion_id
-    walk = _walk(JOINING, target=target, conversation=conversation.pk)
-    joining = [id for id, is_asleep in walk if is_asleep]
-    stay = next((id for id, is_asleep in walk if not is_asleep), None)
-    leaving = [id for (id,) in _walk(LEAVING, head=conversation.head_id, stay=stay)]
+    lift_statement_timeout()  # a hundred thousand messages take some seconds
     _give_up_closing(companion_id)
     begun = Waking.objects.waiting().filter(companion=companion_id, started_at__isnull=False)
     begun.update(look_at=now, started_at=None, prompt=[], steps=[], thought="", text="")  # they begin anew
     with replaying():
+        stay, joining = _go(JOIN, target=target, conversation=conversation.pk, companion=companion_id)
+        [leaving] = _go(LEAVE, head=conversation.head_id, stay=stay, companion=companion_id)
         _replay(companion_id, leaving, is_forward=False)
-        for ids, is_asleep in ((leaving, True), (joining, False)):
-            Message.everywhere.filter(companion=companion_id, pk__in=ids).update(is_asleep=is_asleep)
-            Memory.everywhere.of(companion_id).filter(message__in=ids).update(is_asleep=is_asleep)
         _replay(companion_id, joining, is_forward=True)
     conversation.head_id = target
     conversation.save(update_fields=["branch", "head"])
@@ -143,10 +156,11 @@ def move_marks(companion_id: UUID, moved: Mapping[UUID, UUID | None]) -> None:
         JournalEntry.objects.filter(companion=companion_id, at__in=moved.keys() - others).delete()
 
 
-def _walk(query: str, **parameters: Any) -> list[tuple[Any, ...]]:
+def _go(query: str, **parameters: Any) -> tuple[Any, ...]:
     with connection.cursor() as cursor:
         cursor.execute(query, parameters)
-        return list(cursor.fetchall())
+        row: tuple[Any, ...] = cursor.fetchone()
+        return row
 
 
 def _replay(companion_id: UUID, marks: list[UUID], *, is_forward: bool) -> None:

@@ -7,6 +7,7 @@ import pytest
 from companions.branches.operations import choose, choose_alternative, part_from
 from companions.models import Branch, Companion, Conversation, Message, Session
 from companions.models.companion import hold
+from database.journal import made_after
 from memory.core_memory import set_slot
 from memory.learning.revisions import revise
 from memory.models import Memory, Revision, Slot
@@ -70,3 +71,20 @@ def test_to_part_within_a_closed_session_opens_it_again(mira: Companion) -> None
     assert Conversation.objects.get(companion=mira).head.text == "Hello."  # type: ignore[union-attr]
     assert hold(mira.pk).conversation.branch == Branch.objects.get(head__text="Hello.")  # type: ignore[union-attr]
     assert Message.objects.filter(companion=mira).count() == 6
+
+
+def test_messages_are_learnt_from_where_that_was_done(mira: Companion) -> None:
+    first, second, third, _last = say(mira, "One.", "Two.", "Three.", "Four.", at=NOW)
+
+    def learnt() -> set[str]:
+        return set(Message.everywhere.filter(companion=mira, is_learnt=True).values_list("text", flat=True))
+
+    with made_after(third.pk):
+        Message.objects.filter(pk__in=[first.pk, second.pk, third.pk]).update(is_learnt=True)
+        Message.objects.filter(pk=first.pk).update(
+            is_learnt=False
+        )  # of two changes of one row the last holds
+    part_from(mira, second.pk, NOW)
+    assert learnt() == set()
+    choose(Branch.objects.get(companion=mira, left_at__isnull=False), NOW)
+    assert learnt() == {"Two.", "Three."}

@@ -1,0 +1,111 @@
+"""A line that falls at random while one talks: nothing is lost, nothing comes twice, all stays in its order.
+
+`make prove-flaky-line` cuts it 200 times.
+"""
+
+import os
+import random
+import socket
+import struct
+import threading
+import time
+from contextlib import suppress
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.person import Person
+from tests.fixtures.live import Live
+
+pytestmark = pytest.mark.browser
+CUTS = int(os.environ.get("PROOF_CUTS", "12"))
+CUTS_A_MESSAGE = 4
+WORDS = 30
+AT_ONCE = struct.pack("ii", 1, 0)  # closed without a farewell, as a line that is gone
+
+
+class Line:
+    """Inside the block what goes to `url` goes on to the port, until it is cut; while it is down nothing gets through."""
+
+    def __init__(self, port: int) -> None:
+        self.port, self.is_down = port, False
+        self._door = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._door.getsockname()[1]}"
+        self._ends: set[socket.socket] = set()
+
+    def __enter__(self) -> "Line":
+        threading.Thread(target=self._let_in, daemon=True).start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._door.close()
+        self.cut()
+
+    def cut(self) -> None:
+        """Cut all that is open now, whichever way its bytes were going."""
+        for end in list(self._ends):
+            self._drop(end)
+
+    def _let_in(self) -> None:
+        with suppress(OSError):
+            while True:
+                near, _ = self._door.accept()
+                if self.is_down:
+                    self._drop(near)
+                    continue
+                far = socket.create_connection(("127.0.0.1", self.port))
+                self._ends |= {near, far}
+                for source, target in ((near, far), (far, near)):
+                    threading.Thread(target=self._carry, args=(source, target), daemon=True).start()
+
+    def _carry(self, source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError):
+            while some := source.recv(65536):
+                target.sendall(some)
+        self._drop(source)
+        self._drop(target)
+
+    def _drop(self, end: socket.socket) -> None:
+        self._ends.discard(end)
+        with suppress(OSError):
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, AT_ONCE)
+            end.shutdown(socket.SHUT_RDWR)
+        end.close()
+
+
+def come_back(page: Page) -> None:
+    """Tell the page that there is a network again, as the browser does: it need not wait out its pause."""
+    page.evaluate("dispatchEvent(new Event('online'))")
+
+
+@pytest.mark.timeout(300 + CUTS * 5)
+def test_a_line_that_is_cut_again_and_again_loses_nothing_and_doubles_nothing(
+    person: Person, live: Live
+) -> None:
+    person.make_companion()
+    chance = random.Random(19)
+    count = -(-CUTS // CUTS_A_MESSAGE)
+    answers = [[f"{number}.{word} " for word in range(WORDS)] for number in range(count)]
+    live.rehearsal.script(*({"pieces": pieces, "delay_between": 0.03} for pieces in answers))
+    path = person.page.url.removeprefix(live.url)
+    page = person.page = person.page.context.new_page()  # what it asks for does fail
+    with Line(live.port) as line:
+        page.goto(f"{line.url}{path}")
+        expect(page.locator("#send")).to_be_enabled()
+        for cut in range(CUTS):
+            if cut % CUTS_A_MESSAGE == 0:
+                person.write(f"Message {cut // CUTS_A_MESSAGE}")
+            time.sleep(chance.uniform(0, 0.5))
+            line.is_down = chance.random() < 0.5
+            line.cut()
+            time.sleep(chance.uniform(0, 0.3))
+            line.is_down = False
+            come_back(page)
+        said = [f"Message {number}" for number in range(count)]
+        told = ["".join(pieces).strip() for pieces in answers]
+        expect(page.locator(".said-by-person .words")).to_have_text(said, timeout=60_000)
+        expect(person.answers).to_have_text(["Hello, I am Mira.", *told], timeout=60_000)
+        expect(person.open_replies).to_have_count(0)
+        page.reload()  # what is kept is what was shown
+        expect(page.locator(".said-by-person .words")).to_have_text(said)
+        expect(person.answers).to_have_text(["Hello, I am Mira.", *told])
