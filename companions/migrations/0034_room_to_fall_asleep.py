@@ -48,7 +48,7 @@ AFTER = BEFORE.replace("BEGIN\n", f"BEGIN{TOGETHER}", 1).replace(
 
 
 class Migration(migrations.Migration):
-    dependencies = [("companions", "0032_bookmarks"), ("memory", "0016_room_to_fall_asleep")]
+    dependencies = [("companions", "0033_quotes"), ("memory", "0016_room_to_fall_asleep")]
 
     operations = [
         *(
