@@ -63,3 +63,63 @@ def test_a_message_is_quoted_by_its_menu_and_leads_to_its_place(person: Person, 
     expect(mine.locator(".quoted")).to_contain_text("Mira One thing.")
     mine.locator(".quoted").click()
     expect(page.locator(".said-by-companion.is-found")).to_be_focused()
+
+
+def test_keys_stop_edit_and_show_themselves_but_not_amid_a_composition(person: Person, live: Live) -> None:
+    page = person.page
+    person.make_companion()
+    box, keys = page.locator("#message"), page.locator("dialog#keys")
+    live.rehearsal.script({"pieces": [f"word{number} " for number in range(400)], "delay_between": 0.05})
+    person.write("Tell me a long story")
+    expect(person.last_answer).to_contain_text("word5 ")
+    page.evaluate(
+        "document.activeElement.dispatchEvent("
+        "new KeyboardEvent('keydown', {key: 'Escape', isComposing: true, bubbles: true}))"
+    )
+    expect(page.get_by_role("button", name="Stop the answer")).to_be_visible()
+    box.press("?")
+    expect(box).to_have_value("?")
+    expect(keys).to_be_hidden()
+    page.locator("#turns").click()
+    page.keyboard.press("?")
+    expect(keys).to_be_visible()
+    page.keyboard.press("Escape")  # closes what is open, and stops nothing
+    expect(keys).to_be_hidden()
+    expect(page.get_by_role("button", name="Stop the answer")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_text("You stopped this answer.")).to_be_visible()
+    box.fill("")
+    box.press("ArrowUp")
+    expect(page.get_by_role("dialog").get_by_role("textbox")).to_have_value("Tell me a long story")
+    page.keyboard.press("Escape")
+    expect(box).to_be_focused()
+
+
+def test_answers_are_chosen_by_arrows_and_by_a_swipe(person: Person, live: Live) -> None:
+    page = person.page
+    person.make_companion()
+    live.rehearsal.script({"answer": "The first."})
+    live.rehearsal.script({"answer": "The second."})
+    person.write("Say something")
+    person.hears("The first.")
+    answer = page.locator(".said-by-companion").last
+    answer.get_by_label("More").click()
+    answer.get_by_role("button", name="Answer again").click()
+    person.hears("The second.")
+    expect(answer.locator(".alternatives .at")).to_have_text("2/2")
+    page.locator("#message").press("ArrowLeft")  # there it moves the caret
+    answer.focus()
+    page.keyboard.press("ArrowLeft")
+    person.hears("The first.")
+    expect(answer).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    person.hears("The second.")
+    expect(answer).to_be_focused()
+    answer.locator(".words").evaluate(
+        """(words) => {
+            const touch = (clientX) => [new Touch({identifier: 1, target: words, clientX, clientY: 300})];
+            words.dispatchEvent(new TouchEvent("touchstart", {touches: touch(100), bubbles: true}));
+            words.dispatchEvent(new TouchEvent("touchend", {changedTouches: touch(200), bubbles: true}));
+        }"""
+    )
+    person.hears("The first.")
