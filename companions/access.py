@@ -9,6 +9,7 @@ from django.shortcuts import get_object_or_404
 
 from accounts.models import User
 from companions.models import (
+    Attachment,
     Branch,
     Companion,
     Comparison,
@@ -111,6 +112,10 @@ def get_comparison(user: User, companion_id: UUID) -> Comparison:
 
 def get_notice(user: User, notice_id: UUID) -> Notice:
     return get_owned(user, Notice, pk=notice_id)
+
+
+def get_attachment(user: User, companion_id: UUID, attachment_id: UUID) -> Attachment:
+    return get_owned(user, Attachment, "file", "document", companion=companion_id, pk=attachment_id)
 
 
 def get_file(user: User, file_id: UUID) -> StoredFile:

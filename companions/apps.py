@@ -8,6 +8,7 @@ class CompanionsConfig(AppConfig):
 
     def ready(self) -> None:
         from companions import deletion  # noqa: F401 (it hears of what is deleted, the others of who moves or signs out)
+        from companions.conversations import attachments  # noqa: F401
         from companions.life import timers  # noqa: F401
         from companions.life.outreach import Email, register
         from companions.sockets import signals  # noqa: F401

@@ -3,6 +3,7 @@
 CompanionsError(code, detail)
 ├── TextError            what was sent is empty, too long, or no text
 ├── QuoteError           a message that is not there to be quoted
+├── AttachmentError      a picture that is not there, or one too many
 ├── BranchError          a branch that is not there, is chosen, or is one too many
 ├── ConflictError        the same client id with another text
 ├── LimitError           more than one person or one companion can have
@@ -32,6 +33,10 @@ class TextError(CompanionsError):
 
 class QuoteError(CompanionsError):
     status = 404
+
+
+class AttachmentError(CompanionsError):
+    pass
 
 
 class BranchError(CompanionsError):

@@ -5,6 +5,7 @@ from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
+from companions.conversations.attachments import sweep_attachments
 from companions.face.portraits import delete_unused_pictures
 from companions.memories import consolidation
 from companions.memories.forget_proposals import lapse
@@ -35,8 +36,10 @@ def drop_old_prompts() -> None:
 
 @shared_task
 def sweep_pictures() -> None:
-    """Drop pictures that were stored and never came to stand for a face."""
-    delete_unused_pictures(timezone.now())
+    """Drop pictures that were stored and never came to stand for a face, or were never sent."""
+    now = timezone.now()
+    delete_unused_pictures(now)
+    sweep_attachments(now)
 
 
 @shared_task

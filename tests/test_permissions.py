@@ -14,11 +14,13 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import Token, User
+from companions.conversations.attachments import keep_picture
 from companions.conversations.log_import import Line, import_log
 from companions.life import timers
 from companions.memories.editing import give_document, write_revision
 from companions.models import Branch, Companion, Comparison, ForgetProposal, Message, Reply
 from companions.replies.lifecycle import start
+from files.pictures import Drawn
 from integrations.push.models import Subscription
 from jobs.background import in_thread
 from memory.core_memory import set_slot, write_block
@@ -72,6 +74,7 @@ class Things:
             "pursuit_id": self.companion.memories.get(kind="goal").pk,
             "thread_id": self.companion.threads.get().pk,
             "subscription_id": self.companion.user.push_subscriptions.get().pk,
+            "attachment_id": self.companion.attachments.get().pk,
             "recording_id": self.companion.recordings.get().pk,
             "file_id": self.companion.recordings.get().file_id,
             "proposal_id": self.companion.forget_proposals.get().pk,
@@ -118,6 +121,7 @@ def things(alice: User, mira: Companion) -> Things:
     for about in Revision.About:
         write_revision(mira, about, ["Calm."], now)
     recorded(mira, message=started.message)
+    keep_picture(mira, Drawn(painted("WEBP"), 40, 30), "cat.png", now)
     return Things(mira, started.message, started.reply, memory, document, job.pk, token)
 
 
@@ -179,6 +183,7 @@ FORMS = {
 }
 FORMS["set_voice_reference"] = {**FORMS["add_recording"], "consent": lambda: "It is my own voice."}
 FORMS["read_preset_file"] = {"file": lambda: SimpleUploadedFile("a.json", b'{"temp": 1}')}
+FORMS["add_attachment"] = {"file": lambda: SimpleUploadedFile("a.png", painted())}
 FORMS["put_picture"] = {"file": lambda: SimpleUploadedFile("a.png", painted())}
 QUERIES = dict.fromkeys(("send_message", "say_anew", "get_reply_speech", "reply_speech"), "?wait=0")
 QUERIES["search_messages"] = "?q=hello"
@@ -218,7 +223,7 @@ ASYNC = {
     "reply_retry",
     "reply_continue",
 }
-ASYNC |= {"reply_decide"}
+ASYNC |= {"reply_decide", "add_attachment", "attachment_add"}
 ASYNC |= {"transcribe", "add_recording", "transcribe_recording", "send_recording"}
 ASYNC |= {"recording_add", "recording_transcribe", "recording_send", "call_notice"}
 ASYNC |= {"speak", "get_reply_speech", "get_message_speech", "reply_speech", "message_speech", "voice_sample"}

@@ -14,7 +14,17 @@ from unfold.decorators import action
 
 from companions.admin.actions import ActionAdmin
 from companions.deletion import delete_message
-from companions.models import Bookmark, Branch, Closing, Conversation, JournalEntry, Message, Reply, Session
+from companions.models import (
+    Attachment,
+    Bookmark,
+    Branch,
+    Closing,
+    Conversation,
+    JournalEntry,
+    Message,
+    Reply,
+    Session,
+)
 from companions.sessions.requests import try_again
 from memory.models import Memory
 from safety.admin import PrivateAdmin, link, link_to, marks, moment, number, state
@@ -57,6 +67,22 @@ class BookmarkAdmin(PrivateAdmin):
     fields = ("id", "owner", "of_companion", "of_message", "made_at")
 
     of_message = link("message", _("message"))
+
+
+@admin.register(Attachment)
+class AttachmentAdmin(PrivateAdmin):
+    """A picture that a person sent with a message, or a text that is read since."""
+
+    words = ("name",)
+    named_by = "created_at"
+    list_display = (moment("created_at", _("given")), "owner", "of_companion", "of_message")
+    list_filter = ("created_at",)
+    search_ids = ("pk", "companion", "message", "file")
+    fields = ("id", "owner", "of_companion", "of_message", "of_file", "of_document", "created_at")
+
+    of_message = link("message", _("message"))
+    of_file = link("file", _("file"))
+    of_document = link("document", _("document"))
 
 
 @admin.register(Branch)

@@ -20,6 +20,7 @@ from accounts.idempotency import checked
 from companions import access
 from companions.api.schemas import ClientId, FoundOut, IdempotencyKey, MessageOut, MessagesOut
 from companions.branches import operations
+from companions.conversations.attachments import start_with
 from companions.conversations.messages import load_page
 from companions.events import describe_failure, render_message, render_recalled, render_saved
 from companions.memories.reasons import describe_reasons
@@ -27,7 +28,7 @@ from companions.models import Companion, Message, Reply
 from companions.pagination import BAD_CURSOR, CursorError, PageQuery
 from companions.replies import actions, turn
 from companions.replies.broadcast import listening
-from companions.replies.lifecycle import Started, start
+from companions.replies.lifecycle import Started
 from jobs.background import in_thread
 from memory.emotion import Emotion
 
@@ -47,6 +48,12 @@ class MessageIn(Schema):
     text: str
     client_id: ClientId | None = None
     quoted: UUID | None = Field(None, description="A message of the same branch, which this one answers to.")
+
+
+class MessageSendIn(MessageIn):
+    attachments: list[UUID] = Field(
+        [], max_length=20, description="Files that were given and not sent yet: six at most."
+    )
 
 
 class RecalledOut(FoundOut):
@@ -103,13 +110,13 @@ def list_messages(request: SignedInRequest, companion_id: UUID, query: PageQuery
 async def send_message(
     request: SignedInRequest,
     companion_id: UUID,
-    body: MessageIn,
+    body: MessageSendIn,
     wait: WaitSeconds = 60,
     key: IdempotencyKey = None,
     accept: Accept = "",
 ) -> Status[dict[str, object]] | StreamingHttpResponse:
     companion = await in_thread(access.get_companion, request.user, companion_id)
-    client_id, begin = body.client_id or checked(key), partial(start, quoted=body.quoted)
+    client_id, begin = body.client_id or checked(key), start_with(body.attachments, body.quoted)
     say = partial(turn.send, companion, body.text, client_id, timezone.now, begin=begin)
     return await _answer(companion, say, wait, accept)
 

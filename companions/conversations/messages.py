@@ -49,7 +49,9 @@ SPOKEN = WALK.format(
     " (SELECT emotions FROM companions_waking WHERE id = message.waking_id), '[]')::text,"
     " coalesce((SELECT tool_calls FROM companions_reply WHERE answer_id = message.id), '[]')::text,"
     " coalesce((SELECT json_build_object('id', id, 'role', role, 'text', left(text, 4000)) FROM companions_message"
-    " WHERE id = message.quoted_id AND NOT is_hidden), 'null')::text"
+    " WHERE id = message.quoted_id AND NOT is_hidden), 'null')::text,"
+    " coalesce((SELECT json_agg(json_build_array(name, document_id IS NULL) ORDER BY created_at, id)"
+    " FROM companions_attachment WHERE message_id = message.id), '[]')::text"
 )
 
 
@@ -110,7 +112,8 @@ class Spoken(NamedTuple):
     """What a prompt needs of a message: of hundreds, to make whole ones takes five times as long.
 
     `emotions` are what its companion showed in it, each with its place in the text; `calls` are those of tools before it;
-    `quoted` is the message that it quotes, by id, role and text.
+    `quoted` is the message that it quotes, by id, role and text; `files` are the names of those that came with it, each
+    with whether it is a picture.
     """
 
     pk: UUID
@@ -122,6 +125,7 @@ class Spoken(NamedTuple):
     emotions: Sequence[Mapping[str, object]] = ()
     calls: Sequence[Mapping[str, Any]] = ()
     quoted: Mapping[str, str] | None = None
+    files: Sequence[tuple[str, bool]] = ()
 
 
 def load_path(conversation: Conversation, start: UUID | None, limit: int) -> list[Message]:
@@ -137,7 +141,7 @@ def load_spoken(message: Message, limit: int) -> list[Spoken]:
     with connection.cursor() as cursor:
         cursor.execute(SPOKEN, parameters | {"session": message.session_id})
         rows = cursor.fetchall()
-    return [Spoken(*row[:-3], *map(json.loads, row[-3:])) for row in rows]
+    return [Spoken(*row[:-4], *map(json.loads, row[-4:])) for row in rows]
 
 
 def load_page(

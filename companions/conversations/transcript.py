@@ -137,8 +137,8 @@ class TranscriptTurn:
 
 def with_replies(messages: list[Message]) -> list[Message]:
     """Give the messages their sessions with how those ended, the replies that they were answered by, newest first, what
-    made them with what that closed or proposed to forget, the timers that it set, how they sounded, their bookmarks,
-    what they quote, and what was said in their place: twelve queries.
+    made them with what that closed or proposed to forget, the timers that it set, how they sounded, what came with them,
+    their bookmarks, what they quote, and what was said in their place: thirteen queries.
     """
     replies = Prefetch("replies", Reply.objects.order_by("-created_at"), to_attr="answers")
     sessions = Prefetch("session", _with_endings(Session.objects.all()))
@@ -152,7 +152,17 @@ def with_replies(messages: list[Message]) -> list[Message]:
     )
     timers = Prefetch("timers", Timer.objects.order_by("due_at"))
     prefetch_related_objects(
-        messages, sessions, replies, recalled, retracted, proposals, timers, "recording", "bookmark", "quoted"
+        messages,
+        sessions,
+        replies,
+        recalled,
+        retracted,
+        proposals,
+        timers,
+        "recording",
+        "attachments",
+        "bookmark",
+        "quoted",
     )
     alternatives = load_alternatives(messages)
     for message in messages:

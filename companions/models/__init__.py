@@ -1,3 +1,4 @@
+from companions.models.attachment import Attachment
 from companions.models.bookmark import Bookmark
 from companions.models.branch import Branch, JournalEntry
 from companions.models.closing import Closing
@@ -19,6 +20,7 @@ from companions.models.timer import Timer
 from companions.models.waking import Waking
 
 __all__ = [
+    "Attachment",
     "Bookmark",
     "Branch",
     "Closing",

@@ -3,6 +3,7 @@
 from django.urls import URLPattern, URLResolver, include, path
 
 from companions.pages import (
+    attachments,
     branches,
     characters,
     companions,
@@ -54,6 +55,8 @@ companion_patterns: list[URLPattern | URLResolver] = [
     path("read/", talk.read, name="read"),
     path("gauge/", talk.gauge, name="gauge"),
     path("search/", search.search_talk, name="search"),
+    path("attachments/add/", attachments.add, name="attachment_add"),
+    path("attachments/<uuid:attachment_id>/delete/", attachments.delete, name="attachment_delete"),
     path("bookmarks/", search.bookmarks, name="bookmarks"),
     path("messages/<uuid:message_id>/bookmark/", search.bookmark, name="message_bookmark"),
     path("turns/", talk.turn_list, name="turns"),

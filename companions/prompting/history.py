@@ -10,7 +10,7 @@ from companions.conversations.messages import Spoken
 from companions.models import Message
 from companions.prompting.tool_lines import Line, render_deeds
 from providers.tokens import MESSAGE_TOKENS, beginning, estimate, estimate_messages
-from text.strings import block, neutral, quoted
+from text.strings import block, neutral, one_line, quoted
 
 RESTED = timedelta(hours=1)  # a silence that is told
 MAX_TAGS = 4  # of one answer
@@ -25,6 +25,8 @@ UNANSWERED = "{time} They have not answered. You go on:"
 UNANSWERED_TOKENS = TIME_TOKENS + 20 + MESSAGE_TOKENS
 # Messages that leave the window at once: while they stay, so does the prompt's beginning.
 MOVES_BY = (16, 8, 4)
+PICTURES = "With this came pictures that you cannot see, only their file names: {named}. Never claim to have seen them."
+TEXTS = "With this came texts that you are reading now, and can look up: {named}."
 
 
 def render_history(history: Iterable[Spoken], zone: tzinfo) -> list[Line]:
@@ -37,7 +39,9 @@ def render_history(history: Iterable[Spoken], zone: tzinfo) -> list[Line]:
     lines: list[Line] = []
     before: Spoken | None = None
     for said in history:
-        text = show_quote(neutral(show_emotions(said.text, said.emotions)), said.quoted)
+        text = show_quote(neutral(show_emotions(said.text, said.emotions)), said.quoted) + tell_files(
+            said.files
+        )
         if said.role == Message.Role.SYSTEM:  # a notice of Kith's own: the companion has not said it
             notice = block("notice", [f"Kith told the person: {quoted(said.text)}"])
             lines.append({"role": Message.Role.USER.value, "content": notice})
@@ -53,6 +57,15 @@ def render_history(history: Iterable[Spoken], zone: tzinfo) -> list[Line]:
         lines.append({"role": said.role, "content": f"{time}\n{text}" if has_rested and not is_own else text})
         before = said
     return lines
+
+
+def tell_files(files: Sequence[tuple[str, bool]]) -> str:
+    """Return a notice of the files that came with a message, which the model is not shown; empty where none did."""
+    lines = []
+    for form, wanted in ((PICTURES, True), (TEXTS, False)):
+        if names := [quoted(one_line(name)) for name, is_picture in files if is_picture == wanted]:
+            lines.append(form.format(named=", ".join(names)))
+    return "\n" + block("notice", lines) if lines else ""
 
 
 def render_time(at: datetime, zone: tzinfo) -> str:

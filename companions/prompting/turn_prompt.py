@@ -14,7 +14,7 @@ from django.conf import settings
 
 from companions.conversations.messages import Spoken
 from companions.models import Companion, Message, Reply, Session
-from companions.prompting.history import RESTED, render_history, show_quote
+from companions.prompting.history import RESTED, render_history, show_quote, tell_files
 from companions.prompting.pinned_context import (
     NOTHING_PINNED,
     PinnedContext,
@@ -217,12 +217,13 @@ def render_prompt(
     moment: Sequence[str] = (),
     tools: int = 0,
     quote: Mapping[str, str] | None = None,
+    files: Sequence[tuple[str, bool]] = (),
 ) -> list[Line]:
     """Return the whole prompt: rules and persona, the history, and the message with this turn's context block.
 
     `summary` tells what was said earlier in the session and is left out of the history. Lines of the `moment` tell where
-    the two left off and what is open between them; `tools` are the tokens of those that are offered, and `quote` is what
-    the message quotes.
+    the two left off and what is open between them; `tools` are the tokens of those that are offered, `quote` is what
+    the message quotes, and `files` are the names of those that came with it, each with whether it is a picture.
     """
     lines: list[Line] = [
         {"role": "system", "content": render_system(companion, pinned, summary, tools=tools)}
@@ -230,7 +231,7 @@ def render_prompt(
     lines += render_history(history, companion.user.zone)
     context = render_context(found, facts, companion, pinned, origins, moment)
     directive = block("directive", [DIRECTIVE.format(name=one_line(companion.name))])
-    said = show_quote(neutral(message.text), quote)
+    said = show_quote(neutral(message.text), quote) + tell_files(files)
     lines.append({"role": "user", "content": f"{said}\n\n{context}\n{directive}"})
     if reply.continues_id and reply.text:
         lines.append({"role": "assistant", "content": reply.text})

@@ -68,7 +68,8 @@ class TurnContext:
 
     `known` are the memories that the prompt shows anyway; `origins` tell where those that were `found`
     come from; `provider` answers it in all its rounds, by the `sampling` chosen for it. Where it
-    fails at once, one of `stand_ins` does, each of another model. `mood` goes from -1 to 1.
+    fails at once, one of `stand_ins` does, each of another model. `mood` goes from -1 to 1. `files` are the
+    names of those that came with the message, each with whether it is a picture.
     """
 
     reply: Reply
@@ -92,6 +93,7 @@ class TurnContext:
     facts: Facts = field(init=False)
     known: set[UUID] = field(default_factory=set)
     mood: float = 0.0
+    files: Sequence[tuple[str, bool]] = ()
     waking: None = None
     call_id: None = None
 
@@ -262,6 +264,7 @@ def load_context(turn: TurnContext, now: datetime) -> None:
     turn.history = choose_history(session, visible, tokens, has_more=has_more)
     turn.summarised = [spoken.pk for spoken in visible[len(turn.history) :]]
     turn.summary = session.summary if turn.summarised else ""
+    turn.files = said[0].files
     turn.mood = load_session_mood(session.pk, now, except_message=message.pk)
     turn.known = {spoken.memory_id for spoken in (said[0], *turn.history) if spoken.memory_id}
     turn.known |= {thread.memory_id for thread in turn.threads}
@@ -377,6 +380,7 @@ def compose(turn: TurnContext) -> None:
         turn.moment,
         turn.offered_tokens,
         turn.quote,
+        turn.files,
     )
     turn.prompt = merge_roles(turn.prompt, {"user"})  # a message that had no answer stands before this one
     turn.shown = {*turn.given, *(found.memory.pk for found in turn.found)}

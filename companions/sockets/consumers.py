@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import time
 from collections import deque
-from functools import partial
 from typing import Annotated, Any, Literal
 from uuid import UUID, uuid4
 
@@ -19,6 +18,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from accounts.admission import Visit, address_of, at_work, being_identified
 from accounts.errors import GateError, RefusedError
 from accounts.models import User
+from companions.conversations.attachments import start_with
 from companions.errors import TextError
 from companions.events import (
     REDIS_UNAVAILABLE,
@@ -33,7 +33,6 @@ from companions.life.outreach import count_unread
 from companions.models import Companion, Reply
 from companions.replies import actions, turn
 from companions.replies.broadcast import SILENCE_SECONDS, Follower
-from companions.replies.lifecycle import start
 from companions.sockets.authorization import (
     NO_SUCH_COMPANION,
     NOT_SIGNED_IN,
@@ -59,6 +58,7 @@ class MessageSend(Frame):
     text: str
     client_id: str = Field(min_length=1, max_length=200)
     quoted: UUID | None = None
+    attachments: list[UUID] = Field(default=[], max_length=20)
 
 
 class ReplyStop(Frame):
@@ -304,7 +304,7 @@ class CompanionConsumer(PersonSocket):
                 frame.text,
                 frame.client_id,
                 timezone.now,
-                begin=partial(start, quoted=frame.quoted),
+                begin=start_with(frame.attachments, frame.quoted),
                 except_socket=self.name,
             )
             if started.is_new:

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from accounts import admission
 from companions.models import (
+    Attachment,
     Bookmark,
     Branch,
     Companion,
@@ -59,6 +60,7 @@ SECTIONS: dict[str, tuple[type[models.Model], str]] = {
     "sessions": (Session, "companion"),
     "messages": (Message, "companion"),
     "bookmarks": (Bookmark, "companion"),
+    "attachments": (Attachment, "companion"),
     "replies": (Reply, "companion"),
     "life": (Life, "companion"),
     "mind": (Mind, "companion"),

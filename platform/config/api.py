@@ -19,6 +19,7 @@ from accounts import api as account
 from accounts.authentication import BearerToken
 from accounts.errors import RefusedError
 from companions.api import (
+    attachments,
     branches,
     companions,
     consolidation,
@@ -56,6 +57,7 @@ for router in (
     consolidation.router,
     diary.router,
     diary.revisions_router,
+    attachments.router,
     documents.router,
     jobs.router,
     core_memory.router,

@@ -114,6 +114,7 @@ def list_rooms() -> dict[str, dict[str, tuple[str, str]]]:
             "companions.Closing": (_("Ends of sessions"), "bedtime"),
             "companions.Message": (_("Messages"), "chat_bubble"),
             "companions.Bookmark": (_("Bookmarked messages"), "bookmarks"),
+            "companions.Attachment": (_("Files sent in talks"), "attach_file"),
             "companions.Reply": (_("Answers and why"), "reply"),
             "companions.Prompt": (_("What models were sent"), "receipt_long"),
             "voice.Recording": (_("Said aloud"), "mic"),

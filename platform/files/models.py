@@ -18,6 +18,7 @@ class StoredFile(models.Model):
         RECORDING = "recording", _("recording")
         REFERENCE = "reference", _("reference recording")
         PICTURE = "picture", _("picture")
+        ATTACHMENT = "attachment", _("attachment")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(User, models.CASCADE, related_name="files", verbose_name=_("user"))

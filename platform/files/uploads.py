@@ -12,6 +12,12 @@ from files.errors import ContentError, TooLargeError
 FORM_OVERHEAD_BYTES = 100_000  # the parts of the form around the file
 
 
+def read_name(request: HttpRequest) -> str:
+    """Return what the person calls the file that `read_upload` returned."""
+    file = request.FILES.get("file")
+    return (file.name or "") if isinstance(file, UploadedFile) else ""
+
+
 def read_upload(request: HttpRequest, most_bytes: int) -> bytes:
     """Return the content of the form's one `file`.
 

@@ -1,6 +1,6 @@
 // Small things kept in this browser. Without storage everything works, only nothing is kept.
 
-const PRIVATE = ["kith.draft.", "kith.unsent.", "kith.recording."];
+const PRIVATE = ["kith.draft.", "kith.unsent.", "kith.recording.", "kith.attached."];
 
 export function kept(name) {
   try {

@@ -11,6 +11,7 @@ from accounts.signup import create_account
 from companions.conversations.messages import open_session, say
 from companions.creation import create
 from companions.models import (
+    Attachment,
     Bookmark,
     Branch,
     Closing,
@@ -277,6 +278,13 @@ def sound(companion: Companion, message: Message, reply: Reply) -> None:
         consented_at=NOON,
     )
     Portrait.objects.create(companion=companion, seed=7, chosen={"hair": MARKER})
+    Attachment.objects.create(
+        companion=companion,
+        message=message,
+        name=MARKER,
+        created_at=NOON,
+        file=stored(companion, "attachment"),
+    )
     Picture.objects.create(companion=companion, emotion="happy", file=stored(companion, "picture"))
     SoundCall.objects.create(
         user=companion.user,

@@ -82,7 +82,7 @@ def test_the_place_costs_as_many_queries_as_the_end(
     django_assert_num_queries: object,
 ) -> None:
     # As many as for the end of what no reply has answered, and one for the edge itself.
-    with django_assert_num_queries(12):  # type: ignore[operator]
+    with django_assert_num_queries(13):  # type: ignore[operator]
         at_home.get(f"/companions/{mira.pk}/turns/?after={said[40].pk}")
 
 

@@ -10,12 +10,15 @@ from django.urls import URLPattern, URLResolver
 from django.utils import timezone
 
 from accounts.models import User
+from companions.conversations.attachments import keep_picture
 from companions.memories.editing import give_document
 from companions.models import Branch, ForgetProposal, Timer, Waking
 from companions.pages.urls import companion_patterns
+from files.pictures import Drawn
 from memory.goals import begin_goal
 from memory.models import Block, Change, Consolidation, DiaryEntry, Memory, Revision, Slot
 from memory.threads import open_thread
+from tests.companions.face.paintings import painted
 from tests.fixtures.turns import make_companion
 from tests.pages.conftest import Told
 from tests.voice.recordings import recorded
@@ -93,6 +96,12 @@ def branch(told: Told) -> UUID:
     """A branch that ends with the message."""
     given = {"conversation": told.companion.conversation, "made_at": NOW}
     return Branch.objects.get_or_create(companion=told.companion, head=told.message, defaults=given)[0].pk
+
+
+def attachment(told: Told) -> UUID:
+    """A picture that waits to be sent."""
+    drawn = Drawn(painted("WEBP"), 40, 30)
+    return (told.companion.attachments.first() or keep_picture(told.companion, drawn, "cat.png", NOW)).pk
 
 
 def recording(told: Told) -> UUID:
@@ -193,6 +202,8 @@ PAGES: dict[str, Callable[[Told], str]] = {
     "voice_reads_aloud": lambda told: f"{told.path}voice/reads-aloud/",
     "voice_reference": lambda told: f"{told.path}voice/reference/",
     "voice_reference_delete": lambda told: f"{told.path}voice/reference/delete/",
+    "attachment_add": lambda told: f"{told.path}attachments/add/",
+    "attachment_delete": lambda told: f"{told.path}attachments/{attachment(told)}/delete/",
     "recording_add": lambda told: f"{told.path}recordings/",
     "recording_transcribe": lambda told: f"{told.path}recordings/{recording(told)}/transcribe/",
     "recording_send": lambda told: f"{told.path}recordings/{recording(told)}/send/",
@@ -249,6 +260,7 @@ POST_ONLY = {
     "pursuit_change",
     "thread_change",
     "read",
+    *("attachment_add", "attachment_delete"),
     "recording_add",
     "recording_transcribe",
     "recording_send",

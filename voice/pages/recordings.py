@@ -15,6 +15,7 @@ from accounts.authentication import SignedInRequest
 from companions.access import get_companion, parse_uuid
 from companions.errors import CompanionsError
 from companions.events import render_saved
+from companions.pages.refusals import refusals_as_json
 from companions.pages.shortcuts import form_view, post_view
 from files.uploads import read_upload
 from jobs.background import in_thread
@@ -28,7 +29,6 @@ from voice.hearing import (
     try_to_transcribe,
 )
 from voice.models import Recording
-from voice.pages.refusals import refusals_as_json
 
 
 @post_view

@@ -18,11 +18,11 @@ from accounts.authentication import SignedInRequest
 from accounts.errors import RefusedError
 from companions.access import get_companion
 from companions.models import Companion
+from companions.pages.refusals import refusals_as_json
 from companions.pages.shortcuts import form_view, post_view
 from files.uploads import read_upload
 from jobs.background import in_thread
 from voice.models import MAX_SPEED, MIN_SPEED, Voice
-from voice.pages.refusals import refusals_as_json
 from voice.speech.responses import answer_sound
 from voice.speech.sound import speak_text
 from voice.speech.voices import CONSENT, change_voice, get_voice, load_offer, set_reference

@@ -5,7 +5,9 @@ import { keep, kept } from "../storage.js";
 const COMPOSING = 229; // Safari ends a composition with a keydown that only this tells apart
 
 export class Composer {
-  constructor(companion, onSend) {
+  // `standsFor` gives what is said where nothing is written, `isHeld` whether it cannot be sent yet.
+  constructor(companion, onSend, { standsFor = () => "", isHeld = () => false } = {}) {
+    Object.assign(this, { standsFor, isHeld });
     this.form = document.getElementById("composer");
     this.area = document.getElementById("message");
     this.name = `kith.draft.${companion}`;
@@ -25,8 +27,8 @@ export class Composer {
   }
 
   send() {
-    const text = this.area.value.trim();
-    if (!text) return;
+    const text = this.area.value.trim() || this.standsFor();
+    if (!text || this.isHeld()) return;
     this.put("");
     this.onSend(text);
   }

@@ -17,9 +17,10 @@ export class Outbox {
     }
   }
 
-  // `recording` is what was said aloud of it: {id, seconds, sound}; `quoted` what it answers to: {id, who, words}.
-  add(text, { recording, quoted } = {}) {
-    const letter = { clientId: newId(), text, ...(recording && { recording }), ...(quoted && { quoted }) };
+  // `recording` is what was said aloud of it: {id, seconds, sound}; `quoted` what it answers to: {id, who, words}; `files`
+  // go with it: [{id, name, url, isText}].
+  add(text, { recording, quoted, files = [] } = {}) {
+    const letter = { clientId: newId(), text, files, ...(recording && { recording }), ...(quoted && { quoted }) };
     this.letters.push(letter);
     this.#keep();
     return letter;

@@ -4,6 +4,7 @@ import { announce } from "../announce.js";
 import { post } from "../request.js";
 import "../voice/playback.js";
 import { PushToTalk } from "../voice/push_to_talk.js";
+import { Attachments } from "./attachments.js";
 import { ReadingAloud } from "./read_aloud.js";
 import { Composer } from "./composer.js";
 import { Connection } from "./connection.js";
@@ -40,7 +41,12 @@ const place = new Place(talk, turns, {
 const reading = new Reading(talk);
 const aloud = new ReadingAloud(talk, words, (detail) => (line.textContent = detail));
 const mine = new Set(); // what was sent from here
-const composer = new Composer(companion, (text) => write(outbox.add(text, { recording: pushToTalk.take(), quoted: quote.take() })));
+const attachments = new Attachments(companion, words);
+const send = (text) => write(outbox.add(text, { recording: pushToTalk.take(), quoted: quote.take(), files: attachments.take() }));
+const composer = new Composer(companion, send, {
+  standsFor: () => attachments.names,
+  isHeld: () => attachments.obstacle && (line.textContent = attachments.obstacle),
+});
 const quote = new Quote(companion, composer.area);
 const pushToTalk = new PushToTalk(composer, companion);
 
@@ -72,7 +78,13 @@ async function flush() {
     underWay.add(letter.clientId);
     const isOut = letter.recording
       ? await sendSpoken(letter)
-      : connection.send({ type: "message.send", text: letter.text, client_id: letter.clientId, quoted: letter.quoted?.id });
+      : connection.send({
+          type: "message.send",
+          text: letter.text,
+          client_id: letter.clientId,
+          quoted: letter.quoted?.id,
+          attachments: (letter.files ?? []).map(({ id }) => id),
+        });
     if (!isOut) break;
   }
   isFlushing = false;
@@ -242,6 +254,7 @@ function takeBack(clientId) {
   const letter = discard(clientId);
   if (letter) composer.put(composer.isEmpty ? letter.text : `${letter.text}\n${composer.area.value}`);
   if (letter?.quoted) quote.put(letter.quoted);
+  if (letter) attachments.attach(letter.files ?? []);
   if (letter?.recording) pushToTalk.attach(letter.recording);
 }
 

@@ -15,13 +15,16 @@ export class Turns extends EventTarget {
   // -- made here --
 
   // A message that was just written; it has no id until it is stored.
-  add({ clientId, text, quoted }) {
+  add({ clientId, text, quoted, files = [] }) {
     const turn = clone("turn-template");
     turn.dataset.client = clientId;
     turn.dataset.day = this.#today();
     turn.querySelector(".words").textContent = text;
     showQuote(turn.querySelector(".quoted"), quoted);
     if (quoted) turn.querySelector(".quoted").href = `?at=${quoted.id}`;
+    const shown = turn.querySelector(".files");
+    shown.hidden = !files.length;
+    shown.append(...files.map(showFile));
     this.place.append(turn);
     document.getElementById("beginning")?.remove();
     document.getElementById("suggestions")?.remove();
@@ -171,6 +174,19 @@ export class Turns extends EventTarget {
       return new Intl.DateTimeFormat("sv-SE").format();
     }
   }
+}
+
+function showFile({ name, url, isText }) {
+  if (isText) {
+    const text = clone("text-template");
+    text.href = url;
+    text.querySelector("span").textContent = name;
+    return text;
+  }
+  const link = clone("picture-template");
+  link.href = link.firstElementChild.src = url;
+  link.firstElementChild.alt = link.firstElementChild.title = name;
+  return link;
 }
 
 export function clone(id) {

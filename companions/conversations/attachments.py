@@ -1,0 +1,167 @@
+"""Files that a person sends with a message: pictures, drawn anew and gone with their message, and texts to read.
+
+A companion cannot see pictures: its prompt tells that they came, and their names. A text is a document like any other,
+which stays where the message goes.
+"""
+
+import asyncio
+import unicodedata
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.db import DatabaseError, transaction
+from django.db.models import Q
+from django.db.models.signals import post_delete
+from django.dispatch import receiver
+from django.utils.translation import gettext as _
+
+from accounts.usage import admit_work
+from companions.deletion.deletion import messages_hidden
+from companions.errors import AttachmentError, ConflictError
+from companions.memories.editing import delete_document, give_document
+from companions.models import Attachment, Companion, Message
+from companions.replies.lifecycle import Start, Started, start
+from files.contents import store_content
+from files.models import StoredFile
+from files.pictures import PICTURE, Drawn, picture
+from jobs.background import in_thread
+from memory.documents.intake import read_file
+from text.strings import is_storable
+
+MAX_ATTACHMENTS = 6  # of one message
+TEXTS = (".txt", ".text", ".md", ".markdown")
+NAME_CHARACTERS = 120
+UNSENT_LIFETIME = timedelta(days=1)
+
+
+async def add_file(companion: Companion, content: bytes, name: str, now: datetime) -> Attachment:
+    """Keep the file, not yet sent: what is named as a text is read as one, anything else has to be a picture.
+
+    FilesError, DocumentError, GateError where it is none, is too large, or has no room: none is kept.
+    """
+    if name.lower().endswith(TEXTS) and not PICTURE.match(content):
+        return await in_thread(keep_text, companion, content, name, now)
+    drawn = await asyncio.to_thread(picture, content)
+    return await in_thread(keep_picture, companion, drawn, name, now)
+
+
+def keep_picture(companion: Companion, drawn: Drawn, name: str, now: datetime) -> Attachment:
+    """Keep a picture that was drawn anew; FilesError where it has no room."""
+    file = store_content(
+        companion.user,
+        drawn.content,
+        StoredFile.Kind.ATTACHMENT,
+        "image/webp",
+        now,
+        companion=companion,
+        width=drawn.width,
+        height=drawn.height,
+    )
+    try:
+        return Attachment.objects.create(
+            companion=companion, file=file, name=clean_name(name), created_at=now
+        )
+    except DatabaseError:
+        file.delete()
+        raise
+
+
+def keep_text(companion: Companion, content: bytes, name: str, now: datetime) -> Attachment:
+    """Give the companion the text to read."""
+    admit_work(companion.user, "documents", now)
+    named = clean_name(name)
+    title, text = named.rpartition(".")[0] or named, read_file([content])
+    document = give_document(companion, title, text, now)
+    return Attachment.objects.create(companion=companion, document=document, name=named, created_at=now)
+
+
+def remove(attachment: Attachment, now: datetime) -> None:
+    """Delete a picture for good, and a text that was not sent; one that was sent is read all the same."""
+    if attachment.document and not attachment.message_id:
+        delete_document(attachment.document, now)
+    else:
+        attachment.delete()
+
+
+def clean_name(name: str) -> str:
+    """Return what a file is called, without its folders and without what cannot be read; cut in the middle."""
+    last = name.replace("\\", "/").rpartition("/")[2]
+    seen = "".join(character for character in last if unicodedata.category(character)[0] != "C")
+    seen = " ".join(seen.split())
+    if not seen or not is_storable(seen):
+        return _("picture")
+    if len(seen) <= NAME_CHARACTERS:
+        return seen
+    return f"{seen[: NAME_CHARACTERS - 13]}…{seen[-12:]}"
+
+
+def as_json(attachment: Attachment) -> dict[str, Any]:
+    """Return the attachment as pages and the API give it."""
+    return {
+        "id": str(attachment.pk),
+        "name": attachment.name,
+        "message_id": str(attachment.message_id) if attachment.message_id else None,
+        "file_id": str(attachment.file_id) if attachment.file_id else None,
+        "document_id": str(attachment.document_id) if attachment.document_id else None,
+        "url": attachment.url,
+        "created_at": attachment.created_at.isoformat(),
+    }
+
+
+def start_with(attachment_ids: Collection[UUID], quoted: UUID | None = None) -> Start:
+    """Return a `start` that has these attachments belong to the message, in one transaction."""
+    begin = partial(start, quoted=quoted)
+    return partial(_start, frozenset(attachment_ids), begin) if attachment_ids else begin
+
+
+@transaction.atomic
+def _start(
+    ids: frozenset[UUID],
+    begin: Start,
+    companion: Companion,
+    text: str,
+    client_id: str | None,
+    now: datetime,
+    *,
+    at_once: bool,
+) -> Started:
+    """Start as for any message; raise AttachmentError, ConflictError besides, and then save nothing."""
+    if len(ids) > MAX_ATTACHMENTS:
+        most = _("A message can have %(most)d files. Send the others with the next one.")
+        raise AttachmentError("too_many_attachments", most % {"most": MAX_ATTACHMENTS})
+    started = begin(companion, text, client_id, now, at_once=at_once)
+    mine = Attachment.objects.filter(companion=companion, pk__in=ids)
+    if mine.count() < len(ids):
+        detail = _("A file of this message is not there any more. Take the message back, and add it again.")
+        raise AttachmentError("no_such_attachment", detail, 404)
+    if mine.exclude(Q(message=None) | Q(message=started.message)).exists():
+        raise ConflictError("attachment_sent", _("A file of this message was sent already."))
+    mine.update(message=started.message)
+    return started
+
+
+def sweep_attachments(now: datetime) -> int:
+    """Delete what was not sent within a day, and pictures that never became an attachment; return how many."""
+    since = now - UNSENT_LIFETIME
+    unsent = StoredFile.objects.filter(kind=StoredFile.Kind.ATTACHMENT, attachment__message=None)
+    ids = list(unsent.filter(created_at__lt=since).values_list("pk", flat=True))
+    StoredFile.objects.filter(pk__in=ids).delete()
+    texts = Attachment.objects.filter(message=None, document__isnull=False, created_at__lt=since)
+    for attachment in texts.select_related("document"):
+        remove(attachment, now)
+    return len(ids)
+
+
+@receiver(post_delete, sender=Attachment)
+def delete_file(instance: Attachment, **_more: object) -> None:
+    """Whatever deletes an attachment deletes its picture."""
+    StoredFile.objects.filter(pk=instance.file_id).delete()
+
+
+@receiver(messages_hidden, sender=Message)
+def delete_hidden(companion_id: UUID, ids: Collection[UUID], **_more: object) -> None:
+    """What came with a message that is forgotten goes, though its words stay for the eye."""
+    Attachment.objects.filter(companion=companion_id, message__in=ids).delete()

@@ -1,0 +1,65 @@
+"""Pictures in the talk: chosen, sent, shown; and told where they cannot be."""
+
+import pytest
+from playwright.sync_api import FilePayload, expect
+
+from tests.browser.person import Person
+from tests.companions.face.paintings import painted
+from tests.fixtures.live import Live
+
+pytestmark = pytest.mark.browser
+
+
+def file(name: str, content: bytes) -> FilePayload:
+    return {"name": name, "mimeType": "image/png", "buffer": content}
+
+
+def test_a_picture_chosen_by_the_button_is_kept_over_a_reload_and_sent(person: Person, live: Live) -> None:
+    person.make_companion()
+    page = person.page
+    page.locator("#message").fill("Look at this")
+    page.locator("#files").set_input_files([file("cat.png", painted()), file("notes.png", b"no picture")])
+    attached = page.locator("#attached li")
+    expect(attached.filter(has_text="cat.png").locator("img")).to_be_visible()
+    expect(attached.filter(has_text="notes.png")).to_contain_text("This is no picture that Kith can read.")
+    expect(page.get_by_text("Mira cannot see pictures yet")).to_be_visible()
+    page.locator("#message").press("Enter")
+    expect(page.locator("#connection")).to_have_text("A file did not arrive. Try it again, or remove it.")
+    expect(page.locator("#message")).to_have_value("Look at this")
+    page.get_by_role("button", name="Remove · notes.png").click()
+    page.reload()
+    expect(attached.locator("img")).to_be_visible()
+    live.rehearsal.script({"answer": "I cannot see it."})
+    page.locator("#message").press("Enter")
+    person.hears("I cannot see it.")
+    expect(attached).to_have_count(0)
+    page.reload()
+    picture = page.locator(".said-by-person .files").get_by_role("img", name="cat.png")
+    expect(picture).to_be_visible()
+    assert picture.evaluate("image => image.complete && image.naturalWidth") == 40
+
+
+def test_pictures_are_pasted_and_dropped_and_wait_with_their_message(person: Person, live: Live) -> None:
+    person.make_companion()
+    page = person.page
+    drop = """([event, name, bytes]) => {
+        const files = new DataTransfer();
+        files.items.add(new File([new Uint8Array(bytes)], name, { type: "image/png" }));
+        const given = event === "paste" ? { clipboardData: files } : { dataTransfer: files };
+        const made = event === "paste" ? new ClipboardEvent(event, { ...given, bubbles: true, cancelable: true })
+            : new DragEvent(event, { ...given, bubbles: true, cancelable: true });
+        document.getElementById("message").dispatchEvent(made);
+    }"""
+    for event, name in (("paste", "pasted.png"), ("drop", "dropped.png")):
+        page.evaluate(drop, [event, name, list(painted())])
+        expect(page.locator("#attached li", has_text=name).locator("img")).to_be_visible()
+    page.get_by_role("button", name="Remove · pasted.png").click()
+    live.stop_web()
+    page.locator("#send").click()
+    waiting = page.locator(".turn", has=page.locator(".waits"))
+    expect(waiting.get_by_role("img", name="dropped.png")).to_have_count(1)
+    live.start_web()
+    person.hears("I am listening")
+    page.reload()
+    expect(page.locator(".said-by-person .words")).to_have_text(["dropped.png"])
+    expect(page.get_by_role("img", name="dropped.png")).to_be_visible()
