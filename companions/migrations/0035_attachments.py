@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("companions", "0033_quotes"),
+        ("companions", "0034_room_to_fall_asleep"),
         ("files", "0003_attachments"),
         ("memory", "0015_branches"),
     ]
