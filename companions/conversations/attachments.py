@@ -158,7 +158,8 @@ def sweep_attachments(now: datetime) -> int:
 @receiver(post_delete, sender=Attachment)
 def delete_file(instance: Attachment, **_more: object) -> None:
     """Whatever deletes an attachment deletes its picture."""
-    StoredFile.objects.filter(pk=instance.file_id).delete()
+    if instance.file_id:
+        StoredFile.objects.filter(pk=instance.file_id).delete()
 
 
 @receiver(messages_hidden, sender=Message)
