@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from django.db import transaction
 
 from bench.common.command import count, machine, parser
@@ -68,6 +69,7 @@ def _measure(messages: int, *, has_recall: bool) -> None:
 def _fill(messages: int, *, is_embedded: bool) -> "Companion":
     from bench.common import rows
     from bench.scale.filling import live, settle
+    from companions.models import Message
 
     began, name = time.monotonic(), f"talker{messages}"
     if is_embedded:
@@ -75,6 +77,11 @@ def _fill(messages: int, *, is_embedded: bool) -> "Companion":
     else:
         companion = rows.person(name).companion
         rows.live_through(companion, messages, random.Random(5))
+    trunk = list(Message.objects.filter(companion=companion).order_by("said_at"))
+    for first in range(0, len(trunk), LEARNT_AT_ONCE):
+        _learn(companion, trunk[first : first + LEARNT_AT_ONCE])
+    if is_embedded:
+        rows.lend_vectors(companion, np.random.default_rng(5))
     settle()
     print(f"filled in {time.monotonic() - began:.0f} s")
     return companion
@@ -89,8 +96,6 @@ def _part(companion: "Companion") -> list["Branch"]:
 
     conversation, now = companion.conversation, _now()
     trunk = list(Message.objects.filter(companion=companion).order_by("said_at"))
-    for first in range(0, len(trunk), LEARNT_AT_ONCE):
-        _learn(companion, trunk[first : first + LEARNT_AT_ONCE])
     heads = []
     for number in range(BRANCHES - 1):
         last = trunk[number * len(trunk) // BRANCHES]
