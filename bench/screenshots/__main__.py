@@ -133,6 +133,11 @@ class Album:
         if name == "talk-open":
             page.locator(".menu summary").last.click(force=True)
             page.wait_for_timeout(400)
+        if name == "talk-quote":
+            page.locator(".said-by-companion .menu > summary").last.click(force=True)
+            page.locator(".said-by-companion [data-quotes]").last.click()
+        if name == "talk-keys":
+            page.evaluate("document.getElementById('keys').showModal()")
         if name == "memories-search":
             page.locator(".memory .folded > summary").first.click()
         if name == "menu-open" and page.locator(".ways:visible .menu").count():

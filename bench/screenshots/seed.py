@@ -135,6 +135,12 @@ say(
     "a" * 400 + " and then: " + "word " * 300,
     TALK["everything"],
 )
+asked, answered = {
+    "en": ("And what does that mean?", "It says that…"),
+    "zh-hans": ("那是什么意思？", "意思是……"),
+}[language]
+asking = say(long, 1, asked, answered).message
+Message.objects.filter(pk=asking.pk).update(quoted=asking.parent_id)
 busy = made(characters["wren"], 2, tint=280, name={"en": "Juniper", "zh-hans": "阿柏"}[language])
 for number in range(40):
     say(
@@ -354,6 +360,8 @@ print(
             "bookmarks": talk(wren) + "bookmarks/",
             "bookmarks-none": talk(new) + "bookmarks/",
             "talk-new": talk(new),
+            "talk-quote": talk(long),
+            "talk-keys": talk(long),
             "talk-long": talk(long),
             "talk-much": talk(busy),
             "memories": talk(wren) + "memories/",

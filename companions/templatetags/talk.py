@@ -37,7 +37,7 @@ register = template.Library()
 HUE_STEP, FIRST_HUE = 30, 10
 PRESET_HUES = tuple(range(FIRST_HUE, 360, HUE_STEP))  # static/css/tokens.css holds their colours
 BRIEF_CHARACTERS = 160
-MARKS = re.compile(r"[*_`#>~$]+")
+MARKS = re.compile(r"[*_`#>~$|]+|-{3,}")
 # The failures at which another model may answer.
 UNANSWERED = {
     error.code for error in (ModelMissing, ProviderUnavailable, ProviderBusy, LimitReached, ProviderRefused)
