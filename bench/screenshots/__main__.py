@@ -49,12 +49,14 @@ def launch(playwright: Playwright) -> Browser:
 
 @contextmanager
 def running(*, is_connected: bool) -> Iterator[Live]:
-    with tempfile.TemporaryDirectory(prefix="kith-screenshots-") as home:
-        folder = Path(home)
+    with tempfile.TemporaryDirectory(prefix="kith-screenshots-") as name:
+        folder = Path(name)
         folder.chmod(0o755)
         with Embedded(folder / "services", durable=False) as services:
             os.environ |= {"DATABASE_URL": services.database_url, "REDIS_URL": services.redis_url}
-            with Live(folder, "screenshots", is_connected=is_connected) as live:
+            home = folder / "kith"  # beside it the static files are collected: no other run's are shown
+            home.mkdir()
+            with Live(home, "screenshots", is_connected=is_connected) as live:
                 yield live
 
 
