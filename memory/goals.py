@@ -35,14 +35,13 @@ def begin_goal(
     now: datetime,
     source_ids: Collection[UUID],
     zone: tzinfo,
+    origin: Pursuit.Origin = Pursuit.Origin.REFLECTION,
 ) -> Pursuit:
-    """Keep a new goal or idea of the companion's own."""
+    """Keep a new goal or idea; without an origin it is the companion's own."""
     memory = keep_fact(companion_id, text, now, now, list(source_ids), zone=zone)
     memory.kind = kind
     memory.save(update_fields=["kind"])
-    return Pursuit.objects.create(
-        companion_id=companion_id, memory=memory, origin=Pursuit.Origin.REFLECTION, reviewed_at=now
-    )
+    return Pursuit.objects.create(companion_id=companion_id, memory=memory, origin=origin, reviewed_at=now)
 
 
 def update_goal(pursuit: Pursuit, now: datetime, **stands: Any) -> None:

@@ -147,7 +147,7 @@ def fire(timer: Timer, now: datetime, *, is_asked_for: bool = False) -> Waking:
     """
     lock(timer.companion_id)
     if not Timer.objects.running().filter(pk=timer.pk).exists():
-        raise TimerError("timer_over", _("This timer has ended."), 409)
+        raise TimerError("timer_over", _("This reminder has ended."), 409)
     waking = Waking.objects.create(
         companion_id=timer.companion_id,
         timer=timer,

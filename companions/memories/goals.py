@@ -14,7 +14,7 @@ from companions.errors import PursuitError
 from companions.models import Companion
 from companions.models.companion import lock
 from database.journal import everywhere
-from memory.goals import PURSUED, update_goal
+from memory.goals import PURSUED, begin_goal, update_goal
 from memory.models import Memory, Pursuit
 
 MAX_DEPTH = 4  # steps by which a part is set in; what lies deeper is set in no further
@@ -71,6 +71,13 @@ def _order(pursuit: Pursuit) -> tuple[int, float, int]:
 def sort_ideas(ideas: Iterable[Pursuit]) -> list[Pursuit]:
     """Return ideas, the most exciting first; those that are done or given up last."""
     return sorted(ideas, key=lambda idea: (idea.status in ENDED, -idea.excitement, *_order(idea)))
+
+
+@everywhere()
+def add(companion: Companion, kind: Memory.Kind, text: str, now: datetime) -> Pursuit:
+    """Keep a goal or an idea that the person has added."""
+    lock(companion.pk)
+    return begin_goal(companion.pk, kind, text, now, [], companion.user.zone, Pursuit.Origin.TALK)
 
 
 @everywhere()

@@ -118,11 +118,14 @@ def companions(request: SignedInRequest) -> HttpResponse:
     if not mine:
         return redirect("companion_new")
     counts = count_unread(request.user)
-    context = {
+    context: dict[str, Any] = {
         "people": [(companion, counts.get(companion.pk, 0)) for companion in mine],
         "unread_total": sum(counts.values()),
         "today": timezone.localdate(),
     }
+    if request.htmx:  # the list beside a talk, and what it becomes when a companion writes first
+        context["open"] = request.GET.get("open", "")
+        return render(request, "companions/_people.html", context)
     return render(request, "companions/companions.html", context)
 
 

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.authentication import SignedInRequest
+from accounts.usage import admit_work
 from companions.access import get_companion
 from companions.errors import PursuitError
 from companions.memories import goals, threads
@@ -60,6 +61,23 @@ class PursuitForm(forms.Form):
         field.choices = [("", _("nothing greater")), *named]
 
 
+class NewPursuitForm(forms.Form):
+    """A goal or an idea that the person adds."""
+
+    kind = forms.ChoiceField(
+        label=gettext_lazy("What it is"),
+        choices=[
+            (Memory.Kind.GOAL, gettext_lazy("A goal")),
+            (Memory.Kind.IDEA, gettext_lazy("An idea")),
+        ],
+        initial=Memory.Kind.GOAL,
+        widget=forms.RadioSelect,
+    )
+    text = forms.CharField(
+        label=gettext_lazy("In your words"), max_length=1000, widget=forms.Textarea(attrs={"rows": 2})
+    )
+
+
 def _only(kind: Memory.Kind, pursuits: Iterable[Pursuit]) -> list[Pursuit]:
     return [pursuit for pursuit in pursuits if pursuit.memory.kind == kind]
 
@@ -73,6 +91,18 @@ def pursuits(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     opened = next((pursuit for pursuit in found if str(pursuit.memory_id) == wanted), None)
     form = PursuitForm(pursuit=opened, pursuits=found) if opened else None
     return _page(request, companion, found, form)
+
+
+@post_view
+def add(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """Keep a goal or an idea of the person's; with errors the page comes back with them."""
+    companion, form = get_companion(request.user, companion_id), NewPursuitForm(request.POST)
+    if not form.is_valid():
+        return _page(request, companion, _load(companion), None, UNPROCESSABLE, add_form=form)
+    now = timezone.now()
+    admit_work(request.user, "memories", now)
+    pursuit = goals.add(companion, Memory.Kind(form.cleaned_data["kind"]), form.cleaned_data["text"], now)
+    return redirect(f"{reverse('pursuits', args=[companion_id])}#pursuit-{pursuit.memory_id}")
 
 
 @post_view
@@ -105,6 +135,7 @@ def _page(
     found: list[Pursuit],
     form: PursuitForm | None,
     status: int = 200,
+    add_form: NewPursuitForm | None = None,
 ) -> HttpResponse:
     mine = list(threads.load_threads(companion)[:MAX_SHOWN])
     ended = [thread for thread in mine if thread.closed_at]
@@ -116,6 +147,7 @@ def _page(
         "goals": goals.build_tree(_only(Memory.Kind.GOAL, found)),
         "ideas": goals.sort_ideas(_only(Memory.Kind.IDEA, found)),
         "form": form,
+        "add_form": add_form or NewPursuitForm(),
         "opened": form.pursuit.memory_id if form else None,
     }
     return render(request, "life/pursuits.html", context, status=status)

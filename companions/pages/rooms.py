@@ -91,7 +91,7 @@ PLACES = (
         "timers",
         (
             Tab("timers", _("Reminders"), ("timer_preview", "timer_add")),
-            Tab("pursuits", _("Goals and ideas"), ("pursuit_change",)),
+            Tab("pursuits", _("Goals and ideas"), ("pursuit_add", "pursuit_change")),
             Tab("life", _("What {name} did")),
             Tab("life_settings", _("When {name} may write")),
         ),

@@ -93,6 +93,10 @@ class TimerForm(forms.Form):
     def __init__(self, companion: Companion, now: datetime, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.companion, self.now = companion, now
+        self.offers_cron = "cron" in (self.data.get("kind"), self.initial.get("kind"))
+        if not self.offers_cron:  # a way for those who come from the advanced settings
+            kinds: Any = self.fields["kind"]
+            kinds.choices = [(name, label) for name, label in KINDS if name != "cron"]
         self.schedule: Schedule | None = None
 
     @property
@@ -154,7 +158,8 @@ def timers(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     companion = get_companion(request.user, companion_id)
     asking = _find_message(companion, request.GET.get("message", ""))
     note = _read_request(asking) if asking else ""
-    initial = {"note": note, "message": asking and asking.pk}
+    kind = "cron" if request.GET.get("kind") == "cron" else "after"
+    initial = {"note": note, "message": asking and asking.pk, "kind": kind}
     return _page(request, companion, form=TimerForm(companion, timezone.now(), initial=initial))
 
 
@@ -221,7 +226,7 @@ def add(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
         except TimerError as error:
             form.add_error("note" if error.code in ("bad_note", "note_too_long") else None, str(error.detail))
         else:
-            messages.success(request, _("The timer is set."))
+            messages.success(request, _("The reminder is set."))
             return redirect("timers", companion_id)
     return _page(request, companion, form, UNPROCESSABLE)
 
@@ -229,7 +234,7 @@ def add(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 @post_view
 def cancel(request: SignedInRequest, companion_id: UUID, timer_id: UUID) -> HttpResponse:
     def act(timer: Timer, now: datetime) -> str:
-        return _("The timer is cancelled.") if work.cancel(timer, now) else _("This timer has ended.")
+        return _("The reminder is cancelled.") if work.cancel(timer, now) else _("This reminder has ended.")
 
     return _act_on_timer(request, companion_id, timer_id, act)
 
@@ -252,7 +257,7 @@ def restart(request: SignedInRequest, companion_id: UUID, timer_id: UUID) -> Htt
     """Let one that stands still run again."""
 
     def act(timer: Timer, now: datetime) -> str:
-        return _("The timer is set.") if work.restart(timer, now) else _("This timer has ended.")
+        return _("The reminder is set.") if work.restart(timer, now) else _("This reminder has ended.")
 
     return _act_on_timer(request, companion_id, timer_id, act)
 

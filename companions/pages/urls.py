@@ -126,6 +126,7 @@ companion_patterns: list[URLPattern | URLResolver] = [
     path("timers/<uuid:timer_id>/fire/", timers.fire, name="timer_fire"),
     path("timers/<uuid:timer_id>/again/", timers.restart, name="timer_again"),
     path("pursuits/", goals.pursuits, name="pursuits"),
+    path("pursuits/add/", goals.add, name="pursuit_add"),
     path("pursuits/<uuid:pursuit_id>/", goals.change, name="pursuit_change"),
     path("threads/<uuid:thread_id>/", threads.change, name="thread_change"),
     path("mind/", mind.mind, name="mind"),

@@ -67,3 +67,26 @@ def test_the_talk_keeps_half_and_every_menu_is_within_reach(person: Person) -> N
                 hit = page.evaluate("([x, y]) => document.elementFromPoint(x, y)?.innerText", middle)
                 assert hit == entry.inner_text(), (width, height, entry.inner_text(), hit)
             menu.locator("summary").press("Escape")
+
+
+def test_the_list_of_companions_stands_beside_the_talk_on_wide_screens(person: Person) -> None:
+    person.make_companion(name="Robin")
+    person.make_companion(name="Juniper Anastasia von Hohenstein-Wackerbarth")
+    page, path = person.page, person.page.url
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto(path)
+    beside = page.locator(".beside-list")
+    expect(beside.locator(".person[aria-current]")).to_contain_text("Juniper")
+    box, talk = beside.bounding_box(), page.locator("#talk").bounding_box()
+    assert box
+    assert talk
+    assert box["x"] + box["width"] <= talk["x"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    page.evaluate("document.body.dispatchEvent(new CustomEvent('outreach'))")
+    page.wait_for_timeout(500)
+    assert page.url == path  # the list came anew, and the page stayed
+    expect(beside.locator(".people")).to_have_count(1)
+    beside.locator(".person", has_text="Robin").first.click()
+    expect(page.locator(".who h1")).to_have_text("Robin")
+    page.set_viewport_size({"width": 1000, "height": 800})
+    expect(beside).to_be_hidden()

@@ -96,6 +96,16 @@ def test_the_list_costs_the_same_for_one_and_for_many(
         assert at_home.get("/companions/").status_code == 200
 
 
+def test_the_list_beside_a_talk_is_a_part_that_marks_whose_it_is(at_home: Client, alice: User) -> None:
+    first, second = make_companion(alice, name="First"), make_companion(alice, name="Second")
+    part = at_home.get(f"/companions/?open={second.pk}", headers={"HX-Request": "true"}).content.decode()
+    assert "<html" not in part  # a script takes a whole page for the end of the session
+    assert part.count("aria-current") == 1
+    assert f'href="/companions/{second.pk}/" aria-current="true"' in part
+    assert f'hx-get="/companions/?open={second.pk}"' in part
+    assert f"/companions/{first.pk}/" in part
+
+
 def test_whoever_is_signed_in_is_welcomed_at_home(at_home: Client) -> None:
     assert at_home.get("/")["Location"] == "/companions/"
 

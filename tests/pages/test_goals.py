@@ -178,3 +178,19 @@ def test_a_page_costs_the_same_for_one_goal_and_for_thirty(
     page(at_home, mira)
     with django_assert_num_queries(5):  # session, user, companion, pursuits, threads
         page(at_home, mira, f"?change={first.memory_id}")
+
+
+def test_a_person_adds_a_goal_and_an_idea_of_their_own(at_home: Client, mira: Companion) -> None:
+    path = f"/companions/{mira.pk}/pursuits/"
+    for kind in ("goal", "idea"):
+        sent = at_home.post(f"{path}add/", {"kind": kind, "text": f"My {kind} <b>"})
+        assert sent["Location"].startswith(f"{path}#pursuit-")
+    shown = page(at_home, mira)
+    assert shown.index("My goal &lt;b&gt;") < shown.index("My idea &lt;b&gt;")
+    for wrong in (
+        {"kind": "goal", "text": " "},
+        {"kind": "diary", "text": "x"},
+        {"kind": "goal", "text": "x" * 1001},
+    ):
+        assert at_home.post(f"{path}add/", wrong).status_code == 422
+    assert Memory.objects.of(mira.pk).filter(pursuit__isnull=False).count() == 2

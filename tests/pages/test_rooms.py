@@ -16,6 +16,10 @@ PARTS = {
     *("companion_export", "companion_export_digital_life"),
 }
 SHOWN = sorted(set(PAGES) - POST_ONLY - PARTS - IN_THREADS)
+LABORATORY = re.compile(
+    r"slot|block|cron|half-life|cosine|consolidat|reflection|threshold|token|embedding|revision|槽|半衰|余弦",
+    re.IGNORECASE,
+)
 
 
 def links(page: str, nav: str) -> dict[str, str]:
@@ -57,3 +61,27 @@ def test_a_name_is_never_markup(at_home: Client, mira: Companion) -> None:
     page = at_home.get(f"/companions/{mira.pk}/about/").content.decode()
     assert "<b>" not in page
     assert "About &lt;b&gt;{name}&lt;/b&gt;" in page
+
+
+def test_places_and_pages_have_names_that_everybody_knows(at_home: Client, mira: Companion) -> None:
+    names: list[str] = []
+    for place in PLACES:
+        for tab in place.tabs:
+            names += [str(place.label), str(tab.label)]
+    assert not LABORATORY.search(" ".join(names))
+    path = f"/companions/{mira.pk}/"
+    for page in (
+        "",
+        "about/",
+        "memories/",
+        "always/",
+        "nights/",
+        "diary/",
+        "timers/",
+        "pursuits/",
+        "life/settings/",
+    ):
+        words = re.sub(
+            r"<script.*?</script>|<[^>]*>", " ", at_home.get(path + page).content.decode(), flags=re.S
+        )
+        assert not LABORATORY.search(words), (page, LABORATORY.search(words))

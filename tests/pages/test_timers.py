@@ -155,10 +155,10 @@ def test_one_that_comes_once_is_told_by_its_time(at_home: Client, mira: Companio
 def test_a_timer_is_cancelled(at_home: Client, mira: Companion) -> None:
     timer = made(mira)
     shown = at_home.post(path(mira, f"{timer.pk}/cancel/"), follow=True).content.decode()
-    assert "The timer is cancelled." in shown
+    assert "The reminder is cancelled." in shown
     assert "Stretch" not in shown
     again = at_home.post(path(mira, f"{timer.pk}/cancel/"), follow=True).content.decode()
-    assert "This timer has ended." in again
+    assert "This reminder has ended." in again
 
 
 def test_a_timer_is_fired_now_and_stays(at_home: Client, mira: Companion) -> None:
@@ -172,7 +172,7 @@ def test_a_timer_is_fired_now_and_stays(at_home: Client, mira: Companion) -> Non
     assert (timer.state, timer.due_at) == ("active", due)
     timers.cancel(timer, timezone.now())
     refused = at_home.post(path(mira, f"{timer.pk}/fire/"), follow=True).content.decode()
-    assert "This timer has ended." in refused
+    assert "This reminder has ended." in refused
 
 
 def test_the_morning_can_be_cancelled_and_set_again(at_home: Client, mira: Companion) -> None:
