@@ -142,8 +142,8 @@ class Album:
             page.evaluate("document.getElementById('keys').showModal()")
         if name == "memories-search":
             page.locator(".memory .folded > summary").first.click()
-        if name == "menu-open" and page.locator(".ways:visible .menu").count():
-            page.locator(".ways:visible .menu > summary").click()
+        if name == "menu-open":
+            page.locator(".talk-menu > summary").click()
         if name in {"diary-entry", "profile"}:
             page.locator(".sentence > summary").first.click()
         if name.startswith("delete-"):

@@ -124,7 +124,7 @@ def test_what_is_always_in_mind_is_added_changed_and_deleted(person: Person) -> 
     person.make_companion()
     page = person.page
     person.visit(f"{place(person)}always/")
-    page.get_by_text("Add a slot").click()
+    page.get_by_text("Add a short one").click()
     page.locator("#id_slot-name").fill("tea")
     page.locator("#id_slot-text").fill("green")
     page.get_by_role("button", name="Keep in mind").first.click()
