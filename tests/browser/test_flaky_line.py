@@ -18,7 +18,7 @@ from tests.browser.person import Person
 from tests.fixtures.live import Live
 
 pytestmark = pytest.mark.browser
-CUTS = int(os.environ.get("PROOF_CUTS", "4"))
+CUTS = int(os.environ.get("PROOF_CUTS", "8"))
 CUTS_A_MESSAGE = 4
 WORDS = 30
 AT_ONCE = struct.pack("ii", 1, 0)  # closed without a farewell, as a line that is gone

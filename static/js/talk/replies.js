@@ -19,11 +19,14 @@ export class Replies {
     this.adopt();
   }
 
-  // Take up every open reply on the page; what is known of it already is shown there.
+  // Take up every open reply on the page; what is known of it already is shown there. A new one may have ended since the
+  // page was told of it: how it goes on is asked for.
   adopt() {
     for (const element of document.querySelectorAll("[data-reply]")) {
       const id = element.dataset.reply;
+      const isNew = !this.open.has(id);
       const reply = this.open.get(id) ?? this.#begin(id);
+      if (isNew) this.#resume(reply);
       if (reply.element === element) continue;
       reply.element = element;
       const words = element.querySelector(".words");

@@ -4,6 +4,8 @@ import { fetchPart } from "../request.js";
 import { showQuote } from "./quote.js";
 
 export class Turns extends EventTarget {
+  #asked = 0; // how often it was asked for what was missed
+
   constructor(talk) {
     super();
     this.talk = talk;
@@ -92,13 +94,16 @@ export class Turns extends EventTarget {
   }
 
   // Show one turn as it stands on the server now; one that is gone goes, and a new one waits where the end is not here.
+  // Without a network it stays as it is until the next time that what was missed is brought.
   async refresh(id, inPlaceOf = this.find(id)) {
     if (!inPlaceOf && this.isPast) return this.#tellNews();
-    const response = await fetchPart(`${this.url}${id}/`);
-    if (response.status === 404) inPlaceOf?.remove();
-    if (response.ok) {
-      const [turn] = parts(await response.text()).turns;
-      if (inPlaceOf) inPlaceOf.replaceWith(turn);
+    const response = await fetchPart(`${this.url}${id}/`).catch(() => null);
+    const html = response?.ok && (await response.text().catch(() => null));
+    const here = inPlaceOf?.isConnected ? inPlaceOf : this.find(id); // meanwhile it may have come, or come anew
+    if (response?.status === 404) here?.remove();
+    if (html) {
+      const [turn] = parts(html).turns;
+      if (here) here.replaceWith(turn);
       else this.#append(turn);
       this.tellArrived([turn]);
     }
@@ -107,12 +112,15 @@ export class Turns extends EventTarget {
   }
 
   // Bring what was missed: the newest turns, in order, but for those that stream here already. Where the end is not
-  // here it is left alone, or (`isLeaving`) the newest turns come in the place of these.
+  // here it is left alone, or (`isLeaving`) the newest turns come in the place of these. What was asked for later counts.
   async catchUp(isStreaming, isLeaving = false) {
     if (this.isPast && !isLeaving) return;
+    const asked = (this.#asked += 1);
     const response = await fetchPart(this.url);
     if (!response.ok) return;
-    const { turns, links } = parts(await response.text());
+    const html = await response.text();
+    if (asked !== this.#asked) return;
+    const { turns, links } = parts(html);
     const ids = new Set(turns.map((turn) => turn.id));
     const known = () => turns.map((turn) => document.getElementById(turn.id)).find(Boolean);
     const isApart = this.isPast || !known();
