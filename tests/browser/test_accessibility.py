@@ -11,23 +11,17 @@ from bench.screenshots.__main__ import LONG_NAME, load_pages
 from tests.fixtures.live import Live
 
 PAGES = {
-    "welcome",
     "login",
     "signup",
-    "companions",
     "new",
     "talk",
-    "talk-trouble",
     "talk-branches",
     "memories",
-    "always-full",
     "diary",
     "companion",
     "settings",
     "admin-today",
     "admin-person",
-    "admin-user",
-    "admin-message-one",
 }
 
 

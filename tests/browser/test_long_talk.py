@@ -103,7 +103,7 @@ def test_new_words_wait_below_while_one_reads_what_is_past(person: Person) -> No
     expect(news).to_be_visible()
     expect(page.locator(f"#message-{middle}")).to_be_in_viewport()
     news.click()
-    expect(page.get_by_text("From elsewhere")).to_be_in_viewport()
+    expect(page.locator("#turns").get_by_text("From elsewhere")).to_be_in_viewport()
     expect(news).to_be_hidden()
 
 

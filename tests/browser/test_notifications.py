@@ -100,11 +100,11 @@ def test_a_press_goes_to_the_talk_and_mute_mutes(worker: Worker, person: Person,
     inside.evaluate("url => open(url)", "/companions/other/")
     inside.evaluate("told => mute(told)", json.loads(told(path)))
     assert inside.evaluate("went") == [f"focuses {path}", "opens /companions/other/"]
-    person.visit(f"{path}life/")
+    person.visit(f"{path}life/settings/")
     expect(page.get_by_text("Mira is muted")).to_be_visible()
     page.context.clear_cookies()
     inside.evaluate("told => mute(told)", json.loads(told(path)))
-    assert inside.evaluate("went")[2:] == [f"focuses {path}life/"]
+    assert inside.evaluate("went")[2:] == [f"focuses {path}life/settings/"]
 
 
 DENIED = "Object.defineProperty(Notification, 'permission', { get: () => 'denied' });"

@@ -103,6 +103,7 @@ class UserAdmin(PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc
     form = KnownUserForm
     change_password_form = AdminPasswordChangeForm
     named_by = "email"
+    filter_horizontal = ()  # Django's two lists side by side are not for screen readers
     list_display: Any = (
         *("email", "name", "is_active", "is_staff", "language", "time_zone"),
         *("last_login", "date_joined"),
