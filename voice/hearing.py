@@ -29,7 +29,7 @@ from companions.conversations.messages import check_text
 from companions.errors import ConflictError
 from companions.models import Companion
 from companions.replies import turn
-from companions.replies.lifecycle import Started, start
+from companions.replies.lifecycle import Start, Started, start
 from files.contents import read_content, store_content
 from files.models import StoredFile
 from jobs.background import in_thread
@@ -231,20 +231,21 @@ async def transcribe_sound(
 
 
 async def send_recording(
-    recording: Recording, text: str, client_id: str | None, clock: Clock, quoted: UUID | None = None
+    recording: Recording, text: str, client_id: str | None, clock: Clock, begin: Start = start
 ) -> Started:
-    """Return the message and its reply, which is on its way. Everybody who listens to the companion is told.
+    """Return the message, which `begin` saves, and its reply. Everybody who listens to the companion is told.
 
-    TextError, QuoteError, ConflictError, GateError, HearingError: then nothing is saved, and the recording waits.
+    TextError, QuoteError, AttachmentError, ConflictError, GateError, HearingError: then nothing is saved, and the
+    recording waits.
     """
-    begin = partial(_start, recording.pk, quoted)
-    return await turn.send(recording.companion, text, client_id, clock, begin=begin)
+    begin_with_it = partial(_start, recording.pk, begin)
+    return await turn.send(recording.companion, text, client_id, clock, begin=begin_with_it)
 
 
 @transaction.atomic
 def _start(
     recording_id: UUID,
-    quoted: UUID | None,
+    begin: Start,
     companion: Companion,
     text: str,
     client_id: str | None,
@@ -253,7 +254,7 @@ def _start(
     at_once: bool,
 ) -> Started:
     """Start as for any message, with the recording belonging to it; the companion is held from there on."""
-    started = start(companion, text, client_id, now, at_once=at_once, quoted=quoted)
+    started = begin(companion, text, client_id, now, at_once=at_once)
     mine = Recording.objects.filter(companion=companion)
     if not mine.filter(pk=recording_id).exists():
         raise HearingError(*NOT_THERE)

@@ -70,7 +70,7 @@ def test_the_message_that_was_asked_for_is_marked_and_has_the_focus(
 ) -> None:
     for message in (said[0], said[81]):
         page = at_home.get(f"/companions/{mira.pk}/?at={message.pk}").content.decode()
-        [marked] = [line for line in page.splitlines() if "autofocus" in line]
+        [marked] = [line for line in page.splitlines() if "autofocus" in line and 'id="message-' in line]
         assert f'id="message-{message.pk}"' in marked
         assert "is-found" in marked
 

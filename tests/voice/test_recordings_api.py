@@ -3,8 +3,10 @@
 import orjson
 import pytest
 from asgiref.sync import sync_to_async
+from django.utils import timezone
 
 from accounts.models import SoundCall, User
+from companions.conversations.attachments import keep_text
 from companions.models import Companion, Message, Reply
 from files.models import StoredFile
 from jobs.background import in_thread
@@ -49,8 +51,10 @@ async def test_a_recording_is_added_sent_and_answered(
     assert (added.status_code, told["text"], told["message_id"]) == (201, SAID, None)
     api = await sync_to_async(Api)(alice)
     path = f"/companions/{mira.pk}/recordings/{told['id']}"
-    sent = await api.apost(f"{path}/send", {"text": SAID, "client_id": "1"})
+    text = await in_thread(keep_text, mira, b"What I read today.", "today.txt", timezone.now())
+    sent = await api.apost(f"{path}/send", {"text": SAID, "client_id": "1", "attachments": [str(text.pk)]})
     message = await Message.objects.aget(client_id="1")
+    assert await message.attachments.aget() == text
     assert (sent.status_code, orjson.loads(sent.content)["message"]["id"]) == (201, str(message.pk))
     assert (await Recording.objects.aget()).message_id == message.pk
     assert await Reply.objects.filter(message=message).aexists()

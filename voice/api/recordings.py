@@ -11,6 +11,7 @@ from accounts.authentication import SignedInRequest
 from accounts.idempotency import checked
 from companions.access import get_companion
 from companions.api.schemas import ClientId, FilledText, IdempotencyKey, MessageOut, describe_form
+from companions.conversations.attachments import start_with
 from companions.events import render_saved
 from companions.pagination import PageQuery, paginate
 from files.uploads import read_upload
@@ -62,6 +63,7 @@ class SendIn(Schema):
     text: str
     client_id: ClientId | None = None
     quoted: UUID | None = None
+    attachments: list[UUID] = Field(default=[], max_length=20)
 
 
 class SentReplyOut(Schema):
@@ -165,7 +167,8 @@ async def send_recording(
 ) -> Status[Out]:
     recording = await in_thread(hearing.get_recording, request.user, companion_id, recording_id)
     client_id = body.client_id or checked(key)
-    started = await hearing.send_recording(recording, body.text, client_id, timezone.now, body.quoted)
+    begin = start_with(body.attachments, body.quoted)
+    started = await hearing.send_recording(recording, body.text, client_id, timezone.now, begin)
     return Status(201, render_saved(started.message, started.reply))
 
 

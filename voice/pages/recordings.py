@@ -13,6 +13,7 @@ from django_htmx.http import trigger_client_event
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion, parse_uuid
+from companions.conversations.attachments import start_with
 from companions.errors import CompanionsError
 from companions.events import render_saved
 from companions.pages.refusals import refusals_as_json
@@ -58,7 +59,8 @@ async def send(request: SignedInRequest, companion_id: UUID, recording_id: UUID)
     recording = await in_thread(get_recording, request.user, companion_id, recording_id)
     text, client_id = request.POST.get("text", ""), request.POST.get("client_id", "")[:200] or None
     quoted = parse_uuid(request.POST["quoted"]) if request.POST.get("quoted") else None
-    started = await send_recording(recording, text, client_id, timezone.now, quoted)
+    files = [parse_uuid(value) for value in request.POST.getlist("attachments")]
+    started = await send_recording(recording, text, client_id, timezone.now, start_with(files, quoted))
     return JsonResponse(render_saved(started.message, started.reply), status=201)
 
 

@@ -98,8 +98,9 @@ function alone(clientId) {
 
 // The words are never lost for their recording: where that is gone, or was sent before, they go out alone. False where
 // it is tried again later.
-async function sendSpoken({ clientId, text, recording, quoted }) {
-  const told = await pushToTalk.recordings.send(recording.id, text, clientId, quoted?.id);
+async function sendSpoken({ clientId, text, recording, quoted, files = [] }) {
+  const besides = { quoted: quoted?.id, attachments: files.map(({ id }) => id) };
+  const told = await pushToTalk.recordings.send(recording.id, text, clientId, besides);
   if (told.status === 201) {
     outbox.drop(clientId);
     if (turns.unsent(clientId)) saved(told);

@@ -2,7 +2,7 @@
 
 function send(url, fields = {}) {
   const body = new FormData();
-  for (const [name, value] of Object.entries(fields)) body.append(name, value);
+  for (const [name, value] of Object.entries(fields)) for (const one of [value].flat()) body.append(name, one);
   const headers = JSON.parse(document.body.getAttribute("hx-headers"));
   return fetch(url, { method: "POST", headers, body, credentials: "same-origin" });
 }
@@ -31,8 +31,8 @@ export class Recordings {
     return told(send(`${this.url}${id}/transcribe/`));
   }
 
-  send(id, text, clientId, quoted = "") {
-    return told(send(`${this.url}${id}/send/`, { text, client_id: clientId, quoted }));
+  send(id, text, clientId, { quoted = "", attachments = [] } = {}) {
+    return told(send(`${this.url}${id}/send/`, { text, client_id: clientId, quoted, attachments }));
   }
 
   drop(id) {
