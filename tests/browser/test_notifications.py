@@ -57,7 +57,7 @@ def worker(person: Person) -> Iterator[Worker]:
 def told(path: str, **more: Any) -> str:
     mute = {"title": "Mute", "url": f"{path}life/mute/"}
     return json.dumps(
-        {"title": "Mira", "body": "Hello", "url": path, "mute": mute, "life": f"{path}life/", **more}
+        {"title": "Mira", "body": "Hello", "url": path, "mute": mute, "life": f"{path}life/settings/", **more}
     )
 
 

@@ -127,7 +127,7 @@ def render_payload(message: Message) -> bytes:
         "tag": f"companion-{companion.pk}",
         "companion": str(companion.pk),
         "mute": {"title": _("Mute"), "url": reverse("life_mute", args=[companion.pk])},
-        "life": reverse("life", args=[companion.pk]),
+        "life": reverse("life_settings", args=[companion.pk]),
     }
     return orjson.dumps(notification).ljust(PAYLOAD_BYTES)
 

@@ -43,7 +43,7 @@ def test_a_message_comes_as_a_notification_that_only_the_browser_can_read(
         "tag": f"companion-{mira.pk}",
         "companion": str(mira.pk),
         "mute": {"title": "Mute", "url": f"/companions/{mira.pk}/life/mute/"},
-        "life": f"/companions/{mira.pk}/life/",
+        "life": f"/companions/{mira.pk}/life/settings/",
     }
     assert deliveries() == [("sent", "")]
     subscription.refresh_from_db()
