@@ -7,7 +7,7 @@ from tests.browser.person import Person
 
 pytestmark = pytest.mark.browser
 PLACES = ("Talk", "About", "Memory", "Together", "Settings")
-SMALL = [(320, 568), (568, 320), (844, 390)]  # the third is 390 by 844 at 200 %
+SMALL = [(320, 568), (568, 320), (844, 390)]
 # How much of the window's height belongs to the talk: between the header and what one writes in.
 TALK = """() => document.querySelector(".composer").getBoundingClientRect().top
     - Math.max(0, document.querySelector(".top").getBoundingClientRect().bottom,
