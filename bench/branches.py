@@ -7,7 +7,7 @@ order of chance, and then the two that are farthest from each other in turn.
 import random
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from django.db import transaction
 
 from bench.common.command import count, machine, parser
 from bench.common.place import Place
+from bench.common.timing import measure, show
 
 if TYPE_CHECKING:
     from companions.models import Branch, Companion, Message
@@ -54,14 +55,14 @@ def _measure(messages: int, *, has_recall: bool) -> None:
 
     def go(branch: "Branch") -> float:
         branch.refresh_from_db()
-        return _time(choose, branch, _now())
+        return measure(choose, branch, _now())
 
-    _print("choosing a branch", [go(branch) for branch in chance.sample(branches, len(branches))])
-    _print("the first and the whole talk in turn", [go(branch) for branch in [branches[0], whole] * FAR])
+    show("choosing a branch", [go(branch) for branch in chance.sample(branches, len(branches))])
+    show("the first and the whole talk in turn", [go(branch) for branch in [branches[0], whole] * FAR])
     if recall:
         after = recall()
-        _print("recall without branches", before)
-        _print(f"recall with {BRANCHES} branches, just chosen", after)
+        show("recall without branches", before)
+        show(f"recall with {BRANCHES} branches, just chosen", after)
         more = statistics.median(after) / statistics.median(before) - 1
         print(f"with branches half of the recalls take {more:+.0%}")
 
@@ -146,7 +147,7 @@ def _prepare_recall(companion: "Companion") -> Callable[[], list[float]]:
     def recall() -> list[float]:
         for cue, vector in asked[:5]:
             recall_all(companion, cue, vector)  # type: ignore[arg-type]
-        return [_time(recall_all, companion, cue, vector) for cue, vector in asked]
+        return [measure(recall_all, companion, cue, vector) for cue, vector in asked]
 
     return recall
 
@@ -155,18 +156,6 @@ def _now() -> Any:
     from django.utils import timezone
 
     return timezone.now()
-
-
-def _time(work: Callable[..., object], *given: Any) -> float:
-    began = time.perf_counter()
-    work(*given)
-    return (time.perf_counter() - began) * 1000
-
-
-def _print(name: str, milliseconds: Sequence[float]) -> None:
-    cuts = statistics.quantiles(milliseconds, n=20)
-    told = f"p50 {statistics.median(milliseconds):7.1f} ms   p95 {cuts[18]:7.1f} ms   worst {max(milliseconds):7.1f} ms"
-    print(f"{name:<42} {told}", flush=True)
 
 
 if __name__ == "__main__":

@@ -6,14 +6,13 @@ what is shorter than 16 ms is not told and counts as 16.
 """
 
 import random
-import statistics
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from playwright.sync_api import Page, expect, sync_playwright
 
 from bench.common.command import count, machine, parser
+from bench.common.timing import measure, show
 from bench.screenshots.__main__ import PASSWORD, launch, running
 
 MESSAGES = 50_000
@@ -65,10 +64,10 @@ def _use(page: Page, url: str, messages: int) -> None:
 
     page.goto(url)
     ready()
-    _print("opens", [_time(lambda: (page.goto(url), ready())) for _ in range(JUMPS)])
+    show("opens", [measure(lambda: (page.goto(url), ready())) for _ in range(JUMPS)])
     chance, first = random.Random(3), datetime.now(UTC).date() - timedelta(minutes=15 * messages)
     days = [first + timedelta(days=chance.randrange(1, messages // 96)) for _ in range(JUMPS)]
-    _print("goes to a day", [_time(lambda day=day: (page.goto(f"{url}?day={day}"), ready())) for day in days])
+    show("goes to a day", [measure(lambda day=day: (page.goto(f"{url}?day={day}"), ready())) for day in days])
     page.goto(url)
     ready()
     page.evaluate(WATCH)
@@ -87,22 +86,11 @@ def _use(page: Page, url: str, messages: int) -> None:
         page.wait_for_function(f"{FIRST} != {edge!r}")
         scrolls.append((time.perf_counter() - began) * 1000)
         most = max(most, page.evaluate(NODES))
-    _print("a page further back, with keys meanwhile", scrolls)
+    show("a page further back, with keys meanwhile", scrolls)
     taken: list[float] = page.evaluate("interactions")
     asked = SCROLLS * 3
-    _print(f"interactions ({asked} keys)", taken + [16.0] * (asked - len(taken)))
+    show(f"interactions ({asked} keys)", taken + [16.0] * (asked - len(taken)))
     print(f"at most {most} messages on the page")
-
-
-def _time(work: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    work()
-    return (time.perf_counter() - began) * 1000
-
-
-def _print(name: str, milliseconds: list[float]) -> None:
-    cuts = statistics.quantiles(milliseconds, n=20)
-    print(f"{name:<42} p50 {statistics.median(milliseconds):7.1f} ms   p95 {cuts[18]:7.1f} ms", flush=True)
 
 
 if __name__ == "__main__":

@@ -5,14 +5,13 @@ Chinese and emoji; and opened around messages anywhere in it.
 """
 
 import random
-import statistics
 import time
-from collections.abc import Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from bench.common.command import count, machine, parser
 from bench.common.place import Place
+from bench.common.timing import measure, show
 
 if TYPE_CHECKING:
     from companions.models import Companion
@@ -69,17 +68,17 @@ def _measure(messages: int) -> None:
         return search(companion, read_query(companion.pk, text), PageIn(limit=20, cursor=None))
 
     for text in SEARCHES:
-        found, took = look(text), [_time(look, text) for _ in range(TIMES)]
+        found, took = look(text), [measure(look, text) for _ in range(TIMES)]
         every += took
-        _print(f"search {text}" + ("" if found[0] else " (nothing)"), took)
-    _print("all searches", every)
+        show(f"search {text}" + ("" if found[0] else " (nothing)"), took)
+    show("all searches", every)
     chance = random.Random(7)
     ids = list(Message.objects.filter(companion=companion).order_by("said_at").values_list("pk", flat=True))
     places = [Message.objects.get(pk=chance.choice(ids)) for _ in range(TIMES)]
     conversation = companion.conversation
-    _print("turns around", [_time(transcript.load_around, conversation, at) for at in places])
+    show("turns around", [measure(transcript.load_around, conversation, at) for at in places])
     days = [at.said_at - timedelta(minutes=30) for at in places]
-    _print("first of a day", [_time(find_first_since, companion, since) for since in days])
+    show("first of a day", [measure(find_first_since, companion, since) for since in days])
 
 
 def fill(companion: "Companion", messages: int) -> None:
@@ -112,17 +111,6 @@ def fill(companion: "Companion", messages: int) -> None:
     companion.conversation.save(update_fields=["head"])
     count_anew()
     print(f"Filled in {time.monotonic() - began:.0f} s.")
-
-
-def _time(work: Callable[..., object], *given: Any) -> float:
-    began = time.perf_counter()
-    work(*given)
-    return (time.perf_counter() - began) * 1000
-
-
-def _print(name: str, milliseconds: list[float]) -> None:
-    cuts = statistics.quantiles(milliseconds, n=20)
-    print(f"{name:<40} p50 {statistics.median(milliseconds):7.1f} ms   p95 {cuts[18]:7.1f} ms", flush=True)
 
 
 if __name__ == "__main__":

@@ -99,7 +99,7 @@ def describe_last_night(companion: Companion) -> NightLine | None:
         return None
     changes = [change for change in night.changes.all() if not change.undone_at]
     counts = Counter(Change.Kind(change.kind) for change in changes)
-    waiting = list(load_contradictions(companion))
+    waiting = load_contradictions(companion)
     said = [
         ngettext("%(count)d merged", "%(count)d merged", counts[Change.Kind.MERGED]),
         ngettext("%(count)d new thought", "%(count)d new thoughts", counts[Change.Kind.INSIGHT]),
@@ -112,16 +112,16 @@ def describe_last_night(companion: Companion) -> NightLine | None:
 
 
 def load_contradictions(companion: Companion) -> list[Change]:
-    """Return the contradictions that can be settled, the oldest first: both memories are there and hold."""
-    found = Change.objects.filter(
-        companion=companion, kind=Change.Kind.CONTRADICTION, settled="", undone_at=None
+    """Return the contradictions that can be settled, the oldest first."""
+    unsettled = Change.objects.filter(
+        companion=companion,
+        kind=Change.Kind.CONTRADICTION,
+        settled="",
+        undone_at=None,
+        memory__closed_at=None,
     )
-    found = found.filter(memory__closed_at=None).select_related("memory").prefetch_related("others")
-    return [
-        change
-        for change in found.order_by("number")[:BATCH]
-        if len(others := change.others.all()) == 1 and others[0].closed_at is None
-    ]
+    found = unsettled.select_related("memory").prefetch_related("others").order_by("number")
+    return [change for change in found[:BATCH] if change.is_open]
 
 
 @everywhere()

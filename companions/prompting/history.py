@@ -39,9 +39,7 @@ def render_history(history: Iterable[Spoken], zone: tzinfo) -> list[Line]:
     lines: list[Line] = []
     before: Spoken | None = None
     for said in history:
-        text = show_quote(neutral(show_emotions(said.text, said.emotions)), said.quoted) + tell_files(
-            said.files
-        )
+        text = render_said(neutral(show_emotions(said.text, said.emotions)), said.quoted, said.files)
         if said.role == Message.Role.SYSTEM:  # a notice of Kith's own: the companion has not said it
             notice = block("notice", [f"Kith told the person: {quoted(said.text)}"])
             lines.append({"role": Message.Role.USER.value, "content": notice})
@@ -59,26 +57,25 @@ def render_history(history: Iterable[Spoken], zone: tzinfo) -> list[Line]:
     return lines
 
 
-def tell_files(files: Sequence[tuple[str, bool]]) -> str:
-    """Return a notice of the files that came with a message, which the model is not shown; empty where none did."""
-    lines = []
-    for form, wanted in ((PICTURES, True), (TEXTS, False)):
-        if names := [quoted(one_line(name)) for name, is_picture in files if is_picture == wanted]:
-            lines.append(form.format(named=", ".join(names)))
-    return "\n" + block("notice", lines) if lines else ""
-
-
 def render_time(at: datetime, zone: tzinfo) -> str:
     """Return when something was said, in few tokens."""
     return f"[{at.astimezone(zone):%a %d %b, %H:%M}]"
 
 
-def show_quote(text: str, quote: Mapping[str, str] | None) -> str:
-    """Return the text after what it quotes of the talk before."""
-    if quote is None:
-        return text
-    whose, words = WHOSE[Message.Role(quote["role"])], quoted(beginning(quote["text"], QUOTE_TOKENS))
-    return "\n".join([block("quoted", [f"They answer to what {whose} before: {words}"]), text])
+def render_said(text: str, quote: Mapping[str, str] | None, files: Sequence[tuple[str, bool]]) -> str:
+    """Return the text after what it quotes of the talk before, and before a notice of the files that came with it.
+
+    The model is not shown the files themselves; `files` are their names, each with whether it is a picture.
+    """
+    parts = [text]
+    if quote:
+        whose, words = WHOSE[Message.Role(quote["role"])], quoted(beginning(quote["text"], QUOTE_TOKENS))
+        parts.insert(0, block("quoted", [f"They answer to what {whose} before: {words}"]))
+    told = []
+    for form, wanted in ((PICTURES, True), (TEXTS, False)):
+        if names := [quoted(one_line(name)) for name, is_picture in files if is_picture == wanted]:
+            told.append(form.format(named=", ".join(names)))
+    return "\n".join([*parts, block("notice", told)] if told else parts)
 
 
 def show_emotions(text: str, emotions: Sequence[Mapping[str, object]]) -> str:
@@ -97,7 +94,7 @@ def choose_newest(messages: Sequence[Spoken], tokens: int) -> list[Spoken]:
     """Return the newest of these (given newest first) that fit, oldest first."""
     kept: list[Spoken] = []
     for message in messages:
-        text = show_quote(show_emotions(message.text, message.emotions), message.quoted)
+        text = render_said(show_emotions(message.text, message.emotions), message.quoted, message.files)
         tokens -= estimate(text) + MESSAGE_TOKENS
         tokens -= estimate_messages(render_deeds(message)) if message.calls else 0
         if kept:  # the time of the later one is told after a rest, and where nobody had answered

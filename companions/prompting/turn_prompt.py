@@ -14,7 +14,7 @@ from django.conf import settings
 
 from companions.conversations.messages import Spoken
 from companions.models import Companion, Message, Reply, Session
-from companions.prompting.history import RESTED, render_history, show_quote, tell_files
+from companions.prompting.history import RESTED, render_history, render_said
 from companions.prompting.pinned_context import (
     NOTHING_PINNED,
     PinnedContext,
@@ -163,12 +163,13 @@ def history_tokens(
     moment: Sequence[str] = (),
     tools: int = 0,
     quote: Mapping[str, str] | None = None,
+    files: Sequence[tuple[str, bool]] = (),
 ) -> int:
     """Return how many tokens are left for the history beside the answer, the offered tools (so many tokens), what is
     remembered, the lines of the moment, and all that must be there.
     """
     needed = estimate(render_system(companion, pinned, summary, tools=tools))
-    needed += estimate(show_quote(message.text, quote))
+    needed += estimate(render_said(message.text, quote, files))
     needed += estimate("\n".join(render_session_notes(pinned, get_provider().context_tokens // 16)))
     needed += estimate("\n".join(moment))
     needed += estimate(reply.text) if reply.continues_id else 0
@@ -231,7 +232,7 @@ def render_prompt(
     lines += render_history(history, companion.user.zone)
     context = render_context(found, facts, companion, pinned, origins, moment)
     directive = block("directive", [DIRECTIVE.format(name=one_line(companion.name))])
-    said = show_quote(neutral(message.text), quote) + tell_files(files)
+    said = render_said(neutral(message.text), quote, files)
     lines.append({"role": "user", "content": f"{said}\n\n{context}\n{directive}"})
     if reply.continues_id and reply.text:
         lines.append({"role": "assistant", "content": reply.text})

@@ -249,7 +249,7 @@ def load_context(turn: TurnContext, now: datetime) -> None:
         pressure=session.pressure,
         has_moved_on=bool(state and state.made_at < session.started_at and user_turns >= MOVED_ON_TURNS),
     )
-    turn.quote = said[0].quoted
+    turn.quote, turn.files = said[0].quoted, said[0].files
     tokens = turn_prompt.history_tokens(
         companion,
         message,
@@ -259,12 +259,12 @@ def load_context(turn: TurnContext, now: datetime) -> None:
         turn.moment,
         turn.offered_tokens,
         turn.quote,
+        turn.files,
     )
     has_more = len(said) > MAX_HISTORY_MESSAGES  # further back
     turn.history = choose_history(session, visible, tokens, has_more=has_more)
     turn.summarised = [spoken.pk for spoken in visible[len(turn.history) :]]
     turn.summary = session.summary if turn.summarised else ""
-    turn.files = said[0].files
     turn.mood = load_session_mood(session.pk, now, except_message=message.pk)
     turn.known = {spoken.memory_id for spoken in (said[0], *turn.history) if spoken.memory_id}
     turn.known |= {thread.memory_id for thread in turn.threads}

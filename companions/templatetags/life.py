@@ -122,14 +122,6 @@ def _deeds() -> dict[str, str]:
 
 
 @register.filter
-def is_open(change: Change) -> bool:
-    """Whether it is a contradiction that can be settled: both memories are there and hold."""
-    both = [change.memory, *change.others.all()]
-    is_there = change.kind == Change.Kind.CONTRADICTION and not change.settled and len(both) == 2
-    return is_there and all(memory.closed_at is None for memory in both)
-
-
-@register.filter
 def stands(change: Change, when: str) -> str:
     """How a goal or an idea stood before ("before"), or what it became ("became")."""
     told = change.before["became"] if when == "became" else change.before

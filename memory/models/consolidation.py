@@ -88,3 +88,10 @@ class Change(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.memory_id}"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is a contradiction that can be settled: both memories are there and hold."""
+        both = [self.memory, *self.others.all()]
+        is_there = self.kind == self.Kind.CONTRADICTION and not self.settled and len(both) == 2
+        return is_there and all(memory.closed_at is None for memory in both)

@@ -1,6 +1,6 @@
 // Small things kept in this browser. Without storage everything works, only nothing is kept.
 
-const PRIVATE = ["kith.draft.", "kith.unsent.", "kith.recording.", "kith.attached."];
+const PREFERENCES = ["kith.theme", "kith.recognition", "kith.push.offered"]; // of this browser; all else is words
 
 export function kept(name) {
   try {
@@ -22,7 +22,7 @@ export function keep(name, value) {
 export function forgetAll() {
   try {
     for (const name of Object.keys(localStorage)) {
-      if (PRIVATE.some((one) => name.startsWith(one))) localStorage.removeItem(name);
+      if (name.startsWith("kith.") && !PREFERENCES.includes(name)) localStorage.removeItem(name);
     }
   } catch {
     // nothing was kept

@@ -103,6 +103,12 @@ def test_what_was_done_takes_its_room() -> None:
     assert len(choose_newest(done, 40)) < 2
 
 
+def test_what_came_with_a_message_takes_its_room() -> None:
+    said = [spoken("user", "Look.", NOON)]
+    assert choose_newest(said, 20) == said
+    assert choose_newest([said[0]._replace(files=[("a cat on a roof.png", True)])], 20) == []
+
+
 def test_the_window_moves_by_steps_so_that_the_prompt_begins_the_same() -> None:
     said = [spoken("user", "A long day in the garden.", NOON)] * 100
     firsts = []
