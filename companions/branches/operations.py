@@ -8,6 +8,7 @@ from django.db.models import Case, F, Q, QuerySet, Value, When
 from django.utils.translation import gettext as _
 
 from companions.branches.switching import check_no_answer, go_back, part
+from companions.conversations.attachments import bring_along
 from companions.deletion import delete_messages
 from companions.errors import BranchError, TextError
 from companions.events import notify_companion
@@ -38,7 +39,7 @@ SELECT id FROM own
 def say_anew(message: Message, quoted: UUID | None = None) -> Start:
     """Return a `start` that says something in the place of that message of the person's, on a branch of its own.
 
-    It quotes what is to be `quoted`, or what the earlier one quoted. It raises BranchError, ReplyStateError and what
+    It quotes what is to be `quoted`, or what the earlier one quoted, and has the earlier one's files. It raises BranchError, ReplyStateError and what
     `start` raises; then nothing has changed.
     """
 
@@ -56,7 +57,9 @@ def say_anew(message: Message, quoted: UUID | None = None) -> Start:
         part(held, there.parent_id, now)
         _tell(held)
         still = there.quoted_id if there.quoted and not there.quoted.is_hidden else None
-        return start(held, text, client_id, now, at_once=at_once, quoted=quoted or still)
+        started = start(held, text, client_id, now, at_once=at_once, quoted=quoted or still)
+        bring_along(there, started.message)
+        return started
 
     return begin
 

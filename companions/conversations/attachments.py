@@ -10,7 +10,7 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.db import DatabaseError, transaction
 from django.db.models import Q
@@ -143,10 +143,18 @@ def _start(
     return started
 
 
+def bring_along(message: Message, instead: Message) -> None:
+    """Have what came with a message come with the one that is said in its place, too."""
+    attachments = list(message.attachments.all())
+    for attachment in attachments:
+        attachment.pk, attachment.message = uuid4(), instead
+    Attachment.objects.bulk_create(attachments)
+
+
 def sweep_attachments(now: datetime) -> int:
     """Delete what was not sent within a day, and pictures that never became an attachment; return how many."""
     since = now - UNSENT_LIFETIME
-    unsent = StoredFile.objects.filter(kind=StoredFile.Kind.ATTACHMENT, attachment__message=None)
+    unsent = StoredFile.objects.filter(kind=StoredFile.Kind.ATTACHMENT).exclude(attachments__message__isnull=False)
     ids = list(unsent.filter(created_at__lt=since).values_list("pk", flat=True))
     StoredFile.objects.filter(pk__in=ids).delete()
     texts = Attachment.objects.filter(message=None, document__isnull=False, created_at__lt=since)
@@ -157,9 +165,9 @@ def sweep_attachments(now: datetime) -> int:
 
 @receiver(post_delete, sender=Attachment)
 def delete_file(instance: Attachment, **_more: object) -> None:
-    """Whatever deletes an attachment deletes its picture."""
+    """Whatever deletes the last attachment of a picture deletes the picture."""
     if instance.file_id:
-        StoredFile.objects.filter(pk=instance.file_id).delete()
+        StoredFile.objects.filter(pk=instance.file_id, attachments=None).delete()
 
 
 @receiver(messages_hidden, sender=Message)

@@ -77,7 +77,7 @@ def sort_ideas(ideas: Iterable[Pursuit]) -> list[Pursuit]:
 def add(companion: Companion, kind: Memory.Kind, text: str, now: datetime) -> Pursuit:
     """Keep a goal or an idea that the person has added."""
     lock(companion.pk)
-    return begin_goal(companion.pk, kind, text, now, [], companion.user.zone, Pursuit.Origin.TALK)
+    return begin_goal(companion.pk, kind, text, now, [], companion.user.zone, Pursuit.Origin.PERSON)
 
 
 @everywhere()

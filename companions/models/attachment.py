@@ -14,7 +14,8 @@ from memory.models import Document
 class Attachment(models.Model):
     """A picture that a person sent with a message, or a text that the companion reads since; one of the two is there.
 
-    `message` is empty until it was sent, `name` is what the file was called.
+    `message` is empty until it was sent, `name` is what the file was called. What is said in a message's place brings the
+    same files.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -22,13 +23,13 @@ class Attachment(models.Model):
     message = models.ForeignKey(
         Message, models.CASCADE, null=True, blank=True, related_name="attachments", verbose_name=_("message")
     )
-    file = models.OneToOneField(StoredFile, models.CASCADE, null=True, blank=True, related_name="attachment")
-    document = models.OneToOneField(
+    file = models.ForeignKey(StoredFile, models.CASCADE, null=True, blank=True, related_name="attachments")
+    document = models.ForeignKey(
         Document,
         models.CASCADE,
         null=True,
         blank=True,
-        related_name="attachment",
+        related_name="attachments",
         verbose_name=_("document"),
     )
     name = models.CharField(_("name"), max_length=120)

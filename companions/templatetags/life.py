@@ -125,8 +125,13 @@ def _deeds() -> dict[str, str]:
 def stands(change: Change, when: str) -> str:
     """How a goal or an idea stood before ("before"), or what it became ("became")."""
     told = change.before["became"] if when == "became" else change.before
-    return _("%(status)s, %(progress)s, excitement %(excitement)d of 10") % {
-        "status": Pursuit.Status(told["status"]).label,
-        "progress": format_percent(told["progress"] / 100),
-        "excitement": told["excitement"],
-    }
+    progress = format_percent(told["progress"] / 100)
+    return f"{Pursuit.Status(told['status']).label} · {progress} · {excitement_words(told['excitement'])}"
+
+
+@register.filter
+def excitement_words(excitement: int) -> str:
+    """Return how keen the companion is on a goal or an idea, of an excitement from 1 to 10, in words."""
+    if excitement >= 8:
+        return _("very keen on it")
+    return _("keen on it") if excitement >= 5 else _("mildly interested")

@@ -94,6 +94,14 @@ def percent(share: float | None) -> str:
 
 
 @register.filter
+def sureness(confidence: float) -> str:
+    """Return how sure a companion is of what it learnt, a share from 0 to 1, in words."""
+    if confidence >= 0.8:
+        return _("sure of it")
+    return _("fairly sure") if confidence >= 0.5 else _("not sure")
+
+
+@register.filter
 def because(found: Recalled) -> str:
     """What of the message brought it to mind; nothing of what the companion looked up by itself."""
     is_of_turn = found.recall.by == Recall.By.TURN

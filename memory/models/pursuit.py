@@ -22,6 +22,7 @@ class Pursuit(models.Model):
         TALK = "talk", _("talk")
         REFLECTION = "reflection", _("reflection")
         NIGHT = "night", _("night")
+        PERSON = "person", _("its person")
 
     companion = models.ForeignKey("companions.Companion", models.CASCADE, related_name="+")
     memory = models.OneToOneField(Memory, models.CASCADE, related_name="pursuit")

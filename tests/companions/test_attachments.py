@@ -11,6 +11,7 @@ from django.test import AsyncClient
 from django.utils import timezone
 
 from accounts.models import User
+from companions.branches.operations import say_anew
 from companions.conversations.attachments import (
     MAX_ATTACHMENTS,
     clean_name,
@@ -20,7 +21,7 @@ from companions.conversations.attachments import (
 )
 from companions.deletion import delete_message, forget
 from companions.errors import AttachmentError, ConflictError
-from companions.models import Attachment, Companion, Message
+from companions.models import Attachment, Companion, Message, Reply
 from companions.replies.lifecycle import Started
 from companions.transfer.archive import SECTIONS
 from files.models import StoredFile
@@ -134,6 +135,20 @@ def test_a_picture_goes_with_its_message_whether_deleted_or_forgotten(mira: Comp
     forget(forgotten.memory, timezone.now())
     assert Message.objects.get(pk=forgotten.pk).is_hidden
     assert not Attachment.objects.exists()
+    assert not StoredFile.objects.exists()
+
+
+@pytest.mark.django_db
+def test_what_is_said_in_its_place_has_its_files_until_both_are_gone(mira: Companion) -> None:
+    first = send(mira, keep(mira))
+    first.message.replies.update(state=Reply.State.DONE)
+    anew = say_anew(first.message)(mira, "And this?", None, timezone.now(), at_once=False).message
+    assert [one.name for one in anew.attachments.all()] == ["cat.png"]
+    assert sweep_attachments(timezone.now() + timedelta(days=2)) == 0
+    delete_message(anew, timezone.now())
+    file = StoredFile.objects.get()
+    assert Message.everywhere.get(pk=first.message.pk).attachments.get().file == file
+    delete_message(Message.everywhere.get(pk=first.message.pk), timezone.now())
     assert not StoredFile.objects.exists()
 
 

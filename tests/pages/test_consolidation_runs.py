@@ -82,7 +82,7 @@ def test_each_thing_done_is_told_in_plain_words(at_home: Client, mira: Companion
         "Thought of",
         "from 2 memories",
         "Reviewed a goal",
-        "new, 0\u00a0%, excitement 5 of 10 → under way, 20\u00a0%, excitement 8 of 10",
+        "new · 0\u00a0% · keen on it → under way · 20\u00a0% · very keen on it",
     ):
         assert words in shown, words
 

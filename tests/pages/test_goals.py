@@ -70,7 +70,7 @@ def test_goals_are_a_tree_and_ideas_stand_by_excitement(at_home: Client, mira: C
         ("A moat", "0"),
     ]
     assert '<progress max="100" value="20" aria-label="Progress of “Write a book”">' in shown
-    assert "excitement 9 of 10" in shown
+    assert "very keen on it" in shown and "mildly interested" in shown
     assert "Part of “Run half of one”" in shown
     assert shown.count("<progress") == 5  # ideas have none
 
@@ -185,6 +185,7 @@ def test_a_person_adds_a_goal_and_an_idea_of_their_own(at_home: Client, mira: Co
     for kind in ("goal", "idea"):
         sent = at_home.post(f"{path}add/", {"kind": kind, "text": f"My {kind} <b>"})
         assert sent["Location"].startswith(f"{path}#pursuit-")
+    assert set(Pursuit.objects.values_list("origin", flat=True)) == {Pursuit.Origin.PERSON}
     shown = page(at_home, mira)
     assert shown.index("My goal &lt;b&gt;") < shown.index("My idea &lt;b&gt;")
     for wrong in (

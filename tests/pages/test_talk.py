@@ -263,7 +263,7 @@ def test_ending_asks_first_and_keeps_one_in_the_talk(
     assert "context" not in page
     told.companion.sessions.update(pressure=0.814, unsent=6)
     gauge = at_home.get(f"{told.path}gauge/", headers=HTMX).content.decode()
-    assert "context 81\u00a0% full" in gauge
+    assert "nearly as long as Mira can follow at once" in gauge
     assert "6 earlier messages are summed up" in gauge
     assert 'value="0.814"' in gauge
     question = at_home.get(f"{told.path}diary/end/", headers=HTMX).content.decode()
