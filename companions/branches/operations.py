@@ -39,8 +39,8 @@ SELECT id FROM own
 def say_anew(message: Message, quoted: UUID | None = None) -> Start:
     """Return a `start` that says something in the place of that message of the person's, on a branch of its own.
 
-    It quotes what is to be `quoted`, or what the earlier one quoted, and has the earlier one's files. It raises BranchError, ReplyStateError and what
-    `start` raises; then nothing has changed.
+    It quotes what is to be `quoted`, or what the earlier one quoted, and has the earlier one's files. It raises
+    BranchError, ReplyStateError and what `start` raises; then nothing has changed.
     """
 
     @transaction.atomic

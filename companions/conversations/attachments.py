@@ -154,7 +154,9 @@ def bring_along(message: Message, instead: Message) -> None:
 def sweep_attachments(now: datetime) -> int:
     """Delete what was not sent within a day, and pictures that never became an attachment; return how many."""
     since = now - UNSENT_LIFETIME
-    unsent = StoredFile.objects.filter(kind=StoredFile.Kind.ATTACHMENT).exclude(attachments__message__isnull=False)
+    unsent = StoredFile.objects.filter(kind=StoredFile.Kind.ATTACHMENT).exclude(
+        attachments__message__isnull=False
+    )
     ids = list(unsent.filter(created_at__lt=since).values_list("pk", flat=True))
     StoredFile.objects.filter(pk__in=ids).delete()
     texts = Attachment.objects.filter(message=None, document__isnull=False, created_at__lt=since)

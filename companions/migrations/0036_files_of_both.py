@@ -5,22 +5,34 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('companions', '0035_attachments'),
-        ('files', '0003_attachments'),
-        ('memory', '0017_goals_of_a_person'),
+        ("companions", "0035_attachments"),
+        ("files", "0003_attachments"),
+        ("memory", "0017_goals_of_a_person"),
     ]
 
     operations = [
         migrations.AlterField(
-            model_name='attachment',
-            name='document',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='attachments', to='memory.document', verbose_name='document'),
+            model_name="attachment",
+            name="document",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="attachments",
+                to="memory.document",
+                verbose_name="document",
+            ),
         ),
         migrations.AlterField(
-            model_name='attachment',
-            name='file',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='attachments', to='files.storedfile'),
+            model_name="attachment",
+            name="file",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="attachments",
+                to="files.storedfile",
+            ),
         ),
     ]

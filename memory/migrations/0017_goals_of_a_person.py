@@ -4,15 +4,24 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('memory', '0016_room_to_fall_asleep'),
+        ("memory", "0016_room_to_fall_asleep"),
     ]
 
     operations = [
         migrations.AlterField(
-            model_name='pursuit',
-            name='origin',
-            field=models.CharField(choices=[('talk', 'talk'), ('reflection', 'reflection'), ('night', 'night'), ('person', 'its person')], default='talk', max_length=16, verbose_name='comes from'),
+            model_name="pursuit",
+            name="origin",
+            field=models.CharField(
+                choices=[
+                    ("talk", "talk"),
+                    ("reflection", "reflection"),
+                    ("night", "night"),
+                    ("person", "its person"),
+                ],
+                default="talk",
+                max_length=16,
+                verbose_name="comes from",
+            ),
         ),
     ]

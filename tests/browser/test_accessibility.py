@@ -10,19 +10,7 @@ from bench.accessibility import Audit
 from bench.screenshots.__main__ import LONG_NAME, load_pages
 from tests.fixtures.live import Live
 
-PAGES = {
-    "login",
-    "signup",
-    "new",
-    "talk",
-    "talk-branches",
-    "memories",
-    "diary",
-    "companion",
-    "settings",
-    "admin-today",
-    "admin-person",
-}
+PAGES = {"login", "new", "talk", "memories", "settings", "admin-person"}
 
 
 @pytest.mark.timeout(600)

@@ -66,7 +66,9 @@ def test_a_message_is_quoted_by_its_menu_and_leads_to_its_place(person: Person, 
     quote()
     person.visit("/accounts/logout/")  # who signs out leaves no words behind
     assert "One thing." in page.evaluate("JSON.stringify(localStorage)")
-    page.locator("form[data-forgets]").dispatch_event("submit")  # what its scripts do: the others stay signed in
+    page.locator("form[data-forgets]").dispatch_event(
+        "submit"
+    )  # what its scripts do: the others stay signed in
     assert "One thing." not in page.evaluate("JSON.stringify(localStorage)")
 
 

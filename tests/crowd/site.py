@@ -24,8 +24,8 @@ from tests.fixtures.people import PASSWORD
 LOOPBACK = "127.0.0.1"
 POOL = 8
 SHOWN = {"median": 0.5, "p95": 0.95, "most": 1.0}
-CONNECTIONS = 850  # that one address may have open
-ARRIVALS = 240  # requests of whom it is not yet known
+CONNECTIONS = 250  # that one address may have open
+ARRIVALS = 60  # requests of whom it is not yet known
 BODIES = 6  # large ones that one address may send at once
 WAITING = """
 SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
@@ -87,7 +87,11 @@ class Site(Live):
         quick = {"KITH_HTTP_HEAD_SECONDS": "2", "KITH_HTTP_BODY_SECONDS": "2", "KITH_HTTP_READ_SECONDS": "3"}
         # as many places as connections, so that all of these can be counted
         whole = {"DATABASE_POOL": str(POOL), "KITH_WORK_AT_ONCE": str(POOL)}
-        few = {"KITH_BODIES_AT_ONCE": str(BODIES), "KITH_CONNECTIONS_AT_ONCE": str(CONNECTIONS)}
+        few = {
+            "KITH_BODIES_AT_ONCE": str(BODIES),
+            "KITH_CONNECTIONS_AT_ONCE": str(CONNECTIONS),
+            "KITH_ARRIVALS_AT_ONCE": str(ARRIVALS),
+        }
         return {**super().environment, **whole, **quick, **few, **self.more}
 
     @property

@@ -134,7 +134,8 @@ def test_an_empty_page_says_how_memories_come(at_home: Client, mira: Companion) 
 def test_a_memory_says_how_often_it_came_to_mind_and_how_deep_it_sits(at_home: Client, told: Told) -> None:
     path = f"{told.path}memories/{told.fact.pk}/"
     page = at_home.get(path).content.decode()
-    assert "has not come to mind yet" in page and "<p>short-term · importance 5 of 10</p>" in page
+    assert "has not come to mind yet" in page
+    assert "<p>short-term · importance 5 of 10</p>" in page
     assert "joy" not in page
     assert "has not come to mind yet" not in at_home.get(f"{told.path}memories/").content.decode()
     listed = {**HTMX, "HX-Current-URL": f"http://testserver{told.path}memories/"}
@@ -144,7 +145,8 @@ def test_a_memory_says_how_often_it_came_to_mind_and_how_deep_it_sits(at_home: C
     seen = {"times_recalled": 6, "recalled_at": timezone.now(), "joy": 0.4, "aversion": 0.05}
     Memory.objects.filter(pk=told.fact.pk).update(**seen)
     page = at_home.get(path).content.decode()
-    assert "came to mind 6 times, last: Today" in page and "<p>long-term ·" in page
+    assert "came to mind 6 times, last: Today" in page
+    assert "<p>long-term ·" in page
     assert "joy 40\u00a0% · aversion 5\u00a0%" in page
 
 
