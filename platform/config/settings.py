@@ -192,7 +192,7 @@ EVENTS_CHANNEL = f"kith{urlsplit(REDIS_URL).path.strip('/') or 0}:events"
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "private": private_storage(env, KITH_HOME / "media"),
-    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+    "staticfiles": {"BACKEND": "config.static_files.HashedFiles"},
 }
 STATIC_URL = "/static/"
 STATIC_ROOT = KITH_HOME / "static"

@@ -1,0 +1,52 @@
+"""Static files under names that hold a hash of their content, which browsers keep for ever; scripts import each other so.
+
+Without that, and without being told beforehand what a script imports, a browser asks for each module anew on every page,
+and for the modules that these import only when they have come.
+"""
+
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path, PurePosixPath
+from posixpath import normpath
+
+from django.contrib.staticfiles import finders
+from whitenoise.storage import CompressedManifestStaticFilesStorage
+
+IMPORT = re.compile(r"""^(?:import|export)\b[^"';]*["'](\.[^"']+)["']""", re.MULTILINE)
+
+
+class HashedFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  # it has no types
+    """Whitenoise's storage, which rewrites the paths in imports of our own scripts, too."""
+
+    support_js_module_import_aggregation = True
+
+    def url_converter(
+        self, name: str, hashed_files: dict[str, str], template: str | None = None
+    ) -> Callable[[re.Match[str]], str]:
+        """Leave what packages bring as it is: they name modules that are not among our files."""
+        if name.endswith(".js") and not name.startswith("js/"):
+            return re.Match.group
+        converter: Callable[[re.Match[str]], str] = super().url_converter(name, hashed_files, template)
+        return converter
+
+
+@cache
+def list_imports(path: str) -> tuple[str, ...]:
+    """Return the modules that a module of ours imports, and those that these import, each once, in their order.
+
+    `path` and what is returned are relative to the static folder. FileNotFoundError where there is no such module.
+    """
+    found = dict[str, None]()
+    waiting = [path]
+    while waiting:
+        current = waiting.pop(0)
+        file = finders.find(current)
+        if file is None:
+            raise FileNotFoundError(current)
+        folder = PurePosixPath(current).parent
+        imported = [normpath(str(folder / name)) for name in IMPORT.findall(Path(file).read_text())]
+        fresh = [name for name in imported if name != path and name not in found]
+        found |= dict.fromkeys(fresh)
+        waiting += fresh
+    return tuple(found)
