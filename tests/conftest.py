@@ -163,9 +163,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Keep the garbage collector from going through modules and collected tests again and again."""
+    """Keep the garbage collector from going through modules and collected tests again and again, and from coming often."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -63,6 +63,18 @@ def test_the_keyboard_alone_leads_to_the_first_answer(page: Page, live: Live) ->
     person.hears("Good that you told me.")
 
 
+def test_one_of_ones_own_is_made_by_its_form(person: Person) -> None:
+    page = person.page
+    person.visit("/companions/new/own/")
+    page.get_by_label("Name").fill("Ada")
+    page.get_by_label("Who are they to you?").fill("A neighbour.")
+    page.get_by_text("Advanced").click()
+    page.get_by_label("Greeting").fill("Well met, I am {{char}}.")
+    page.locator("#companion-form button").click()
+    expect(page.locator("#send")).to_be_enabled()
+    expect(person.last_answer).to_have_text("Well met, I am Ada.")
+
+
 def press_until(page: Page, name: str, key: str) -> None:
     """Go on by Tab until what has that text has the focus; then press the key."""
     shown = re.sub(r"\s+", " ", name)

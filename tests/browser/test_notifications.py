@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import CDPSession, Page, expect
 
+from tests.browser.chromium import WITH_WINDOWS
 from tests.browser.person import Person
 
 pytestmark = pytest.mark.browser
@@ -40,6 +41,13 @@ class Worker:
     def delivers(self, told: str) -> None:
         sent = {"origin": self._url, "registrationId": self._registrations[-1], "data": told}
         self._session.send("ServiceWorker.deliverPushMessage", sent)
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
+    """Only a Chromium with windows shows notifications."""
+    assert WITH_WINDOWS, "Chromium is not installed."
+    return {**browser_type_launch_args, "executable_path": WITH_WINDOWS}
 
 
 @pytest.fixture

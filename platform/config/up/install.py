@@ -21,10 +21,14 @@ PYTHON = VENV / "bin" / "python"
 LOG = VENV / "install.log"
 OLDEST = (3, 11)
 VOICE = {"espeak-ng": ("espeak-ng",)}
-BROWSER = {"chromium": ("chromium", "chromium-browser", "google-chrome")}
+BROWSER = {
+    "chromium": ("chromium", "chromium-browser", "google-chrome"),
+    "chromium-headless-shell": ("chromium-headless-shell",),
+}
 LEFT_OUT = {
     "espeak-ng": "Meanwhile the person's browser speaks.",
     "chromium": "Meanwhile the tests in a browser are left out.",
+    "chromium-headless-shell": "Meanwhile the tests in a browser take longer.",
 }
 
 
