@@ -163,7 +163,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Keep the garbage collector from going through modules and collected tests again and again, and from coming often."""
+    """Keep the garbage collector from going through modules and collected tests again and again, and often."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)

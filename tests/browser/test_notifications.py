@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import CDPSession, Page, expect
+from playwright.sync_api import Browser, BrowserType, CDPSession, Page, expect
 
 from tests.browser.chromium import WITH_WINDOWS
 from tests.browser.person import Person
@@ -44,10 +44,12 @@ class Worker:
 
 
 @pytest.fixture(scope="session")
-def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
+def browser(browser_type: BrowserType, browser_type_launch_args: dict[str, Any]) -> Iterator[Browser]:
     """Only a Chromium with windows shows notifications."""
     assert WITH_WINDOWS, "Chromium is not installed."
-    return {**browser_type_launch_args, "executable_path": WITH_WINDOWS}
+    browser = browser_type.launch(**{**browser_type_launch_args, "executable_path": WITH_WINDOWS})
+    yield browser
+    browser.close()
 
 
 @pytest.fixture
