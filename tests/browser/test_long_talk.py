@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from tests.browser.person import Person
 
 pytestmark = pytest.mark.browser
-LENGTH = 1_500
+LENGTH = 600
 FILL = """
 from datetime import timedelta
 from django.utils import timezone
