@@ -19,7 +19,7 @@ CALLS = {
     name: answer for name, (answer, _text) in SPILLED.items() if " call" in name and "broken" not in name
 }
 SPOKEN = {name: case for name, case in SPILLED.items() if case[1].strip() and name not in CALLS}
-LETTERS = 2000  # of an answer that comes letter by letter
+SHORT = 60  # an answer of no more letters comes letter by letter, a longer one by three
 
 
 @pytest.fixture
@@ -42,11 +42,12 @@ def shown(frames: list[dict[str, Any]]) -> str:
 async def test_nothing_that_is_spilled_is_shown_kept_or_read_again(
     alice: User, noor: Companion, rehearsal: RehearsalServer
 ) -> None:
-    """Every case of `SPILLED`, one after the other in one talk, each letter by itself."""
+    """Every case of `SPILLED`, one after the other in one talk, in small pieces."""
     async with connected(alice, noor) as socket:
         before = ""
         for number, (name, (answer, text)) in enumerate(SPOKEN.items()):
-            pieces = list(answer) if len(answer) < LETTERS else [answer]
+            size = 1 if len(answer) <= SHORT else 3
+            pieces = [answer[at : at + size] for at in range(0, len(answer), size)]
             rehearsal.script({"pieces": pieces, "delay_between": 0.0})
             frames = await say(socket, number)
             message = await in_thread(
