@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.browser.person import Person
 
@@ -86,6 +86,33 @@ def test_what_is_read_stays_under_the_eyes_as_more_comes(person: Person) -> None
     person.hears("")
     expect(page.locator("#turns .words").filter(has_text=f"Word {LENGTH - 1}.")).to_have_count(1)
     expect(found).to_have_count(0)
+
+
+MEANWHILE = """async () => {
+  const first = document.querySelector("#turns .turn");
+  const edge = first.querySelector("[data-message]").dataset.message;
+  const response = await fetch(`${document.getElementById("talk").dataset.turns}?meanwhile=1&before=${edge}`);
+  const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  first.before(...[...page.querySelectorAll(".turn")].slice(-2));
+  return [...document.querySelectorAll("#turns .words")].slice(0, 2).map((said) => said.innerText);
+}"""
+
+
+def test_what_has_come_meanwhile_is_not_brought_twice(person: Person) -> None:
+    page = person.page
+    person.make_companion(greeting="")
+    fill(person)
+    held: list[Route] = []
+    page.route(re.compile(r"/turns/\?before="), lambda route: held.append(route))
+    page.reload()
+    expect(page.locator("#turns .words").last).to_have_text(f"Word {LENGTH - 1}.")
+    with page.expect_request(re.compile(r"/turns/\?before=")):
+        page.evaluate("scrollTo(0, 400)")
+    here = page.evaluate(MEANWHILE)
+    held[0].continue_()
+    expect(page.locator("#turns .words").first).not_to_have_text(here[0])
+    for text in here:
+        expect(page.locator("#turns .words").get_by_text(text, exact=True)).to_have_count(1)
 
 
 def test_new_words_wait_below_while_one_reads_what_is_past(person: Person) -> None:

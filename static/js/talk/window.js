@@ -47,14 +47,15 @@ export class TalkWindow {
     if (!response?.ok) return void setTimeout(() => this.#observe(), RETRY_MS);
     const brought = parts(await response.text());
     if (!link.isConnected) return;
+    const fresh = brought.turns.filter(({ id }) => !document.getElementById(id)); // some may have come meanwhile
     this.#hold(() => {
       const links = brought.links.filter((other) => "after" in other.dataset === isLater);
-      if (isLater) link.replaceWith(...brought.turns, ...links);
-      else link.replaceWith(...links, ...brought.turns);
+      if (isLater) link.replaceWith(...fresh, ...links);
+      else link.replaceWith(...links, ...fresh);
       this.#trim(!isLater);
       this.turns.order();
     });
-    this.turns.tellArrived(brought.turns);
+    this.turns.tellArrived(fresh);
   }
 
   // What comes at the end has pushed something out at the other one.
