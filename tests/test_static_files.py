@@ -1,13 +1,17 @@
 """Scripts import each other by names that hold a hash, and a page names all of them at once."""
 
+import re
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.contrib.staticfiles import finders
 from django.template import Context, Template
 
-from config.static_files import HashedFiles, list_imports
+from config.static_files import IMPORT, HashedFiles, list_imports
 
+HASHED = re.compile(r"\.[0-9a-f]{12}\.js$")
 FILES = {
     "js/a.js": 'import { b } from "./deep/b.js";\nimport "./c.js";\n',
     "js/deep/b.js": 'export { c as b } from "../c.js";\n',
@@ -28,6 +32,20 @@ def test_imports_of_our_scripts_are_hashed_and_those_of_packages_left(tmp_path: 
     assert f'"./{named["js/c.js"]}"' in whole
     assert f'"../{named["js/c.js"]}"' in (tmp_path / "js/deep" / named["js/deep/b.js"]).read_text()
     assert (tmp_path / "vendor" / named["vendor/brought.js"]).read_text() == FILES["vendor/brought.js"]
+
+
+def test_no_import_of_our_scripts_is_left_without_its_hash(tmp_path: Path, settings: Any) -> None:
+    (source,) = settings.STATICFILES_DIRS
+    names = [str(path.relative_to(source)) for path in Path(source).rglob("*") if path.is_file()]
+    shutil.copytree(source, tmp_path, dirs_exist_ok=True)
+    storage = HashedFiles(location=tmp_path, base_url="/static/")
+    made = storage.post_process({name: (storage, name) for name in names})
+    assert not [error for *_names, error in made if isinstance(error, Exception)]
+    scripts = [name for name in storage.hashed_files.values() if name.startswith("js/")]
+    for name in scripts:
+        left = [path for path in IMPORT.findall((tmp_path / name).read_text()) if not HASHED.search(path)]
+        assert not left, name
+    assert len(scripts) > 30
 
 
 def test_a_page_names_every_module_that_its_script_needs() -> None:

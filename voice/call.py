@@ -72,16 +72,18 @@ class Utterance:
 class CallConsumer(CompanionConsumer):
     """One person's call with one companion of theirs. What is said in it stands in the same talk."""
 
+    hearing: asyncio.Task[None] | None = None
+
     async def on_open(self) -> None:
         await super().on_open()
         self.announced: CallUtterance | None = None
         self.said: asyncio.Queue[Utterance] = asyncio.Queue(MAX_WAITING_UTTERANCES)
         self.hearing = asyncio.create_task(self._hear_all())
 
-    async def disconnect(self, code: int) -> None:
-        if self.is_open:
+    async def end(self) -> None:
+        if self.hearing:
             self.hearing.cancel()
-        await super().disconnect(code)
+        await super().end()
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         if bytes_data is None:

@@ -125,7 +125,7 @@ async def send_message(
     MESSAGE,
     response={201: TurnOut},
     operation_id="say_anew",
-    summary="Say something else in its place, on a branch of its own, and wait for the answer or follow it",
+    summary="Say something else in its place, with its files, on a branch of its own; wait for the answer or follow it",
 )
 async def say_anew(
     request: SignedInRequest,

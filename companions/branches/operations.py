@@ -8,7 +8,7 @@ from django.db.models import Case, F, Q, QuerySet, Value, When
 from django.utils.translation import gettext as _
 
 from companions.branches.switching import check_no_answer, go_back, part
-from companions.conversations.attachments import bring_along
+from companions.conversations.attachments import copy_attachments
 from companions.deletion import delete_messages
 from companions.errors import BranchError, TextError
 from companions.events import notify_companion
@@ -58,7 +58,7 @@ def say_anew(message: Message, quoted: UUID | None = None) -> Start:
         _tell(held)
         still = there.quoted_id if there.quoted and not there.quoted.is_hidden else None
         started = start(held, text, client_id, now, at_once=at_once, quoted=quoted or still)
-        bring_along(there, started.message)
+        copy_attachments(there, started.message)
         return started
 
     return begin

@@ -1,4 +1,4 @@
-"""Files that a person sends with a message: pictures, drawn anew and gone with their message, and texts to read.
+"""Files that a person sends with a message: pictures, drawn anew and gone with their last message, and texts to read.
 
 A companion cannot see pictures: its prompt tells that they came, and their names. A text is a document like any other,
 which stays where the message goes.
@@ -23,6 +23,7 @@ from companions.deletion.deletion import messages_hidden
 from companions.errors import AttachmentError, ConflictError
 from companions.memories.editing import delete_document, give_document
 from companions.models import Attachment, Companion, Message
+from companions.models.companion import lock
 from companions.replies.lifecycle import Start, Started, start
 from files.contents import store_content
 from files.models import StoredFile
@@ -78,12 +79,22 @@ def keep_text(companion: Companion, content: bytes, name: str, now: datetime) ->
     return Attachment.objects.create(companion=companion, document=document, name=named, created_at=now)
 
 
+@transaction.atomic
 def remove(attachment: Attachment, now: datetime) -> None:
-    """Delete a picture for good, and a text that was not sent; one that was sent is read all the same."""
-    if attachment.document and not attachment.message_id:
-        delete_document(attachment.document, now)
+    """Delete a picture for good, on whichever branches it was sent, and a text that was not sent.
+
+    A text that was sent is read all the same.
+    """
+    lock(attachment.companion_id)  # its message may be sent, or said otherwise, meanwhile
+    there = Attachment.objects.filter(pk=attachment.pk).select_related("file", "document").first()
+    if there is None:
+        return
+    if there.file:
+        there.file.delete()
+    elif there.document and not there.message_id:
+        delete_document(there.document, now)
     else:
-        attachment.delete()
+        there.delete()
 
 
 def clean_name(name: str) -> str:
@@ -143,11 +154,11 @@ def _start(
     return started
 
 
-def bring_along(message: Message, instead: Message) -> None:
+def copy_attachments(source: Message, target: Message) -> None:
     """Have what came with a message come with the one that is said in its place, too."""
-    attachments = list(message.attachments.all())
+    attachments = list(source.attachments.all())
     for attachment in attachments:
-        attachment.pk, attachment.message = uuid4(), instead
+        attachment.pk, attachment.message = uuid4(), target
     Attachment.objects.bulk_create(attachments)
 
 

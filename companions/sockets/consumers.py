@@ -123,20 +123,27 @@ class PersonSocket(AsyncWebsocketConsumer):
     async def poll(self) -> None:
         """Do what is to be done while nothing happens."""
 
-    async def connect(self) -> None:
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve the socket, and give everything back however it ends: sending fails where the line fell meanwhile."""
         self.tasks: list[asyncio.Task[None]] = []
         self.frame_times: deque[float] = deque()
         self.idle: asyncio.Task[None] | None = None
         self.events: asyncio.Queue[Event] = asyncio.Queue()
         self.listener = self.events.put_nowait
-        self.visit = Visit(address_of(self.scope))
+        self.visit = Visit(address_of(scope))
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            await asyncio.shield(self.end())
+
+    async def connect(self) -> None:
         if not may_connect(self.scope):
             await self.close()
             return
         await self.accept()
         if refusal := await self._find_refusal():
             await self.close(refusal)
-            await self.visit.end()
+            await self.visit.end()  # not when the other side has closed, too
             return
         self.is_open = True
         self.wait_for_frames()
@@ -167,7 +174,8 @@ class PersonSocket(AsyncWebsocketConsumer):
             return TOO_FAST
         return None
 
-    async def disconnect(self, code: int) -> None:
+    async def end(self) -> None:
+        """Give everything back."""
         for task in filter(None, (self.idle, *self.tasks)):
             task.cancel()
         if self.group:

@@ -93,5 +93,6 @@ class Change(models.Model):
     def is_open(self) -> bool:
         """Whether it is a contradiction that can be settled: both memories are there and hold."""
         both = [self.memory, *self.others.all()]
-        is_there = self.kind == self.Kind.CONTRADICTION and not self.settled and len(both) == 2
-        return is_there and all(memory.closed_at is None for memory in both)
+        if self.kind != self.Kind.CONTRADICTION or self.settled or self.undone_at:
+            return False
+        return len(both) == 2 and all(memory.closed_at is None for memory in both)

@@ -13,13 +13,14 @@ from posixpath import normpath
 from django.contrib.staticfiles import finders
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
-IMPORT = re.compile(r"""^(?:import|export)\b[^"';]*["'](\.[^"']+)["']""", re.MULTILINE)
+IMPORT = re.compile(r"""^(?:import|export)\b(?:[^"';]*\bfrom)?\s*["'](\.[^"']+)["']""", re.MULTILINE)
 
 
 class HashedFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  # it has no types
     """Whitenoise's storage, which rewrites the paths in imports of our own scripts, too."""
 
     support_js_module_import_aggregation = True
+    max_post_process_passes = 20  # one for each level of imports
 
     def url_converter(
         self, name: str, hashed_files: dict[str, str], template: str | None = None
@@ -45,7 +46,9 @@ def list_imports(path: str) -> tuple[str, ...]:
         if file is None:
             raise FileNotFoundError(current)
         folder = PurePosixPath(current).parent
-        imported = [normpath(str(folder / name)) for name in IMPORT.findall(Path(file).read_text())]
+        imported = [
+            normpath(str(folder / name)) for name in IMPORT.findall(Path(file).read_text(encoding="utf-8"))
+        ]
         fresh = [name for name in imported if name != path and name not in found]
         found |= dict.fromkeys(fresh)
         waiting += fresh

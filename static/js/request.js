@@ -1,9 +1,11 @@
 // Requests to Kith's own pages, with the page's CSRF token.
 
 const AGAIN_MS = 1000; // a line that fell is often back by then
+const PATIENCE_MS = 30000; // a line that leads nowhere says nothing
 
 export async function fetchPart(url) {
-  const ask = () => fetch(url, { headers: { "HX-Request": "true" }, credentials: "same-origin" });
+  const ask = () =>
+    fetch(url, { headers: { "HX-Request": "true" }, credentials: "same-origin", signal: AbortSignal.timeout(PATIENCE_MS) });
   const response = await ask().catch(() => new Promise((done) => setTimeout(done, AGAIN_MS)).then(ask));
   if (response.redirected) location.assign(response.url);
   return response;

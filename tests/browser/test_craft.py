@@ -65,11 +65,13 @@ def test_a_message_is_quoted_by_its_menu_and_leads_to_its_place(person: Person, 
     expect(page.locator(".said-by-companion.is-found")).to_be_focused()
     quote()
     person.visit("/accounts/logout/")  # who signs out leaves no words behind
+    page.evaluate("localStorage.setItem('kith.theme', 'dark')")
     assert "One thing." in page.evaluate("JSON.stringify(localStorage)")
     page.locator("form[data-forgets]").dispatch_event(
         "submit"
     )  # what its scripts do: the others stay signed in
     assert "One thing." not in page.evaluate("JSON.stringify(localStorage)")
+    assert page.evaluate("localStorage.getItem('kith.theme')") == "dark"
 
 
 def test_keys_stop_edit_and_show_themselves_but_not_amid_a_composition(person: Person, live: Live) -> None:

@@ -56,7 +56,7 @@ def test_a_session_is_ended_and_its_entry_leads_back_to_what_was_said(person: Pe
     live.rehearsal.script({"answer": "I see."})
     person.write("My cat is called Pebble and likes the rain.")
     person.hears("I see.")
-    expect(page.locator("#gauge")).to_contain_text("all of this talk is present")
+    expect(page.locator("#gauge progress")).to_be_visible()
     end_session(person, live)
     page.locator(".diary-entry a").click()
     page.locator(".sentence", has_text="Pebble").first.locator("summary").click()

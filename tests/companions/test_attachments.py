@@ -16,6 +16,7 @@ from companions.conversations.attachments import (
     MAX_ATTACHMENTS,
     clean_name,
     keep_picture,
+    remove,
     start_with,
     sweep_attachments,
 )
@@ -149,6 +150,16 @@ def test_what_is_said_in_its_place_has_its_files_until_both_are_gone(mira: Compa
     file = StoredFile.objects.get()
     assert Message.everywhere.get(pk=first.message.pk).attachments.get().file == file
     delete_message(Message.everywhere.get(pk=first.message.pk), timezone.now())
+    assert not StoredFile.objects.exists()
+
+
+@pytest.mark.django_db
+def test_a_picture_that_is_deleted_is_gone_on_every_branch(mira: Companion) -> None:
+    first = send(mira, keep(mira))
+    first.message.replies.update(state=Reply.State.DONE)
+    say_anew(first.message)(mira, "And this?", None, timezone.now(), at_once=False)
+    remove(Attachment.objects.earliest("created_at"), timezone.now())
+    assert not Attachment.objects.exists()
     assert not StoredFile.objects.exists()
 
 

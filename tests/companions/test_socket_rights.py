@@ -1,13 +1,17 @@
 """An open socket ends with the right to it."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+import redis
+from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 
+from accounts.admission import Lease
 from accounts.models import Token, User
 from companions.models import Companion
 from config.asgi import application
@@ -122,3 +126,23 @@ async def test_what_came_before_a_socket_closed_is_passed_over(alice: User, mira
     answers = [await socket.wire.receive_output(timeout=10) for _ in range(61)]
     assert answers[-1].get("code") == 4429
     assert await socket.wire.receive_nothing(timeout=1)
+
+
+async def test_a_line_that_falls_while_something_is_sent_leaves_no_place_taken(
+    alice: User, mira: Companion
+) -> None:
+    """Whoever sends on it gets an error; the socket is told of no end any more."""
+    scope = Socket(mira.pk, await bearer(alice)).wire.scope
+    coming: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+    coming.put_nowait({"type": "websocket.connect"})
+    coming.put_nowait({"type": "websocket.receive", "text": "no frame"})
+
+    async def send(message: dict[str, Any]) -> None:
+        if message["type"] == "websocket.send":
+            raise ConnectionError
+
+    key = Lease("sockets", f"user:{alice.pk}").key
+    with redis.Redis.from_url(settings.REDIS_URL) as client:
+        with pytest.raises(ConnectionError):
+            await application(scope, coming.get, send)
+        assert client.zcard(key) == 0

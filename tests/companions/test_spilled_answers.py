@@ -47,7 +47,8 @@ async def test_nothing_that_is_spilled_is_shown_kept_or_read_again(
         before = ""
         for number, (name, (answer, text)) in enumerate(SPOKEN.items()):
             size = 1 if len(answer) <= SHORT else 3
-            pieces = [answer[at : at + size] for at in range(0, len(answer), size)]
+            first = number % size
+            pieces = [answer[:first], *(answer[at : at + size] for at in range(first, len(answer), size))]
             rehearsal.script({"pieces": pieces, "delay_between": 0.0})
             frames = await say(socket, number)
             message = await in_thread(

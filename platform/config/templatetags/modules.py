@@ -1,4 +1,4 @@
-"""A script that is a module, in a page's head."""
+"""A script that is a module, and what it imports."""
 
 from django import template
 from django.templatetags.static import static

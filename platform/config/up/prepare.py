@@ -15,6 +15,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 
+from config import static_files
 from config.up.terminal import say
 from providers.embedding.minilm import MiniLM
 from providers.errors import ProviderRefused
@@ -25,7 +26,8 @@ OPERATOR = "operator@kith.local"
 def collect_static() -> None:
     """Collect the static files, unless they and the packages are those of the last time."""
     root = Path(settings.STATIC_ROOT)
-    sources = [settings.BASE_DIR / "requirements.txt", *map(Path, settings.STATICFILES_DIRS)]
+    code = Path(static_files.__file__)  # how they are named
+    sources = [settings.BASE_DIR / "requirements.txt", code, *map(Path, settings.STATICFILES_DIRS)]
     paths = sorted(path for source in sources for path in (source, *source.rglob("*")) if path.is_file())
     digest = hashlib.sha256()
     for path in paths:

@@ -3,6 +3,7 @@
 const SOONEST_MS = 400;
 const LATEST_MS = 15000;
 const STEADY_MS = 3000;
+const OPENING_MS = 15000; // a line that leads nowhere says nothing
 const SIGNED_OUT = 4401;
 const GONE = 4404;
 const IDLE = 4408;
@@ -31,12 +32,15 @@ export class Connection extends EventTarget {
     clearTimeout(this.#timer);
     const socket = (this.#socket = new WebSocket(this.url));
     let steady = 0;
+    const opening = setTimeout(() => socket.close(), OPENING_MS);
     socket.onopen = () => {
+      clearTimeout(opening);
       steady = setTimeout(() => (this.#tries = 0), STEADY_MS);
       this.#tell("up");
     };
     socket.onmessage = (event) => this.#tell("frame", JSON.parse(event.data));
     socket.onclose = (event) => {
+      clearTimeout(opening);
       clearTimeout(steady);
       if (socket === this.#socket) this.#fell(event.code);
     };

@@ -130,8 +130,9 @@ connection.addEventListener("up", async () => {
   underWay.clear();
   if (wasUp) await turns.catchUp(isStreaming).catch(() => {}); // what waits is sent all the same
   wasUp = true;
-  replies.resumeAll();
   isReady = connection.isOpen;
+  if (!isReady) return; // it fell meanwhile, and comes back after a pause
+  replies.resumeAll();
   flush();
 });
 

@@ -18,7 +18,7 @@ from memory.models import DiaryEntry, Learning, Memory, Revision, Thread
 from memory.store import keep_fact
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, ask_to_close, closed
 from tests.fixtures import faults
-from tests.fixtures.malformed import SOME
+from tests.fixtures.malformed import GOOD, SOME
 from tests.fixtures.rehearsal import RehearsalServer
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("rehearsal")]
@@ -302,9 +302,22 @@ def test_nonsense_leaves_the_session_open_until_a_good_answer_closes_it(
     assert DiaryEntry.objects.count() == 1
 
 
-TASKS = ("diary", "facts", "understanding")
-ENDINGS = [  # each answer is given to one of them: how each is read does not depend on what was asked
-    *((TASKS[number % 3], name) for number, name in enumerate(SOME)),
+READS = {"facts": {"memories"}, "understanding": {"self_concept", "user_profile"}}  # all else is the diary's
+
+
+def reader_of(name: str) -> str:
+    """The task that reads what is wrong in the answer of that name."""
+    try:
+        answer = json.loads(SOME[name].get("answer") or "".join(SOME[name].get("pieces", ())))
+    except (ValueError, RecursionError):
+        return "diary"
+    wrong = {field for field in GOOD if isinstance(answer, dict) and answer.get(field) != GOOD[field]}
+    return next((task for task, fields in READS.items() if fields & wrong), "diary")
+
+
+ENDINGS = [
+    *((reader_of(name), name) for name in SOME),
+    *((task, name) for task in READS for name in ("empty", "a cut stream", "cut half way")),
     *(("verification", name) for name in ("English prose", "a key twice", "null content", "a cut stream")),
 ]
 
