@@ -28,6 +28,7 @@
       continue;
     }
     const hit = document.elementFromPoint(x, y);
+    if (hit?.closest(".menu[open]") && !control.closest(".menu[open]")) continue; // a menu that is open lies over the page
     const label = control.labels?.length ? [...control.labels] : [];
     if (hit && (control.contains(hit) || hit.contains(control) || label.some((one) => one.contains(hit)))) continue;
     faults.push(`covered: ${name(control)} by ${hit ? name(hit) : "nothing"}`);
