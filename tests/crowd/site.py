@@ -107,7 +107,7 @@ class Site(Live):
         """Return the answer to the visitor, who asks from an address of their own."""
         transport = httpx2.HTTPTransport(verify=get_tls_context(), local_address=visitor.address)
         with httpx2.Client(
-            transport=transport, headers=visitor.headers, timeout=60, trust_env=False
+            transport=transport, headers=visitor.headers, timeout=240, trust_env=False
         ) as client:
             return client.request(method, self.url + path, json=body)
 

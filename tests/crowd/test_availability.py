@@ -50,7 +50,7 @@ ENDLESS = {  # how it begins, and 50 kB that it goes on with
 }
 LINES = [
     {"role": "user", "text": f"{number} {'x' * 4_000}", "at": "2026-01-01T10:00:00Z"}
-    for number in range(3_000)
+    for number in range(2_000)
 ]
 
 
