@@ -10,7 +10,19 @@ from bench.accessibility import Audit
 from bench.screenshots.__main__ import LONG_NAME, load_pages
 from tests.fixtures.live import Live
 
-PAGES = {"login", "new", "talk", "memories", "settings", "admin-person"}
+PAGES = {
+    "login",
+    "signup",
+    "new",
+    "talk",
+    "talk-branches",
+    "memories",
+    "diary",
+    "companion",
+    "settings",
+    "admin-today",
+    "admin-person",
+}
 
 
 @pytest.mark.timeout(600)

@@ -69,7 +69,7 @@ def test_a_message_is_quoted_by_its_menu_and_leads_to_its_place(person: Person, 
     assert "One thing." in page.evaluate("JSON.stringify(localStorage)")
     page.locator("form[data-forgets]").dispatch_event(
         "submit"
-    )  # what its scripts do: the others stay signed in
+    )  # its scripts alone: the others stay signed in
     assert "One thing." not in page.evaluate("JSON.stringify(localStorage)")
     assert page.evaluate("localStorage.getItem('kith.theme')") == "dark"
 

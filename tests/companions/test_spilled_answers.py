@@ -47,8 +47,7 @@ async def test_nothing_that_is_spilled_is_shown_kept_or_read_again(
         before = ""
         for number, (name, (answer, text)) in enumerate(SPOKEN.items()):
             size = 1 if len(answer) <= SHORT else 3
-            first = number % size
-            pieces = [answer[:first], *(answer[at : at + size] for at in range(first, len(answer), size))]
+            pieces = [answer[max(at, 0) : at + size] for at in range(-(number % size), len(answer), size)]
             rehearsal.script({"pieces": pieces, "delay_between": 0.0})
             frames = await say(socket, number)
             message = await in_thread(
