@@ -1,7 +1,9 @@
 """What happens to words when things break: the web process dies, the connection falls, two windows are open."""
 
+import re
+
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, WebSocketRoute, expect
 
 from tests.browser.person import Person
 from tests.fixtures.live import Live
@@ -77,3 +79,33 @@ def test_words_that_wait_are_marked_may_be_changed_and_go_out_once_in_their_orde
     expect(waiting).to_have_count(0)
     page.reload()
     expect(said).to_have_text(["Is anyone there?", "I wait", "It rains"])
+
+
+def test_what_comes_while_what_was_missed_is_asked_for_stays_in_its_place(person: Person, live: Live) -> None:
+    person.make_companion()
+    page, other = person.page, person.page.context.new_page()
+    other.goto(page.url)
+    expect(other.locator("#send")).to_be_enabled()
+    sockets, held = list[WebSocketRoute](), list[tuple[Route, str]]()
+
+    def pass_on(socket: WebSocketRoute) -> None:
+        socket.connect_to_server()
+        sockets.append(socket)
+
+    page.route_web_socket(re.compile("/ws/companions/"), pass_on)
+    page.route(re.compile(r"/turns/$"), lambda route: held.append((route, route.fetch().text())), times=1)
+    page.reload()
+    live.rehearsal.script({"answer": "I see."}, slowly(200))
+    person.write("Are you there?")
+    person.hears("I see.")
+    sockets[-1].close(code=1012)
+    while not held:
+        page.wait_for_timeout(50)
+    other.locator("#message").fill("From elsewhere")
+    other.locator("#message").press("Enter")
+    here = page.locator(".said-by-person .words").get_by_text("From elsewhere")
+    expect(here).to_have_count(1)
+    route, text = held[0]
+    route.fulfill(body=text, content_type="text/html")
+    page.wait_for_timeout(500)
+    assert here.count() == 1

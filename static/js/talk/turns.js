@@ -88,6 +88,10 @@ export class Turns extends EventTarget {
     return document.getElementById(`turn-${id}`);
   }
 
+  get #stored() {
+    return [...this.place.querySelectorAll(".turn[data-turn]")];
+  }
+
   // Whether later words than these are not on the page.
   get isPast() {
     return this.place.querySelector(".beyond[data-after]") !== null;
@@ -116,6 +120,7 @@ export class Turns extends EventTarget {
   async catchUp(isStreaming, isLeaving = false) {
     if (this.isPast && !isLeaving) return;
     const asked = (this.#asked += 1);
+    const before = new Set(this.#stored.map((turn) => turn.id)); // what comes meanwhile, the answer does not know
     const response = await fetchPart(this.url);
     if (!response.ok) return;
     const html = await response.text();
@@ -125,7 +130,7 @@ export class Turns extends EventTarget {
     const known = () => turns.map((turn) => document.getElementById(turn.id)).find(Boolean);
     const isApart = this.isPast || !known();
     const first = known();
-    for (const old of this.place.querySelectorAll(".turn[data-turn]")) {
+    for (const old of this.#stored.filter((turn) => before.has(turn.id))) {
       const isAfter = first && first.compareDocumentPosition(old) & Node.DOCUMENT_POSITION_FOLLOWING;
       if (isApart ? !isStreaming(old) : isAfter && !ids.has(old.id)) old.remove();
     }
