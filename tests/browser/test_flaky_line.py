@@ -78,7 +78,15 @@ def come_back(page: Page) -> None:
     page.evaluate("dispatchEvent(new Event('online'))")
 
 
-@pytest.mark.timeout(300 + CUTS * 5)
+def scroll_to_earlier(page: Page) -> None:
+    """Wait until what was said before has come, of which a page brings only the last."""
+    first = page.locator("[data-turn]").first
+    known = first.get_attribute("data-turn") or ""
+    first.scroll_into_view_if_needed()
+    expect(page.locator("[data-turn]").first).not_to_have_attribute("data-turn", known, timeout=15_000)
+
+
+@pytest.mark.timeout(360 + CUTS * 6)
 def test_a_line_that_is_cut_again_and_again_loses_nothing_and_doubles_nothing(
     person: Person, live: Live
 ) -> None:
@@ -103,9 +111,12 @@ def test_a_line_that_is_cut_again_and_again_loses_nothing_and_doubles_nothing(
             come_back(page)
         said = [f"Message {number}" for number in range(count)]
         told = ["".join(pieces).strip() for pieces in answers]
-        expect(page.locator(".said-by-person .words")).to_have_text(said, timeout=60_000)
-        expect(person.answers).to_have_text(["Hello, I am Mira.", *told], timeout=60_000)
+        patience = 60_000 + 3_000 * count  # milliseconds: one answer comes after the other
+        expect(page.locator(".said-by-person .words")).to_have_text(said, timeout=patience)
+        expect(person.answers).to_have_text(["Hello, I am Mira.", *told], timeout=patience)
         expect(person.open_replies).to_have_count(0)
         page.reload()  # what is kept is what was shown
+        while person.answers.count() <= count:
+            scroll_to_earlier(page)
         expect(page.locator(".said-by-person .words")).to_have_text(said)
         expect(person.answers).to_have_text(["Hello, I am Mira.", *told])
