@@ -59,3 +59,17 @@ def test_a_page_names_every_module_that_its_script_needs() -> None:
     assert shown.endswith('<script src="/static/js/talk/talk.js" type="module"></script>')
     with pytest.raises(FileNotFoundError):
         list_imports("js/none.js")
+
+
+def test_a_style_sheet_holds_those_that_it_imports(tmp_path: Path) -> None:
+    (tmp_path / "css").mkdir()
+    sheets = {
+        "css/all.css": '/* All. */\n@import "a.css";\n@import "b.css";\n',
+        "css/a.css": "a {}\n",
+        "css/b.css": "b {}\n",
+    }
+    for name, text in sheets.items():
+        (tmp_path / name).write_text(text)
+    storage = HashedFiles(location=tmp_path, base_url="/static/")
+    list(storage.post_process({name: (storage, name) for name in sheets}))
+    assert (tmp_path / storage.hashed_files["css/all.css"]).read_text() == "/* All. */\na {}\n\nb {}\n\n"

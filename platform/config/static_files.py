@@ -1,26 +1,40 @@
 """Static files under names that hold a hash of their content, which browsers keep for ever; scripts import each other so.
 
 Without that, and without being told beforehand what a script imports, a browser asks for each module anew on every page,
-and for the modules that these import only when they have come.
+and for the modules that these import only when they have come. A style sheet holds the sheets that it imports.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path, PurePosixPath
 from posixpath import normpath
+from typing import Any
 
 from django.contrib.staticfiles import finders
+from django.core.files.base import ContentFile
+from django.core.files.storage import InMemoryStorage, Storage
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 IMPORT = re.compile(r"""^(?:import|export)\b(?:[^"';]*\bfrom)?\s*["'](\.[^"']+)["']""", re.MULTILINE)
+SHEET = re.compile(r"""^@import "(\w+\.css)";$""", re.MULTILINE)
 
 
 class HashedFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  # it has no types
-    """Whitenoise's storage, which rewrites the paths in imports of our own scripts, too."""
+    """Whitenoise's storage, which rewrites the paths in imports of our own scripts, too, and joins our style sheets."""
 
     support_js_module_import_aggregation = True
     max_post_process_passes = 20  # one for each level of imports
+
+    def post_process(
+        self, paths: dict[str, tuple[Storage, str]], **options: Any
+    ) -> Iterator[tuple[str, str | None, bool | Exception]]:
+        """Put into each sheet of ours those of its folder that it imports."""
+        sheets = {name: _read(*place) for name, place in paths.items() if name.startswith("css/")}
+        joined = InMemoryStorage()
+        for name, text in sheets.items():
+            joined.save(name, ContentFile(SHEET.sub(lambda match: sheets[f"css/{match[1]}"], text)))
+        yield from super().post_process({**paths, **{name: (joined, name) for name in sheets}}, **options)
 
     def url_converter(
         self, name: str, hashed_files: dict[str, str], template: str | None = None
@@ -30,6 +44,12 @@ class HashedFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  
             return re.Match.group
         converter: Callable[[re.Match[str]], str] = super().url_converter(name, hashed_files, template)
         return converter
+
+
+def _read(storage: Storage, path: str) -> str:
+    with storage.open(path) as file:
+        text: str = file.read().decode()
+        return text
 
 
 @cache
