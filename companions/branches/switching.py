@@ -1,6 +1,6 @@
 """Going to another message of a conversation: what was known there is known again, and nothing else."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -24,43 +24,65 @@ from database.journal import replaying
 from database.queries import lift_statement_timeout
 
 CHANGED = "branch_changed"
-# Both wake or put asleep what was said on a way, with what mirrors it in memory, and return after which of it something
-# changed of what is known. Each row is written once: with room on its page and the flag in no index, no index is touched.
-# From a message back to the first one: of those who sleep, up to the awake one where they part from the chosen path.
-JOIN = """
+# From a message back to the first one: those who sleep, and the awake one where they part from the chosen path.
+ASLEEP = """
 WITH RECURSIVE path AS (
-    SELECT id, parent_id, is_asleep FROM companions_message WHERE id = %(target)s AND conversation_id = %(conversation)s
+    SELECT id, parent_id, is_asleep FROM companions_message WHERE id = %s AND conversation_id = %s
   UNION ALL
     SELECT message.id, message.parent_id, message.is_asleep
     FROM companions_message message JOIN path ON message.id = path.parent_id WHERE path.is_asleep
-), woken AS (
-    UPDATE companions_message message SET is_asleep = false FROM path
-    WHERE message.id = path.id AND message.is_asleep RETURNING message.id
-), remembered AS (
-    UPDATE memory_memory memory SET is_asleep = false FROM woken
-    WHERE memory.message_id = woken.id AND memory.is_asleep
 )
-SELECT (SELECT id FROM path WHERE NOT is_asleep),
-       ARRAY(SELECT DISTINCT entry.at FROM companions_journalentry entry JOIN path ON path.id = entry.at
-             WHERE entry.companion_id = %(companion)s AND path.is_asleep)
+SELECT (SELECT id FROM path WHERE NOT is_asleep), ARRAY(SELECT id FROM path WHERE is_asleep)
 """
-LEAVE = """
+# From the end of the chosen path back to where one stays, without that.
+AWAKE = """
 WITH RECURSIVE path AS (
     SELECT id, parent_id FROM companions_message WHERE id = %(head)s AND id IS DISTINCT FROM %(stay)s
   UNION ALL
     SELECT message.id, message.parent_id
     FROM companions_message message JOIN path ON message.id = path.parent_id
     WHERE message.id IS DISTINCT FROM %(stay)s
-), left_behind AS (
-    UPDATE companions_message message SET is_asleep = true FROM path
-    WHERE message.id = path.id AND NOT message.is_asleep RETURNING message.id
-), forgotten AS (
-    UPDATE memory_memory memory SET is_asleep = true FROM left_behind
-    WHERE memory.message_id = left_behind.id AND NOT memory.is_asleep
 )
-SELECT ARRAY(SELECT DISTINCT entry.at FROM companions_journalentry entry JOIN path ON path.id = entry.at
-             WHERE entry.companion_id = %(companion)s)
+SELECT ARRAY(SELECT id FROM path)
 """
+# After which of these messages something changed of what is known.
+MARKS = """
+SELECT ARRAY(
+    SELECT DISTINCT at FROM companions_journalentry JOIN unnest(%s::uuid[]) AS said ON at = said WHERE companion_id = %s
+)
+"""
+# Wakes or puts asleep what was said there, with what mirrors it in memory, and sets what the journal tells of messages
+# (their session, and that they are learnt from: an entry for almost every one; of several the last that is replayed wins,
+# for each column by itself). Each row is written once: with room on its page and the flag in no index, no index is
+# touched, and no reference is checked.
+TURN = """
+WITH path AS (
+    SELECT unnest(%(ids)s::uuid[]) AS id
+), told AS (
+    SELECT change.row::uuid AS id,
+        (array_agg(content ->> 'is_learnt' ORDER BY step DESC) FILTER (WHERE content ? 'is_learnt'))[1] AS is_learnt,
+        (array_agg(content ->> 'session_id' ORDER BY step DESC) FILTER (WHERE content ? 'session_id'))[1] AS session_id
+    FROM companions_journalentry change, LATERAL (
+        SELECT CASE WHEN %(is_forward)s THEN change.id ELSE -change.id END AS step,
+               CASE WHEN %(is_forward)s THEN change.after ELSE change.before END AS content
+    ) replayed
+    WHERE change.companion_id = %(companion)s AND change.at = ANY(%(marks)s::uuid[])
+      AND change.is_undone = %(is_forward)s AND change.table = 'companions_message' AND change.kind = 'update'
+    GROUP BY change.row
+), turned AS (
+    UPDATE companions_message message
+    SET is_asleep = CASE WHEN there.is_on_path THEN NOT %(is_forward)s ELSE message.is_asleep END,
+        is_learnt = coalesce(there.is_learnt::boolean, message.is_learnt),
+        session_id = coalesce(there.session_id::uuid, message.session_id)
+    FROM (
+        SELECT id, is_learnt, session_id, path.id IS NOT NULL AS is_on_path FROM path FULL JOIN told USING (id)
+    ) there
+    WHERE message.id = there.id
+)
+UPDATE memory_memory memory SET is_asleep = NOT %(is_forward)s FROM path
+WHERE memory.message_id = path.id AND memory.is_asleep = %(is_forward)s
+"""
+REPLAY = "SELECT companions_replay(%(companion)s, %(marks)s::uuid[], %(is_forward)s)"
 
 # From a message on, at each step by what was said last.
 ONWARD = """
@@ -132,10 +154,10 @@ def _go_to(conversation: Conversation, target: UUID | None, now: datetime) -> No
     begun = Waking.objects.waiting().filter(companion=companion_id, started_at__isnull=False)
     begun.update(look_at=now, started_at=None, prompt=[], steps=[], thought="", text="")  # they begin anew
     with replaying():
-        stay, joining = _go(JOIN, target=target, conversation=conversation.pk, companion=companion_id)
-        [leaving] = _go(LEAVE, head=conversation.head_id, stay=stay, companion=companion_id)
-        _replay(companion_id, leaving, is_forward=False)
-        _replay(companion_id, joining, is_forward=True)
+        stay, joining = _ask(ASLEEP, [target, conversation.pk])
+        [leaving] = _ask(AWAKE, {"head": conversation.head_id, "stay": stay})
+        _turn(companion_id, leaving, is_forward=False)
+        _turn(companion_id, joining, is_forward=True)
     conversation.head_id = target
     conversation.save(update_fields=["branch", "head"])
 
@@ -156,13 +178,20 @@ def move_marks(companion_id: UUID, moved: Mapping[UUID, UUID | None]) -> None:
         JournalEntry.objects.filter(companion=companion_id, at__in=moved.keys() - others).delete()
 
 
-def _go(query: str, **parameters: Any) -> tuple[Any, ...]:
+def _ask(query: str, parameters: Sequence[Any] | Mapping[str, Any]) -> tuple[Any, ...]:
     with connection.cursor() as cursor:
         cursor.execute(query, parameters)
         row: tuple[Any, ...] = cursor.fetchone()
         return row
 
 
-def _replay(companion_id: UUID, marks: list[UUID], *, is_forward: bool) -> None:
+def _turn(companion_id: UUID, ids: list[UUID], *, is_forward: bool) -> None:
+    """Wake these messages and what became known after them, or put both asleep."""
+    if not ids:
+        return
+    [marks] = _ask(MARKS, [ids, companion_id])
     with connection.cursor() as cursor:
-        cursor.execute("SELECT companions_replay(%s, %s::uuid[], %s)", [companion_id, marks, is_forward])
+        for query in (TURN, REPLAY):
+            cursor.execute(
+                query, {"ids": ids, "marks": marks, "companion": companion_id, "is_forward": is_forward}
+            )

@@ -74,9 +74,6 @@ class Message(models.Model):
             models.Index(fields=["companion", "-created_at"], name="message_companion_stored"),  # the gate
             # What a session holds.
             models.Index(fields=["session", "said_at", "id"], name="message_session_time"),
-            models.Index(  # what is still to be learnt from
-                fields=["session"], condition=models.Q(is_learnt=False), name="message_not_learnt"
-            ),
         ]
 
     def __str__(self) -> str:
