@@ -61,16 +61,22 @@ def test_every_tool_offered_has_a_handler_that_does_its_work(mira: Companion) ->
                 assert clean_text(json.dumps(told), "Mira", "Alice") == ("", []), name
 
 
-@pytest.mark.parametrize("arguments", BAD, ids=range(len(BAD)))
 @pytest.mark.parametrize("name", GOOD)
-def test_bad_arguments_give_an_error_that_can_be_mended(turn: TurnContext, name: str, arguments: str) -> None:
-    if name == "look_up" and arguments in ("", '{"text": 5}', '{"text": ""}', '{"text": null, "cue": []}'):
-        return  # these name nothing of its own: it lists what there is
-    if name == "list_timers" and (arguments.startswith('{"') or not arguments):
-        return  # it takes nothing, and lists what there is
-    given = tools.call(turn, name, arguments, NOW)
-    assert given.keys() == {"error"}
-    assert 0 < len(given["error"]) <= 1500
+def test_bad_arguments_give_an_error_that_can_be_mended(turn: TurnContext, name: str) -> None:
+    for arguments in BAD:
+        if name == "look_up" and arguments in (
+            "",
+            '{"text": 5}',
+            '{"text": ""}',
+            '{"text": null, "cue": []}',
+        ):
+            continue  # these name nothing of its own: it lists what there is
+        if name == "list_timers" and (arguments.startswith('{"') or not arguments):
+            continue  # it takes nothing, and lists what there is
+        given = tools.call(turn, name, arguments, NOW)
+        assert given.keys() == {"error"}, arguments
+        assert given["error"] != tools.registry.FULL, arguments
+        assert 0 < len(given["error"]) <= 1500, arguments
 
 
 def test_the_history_shows_each_tool_that_changes_something() -> None:
