@@ -18,7 +18,7 @@ from memory.models import DiaryEntry, Learning, Memory, Revision, Thread
 from memory.store import keep_fact
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, ask_to_close, closed
 from tests.fixtures import faults
-from tests.fixtures.malformed import GOOD, SOME
+from tests.fixtures.malformed import GOOD, LEARNT, PARTLY, SOME, Step
 from tests.fixtures.rehearsal import RehearsalServer
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("rehearsal")]
@@ -302,32 +302,35 @@ def test_nonsense_leaves_the_session_open_until_a_good_answer_closes_it(
     assert DiaryEntry.objects.count() == 1
 
 
-READS = {"facts": {"memories"}, "understanding": {"self_concept", "user_profile"}}  # all else is the diary's
-
-
-def reader_of(name: str) -> str:
-    """The task that reads what is wrong in the answer of that name."""
-    try:
-        answer = json.loads(SOME[name].get("answer") or "".join(SOME[name].get("pieces", ())))
-    except (ValueError, RecursionError):
-        return "diary"
-    wrong = {field for field in GOOD if isinstance(answer, dict) and answer.get(field) != GOOD[field]}
-    return next((task for task, fields in READS.items() if fields & wrong), "diary")
-
-
-ENDINGS = [
-    *((reader_of(name), name) for name in SOME),
-    *((task, name) for task in READS for name in ("empty", "a cut stream", "cut half way")),
-    *(("verification", name) for name in ("English prose", "a key twice", "null content", "a cut stream")),
+ODD_MEMORIES = [  # the odd one of each answer in which one memory is out of form
+    memories[0]
+    for name, step in PARTLY.items()
+    if not name.startswith("cut") and "answer" in step
+    for memories in [json.loads(step["answer"])["memories"]]
+    if isinstance(memories, list) and memories[:1] not in ([], [LEARNT])
+]
+# One answer of each way to fail at the first question, and of each question a failure and what is partly in form;
+# how all of them are read is tested with `ask`.
+ENDINGS: list[tuple[str, Step]] = [
+    *(
+        ("diary", SOME[name])
+        for name in ("English prose", "a server's failure", "a refused request", "withheld")
+    ),
+    *(("diary", SOME[name]) for name in ("a key twice", "no diary", "moods beyond all bounds")),
+    *(("facts", SOME[name]) for name in ("a cut stream", "cut within a memory", "a thousand memories")),
+    ("facts", {"answer": json.dumps(GOOD | {"memories": [*ODD_MEMORIES, LEARNT]})}),
+    *(("understanding", SOME[name]) for name in ("a cut stream", "a hundred sentences")),
+    ("understanding", SOME["a sentence that keeps what is not there"]),
+    *(("verification", SOME[name]) for name in ("English prose", "a cut stream")),
 ]
 
 
 @pytest.mark.parametrize(("task", "answer"), ENDINGS)
 def test_whatever_the_model_answers_a_session_ends_whole_or_stays_open(
-    mira: Companion, talk: Talk, rehearsal: RehearsalServer, answer: str, task: str
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer, answer: Step, task: str
 ) -> None:
     talk(mira, *TEA)
-    rehearsal.script({"repeat": 1, **SOME[answer], "task": task})
+    rehearsal.script({"repeat": 1, **answer, "task": task})
     closing = closed(mira, NOON)
     if closing.state == "waiting":
         assert closing.attempts == 1
