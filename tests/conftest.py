@@ -13,6 +13,7 @@ import gc
 import itertools
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import TextIO
 from urllib.parse import urlsplit
@@ -198,9 +199,14 @@ def django_db_setup(django_test_environment: None) -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _closed_breakers() -> None:
     """Have nothing left alone for what failed in tests that are over: they share the model's server."""
-    with redis.Redis.from_url(os.environ["REDIS_URL"]) as client:
-        for key in client.scan_iter("kith:provider:*"):
-            client.delete(key)
+    client = _client(os.environ["REDIS_URL"])
+    for key in client.scan_iter("kith:provider:*", count=1_000):
+        client.delete(key)
+
+
+@cache
+def _client(url: str) -> redis.Redis:
+    return redis.Redis.from_url(url)
 
 
 def pytest_unconfigure() -> None:

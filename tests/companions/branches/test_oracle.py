@@ -94,6 +94,7 @@ class World:
 
 class Branching(RuleBasedStateMachine):
     user: User
+    steps = 0  # of all walks
 
     def __init__(self) -> None:
         super().__init__()
@@ -106,6 +107,13 @@ class Branching(RuleBasedStateMachine):
         self.sessions: dict[UUID, int] = {}  # in which session each was said
         self.head: UUID | None = None
         self.held: set[str] = set()  # facts that the person told, which hold on every branch
+
+    def teardown(self) -> None:
+        """Say how far a long proof is."""
+        walked = type(self)
+        walked.steps += STEPS_EACH
+        if STEPS and walked.steps % 3_000 == 0:
+            print(f"{walked.steps:,} steps", flush=True)  # noqa: T201
 
     # -- what the oracle knows
 
