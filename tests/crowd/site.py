@@ -27,6 +27,7 @@ SHOWN = {"median": 0.5, "p95": 0.95, "most": 1.0}
 CONNECTIONS = 250  # that one address may have open
 ARRIVALS = 60  # requests of whom it is not yet known
 BODIES = 6  # large ones that one address may send at once
+SOCKETS = 12  # that one person may have open
 WAITING = """
 SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
 """
@@ -70,9 +71,9 @@ def wire(method: str, path: str, headers: dict[str, str]) -> bytes:
 class Site(Live):
     """Kith with a small pool and little patience; `more` are settings of its environment."""
 
-    def __init__(self, home: Path, database: str, **more: str) -> None:
+    def __init__(self, home: Path, database: str) -> None:
         super().__init__(home, database, piece_milliseconds=1)
-        self.more = more
+        self.more = {"KITH_LIMITS": "1"}
 
     def __enter__(self) -> Self:
         super().__enter__()
@@ -82,13 +83,26 @@ class Site(Live):
         )
         return self
 
+    def start_with(self, **more: str) -> None:
+        """Start the web process again where these settings are others than it has."""
+        if more != self.more:
+            self.stop_web()
+            self.more = more
+            self.start_web()
+
     @property
     def environment(self) -> dict[str, str]:
-        quick = {"KITH_HTTP_HEAD_SECONDS": "2", "KITH_HTTP_BODY_SECONDS": "2", "KITH_HTTP_READ_SECONDS": "3"}
+        quick = {
+            "KITH_HTTP_HEAD_SECONDS": "2",
+            "KITH_HTTP_BODY_SECONDS": "2",
+            "KITH_HTTP_READ_SECONDS": "3",
+            "KITH_DRAIN_SECONDS": "1",
+        }
         # as many places as connections, so that all of these can be counted
         whole = {"DATABASE_POOL": str(POOL), "KITH_WORK_AT_ONCE": str(POOL)}
         few = {
             "KITH_BODIES_AT_ONCE": str(BODIES),
+            "KITH_SOCKETS_AT_ONCE": str(SOCKETS),
             "KITH_CONNECTIONS_AT_ONCE": str(CONNECTIONS),
             "KITH_ARRIVALS_AT_ONCE": str(ARRIVALS),
         }

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 
 import httpx2
 import pytest
@@ -17,10 +16,9 @@ STREAMS = 3
 
 
 @pytest.fixture(scope="module")
-def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    home = tmp_path_factory.mktemp("alone")
-    with Site(home, "alone", REDIS_URL=NOBODY_LISTENS, KITH_STREAMS_AT_ONCE=str(STREAMS)) as running:
-        yield running
+def alone(grounds: Site) -> Site:
+    grounds.start_with(REDIS_URL=NOBODY_LISTENS, KITH_STREAMS_AT_ONCE=str(STREAMS))
+    return grounds
 
 
 def browser(site: Site) -> httpx2.Client:
@@ -57,7 +55,7 @@ def test_people_are_answered(alone: Site) -> None:
 def test_people_talk_on_a_socket(alone: Site) -> None:
     address = f"{alone.url.replace('http', 'ws')}/ws{alone.alice.path.removeprefix('/api/v1')}/"
     said = {"type": "message.send", "text": "Are you there?", "client_id": "one"}
-    with connect(address, additional_headers=alone.alice.headers) as socket:
+    with connect(address, additional_headers=alone.alice.headers, close_timeout=0.05) as socket:
         socket.send(json.dumps(said))
         types = [json.loads(socket.recv(timeout=30))["type"]]
         while types[-1] not in {"reply.done", "reply.failed", "error"}:
