@@ -12,7 +12,6 @@ import environ
 import httpx
 import psutil
 import redis
-from django.core.management import call_command
 from django.db import connections
 from django.db.models import Model, QuerySet
 
@@ -24,6 +23,7 @@ from config.up.ports import LOOPBACK, find_free_port, is_answering
 from config.up.processes import Child
 from config.up.run import web_program, worker_program
 from providers.tls import get_tls_context
+from tests.fixtures.databases import fill_database
 from tests.fixtures.embedded import Embedded
 from tests.fixtures.push_service import PushService
 from tests.fixtures.rehearsal import RehearsalServer
@@ -89,7 +89,7 @@ class House:
         for child in (*self.webs, self.worker):
             child.program = child.program.within(ROOT, environment)
         connections.settings[ALIAS] = _database(self.services.database_url)
-        call_command("migrate", database=ALIAS, verbosity=0, skip_checks=True)
+        fill_database(self.services.database_url)
         self.start()
 
     def start(self) -> None:

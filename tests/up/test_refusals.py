@@ -5,8 +5,10 @@ import os
 import socket
 import subprocess
 import sys
+import venv
 from pathlib import Path
 
+import pip
 import pytest
 
 from config.up.install import InstallError, require_python
@@ -102,6 +104,9 @@ def test_a_package_that_pip_cannot_install(tmp_path: Path) -> None:
     script.parent.mkdir(parents=True)
     script.write_text((ROOT / "platform/config/up/install.py").read_text())
     (tmp_path / "requirements.txt").write_text("./no-such-folder\n")
+    venv.create(tmp_path / ".venv")
+    packages = next((tmp_path / ".venv" / "lib").glob("python*/site-packages"))
+    (packages / "ours.pth").write_text(str(Path(pip.__file__).parents[1]))  # to make a pip anew takes seconds
     ended = subprocess.run(
         [sys.executable, "-I", str(script)], capture_output=True, text=True, env={"PATH": os.environ["PATH"]}
     )
