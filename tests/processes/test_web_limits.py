@@ -10,6 +10,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+from providers.tls import get_tls_context
 from tests.fixtures.people import PASSWORD
 from tests.processes.house import ROOT, House
 from tests.processes.person import Person
@@ -35,23 +36,19 @@ def test_a_frame_that_no_message_needs_closes_the_socket(house: House, alice: Pe
 
 
 def test_whoever_guesses_cannot_pretend_to_be_many(house: House) -> None:
-    account = ["create_account", "guessed@example.org", "--password", PASSWORD]
+    guessed = "guessed@example.org"
+    account = ["create_account", guessed, "--password", PASSWORD]
     environment = os.environ | house.environment()
     subprocess.run([sys.executable, "manage.py", *account], cwd=ROOT, env=environment, check=True)
-    assert sign_in(house, "guessed@example.org", PASSWORD, "10.0.0.98") == 302
-    for number in range(12):
-        sign_in(house, f"somebody{number}@example.org", "a guess", f"10.0.0.{number}")
-    assert sign_in(house, "guessed@example.org", PASSWORD, "10.0.0.99") != 302
+    with httpx.Client(base_url=house.url(0), timeout=30, verify=get_tls_context()) as browser:
+        assert sign_in(browser, guessed, PASSWORD, "10.0.0.98") == 302
+        for number in range(12):
+            sign_in(browser, f"somebody{number}@example.org", "a guess", f"10.0.0.{number}")
+        assert sign_in(browser, guessed, PASSWORD, "10.0.0.99") != 302
 
 
-def sign_in(house: House, email: str, password: str, claimed: str) -> int:
+def sign_in(browser: httpx.Client, email: str, password: str, claimed: str) -> int:
     """The status of the answer to somebody who claims to come from that address."""
+    browser.cookies = httpx.Cookies({"csrftoken": CSRF})
     form = {"login": email, "password": password, "csrfmiddlewaretoken": CSRF}
-    answer = httpx.post(
-        f"{house.url(0)}/accounts/login/",
-        data=form,
-        cookies={"csrftoken": CSRF},
-        headers={"X-Forwarded-For": claimed},
-        timeout=30,
-    )
-    return answer.status_code
+    return browser.post("/accounts/login/", data=form, headers={"X-Forwarded-For": claimed}).status_code
