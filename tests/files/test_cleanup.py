@@ -30,6 +30,7 @@ def test_what_no_row_names_is_removed_and_nothing_else(alice: User, bob: User, a
     assert all_keys() == named | unnamed
     assert sweep(now + LATER) == (len(unnamed), 0)
     assert all_keys() == named
+    assert sweep(now + LATER) == (0, 0)
 
 
 @pytest.mark.usefixtures("storage")

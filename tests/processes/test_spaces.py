@@ -15,9 +15,9 @@ from tests.processes.test_worker_killed import imported, sweep
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(600)]  # processes are started more than once
 
-LINES = 160
-CUE = "line 149 of our talk"
-ANSWER = "Line 149 of our talk."
+LINES = 320
+CUE = "line 309 of our talk"
+ANSWER = "Line 309 of our talk."
 WIDE = 3072
 
 
@@ -78,7 +78,7 @@ def embedded(house: House, alice: Person, width: int) -> int:
     return mine.values("memory").distinct().count()
 
 
-def test_recall_answers_while_all_is_embedded_again_though_that_is_killed(
+def test_recall_answers_while_all_is_embedded_again_though_that_is_killed_twice(
     house: House, alice: Person, wide: dict[str, str]
 ) -> None:
     job = imported(alice, LINES)
@@ -89,14 +89,17 @@ def test_recall_answers_while_all_is_embedded_again_though_that_is_killed(
 
     restart(house, **wide)
     with asking(alice) as came:
-        sweep(house)
-        eventually(lambda: embedded(house, alice, WIDE), 60)
-        kill(house.worker)
-        assert 0 < embedded(house, alice, WIDE) < LINES
-        asked = len(came)
-        eventually(lambda: len(came) > asked + 2)
-        assert came[-1] == pytest.approx(before, abs=1e-3)
-        house.start()
+        done = 0
+        for _ in range(2):
+            sweep(house)
+            eventually(lambda done=done: embedded(house, alice, WIDE) > done, 60)
+            kill(house.worker)
+            done = embedded(house, alice, WIDE)
+            assert 0 < done < LINES
+            asked = len(came)
+            eventually(lambda asked=asked: len(came) > asked + 2)
+            assert came[-1] == pytest.approx(before, abs=1e-3)
+            house.start()
         sweep(house)
         eventually(lambda: embedded(house, alice, WIDE) == LINES, 120)
         eventually(lambda: came[-1] == pytest.approx(after, abs=1e-3))
