@@ -36,7 +36,7 @@ def end_session(person: Person, live: Live) -> None:
     page.locator("#gauge a").click()
     page.get_by_role("dialog").locator("button").click()
     expect(page.locator(".turn").last.locator("p.talk-end-words")).to_be_visible()
-    live.manage("shell", "-v0", said=CLOSE)
+    live.run(CLOSE)
     expect(page.locator(".talk-end a")).to_have_count(1)
     expect(page.locator("#message")).to_have_value("not yet sent")
     page.locator("#message").fill("")
@@ -89,7 +89,7 @@ def test_a_session_is_cleared_without_remembering(person: Person, live: Live) ->
     expect(dialog).to_contain_text("Everything that was said in it")
     dialog.get_by_role("button", name="Delete everything said in it").click()
     expect(page.locator("#ending")).to_contain_text("is being deleted")
-    live.manage("shell", "-v0", said=CLOSE)
+    live.run(CLOSE)
     expect(page.locator("#ending")).not_to_contain_text("is being deleted")
     expect(page.locator(".diary-entry")).to_have_count(0)
     person.visit(path)
@@ -142,7 +142,7 @@ def test_what_is_always_in_mind_is_added_changed_and_deleted(person: Person) -> 
 def test_many_memories_are_deleted_at_once(person: Person, live: Live) -> None:
     person.make_companion()
     page, path = person.page, place(person)
-    live.manage("shell", "-v0", said=REMEMBER.format(pk=path.strip("/").rpartition("/")[2]))
+    live.run(REMEMBER.format(pk=path.strip("/").rpartition("/")[2]))
     person.go("Memory")
     page.get_by_text("Delete several").click()
     for text in ("Pebble", "Turin"):

@@ -22,7 +22,7 @@ def there(person: Person) -> Person:
     """On the page of a companion that has three old facts."""
     person.make_companion()
     path = person.page.url.removeprefix(person.live.url)
-    person.live.manage("shell", "-v0", said=AGED.format(pk=path.strip("/").rpartition("/")[2]))
+    person.live.run(AGED.format(pk=path.strip("/").rpartition("/")[2]))
     person.go("Settings", "Advanced")
     person.page.get_by_role("link", name="Forgetting and feeling").click()
     expect(person.page.locator(".strength")).to_have_count(4)  # and the greeting

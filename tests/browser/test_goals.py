@@ -33,7 +33,7 @@ def goals_of(person: Person, live: Live) -> str:
     """The address of the page of a companion that has some."""
     person.make_companion(name="Mira Lindqvist")
     path = person.page.url.removeprefix(live.url)
-    live.manage("shell", "-v0", said=PURSUE.format(pk=path.strip("/").split("/")[-1]))
+    live.run(PURSUE.format(pk=path.strip("/").split("/")[-1]))
     return f"{live.url}{path}pursuits/"
 
 

@@ -95,7 +95,7 @@ def test_a_message_is_deleted_with_its_answer(person: Person, live: Live) -> Non
 
 def test_older_history_comes_as_one_scrolls(person: Person, live: Live) -> None:
     person.make_companion()
-    live.manage("shell", "-v0", said=MANY.format(pk=person.page.url.rstrip("/").rpartition("/")[2]))
+    live.run(MANY.format(pk=person.page.url.rstrip("/").rpartition("/")[2]))
     person.page.reload()
     words = person.page.locator(".said-by-person .words")
     expect(words.last).to_have_text("said 59")

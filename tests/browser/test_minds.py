@@ -27,10 +27,23 @@ for pk in find_due(timezone.now()):
 
 
 @pytest.fixture
-def models(live: Live) -> Iterator[Any]:
-    """Puts a model before all others; afterwards there is none."""
-    yield lambda model: live.manage("shell", "-v0", said=CHOOSE.format(model=model, url=live.rehearsal.url))
-    live.manage("shell", "-v0", said=FORGET)
+def models(person: Person, live: Live) -> Iterator[Any]:
+    """Puts a model before all others, of which the mind of a new companion then tells; afterwards there is none."""
+    person.make_companion()
+    mind = f"{person.page.url}mind/"
+
+    def choose(model: str) -> None:
+        live.run(CHOOSE.format(model=model, url=live.rehearsal.url))
+        tells(f"<strong>{model}</strong>")
+
+    def tells(text: str) -> None:
+        """The web process follows a change within two seconds."""
+        while text not in person.page.request.get(mind).text():
+            person.page.wait_for_timeout(100)
+
+    yield choose
+    live.run(FORGET)
+    tells("No language model is connected yet.")
 
 
 def assert_fits(page: Page) -> None:
@@ -113,7 +126,7 @@ def test_a_change_of_models_is_told_compared_and_taken(person: Person, live: Liv
     page.get_by_role("button", name="Compare them").click()
     expect(page.locator("#comparison")).to_contain_text("0 of 2 answers")
     live.rehearsal.script({"answer": "Still quiet."}, {"answer": "Now loud!"})
-    live.manage("shell", "-v0", said=COMPARE)
+    live.run(COMPARE)
     expect(page.locator("#comparison")).to_contain_text(
         "2 of 2 answers"
     )  # by itself, as the page looks again

@@ -177,9 +177,7 @@ def test_words_whose_recording_is_gone_are_sent_all_the_same(speaker: Person, li
     heard(live, SAID)
     record(speaker)
     expect(page.locator("#message")).to_have_value(SAID)
-    live.manage(
-        "shell", "-c", "from voice.models import Recording; Recording.objects.filter(message=None).delete()"
-    )
+    live.run("from voice.models import Recording; Recording.objects.filter(message=None).delete()")
     page.locator("#message").press("Enter")
     speaker.hears("sister")
     expect(page.locator(".said-by-person .words").last).to_have_text(SAID)

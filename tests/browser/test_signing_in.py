@@ -19,7 +19,7 @@ def newcomer(browser: Browser, live: Live) -> Iterator[Person]:
     """Somebody with an account of their own, whose second step no other test meets. Passkeys want a host's name."""
     context = browser.new_context(base_url=live.url, locale="en-GB", reduced_motion="reduce")
     person = Person(context.new_page(), live)
-    live.manage("create_account", person.email, "--password", PASSWORD)
+    live.run(f"from accounts.signup import create_account; create_account({person.email!r}, {PASSWORD!r})")
     yield person
     context.close()
 
