@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -12,10 +13,11 @@ from bench.screenshots.__main__ import LONG_NAME, Album, launch, load_pages, run
 from tests.fixtures.live import Live
 
 WIDTHS = (390, 1280)
+COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
 
 
 class Audit(Album):
-    """Asks axe-core of each page at each width in each scheme; `violations` tell page, rule and element."""
+    """Asks axe-core of each page at each width, of its colours in both schemes; `violations` tell page, rule, element."""
 
     def __init__(self, browser: Browser, live: Live) -> None:
         super().__init__(browser, live, Path(), "en")
@@ -23,10 +25,16 @@ class Audit(Album):
         self.count = 0
 
     def _take(self, page: Page, name: str, suffix: str) -> None:
+        self._ask(page, f"{name}-{suffix}", None)
+        page.emulate_media(color_scheme="dark")
+        self._ask(page, f"{name}-{suffix}, dark,", COLOURS)
+        page.emulate_media(color_scheme="light")
+
+    def _ask(self, page: Page, view: str, options: dict[str, Any] | None) -> None:
         self.count += 1
-        for rule in Axe().run(page).response["violations"]:
+        for rule in Axe().run(page, options=options).response["violations"]:
             for node in rule["nodes"]:
-                place = f"{name}-{suffix} {rule['id']} {node['target'][-1]}"
+                place = f"{view} {rule['id']} {node['target'][-1]}"
                 self.violations.append(f"{place}: {node['failureSummary'].splitlines()[-1].strip()}")
 
 
@@ -38,7 +46,7 @@ def main() -> None:
     os.environ |= {"SEED_LANGUAGE": "en", "SEED_LONG_NAME": LONG_NAME}
     with running(is_connected=True) as live, sync_playwright() as playwright:
         audit = Audit(launch(playwright), live)
-        audit.fill(load_pages(live, wanted.only), wanted.widths)
+        audit.fill(load_pages(live, wanted.only), wanted.widths, ["light"])
         audit.browser.close()
     print(*audit.violations, sep="\n")
     print(f"{audit.count} views, {len(audit.violations)} violations")

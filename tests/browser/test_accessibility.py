@@ -35,6 +35,6 @@ def test_axe_finds_nothing_wrong_on_these_pages(
     with Live(tmp_path, "accessibility", is_connected=True) as live:
         pages = load_pages(live, sorted(PAGES))
         audit = Audit(browser, live)
-        audit.fill({name: path for name, path in pages.items() if name in PAGES}, [390])
+        audit.fill({name: path for name, path in pages.items() if name in PAGES}, [390], ["light"])
     assert audit.count == len(PAGES) * 2  # both schemes
     assert not audit.violations, "\n".join(audit.violations)
