@@ -22,6 +22,8 @@ LIVING = """
 import time
 from django.utils import timezone
 from companions.life import timers, waking
+from companions.models import Conversation
+Conversation.objects.update(read_until=timezone.now())
 while True:
     now = timezone.now()
     timers.begin_wakings(timers.claim_timers(now, 100), now)
@@ -29,15 +31,10 @@ while True:
         waking.run(waking_id, now, clock=timezone.now)
     time.sleep(0.5)
 """
-READ = """
-from django.utils import timezone
-from companions.models import Conversation
-Conversation.objects.update(read_until=timezone.now())
-"""
 
 
-@pytest.fixture(scope="module")
-def waking(live: Live) -> Iterator[None]:
+@pytest.fixture
+def living(live: Live) -> Iterator[None]:
     """A process beside the web one in which companions wake."""
     command = [sys.executable, str(ROOT / "manage.py"), "shell", "-v0", "-c", LIVING]
     with (live.home / "living.log").open("ab") as log:
@@ -45,12 +42,6 @@ def waking(live: Live) -> Iterator[None]:
     yield
     process.kill()
     process.wait()
-
-
-@pytest.fixture
-def living(waking: None, live: Live) -> None:
-    """Companions that wake, and none that has said anything unread."""
-    live.run(READ)
 
 
 def place(person: Person) -> str:
