@@ -1,5 +1,6 @@
 """Push to talk in a browser whose microphone is a file, before a transcription that is scripted."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -100,7 +101,7 @@ def test_what_is_said_aloud_is_read_through_sent_answered_and_played_again(
     expect(said.locator(".words")).to_have_text(SAID)
     expect(page.locator("#hearing")).to_be_hidden()
     play = said.get_by_role("button", name="Play what you said")
-    expect(play).to_contain_text("0:01")
+    expect(play).to_contain_text(re.compile("0:0[1-9]"))  # as long as it took the machine
     pressed = play.evaluate_handle(PRESSED)
     play.click()
     page.wait_for_function(

@@ -166,7 +166,7 @@ class Site(Live):
             for thread in asking:
                 thread.start()
             with psycopg.connect(self.database_url, autocommit=True) as looking:
-                eventually(lambda: _counted(looking) == POOL)
+                eventually(lambda: _counted(looking) == POOL, 20)
                 most = _counted(looking)
             mine.rollback()
         for thread in asking:
