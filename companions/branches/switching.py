@@ -32,7 +32,7 @@ WITH RECURSIVE path AS (
     SELECT message.id, message.parent_id, message.is_asleep
     FROM companions_message message JOIN path ON message.id = path.parent_id WHERE path.is_asleep
 )
-SELECT (SELECT id FROM path WHERE NOT is_asleep), ARRAY(SELECT id FROM path WHERE is_asleep)
+SELECT (SELECT id FROM path WHERE NOT is_asleep), ARRAY(SELECT id FROM path WHERE is_asleep)::text
 """
 # From the end of the chosen path back to where one stays, without that.
 AWAKE = """
@@ -43,13 +43,13 @@ WITH RECURSIVE path AS (
     FROM companions_message message JOIN path ON message.id = path.parent_id
     WHERE message.id IS DISTINCT FROM %(stay)s
 )
-SELECT ARRAY(SELECT id FROM path)
+SELECT ARRAY(SELECT id FROM path)::text
 """
 # After which of these messages something changed of what is known.
 MARKS = """
 SELECT ARRAY(
     SELECT DISTINCT at FROM companions_journalentry JOIN unnest(%s::uuid[]) AS said ON at = said WHERE companion_id = %s
-)
+)::text
 """
 # Wakes or puts asleep what was said there, with what mirrors it in memory, and sets what the journal tells of messages
 # (their session, and that they are learnt from: an entry for almost every one; of several the last that is replayed wins,
@@ -185,9 +185,12 @@ def _ask(query: str, parameters: Sequence[Any] | Mapping[str, Any]) -> tuple[Any
         return row
 
 
-def _turn(companion_id: UUID, ids: list[UUID], *, is_forward: bool) -> None:
-    """Wake these messages and what became known after them, or put both asleep."""
-    if not ids:
+def _turn(companion_id: UUID, ids: str, *, is_forward: bool) -> None:
+    """Wake these messages and what became known after them, or put both asleep.
+
+    `ids` is an array as Postgres writes it, which need not be read: that takes longer than some of the work.
+    """
+    if ids == "{}":
         return
     [marks] = _ask(MARKS, [ids, companion_id])
     with connection.cursor() as cursor:
