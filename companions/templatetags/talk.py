@@ -180,6 +180,12 @@ def clock(moment: datetime) -> str:
 
 
 @register.filter
+def whole_day(day: date) -> str:
+    """A day with its year, in the reader's language."""
+    return date_format(day, pgettext("another year", "j F Y"))
+
+
+@register.filter
 def moment(at: datetime) -> str:
     """Date and time where the reader lives."""
     return date_format(timezone.localtime(at), pgettext("date and time", "j F Y, H:i"))
