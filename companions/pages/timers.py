@@ -133,6 +133,12 @@ class TimerForm(forms.Form):
         return schedules.get_due_times(self.schedule, first, self.zone, work.UPCOMING_COUNT)
 
     @property
+    def is_filled(self) -> bool:
+        """Whether something stands where the chosen schedule is written; what is missing is told once it is sent."""
+        own = FIELDS.get(self.data.get("kind", ""), ("kind",))
+        return bool(self.data.get(own[0]))
+
+    @property
     def in_words(self) -> str:
         language = self.companion.user.language
         return schedules.describe(self.schedule, self.zone, language) if self.schedule else ""
