@@ -128,7 +128,10 @@ def test_a_memory_goes_and_its_message_is_hidden_or_goes_as_well(at_home: Client
 
 
 def test_an_empty_page_says_how_memories_come(at_home: Client, mira: Companion) -> None:
-    assert "becomes a memory on its own" in at_home.get(f"/companions/{mira.pk}/memories/").content.decode()
+    facts = at_home.get(f"/companions/{mira.pk}/memories/").content.decode()
+    assert "is remembered as it is said" in facts
+    everything = at_home.get(f"/companions/{mira.pk}/memories/?kind=all").content.decode()
+    assert "becomes a memory on its own" in everything
 
 
 def test_a_memory_says_how_often_it_came_to_mind_and_how_deep_it_sits(at_home: Client, told: Told) -> None:
