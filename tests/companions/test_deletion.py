@@ -308,17 +308,17 @@ async def test_a_companion_deleted_while_it_answers_leaves_nothing(
 async def test_replies_and_deletions_at_once_neither_wait_for_each_other_nor_bring_anything_back(
     alice: User, mira: Companion, rehearsal: RehearsalServer
 ) -> None:
-    rehearsal.script(*({"answer": f"Answer {number}."} for number in range(6)))
+    rehearsal.script(*({"answer": f"Answer {number}."} for number in range(12)))
 
     async def delete_all() -> None:
-        while await in_thread(Message.objects.filter(companion=mira, role="user").count) < 6:
+        while await in_thread(Message.objects.filter(companion=mira, role="user").count) < 12:
             await asyncio.sleep(0.02)  # whoever answers needs the database, too
             for message in await in_thread(lambda: list(Message.objects.filter(text__contains=MARKER))):
                 await in_thread(delete_message, message, timezone.now())
 
     deleting = asyncio.create_task(delete_all())
     async with connected(alice, mira) as socket:
-        for number in range(12):
+        for number in range(24):
             text = f"{SECRET} {number}" if number % 2 else f"Plain {number}"
             await socket.send("message.send", text=text, client_id=str(number))
             await asyncio.sleep(0.02)

@@ -69,12 +69,12 @@ def remembered(prompt: list[dict[str, Any]]) -> str:
 async def test_what_was_shown_comes_again_and_small_talk_brings_nothing(
     as_alice: Api, mira: Companion, rehearsal: RehearsalServer, settings: Any
 ) -> None:
-    """A session of forty turns, whose context holds a few of them, never loses what it showed."""
+    """A session of sixty turns, whose context holds a few of them, never loses what it showed."""
     settings.CONTEXT_TOKENS, settings.ANSWER_TOKENS = 3000, 300
     rehearsal.script({"answer": "Mm, I see. " * 12, "repeat": 100})
     question = "What did I tell you about Tiago?"
     assert TIAGO in remembered(await say(as_alice, mira, question))
-    for _ in range(2):
+    for _ in range(3):
         await in_thread(chat_on, mira, 14)
         for text in ("hey", "mm, ok", "nice weather", "thanks"):
             assert remembered(await say(as_alice, mira, text)) == ""

@@ -20,7 +20,7 @@ from tests.fixtures.rehearsal import RehearsalServer
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("rehearsal")]
 NOON = datetime(2026, 5, 5, 10, tzinfo=UTC)  # twelve in Berlin
 REMINDER = "You asked me to remind you: drink water."
-SHARES = [number / 10 for number in range(10)]  # of a run's statements, before which it is killed
+SHARES = [number / 20 for number in range(20)]  # of a run's statements, before which it is killed
 TOOLS = [
     ("remember", {"text": "Alice drinks too little."}),
     ("feel", {"text": "I worry a little."}),
