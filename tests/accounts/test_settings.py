@@ -79,7 +79,9 @@ def test_the_language_is_switched_on_every_page_and_kept(at_home: Client, alice:
     assert response.url == "/settings/"
     alice.refresh_from_db()
     assert alice.language == "zh-hans"
-    assert '<html lang="zh-hans"' in at_home.get("/settings/").content.decode()
+    page = at_home.get("/settings/").content.decode()
+    assert '<html lang="zh-hans"' in page
+    assert page.count(">English</button>") == page.count(">简体中文</button>") == 1  # each in itself
     send(at_home, "/language/", language="tlh", next="/settings/")
     alice.refresh_from_db()
     assert alice.language == "zh-hans"

@@ -1,4 +1,4 @@
-"""The pool: six talks in six companions of three users, made of the same words, and every question put to everyone."""
+"""The pool: ten talks in ten companions of five users, made of the same words, and every question put to everyone."""
 
 import random
 from datetime import UTC, datetime, timedelta
@@ -14,7 +14,7 @@ from memory.embedding import embed_waiting
 pytestmark = pytest.mark.django_db
 
 BEGAN = datetime(2024, 3, 4, 18, tzinfo=UTC)
-SESSIONS = 2
+SESSIONS = 3
 WHO = ["Ida", "Oskar", "my sister", "my neighbour", "the baker", "our teacher"]
 DID = ["painted", "lost", "repaired", "bought", "sold", "found"]
 WHAT = ["a green boat", "an old radio", "the kitchen table", "two lamps", "a bicycle", "a map of Rome"]
@@ -51,17 +51,17 @@ def made_up(number: int) -> Talk:
 
 @pytest.fixture(scope="module")
 def everyone(module_rows: None) -> list[Stored]:
-    """The six talks, those of the same user being three apart."""
-    users = [person(f"owner{n}", "Alice") for n in range(3)]
-    everyone = [store(made_up(n), users[n % 3]) for n in range(6)]
+    """The ten talks, those of the same user being five apart."""
+    users = [person(f"owner{n}", "Alice") for n in range(5)]
+    everyone = [store(made_up(n), users[n % 5]) for n in range(10)]
     embed_waiting()
     return everyone
 
 
 def test_no_question_brings_to_mind_what_another_companion_was_told(everyone: list[Stored]) -> None:
     asked = cues(everyone)
-    assert len({one.companion.user_id for one in everyone}) == 3
-    assert ask_everyone(everyone, asked) == (5 * len(asked), 0)
+    assert len({one.companion.user_id for one in everyone}) == 5
+    assert ask_everyone(everyone, asked) == (9 * len(asked), 0)
 
 
 def test_what_comes_to_mind_is_the_same_where_all_others_are_absent(everyone: list[Stored]) -> None:

@@ -116,6 +116,14 @@ def test_the_preview_says_what_is_wrong(at_home: Client, mira: Companion) -> Non
     assert "The minutes of a cron are 0 to 59." in shown
 
 
+@pytest.mark.parametrize("kind", ["once", "every", "cron"])
+def test_nothing_is_wrong_before_a_time_is_written(at_home: Client, mira: Companion, kind: str) -> None:
+    asked = {"kind": kind, "at": "", "time": "", "cron": ""}
+    shown = at_home.get(path(mira, "preview/"), asked, headers={"HX-Request": "true"}).content.decode()
+    assert "When it is due shows here." in shown
+    assert "required" not in shown
+
+
 def test_more_than_fifty_are_refused(at_home: Client, mira: Companion) -> None:
     now = timezone.now()
     row = {

@@ -198,5 +198,5 @@ HARMLESS: Mapping[str, tuple[float, Callable[[], bytes]]] = {
 
 def mutants() -> Iterator[tuple[str, bytes]]:
     for form in ("webm", "mp4", "ogg", "wav of 24 bits", "mp3", "flac", "aac"):
-        for seed in range(2):
+        for seed in range(3):
             yield f"{form} {seed}", mutated(form, seed)
