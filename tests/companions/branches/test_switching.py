@@ -88,3 +88,19 @@ def test_messages_are_learnt_from_where_that_was_done(mira: Companion) -> None:
     assert learnt() == set()
     choose(Branch.objects.get(companion=mira, left_at__isnull=False), NOW)
     assert learnt() == {"Two.", "Three."}
+
+
+def test_messages_move_to_another_session_where_that_was_done(mira: Companion) -> None:
+    first, second, third, _last = say(mira, "One.", "Two.", "Three.", "Four.", at=NOW)
+    was = first.session
+    with made_after(third.pk):
+        Session.objects.filter(pk=was.pk).update(ended_at=NOW)
+        later = Session.objects.create(companion=mira, conversation=mira.conversation, started_at=NOW)
+        Message.objects.filter(pk=second.pk).update(session=later)
+
+    part_from(mira, second.pk, NOW)
+    second.refresh_from_db()
+    assert second.session == was
+    choose(Branch.objects.get(companion=mira, left_at__isnull=False), NOW)
+    second.refresh_from_db()
+    assert second.session == later
