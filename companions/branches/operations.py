@@ -7,6 +7,7 @@ from django.db import connection, transaction
 from django.db.models import Case, F, Q, QuerySet, Value, When
 from django.utils.translation import gettext as _
 
+from companions.branches.marks import drop_changes
 from companions.branches.switching import check_no_answer, go_back, part
 from companions.conversations.attachments import copy_attachments
 from companions.deletion import delete_messages
@@ -136,9 +137,11 @@ def delete(branch: Branch, now: datetime) -> int:
         return 0
     if held.conversation.branch_id == there.pk:
         raise BranchError("branch_chosen", _("You are on this branch. Choose another, then delete it."))
-    ids = find_own_messages(there)
+    ids, end = find_own_messages(there), there.pk
     there.delete()
-    return delete_messages(held.pk, ids, now)
+    count = delete_messages(held.pk, ids, now)
+    drop_changes(held.pk, [end])
+    return count
 
 
 def _hold(companion: Companion) -> Companion:

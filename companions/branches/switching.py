@@ -8,6 +8,7 @@ from uuid import UUID
 from django.db import connection
 from django.utils.translation import gettext as _
 
+from companions.branches.marks import drop_changes, move_marks
 from companions.errors import ReplyStateError
 from companions.models import (
     Branch,
@@ -15,7 +16,6 @@ from companions.models import (
     Companion,
     Conversation,
     Job,
-    JournalEntry,
     Message,
     Reply,
     Waking,
@@ -45,10 +45,11 @@ WITH RECURSIVE path AS (
 )
 SELECT ARRAY(SELECT id FROM path)::text
 """
-# After which of these messages something changed of what is known.
+# After which of these messages, or at which end of a branch, something changed of what is known.
 MARKS = """
 SELECT ARRAY(
-    SELECT DISTINCT at FROM companions_journalentry JOIN unnest(%s::uuid[]) AS said ON at = said WHERE companion_id = %s
+    SELECT DISTINCT at FROM companions_journalentry JOIN unnest(%s::uuid[] || %s::uuid) AS mark ON at = mark
+    WHERE companion_id = %s
 )::text
 """
 # Wakes or puts asleep what was said there, with what mirrors it in memory, and sets what the journal tells of messages
@@ -95,10 +96,6 @@ WITH RECURSIVE path AS (
 )
 SELECT id FROM path ORDER BY depth DESC LIMIT 1
 """
-MOVE = """
-UPDATE companions_journalentry entry SET at = moved.other
-FROM unnest(%s::uuid[], %s::uuid[]) AS moved (mark, other) WHERE entry.companion_id = %s AND entry.at = moved.mark
-"""
 
 
 def check_no_answer(companion: Companion) -> None:
@@ -115,6 +112,9 @@ def part(companion: Companion, target: UUID | None, now: datetime, branch: Branc
     Call it with the companion held, and where no reply is open.
     """
     conversation = companion.conversation
+    _give_up_closing(companion.pk)
+    begun = Waking.objects.waiting().filter(companion=companion, started_at__isnull=False)
+    begun.update(look_at=now, started_at=None, prompt=[], steps=[], thought="", text="")  # they begin anew
     left = conversation.branch
     if conversation.head_id is not None:
         if left is None:
@@ -125,8 +125,18 @@ def part(companion: Companion, target: UUID | None, now: datetime, branch: Branc
         branch = Branch.objects.create(
             companion=companion, conversation=conversation, head_id=target, made_at=now
         )
-    conversation.branch = branch
-    _go_to(conversation, target, now)
+    _go_to(conversation, target)
+    # What was made where a branch ends is marked with that branch, while it is chosen with the conversation.
+    if left:
+        move_marks(companion.pk, {conversation.pk: left.pk})
+    else:
+        drop_changes(companion.pk, [conversation.pk])
+    if branch:
+        with replaying():
+            _turn(companion.pk, "{}", branch.pk, is_forward=True)
+        move_marks(companion.pk, {branch.pk: conversation.pk})
+    conversation.branch, conversation.head_id = branch, target
+    conversation.save(update_fields=["branch", "head"])
 
 
 def go_back(companion: Companion, message: Message, now: datetime) -> None:
@@ -146,20 +156,15 @@ def find_end(message: Message) -> UUID:
     return UUID(str(end))
 
 
-def _go_to(conversation: Conversation, target: UUID | None, now: datetime) -> None:
-    """Let the path end with that message, and have known what was known there."""
+def _go_to(conversation: Conversation, target: UUID | None) -> None:
+    """Let the path end with that message, and have known what was known after it."""
     companion_id = conversation.companion_id
     lift_statement_timeout()  # a hundred thousand messages take some seconds
-    _give_up_closing(companion_id)
-    begun = Waking.objects.waiting().filter(companion=companion_id, started_at__isnull=False)
-    begun.update(look_at=now, started_at=None, prompt=[], steps=[], thought="", text="")  # they begin anew
     with replaying():
         stay, joining = _ask(ASLEEP, [target, conversation.pk])
         [leaving] = _ask(AWAKE, {"head": conversation.head_id, "stay": stay})
-        _turn(companion_id, leaving, is_forward=False)
-        _turn(companion_id, joining, is_forward=True)
-    conversation.head_id = target
-    conversation.save(update_fields=["branch", "head"])
+        _turn(companion_id, leaving, conversation.pk, is_forward=False)
+        _turn(companion_id, joining, None, is_forward=True)
 
 
 def _give_up_closing(companion_id: UUID) -> None:
@@ -169,15 +174,6 @@ def _give_up_closing(companion_id: UUID) -> None:
     waiting.delete()
 
 
-def move_marks(companion_id: UUID, moved: Mapping[UUID, UUID | None]) -> None:
-    """Have what was made after one mark count as made after another; for None, hold on every branch."""
-    others = {mark: other for mark, other in moved.items() if other}
-    with connection.cursor() as cursor:
-        cursor.execute(MOVE, [list(others), list(others.values()), companion_id])
-    if len(others) < len(moved):
-        JournalEntry.objects.filter(companion=companion_id, at__in=moved.keys() - others).delete()
-
-
 def _ask(query: str, parameters: Sequence[Any] | Mapping[str, Any]) -> tuple[Any, ...]:
     with connection.cursor() as cursor:
         cursor.execute(query, parameters)
@@ -185,14 +181,14 @@ def _ask(query: str, parameters: Sequence[Any] | Mapping[str, Any]) -> tuple[Any
         return row
 
 
-def _turn(companion_id: UUID, ids: str, *, is_forward: bool) -> None:
-    """Wake these messages and what became known after them, or put both asleep.
+def _turn(companion_id: UUID, ids: str, end: UUID | None, *, is_forward: bool) -> None:
+    """Wake these messages and what became known after them and at that end of a branch, or put both asleep.
 
     `ids` is an array as Postgres writes it, which need not be read: that takes longer than some of the work.
     """
-    if ids == "{}":
+    [marks] = _ask(MARKS, [ids, end, companion_id])
+    if ids == marks == "{}":
         return
-    [marks] = _ask(MARKS, [ids, companion_id])
     with connection.cursor() as cursor:
         for query in (TURN, REPLAY):
             cursor.execute(

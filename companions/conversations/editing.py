@@ -6,12 +6,13 @@ from datetime import datetime
 from django.utils.translation import gettext as _
 
 from companions.conversations.messages import check_text
-from companions.deletion.traces import delete_memories, erase_from_journal, scrub
+from companions.deletion.traces import erase_from_journal, scrub
 from companions.deletion.withdrawal import build_scope, delete_empty_pages, withdraw_corrected
 from companions.errors import ReplyStateError, TextError
 from companions.models import Companion, Message, Reply, Session
 from companions.models.companion import hold
 from database.journal import erasing
+from memory.deletion import delete_memories
 from memory.models import Memory, Recall
 from memory.store import correct
 

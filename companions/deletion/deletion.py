@@ -10,8 +10,8 @@ from uuid import UUID
 
 from django.dispatch import Signal
 
-from companions.branches.switching import move_marks
-from companions.deletion.traces import delete_memories, erase_from_journal, find_continued, scrub
+from companions.deletion.gaps import delete_rows
+from companions.deletion.traces import erase_from_journal, find_continued, scrub
 from companions.deletion.withdrawal import (
     Dependents,
     build_scope,
@@ -20,10 +20,11 @@ from companions.deletion.withdrawal import (
     find_reminders,
     withdraw,
 )
-from companions.models import Branch, Companion, Conversation, InnerState, Message, Reply, Waking
+from companions.models import Companion, InnerState, Message, Reply, Waking
 from companions.models.companion import hold, lock
 from database.journal import erasing, replaying
 from database.queries import delete_whole, lift_statement_timeout
+from memory.deletion import delete_memories
 from memory.models import Memory
 
 messages_hidden = Signal()
@@ -148,34 +149,11 @@ def remove(
         Message.everywhere.filter(companion=companion, pk__in=hidden).update(is_hidden=True)
         messages_hidden.send(sender=Message, companion_id=companion.pk, ids=hidden)
     else:
-        _close_gaps(companion, messages)
-        Message.everywhere.filter(companion=companion, pk__in=ids).delete()
+        delete_rows(companion, messages)
 
 
 def _mirrors(companion: Companion, messages: Collection[Message]) -> list[Memory]:
     return list(Memory.everywhere.of(companion.pk).filter(message__in=messages).defer("entry"))
-
-
-def _close_gaps(companion: Companion, messages: Collection[Message]) -> None:
-    """Let what followed a message follow what came before it, and what came before that where it goes too."""
-    before = {message.pk: message.parent_id for message in messages}
-
-    def earlier(id: UUID | None) -> UUID | None:
-        while id in before:
-            id = before[id]
-        return id
-
-    children = list(Message.everywhere.filter(parent__in=before).exclude(pk__in=before).only("parent"))
-    for child in children:
-        child.parent_id = earlier(child.parent_id)
-    Message.everywhere.bulk_update(children, ["parent"], batch_size=500)
-    conversation = Conversation.objects.filter(companion=companion, head__in=before).first()
-    if conversation:
-        Conversation.objects.filter(pk=conversation.pk).update(head=earlier(conversation.head_id))
-    for branch in Branch.objects.filter(companion=companion, head__in=before):
-        if end := earlier(branch.head_id):
-            Branch.objects.filter(pk=branch.pk).update(head=end)
-    move_marks(companion.pk, {id: earlier(id) for id in before})
 
 
 def delete_companion(companion: Companion) -> None:

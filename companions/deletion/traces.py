@@ -20,7 +20,7 @@ from companions.models import Companion, JournalEntry, Prompt, Reply, Waking
 from companions.replies.broadcast import wipe_streams
 from companions.replies.lifecycle import Said, finish, seal_and_read
 from memory.deletion import DeletionScope
-from memory.models import Memory, Page, Recall
+from memory.models import Recall
 
 PROMPTS_AT_ONCE = 50  # of some 30 kB each
 WORDS = ["text", "quotes", "sentences", "title", "summary", "scratch", "note", "name", "description"]
@@ -123,17 +123,6 @@ def find_continued(reply_ids: Iterable[UUID]) -> set[UUID]:
         near = Reply.objects.filter(Q(continues__in=new) | Q(continued_by__in=new))
         new = set(near.values_list("pk", flat=True)) - known
     return known
-
-
-def delete_memories(companion_id: UUID, ids: Collection[UUID]) -> None:
-    """Delete them, and with a gist what stands on its page, so that none is written for it again; its number stays.
-
-    Locked first: whoever embeds one of them now would otherwise leave a vector that its memory's end stumbles over.
-    """
-    memories = Memory.everywhere.of(companion_id).filter(pk__in=ids)
-    list(memories.select_for_update(of=("self",)).order_by("pk").values_list("pk"))
-    Page.objects.filter(companion_id=companion_id, memory__in=ids).update(text="", gist="", call=None)
-    memories.delete()
 
 
 @receiver(pre_delete, sender=Companion)

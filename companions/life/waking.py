@@ -9,7 +9,7 @@ import structlog
 from django.db import IntegrityError, transaction
 from django.db.models import F
 
-from companions.branches.switching import move_marks
+from companions.branches.marks import move_marks
 from companions.conversations.messages import open_session, say
 from companions.errors import LostOwnershipError
 from companions.events import notify_companion, notify_person, notify_unread_changed, render_message
@@ -131,9 +131,7 @@ def _decide(context: WakingContext, now: datetime) -> str:
 
 
 def _end(context: WakingContext, **fields: str) -> None:
-    """End it where it has said nothing: what it did follows what was said last."""
-    conversation = Conversation.objects.get(companion=context.companion)
-    move_marks(context.companion.pk, {context.waking.pk: conversation.head_id})
+    """End it where it has said nothing."""
     context.lease.release(None, ended_at=context.lease.clock(), **{"reason": "", **fields})
     _log_end(context, **fields)
 

@@ -96,10 +96,6 @@ class WakingContext:
     def payer(self) -> Payer:
         return Payer(self.companion.user_id, self.companion.pk)
 
-    @property
-    def mark(self) -> UUID:
-        return self.waking.pk
-
     @contextmanager
     def held(self) -> Iterator[None]:
         """Run one transaction under `hold`."""

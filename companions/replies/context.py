@@ -155,10 +155,6 @@ class TurnContext:
         return self.reply.pk
 
     @property
-    def mark(self) -> UUID:
-        return self.reply.pk
-
-    @property
     def causes(self) -> list[Message]:
         """Return what it acts upon."""
         return [self.message]

@@ -7,6 +7,7 @@ import os
 import secrets
 import socket
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cache
@@ -24,7 +25,8 @@ from django.utils.translation import gettext as _
 from accounts.errors import GateError
 from accounts.models import ModelCall
 from accounts.usage import admit
-from companions.branches.switching import go_back, move_marks
+from companions.branches.marks import move_marks
+from companions.branches.switching import go_back
 from companions.conversations.messages import check_quoted, check_text, open_session, say
 from companions.errors import ConflictError, LostOwnershipError, TextError
 from companions.events import notify_person, notify_unread_changed
@@ -318,9 +320,8 @@ def finish(reply: Reply, state: Reply.State, said: Said, now: datetime, *, held_
         return None
     if said.text.strip():
         ended.answer = _save_answer(companion, ended, said.text, now)
-    # What its tools changed was made after the answer; without one, after what it was to answer.
-    mark = ended.answer.pk if ended.answer else ended.message_id
-    move_marks(companion.pk, {ended.pk: mark})
+    if ended.answer:  # what was changed meanwhile was made after it
+        move_marks(companion.pk, {ended.pk: ended.answer.pk})
     ended.state, ended.text, ended.thought, ended.seq = state, said.text, said.thought, said.seq
     ended.tool_calls, ended.emotions = said.tool_calls, said.emotions
     ended.code, ended.ended_at = said.code, now
@@ -329,7 +330,7 @@ def finish(reply: Reply, state: Reply.State, said: Said, now: datetime, *, held_
     ended.save()
     if state == Reply.State.DONE:
         keep_model(companion, ended)
-    with made_after(mark):
+    with made_after(ended.answer.pk) if ended.answer else nullcontext():
         strengthen_shown(ended, now)
         adjust_window(ended)
     if ended.answer and state == Reply.State.DONE and now - ended.created_at >= LONG_ANSWER:

@@ -5,6 +5,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
+from django.db import transaction
 from pydantic import ValidationError
 
 from companions.conversations.emotion_tags import without_tags
@@ -20,7 +21,6 @@ from companions.tools import (
 from companions.tools.bounds import FULL, OVERHEAD_TOKENS, count_tokens, count_tokens_left
 from companions.tools.more_tools import list_group_tools
 from companions.tools.tool import Tool, ToolContext, ToolError
-from database.journal import made_after
 from memory.errors import CoreMemoryError
 from memory.learning.secrets import holds_secret
 from providers.selection import get_provider
@@ -76,7 +76,7 @@ def call(context: ToolContext, name: str, arguments: str, now: datetime) -> dict
             raise ToolError(FULL)
         tool.prepare(context, now)
         if tool.writes:
-            with made_after(context.mark):
+            with transaction.atomic():
                 context.hold()
                 result = tool.run(context, now)
         else:

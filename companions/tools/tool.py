@@ -54,10 +54,6 @@ class ToolContext(Protocol):
     def reply_id(self) -> UUID | None: ...
 
     @property
-    def mark(self) -> UUID:
-        """The reply or waking, after which what it changes counts as made."""
-
-    @property
     def call_id(self) -> int | None:
         """The model's call that brought it about, where it is known."""
         ...

@@ -10,7 +10,7 @@ from django.db.models import Prefetch, Q, QuerySet
 from memory.deletion.scope import DeletionScope, Restatements, find_restatements
 from memory.deletion.sentences import drop_from_revisions
 from memory.learning.diary import UNTITLED, rewrite
-from memory.models import Block, DiaryEntry, Memory, Slot
+from memory.models import Block, DiaryEntry, Memory, Page, Slot
 from memory.models.core_memory import By
 
 Row = TypeVar("Row", Slot, Block)
@@ -246,3 +246,14 @@ def _is_cleared(entry: DiaryEntry, scope: DeletionScope, lost: frozenset[str]) -
 
 def _mirrors(entries: Sequence[DiaryEntry]) -> frozenset[UUID]:
     return frozenset(entry.memory_id for entry in entries if entry.memory_id)
+
+
+def delete_memories(companion_id: UUID, ids: Collection[UUID]) -> None:
+    """Delete them, and with a gist what stands on its page, so that none is written for it again; its number stays.
+
+    Locked first: whoever embeds one of them now would otherwise leave a vector that its memory's end stumbles over.
+    """
+    memories = Memory.everywhere.of(companion_id).filter(pk__in=ids)
+    list(memories.select_for_update(of=("self",)).order_by("pk").values_list("pk"))
+    Page.objects.filter(companion_id=companion_id, memory__in=ids).update(text="", gist="", call=None)
+    memories.delete()

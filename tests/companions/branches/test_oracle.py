@@ -5,6 +5,7 @@ anything. `make prove-branches` takes 100,000 steps.
 """
 
 import os
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -34,7 +35,7 @@ from companions.models.companion import lock
 from companions.replies import actions
 from companions.replies.lifecycle import Said, finish, hold_reply, process_name, start
 from companions.replies.lifecycle import claim as claim_reply
-from database.journal import everywhere, made_after
+from database.journal import everywhere
 from memory.core_memory import delete_slot, set_slot
 from memory.learning.diary import ClosedSession, Written, keep_entry
 from memory.learning.revisions import current, revise
@@ -46,6 +47,7 @@ from tests.fixtures.turns import make_companion
 pytestmark = pytest.mark.django_db
 STEPS = int(os.environ.get("PROOF_STEPS", "0"))
 STEPS_EACH = 30
+WALKERS = 2  # of the proof, side by side
 BEGIN = datetime(2026, 3, 2, 9, tzinfo=UTC)
 NAMES = st.sampled_from(["city", "cat", "tea"])
 Step = tuple[str, str, str]
@@ -106,14 +108,18 @@ class Branching(RuleBasedStateMachine):
         self.told: dict[UUID, str] = {}
         self.sessions: dict[UUID, int] = {}  # in which session each was said
         self.head: UUID | None = None
-        self.held: set[str] = set()  # facts that the person told, which hold on every branch
+        self.here: list[
+            Step
+        ] = []  # what was made at the end of the chosen branch, where others go on from its last message
+        self.left: dict[UUID, list[Step]] = {}  # the same of the others
+        self.held = World()  # what the person told, which holds on every branch
 
     def teardown(self) -> None:
         """Say how far a long proof is."""
         walked = type(self)
         walked.steps += STEPS_EACH
         if STEPS and walked.steps % 3_000 == 0:
-            print(f"{walked.steps:,} steps", flush=True)  # noqa: T201
+            print(f"{walked.__name__}: {walked.steps:,} steps", file=sys.stderr, flush=True)  # noqa: T201
 
     # -- what the oracle knows
 
@@ -128,15 +134,17 @@ class Branching(RuleBasedStateMachine):
         return ids[::-1]
 
     def expected(self) -> World:
-        return self.expected_at(self.head)
+        return self.expected_at(self.head, self.here)
 
-    def expected_at(self, head: UUID | None) -> World:
-        world = World()
+    def expected_at(self, head: UUID | None, here: Iterable[Step]) -> World:
+        world = World(slots=dict(self.held.slots))
         for id in self.path_to(head):
             world.session = self.sessions[id]
             for step in self.after[id]:
                 world.take(step)
-        world.facts |= self.held
+        for step in here:
+            world.take(step)
+        world.facts |= self.held.facts
         return world
 
     def known(self) -> World:
@@ -180,22 +188,34 @@ class Branching(RuleBasedStateMachine):
         return f"{kind} {self.count}"
 
     def keep(self, message: Message, steps: Iterable[Step] = ()) -> None:
-        world = self.expected_at(message.parent_id)
+        """Note that it was said where the talk is; what was made there before counts as made after it."""
+        world = self.expected()
+        assert message.parent_id == self.head
         self.sessions[message.pk] = world.session if world.is_open else self.count
         self.parents[message.pk] = message.parent_id
         self.told[message.pk] = message.role
-        self.after[message.pk] = list(steps)
-        self.head = message.pk
+        self.after[message.pk] = [*self.here, *steps]
+        self.head, self.here = message.pk, []
+
+    def go(self, target: UUID | None) -> None:
+        """Note that the talk goes on from there, if it was left in this minute."""
+        if left := Branch.objects.filter(companion=self.companion, left_at=self.now).first():
+            self.left[left.pk] = self.here
+            chosen = Conversation.objects.get(companion=self.companion).branch_id
+            self.head, self.here = target, self.left.pop(chosen, []) if chosen else []
+
+    def note(self, notes: str) -> Step:
+        set_slot(self.companion.pk, "tea", notes, by=By.COMPANION, now=self.now)
+        return ("slot", "tea", notes)
 
     def answer(self, reply: Reply, notes: str | None = None) -> None:
         """Let the reply end, as its process does; its tools set a slot before."""
         claim_reply(reply.pk, self.now)
         steps: list[Step] = []
         if notes:
-            steps = [("slot", "tea", notes)]
-            with made_after(reply.pk):
+            with transaction.atomic():
                 hold_reply(reply)
-                set_slot(self.companion.pk, "tea", notes, by=By.COMPANION, now=self.now)
+                steps = [self.note(notes)]
         ended = finish(
             reply, Reply.State.DONE, Said(text=self.word("answer")), self.now, held_by=process_name()
         )
@@ -212,7 +232,8 @@ class Branching(RuleBasedStateMachine):
 
     def write(self, step: Step) -> None:
         assert self.head
-        self.after[self.head].append(step)
+        is_followed = self.here or self.head in self.parents.values()
+        (self.here if is_followed else self.after[self.head]).append(step)
 
     @rule(uses_tool=st.booleans())
     def say(self, uses_tool: bool) -> None:
@@ -225,28 +246,35 @@ class Branching(RuleBasedStateMachine):
     def say_otherwise(self, number: int) -> None:
         message = Message.everywhere.get(pk=self.pick(self.users(), number))
         started = say_anew(message)(self.companion, self.word("line"), None, self.now, at_once=False)
+        self.go(message.parent_id)
         self.keep(started.message)
         self.answer(started.reply)
 
     @precondition(lambda self: self.users())
-    @rule(number=st.integers(0, 1000), fails=st.booleans())
-    def answer_again(self, number: int, fails: bool) -> None:
+    @rule(number=st.integers(0, 1000), fails=st.booleans(), uses_tool=st.booleans())
+    def answer_again(self, number: int, fails: bool, uses_tool: bool) -> None:
         on_path = [id for id in self.path() if self.told[id] == Message.Role.USER]
         if not on_path:
             return
         self.word("")
         message = Message.objects.get(pk=self.pick(on_path, number))
         reply = actions.retry(message.replies.order_by("-created_at").first(), self.now)  # type: ignore[arg-type]
+        self.go(message.pk)
+        notes = self.word("note") if uses_tool else None
         if not fails:
-            self.answer(reply)
+            self.answer(reply, notes)
             return
         claim_reply(reply.pk, self.now)
+        if notes:
+            self.write(self.note(notes))
+        self.word("")
         finish(reply, Reply.State.FAILED, Said(code="x"), self.now, held_by=process_name())
         answers = [
             id for id, parent in self.parents.items() if parent == message.pk and self.told[id] == "assistant"
         ]
         newest = Message.everywhere.filter(pk__in=answers).order_by("-said_at", "-id").first()
-        self.head = self.end_of(newest.pk) if newest else message.pk
+        if newest:
+            self.go(self.end_of(newest.pk))
 
     def end_of(self, id: UUID) -> UUID:
         while (
@@ -263,8 +291,8 @@ class Branching(RuleBasedStateMachine):
     @rule(number=st.integers(0, 1000))
     def part(self, number: int) -> None:
         self.word("")
-        self.head = self.pick(self.parents, number)
-        part_from(self.companion, self.head, self.now)
+        part_from(self.companion, target := self.pick(self.parents, number), self.now)
+        self.go(target)
 
     @precondition(lambda self: Branch.objects.filter(companion=self.companion).exists())
     @rule(number=st.integers(0, 1000))
@@ -272,9 +300,8 @@ class Branching(RuleBasedStateMachine):
         self.word("")
         ids = Branch.objects.filter(companion=self.companion).order_by("made_at").values_list("pk", flat=True)
         branch = Branch.objects.get(pk=self.pick(ids, number))
-        is_chosen = Conversation.objects.get(companion=self.companion).branch_id == branch.pk
         choose(branch, self.now)
-        self.head = self.head if is_chosen else branch.head_id
+        self.go(branch.head_id)
 
     @precondition(lambda self: set(self.parents) - set(self.path()))
     @rule(number=st.integers(0, 1000))
@@ -283,7 +310,7 @@ class Branching(RuleBasedStateMachine):
         path = set(self.path())
         id = self.pick([id for id in self.parents if id not in path], number)
         choose_alternative(Message.everywhere.get(pk=id), self.now)
-        self.head = self.end_of(id)
+        self.go(self.end_of(id))
 
     @rule(number=st.integers(0, 1000))
     def delete_branch(self, number: int) -> None:
@@ -295,7 +322,8 @@ class Branching(RuleBasedStateMachine):
             .values_list("pk", flat=True)
         )
         if ids:
-            delete(Branch.objects.get(pk=self.pick(ids, number)), self.now)
+            delete(Branch.objects.get(pk=(goes := self.pick(ids, number))), self.now)
+            self.left.pop(goes, None)
             left = set(Message.everywhere.filter(companion=self.companion).values_list("pk", flat=True))
             for id in set(self.parents) - left:
                 del self.parents[id], self.after[id], self.told[id]
@@ -311,7 +339,7 @@ class Branching(RuleBasedStateMachine):
     @precondition(lambda self: self.head and self.expected().facts)
     @rule(number=st.integers(0, 1000))
     def take_back(self, number: int) -> None:
-        texts = sorted(self.expected().facts - self.held)
+        texts = sorted(self.expected().facts - self.held.facts)
         if texts:
             text = texts[number % len(texts)]
             self.write(("close", "", text))
@@ -319,9 +347,17 @@ class Branching(RuleBasedStateMachine):
 
     @rule()
     def the_person_tells(self) -> None:
-        self.held.add(text := self.word("fact"))
+        self.held.facts.add(text := self.word("fact"))
         with everywhere():
             keep_fact(self.companion.pk, text, self.now, self.now)
+
+    @rule(name=NAMES)
+    def the_person_fills_a_slot(self, name: str) -> None:
+        self.held.slots[name] = text = self.word("slot")
+        for steps in (*self.after.values(), *self.left.values(), self.here):
+            steps[:] = [step for step in steps if step[0] not in ("slot", "unslot") or step[1] != name]
+        with everywhere():
+            set_slot(self.companion.pk, name, text, by=By.USER, now=self.now)
 
     @precondition(lambda self: self.head)
     @rule(name=NAMES)
@@ -388,10 +424,11 @@ class Branching(RuleBasedStateMachine):
 
 
 @pytest.mark.timeout(0 if STEPS else 600)
-def test_what_is_known_follows_the_path(alice: User, settings: Any) -> None:
+@pytest.mark.parametrize("walker", range(WALKERS if STEPS else 1))
+def test_what_is_known_follows_the_path(alice: User, settings: Any, walker: int) -> None:
     settings.MESSAGES_PER_MINUTE = settings.COMPANIONS_EACH = 1_000_000
-    machine = type("Walk", (Branching,), {"user": alice})
-    walks = max(1, STEPS // STEPS_EACH) if STEPS else 5
+    machine = type(f"Walk{walker}", (Branching,), {"user": alice})
+    walks = max(1, -(-STEPS // (STEPS_EACH * WALKERS))) if STEPS else 5
     run_state_machine_as_test(machine, settings=_walks(walks))
 
 
@@ -401,6 +438,7 @@ def _walks(count: int) -> make_settings:
         max_examples=count,
         stateful_step_count=STEPS_EACH,
         deadline=None,
+        derandomize=not STEPS,
         suppress_health_check=checks,
         print_blob=False,
     )
