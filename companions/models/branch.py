@@ -43,8 +43,9 @@ class JournalEntry(models.Model):
     """One change of what a companion knows, kept by the database itself, and the message after which it was made.
 
     Where that message is not on the chosen branch, the change is undone. `before` and `after` hold the columns that an
-    update changed; of a row that is not in its table now, all of it. `at` is a message, or for as long as it is made a
-    reply. See `companions.branches`.
+    update changed; of a row that is not in its table now, all of it. `at` is a message; for as long as it is made, a
+    reply or a waking; or where others follow the last message, the conversation, or the branch that is not chosen. See
+    `companions.branches`.
     """
 
     class Kind(models.TextChoices):

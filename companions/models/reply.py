@@ -74,6 +74,11 @@ class Reply(models.Model):
         indexes = [
             # Whose turn it is.
             models.Index(fields=["companion", "-created_at"], name="reply_companion_time"),
+            models.Index(  # after what a change counts as made
+                fields=["companion", "created_at"],
+                condition=models.Q(state__in=["queued", "thinking", "streaming"]),
+                name="reply_open",
+            ),
             models.Index(  # the sweep
                 fields=["lease_at"],
                 condition=models.Q(state__in=["queued", "thinking", "streaming"]),

@@ -104,6 +104,12 @@ class Waking(models.Model):
             models.Index(fields=["companion", "-due_at", "-id"], name="waking_companion_time"),
             # The tick.
             models.Index(fields=["look_at"], condition=models.Q(state="waiting"), name="waking_look"),
+            # After what a change counts as made.
+            models.Index(
+                fields=["companion", "started_at"],
+                condition=models.Q(state="waiting", started_at__isnull=False),
+                name="waking_under_way",
+            ),
             # What waits for an operator.
             models.Index(fields=["due_at"], condition=models.Q(state="failed"), name="waking_failed"),
         ]
