@@ -118,8 +118,9 @@ KEEP = KEEP.replace(
     IF TG_OP = 'UPDATE' THEN""",
     """AND row = this_row ->> 'id';
         IF TG_TABLE_NAME = 'memory_slot' THEN
-            DELETE FROM companions_journalentry WHERE companion_id = (this_row ->> 'companion_id')::uuid
-                AND "table" = 'memory_slot' AND coalesce(after, before) ->> 'name' = this_row ->> 'name';
+            DELETE FROM companions_journalentry WHERE "table" = 'memory_slot' AND row IN (
+                SELECT row FROM companions_journalentry WHERE companion_id = (this_row ->> 'companion_id')::uuid
+                    AND "table" = 'memory_slot' AND coalesce(after, before) ->> 'name' = this_row ->> 'name');
         END IF;
         RETURN NULL;
     END IF;
@@ -127,8 +128,8 @@ KEEP = KEEP.replace(
 )
 
 # Rows that others point at stay and fall asleep; all others leave their table while they are undone. What finds its place
-# taken by a row that a person wrote meanwhile stays in the journal, and so does a link to what is gone. To be called while
-# `kith.journal` is `replaying`, after the messages themselves.
+# taken by a row that a person wrote meanwhile stays in the journal, and so does a link to what is gone; what was deleted
+# from the journal is not there. To be called while `kith.journal` is `replaying`, after the messages themselves.
 REPLAY = """
 CREATE OR REPLACE FUNCTION companions_replay(owner uuid, marks uuid[], is_forward boolean)
 RETURNS void LANGUAGE plpgsql AS $$
@@ -165,6 +166,7 @@ BEGIN
         IF entry.table IN ('memory_memory', 'companions_session', 'companions_timer') THEN
             EXECUTE format('UPDATE %I SET is_asleep = $1 WHERE %s', entry.table, which) USING NOT is_there;
         ELSIF is_there THEN
+            CONTINUE WHEN coalesce(entry.after, entry.before) IS NULL;
             linked := CASE entry.table
                 WHEN 'memory_block_sources' THEN ' WHERE EXISTS (SELECT FROM memory_block WHERE id = block_id)'
                 WHEN 'memory_change_others' THEN ' WHERE EXISTS (SELECT FROM memory_change WHERE id = change_id)'

@@ -91,7 +91,7 @@ class World:
                 self.timers.discard(value)
             case "end":
                 self.diary.add(value)
-                self.ended.add(self.session)
+                self.ended.add(int(name))
 
 
 class Branching(RuleBasedStateMachine):
@@ -402,7 +402,7 @@ class Branching(RuleBasedStateMachine):
     @precondition(lambda self: self.head and self.expected().is_open)
     @rule()
     def end_session(self) -> None:
-        self.write(("end", "", title := self.word("day")))
+        self.write(("end", str(self.expected().session), title := self.word("day")))
         session = Session.objects.get(companion=self.companion, ended_at=None)
         written = Written(
             title=title,
