@@ -101,9 +101,9 @@ def begin_as(user: User, character: Character, chance: float, now: datetime) -> 
 def compose_persona(role: str, manner: str, interests: str, more: str) -> str:
     """Return the persona that these answers make, in the language of whoever gave them; what is empty is left out."""
     parts = [
-        role and _("Who {{char}} is to {{user}}: %(role)s") % {"role": role},
-        manner and _("How {{char}} talks: %(manner)s") % {"manner": manner},
-        interests and _("What {{char}} cares about: %(interests)s") % {"interests": interests},
+        role and _("Relationship: %(role)s") % {"role": role},
+        manner and _("Way of talking: %(manner)s") % {"manner": manner},
+        interests and _("Cares about: %(interests)s") % {"interests": interests},
         more,
     ]
     return "\n\n".join(filter(None, parts))

@@ -16,6 +16,7 @@ from accounts.idempotency import once
 from accounts.usage import Payer, admit_work
 from companions import access, deletion
 from companions.api.schemas import FilledText, FoundOut, IdempotencyKey, ListOut, Moment, list_rows
+from companions.conversations.editing import correct_memory
 from companions.deletion import MAX_AT_ONCE
 from companions.errors import CompanionsError
 from companions.memories.editing import set_private, undo_retraction_of
@@ -29,7 +30,7 @@ from memory.recall.candidates import MemoryFilter
 from memory.recall.novelty import ALIKE, MAX_OBSERVATIONS, Novelty, find_novel
 from memory.recall.ranking import MAX_FOUND
 from memory.recall.recall import recall, record
-from memory.store import correct, keep_fact
+from memory.store import keep_fact
 
 router = Router(tags=["memories"])
 MEMORIES = "/{uuid:companion_id}/memories"
@@ -266,7 +267,7 @@ def get_memory(request: SignedInRequest, companion_id: UUID, memory_id: UUID) ->
 def change_memory(request: SignedInRequest, companion_id: UUID, memory_id: UUID, body: MemoryPatch) -> Memory:
     memory = access.get_memory(request.user, companion_id, memory_id)
     if body.text is not None or body.happened_at is not None:
-        correct(memory, body.text or memory.text, timezone.now(), body.happened_at)
+        correct_memory(memory, body.text or memory.text, timezone.now(), body.happened_at)
     if body.is_private is not None:
         set_private(memory, body.is_private, timezone.now())
     marks = body.dict(include={"is_pinned", "importance"}, exclude_none=True)

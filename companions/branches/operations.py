@@ -106,16 +106,27 @@ def choose(branch: Branch, now: datetime) -> Branch:
 
 
 @transaction.atomic
-def choose_alternative(message: Message, now: datetime) -> None:
-    """Go to where the talk went on from this message: to what was said last after it. BranchError, ReplyStateError."""
+def choose_alternative(message: Message, now: datetime) -> int:
+    """Go to where the talk went on from this message: to what was said last after it.
+
+    Return how many messages had been said since where the two part, which are out of sight now. BranchError,
+    ReplyStateError.
+    """
     held = _hold(message.companion)
     there = Message.everywhere.filter(companion=held, pk=message.pk).first()
     if there is None:
         raise BranchError("no_such_message", _("There is no such message."))
-    if there.is_asleep:
-        check_no_answer(held)
-        go_back(held, there, now)
-        _tell(held)
+    if not there.is_asleep:
+        return 0
+    check_no_answer(held)
+    in_its_place = Message.objects.filter(companion=held, parent=there.parent_id).order_by("said_at").first()
+    since = (
+        Message.objects.filter(companion=held, said_at__gte=in_its_place.said_at) if in_its_place else None
+    )
+    count = since.count() if since else 0
+    go_back(held, there, now)
+    _tell(held)
+    return count
 
 
 def rename(branch: Branch, name: str) -> Branch:

@@ -1,8 +1,9 @@
-"""Correcting what a person said: the message stays in its place, and what was drawn from the old words goes."""
+"""Correcting what a person said, or what was learnt of them: what was drawn from the old words goes."""
 
 from dataclasses import replace
 from datetime import datetime
 
+from django.db import transaction
 from django.utils.translation import gettext as _
 
 from companions.conversations.messages import check_text
@@ -11,8 +12,8 @@ from companions.deletion.withdrawal import build_scope, delete_empty_pages, with
 from companions.errors import ReplyStateError, TextError
 from companions.models import Companion, Message, Reply, Session
 from companions.models.companion import hold
-from database.journal import erasing
-from memory.deletion import delete_memories
+from database.journal import erasing, everywhere
+from memory.deletion import delete_memories, remove_corrected
 from memory.models import Memory, Recall
 from memory.store import correct
 
@@ -54,3 +55,24 @@ def reword(companion: Companion, message: Message, text: str, now: datetime) -> 
     Recall.objects.filter(companion=companion, reply__message=message).update(cue="")
     delete_memories(companion.pk, withdrawn.gone)
     delete_empty_pages(companion)
+
+
+@transaction.atomic
+def correct_memory(memory: Memory, text: str, now: datetime, happened_at: datetime | None = None) -> None:
+    """Give the memory these words on every branch; what the profile, notes and conclusions drew from the old ones goes.
+
+    What mirrors a message is that message's: nothing else changes with it.
+    """
+    companion = hold(memory.companion_id)
+    before = memory.text
+    with everywhere():
+        correct(memory, text, now, happened_at)
+    if companion is None or memory.message_id or before == memory.text:
+        return
+    sources = list(memory.sources.all())
+    scope = replace(build_scope(companion, now, sources=sources), texts=(before,), kept=(memory.text,))
+    with everywhere():
+        gone = remove_corrected(scope, memory)
+    with erasing():
+        erase_from_journal(scope, gone)
+        delete_memories(companion.pk, gone)

@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 from django_htmx.http import HttpResponseClientRedirect
 
 from accounts.authentication import SignedInRequest
@@ -69,7 +69,14 @@ def choose_message(request: SignedInRequest, companion_id: UUID, message_id: UUI
     """Go to where the talk went on from what was said in this place."""
     message = get_message_anywhere(request.user, companion_id, message_id)
     try:
-        operations.choose_alternative(message, timezone.now())
+        # but the one in whose place this was said
+        if (later := operations.choose_alternative(message, timezone.now()) - 1) > 0:
+            words = ngettext(
+                "%(count)s message that was said after the other version is kept there. The arrows lead back to it.",
+                "%(count)s messages that were said after the other version are kept there. The arrows lead back to them.",
+                later,
+            )
+            messages.info(request, words % {"count": later})
     except RefusedError as error:
         messages.error(request, str(error.detail))
     return redirect(f"{reverse('talk', args=[companion_id])}#message-{message.pk}")

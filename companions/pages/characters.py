@@ -83,7 +83,7 @@ class OwnCompanionForm(CompanionForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.initial["greeting"] = _("Hello, I am {{char}}. How good to meet you.")
+        self.initial["greeting"] = _("Hello! How good to meet you.")
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data

@@ -21,6 +21,7 @@ from accounts.authentication import SignedInRequest
 from accounts.usage import admit_work
 from companions import deletion
 from companions.access import get_companion, get_memory, parse_uuid
+from companions.conversations.editing import correct_memory
 from companions.memories import consolidation
 from companions.memories.editing import hides_sources, set_private, undo_retraction_of
 from companions.models import Companion, Message
@@ -39,7 +40,7 @@ from memory.errors import CoreMemoryError, UndoError
 from memory.models import Memory
 from memory.recall.candidates import MemoryFilter
 from memory.recall.recall import recall
-from memory.store import correct, keep_fact
+from memory.store import keep_fact
 from text.strings import is_storable
 
 MAX_MEMORY_CHARACTERS = 8_000
@@ -230,9 +231,9 @@ def edit(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> HttpR
     if not form.is_bound or not form.is_valid():
         return _memory_page(request, shown, form)
     happened_at = form.cleaned_data.get("happened_at")
+    if happened_at or form.cleaned_data["text"] != shown.text.replace("\r\n", "\n").strip():
+        correct_memory(shown, form.cleaned_data["text"], timezone.now(), happened_at)
     with everywhere():
-        if happened_at or form.cleaned_data["text"] != shown.text.replace("\r\n", "\n").strip():
-            correct(shown, form.cleaned_data["text"], timezone.now(), happened_at)
         shown.importance = form.cleaned_data["importance"] or shown.importance
         shown.save(update_fields=["importance"])
     return _show_changed(request, shown)

@@ -7,7 +7,13 @@ sentences  single sentences of these, taken out by what they say
 Whoever calls holds the companion meanwhile, deletes afterwards what is named here, and scrubs what turns kept of it.
 """
 
-from memory.deletion.derived import Derived, conceal_derived, delete_memories, remove_derived
+from memory.deletion.derived import (
+    Derived,
+    conceal_derived,
+    delete_memories,
+    remove_corrected,
+    remove_derived,
+)
 from memory.deletion.scope import DeletionScope, find_restatements, find_unique_words
 
 __all__ = [
@@ -17,5 +23,6 @@ __all__ = [
     "delete_memories",
     "find_restatements",
     "find_unique_words",
+    "remove_corrected",
     "remove_derived",
 ]

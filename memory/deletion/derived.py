@@ -10,7 +10,8 @@ from django.db.models import Prefetch, Q, QuerySet
 from memory.deletion.scope import DeletionScope, Restatements, find_restatements
 from memory.deletion.sentences import drop_from_revisions
 from memory.learning.diary import UNTITLED, rewrite
-from memory.models import Block, DiaryEntry, Memory, Page, Slot
+from memory.learning.revisions import current, revise
+from memory.models import Block, DiaryEntry, Memory, Page, Revision, Slot
 from memory.models.core_memory import By
 
 Row = TypeVar("Row", Slot, Block)
@@ -56,6 +57,28 @@ def conceal_derived(scope: DeletionScope) -> Derived:
     private = wider.memories | ended
     Memory.everywhere.of(scope.companion_id).filter(pk__in=private).update(is_private=True)
     return Derived(private, changed)
+
+
+def remove_corrected(scope: DeletionScope, memory: Memory) -> frozenset[UUID]:
+    """Leave core memory, self-concept and profile without what the memory said before it was corrected; the profile says
+    what it says now. Return the ids of what was concluded from the old words, which is to be deleted.
+
+    `scope` has the messages behind the memory as `sources`. The diary stays: it tells what was said on its day.
+    """
+    _clear_core_memory(scope)
+    for about in Revision.About:
+        before = current(scope.companion_id, about)
+        if before and any(map(scope.is_behind, before.sentences)):
+            kept, is_told = [], about == Revision.About.SELF_CONCEPT
+            for sentence in before.sentences:
+                if not scope.is_behind(sentence):
+                    kept.append(sentence)
+                elif not is_told:
+                    kept.append({**sentence, "text": memory.text})
+                    is_told = True
+            revise(scope.companion_id, about, kept, Revision.By.USER, scope.now)
+    drawn = _load(scope.companion_id, _drawn_from([memory.pk]), [memory.pk])
+    return frozenset(other.pk for other in drawn if scope.tells(other.text))
 
 
 # -- memories

@@ -44,7 +44,7 @@ def test_on_a_phone_something_is_said_otherwise_and_come_back_to(person: Person,
     person.write("It is called Zip.")
     person.hears("Zip.")
     first = page.locator(".said-by-person").first
-    open_menu(first).get_by_role("link", name="Say it differently").click()
+    open_menu(first).get_by_role("link", name="Edit", exact=True).click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Your words").fill("I have a dog.")
     dialog.get_by_role("button", name="Send anew").click()

@@ -105,9 +105,9 @@ def test_answers_in_plain_words_become_a_persona(at_home: Client, alice: User) -
     companion = Companion.objects.owned_by(alice).get()
     assert response["Location"] == f"/companions/{companion.pk}/"
     assert companion.persona.split("\n\n") == [
-        "Who {{char}} is to {{user}}: A neighbour",
-        "How {{char}} talks: Dry, short",
-        "What {{char}} cares about: Tomatoes",
+        "Relationship: A neighbour",
+        "Way of talking: Dry, short",
+        "Cares about: Tomatoes",
         "Is 70.",
     ]
     assert Message.objects.get().text == "Hello, Alice."

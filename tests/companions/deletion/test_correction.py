@@ -4,12 +4,15 @@ from collections.abc import Callable
 
 import pytest
 
-from companions.conversations.editing import correct_message
+from companions.conversations.editing import correct_memory, correct_message
 from companions.errors import ReplyStateError, TextError
 from companions.models import Companion, Message, Reply, Session
+from memory.core_memory import set_slot
 from memory.embedding import embed_waiting
-from memory.models import DiaryEntry, Embedding, Memory
-from tests.companions.deletion.conftest import MARKER, NOW, SECRET, TEA, diary, learnt, profile, told
+from memory.learning.revisions import current
+from memory.models import DiaryEntry, Embedding, Memory, Revision, Slot
+from memory.models.core_memory import By
+from tests.companions.deletion.conftest import MARKER, NOW, SECRET, TEA, diary, insight, learnt, profile, told
 from tests.companions.everywhere import tables_with
 
 pytestmark = pytest.mark.django_db
@@ -98,3 +101,39 @@ def test_nothing_is_corrected_while_an_answer_is_made(mira: Companion, said: lis
         correct_message(said[2], "I like black tea.", NOW)
     assert refused.value.code == "reply_open"
     assert Message.objects.get(pk=said[2].pk).text == TEA
+
+
+def test_the_profile_says_what_a_corrected_memory_says(mira: Companion, said: list[Message]) -> None:
+    """What the companion was told by its person stands in what it draws from that; the talk and the diary stay."""
+    fact = learnt(mira, f"Alice opens her locker with {MARKER}.", [(said[0], MARKER)])
+    thought = insight(mira, f"{MARKER} matters to Alice.", fact)
+    other = insight(mira, "Alice has a locker.", fact)
+    entry = diary(mira, said[0].session, told(f"Alice named {MARKER}.", said[0]))
+    tea = told("Alice likes tea.", said[2])
+    profile(mira, told(f"A locker, {MARKER}.", said[0]), tea)
+    profile(mira, told(f"I know of {MARKER}.", said[0]), tea, about="self_concept")
+    set_slot(mira.pk, "locker", f"It is {MARKER}", by=By.COMPANION, now=NOW, source_ids=[said[0].pk])
+    correct_memory(fact, "Alice opens her locker with a key.", NOW)
+
+    sentences = current(mira.pk, Revision.About.USER_PROFILE).sentences  # type: ignore[union-attr]
+    assert [sentence["text"] for sentence in sentences] == [
+        "Alice opens her locker with a key.",
+        "Alice likes tea.",
+    ]
+    assert sentences[0]["sources"] == [str(said[0].pk)]
+    assert [one["text"] for one in current(mira.pk, Revision.About.SELF_CONCEPT).sentences] == [  # type: ignore[union-attr]
+        "Alice likes tea."
+    ]
+    assert not Slot.objects.filter(companion=mira).exists()
+    assert not Memory.objects.filter(pk=thought.pk).exists()
+    assert Memory.objects.filter(pk=other.pk).exists()
+    entry.refresh_from_db()
+    assert MARKER in entry.summary
+    assert Message.objects.get(pk=said[0].pk).text == SECRET
+
+
+def test_a_memory_that_says_more_changes_nothing_else(mira: Companion, said: list[Message]) -> None:
+    fact = learnt(mira, f"Alice opens her locker with {MARKER}.", [(said[0], MARKER)])
+    revision = profile(mira, told(f"A locker, {MARKER}.", said[0]))
+    correct_memory(fact, f"Alice opens her locker with {MARKER} and a key.", NOW)
+    assert current(mira.pk, Revision.About.USER_PROFILE) == revision
