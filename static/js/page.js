@@ -123,3 +123,13 @@ for (const form of document.querySelectorAll("form[data-forgets]")) {
     navigator.clearAppBadge?.().catch(() => {});
   });
 }
+
+// What was chosen before the scripts were there, or is brought back by the browser, is asked for as if it were chosen now.
+addEventListener("DOMContentLoaded", () => {
+  for (const field of document.querySelectorAll("form[hx-get] :is(select, input[type=checkbox], input[type=radio])")) {
+    const isChanged = field.options
+      ? field.selectedOptions[0] && !field.selectedOptions[0].defaultSelected && [...field.options].some((option) => option.defaultSelected)
+      : field.checked && !field.defaultChecked;
+    if (isChanged) field.dispatchEvent(new Event("change", { bubbles: true }));
+  }
+});

@@ -7,6 +7,13 @@ from tests.browser.person import Person
 from tests.fixtures.live import Live
 
 pytestmark = pytest.mark.browser
+# The page has been read, and no script of it has run yet.
+CHOOSE_EARLY = """
+document.addEventListener("readystatechange", () => {
+  const kind = document.querySelector("#kind");
+  if (kind && document.readyState === "interactive") kind.value = "all";
+});
+"""
 
 
 def test_a_memory_is_deleted_and_gone(person: Person, live: Live) -> None:
@@ -27,6 +34,15 @@ def test_a_memory_is_deleted_and_gone(person: Person, live: Live) -> None:
     expect(memory).to_have_count(0)
     person.page.go_back()
     expect(person.page.locator(".is-hidden")).to_contain_text("not given to Mira any more")
+
+
+def test_what_is_chosen_before_the_scripts_are_there_is_not_lost(person: Person) -> None:
+    person.make_companion()
+    person.write("My cat is called Pebble")
+    expect(person.page.locator("#turns")).to_contain_text("Pebble")
+    person.page.add_init_script(CHOOSE_EARLY)
+    person.go("Memory")
+    expect(person.page.locator(".memory", has_text="Pebble")).to_be_visible()
 
 
 def test_memories_are_found_corrected_pinned_and_added(person: Person) -> None:
