@@ -37,11 +37,13 @@ def delete_rows(companion: Companion, messages: Collection[Message]) -> None:
     conversation = Conversation.objects.filter(companion=companion, head__in=before).first()
     if conversation:
         Conversation.objects.filter(pk=conversation.pk).update(head=earlier(conversation.head_id))
-    ended = [branch for branch in tree.branches if branch.head_id in before]
-    for branch in ended:
-        if end := earlier(branch.head_id):
-            Branch.objects.filter(pk=branch.pk).update(head=end)
-    lost = [branch.pk for branch in ended if earlier(branch.head_id) is None]
+    ended: dict[UUID | None, list[UUID]] = {}
+    for branch in tree.branches:
+        if branch.head_id in before:
+            ended.setdefault(earlier(branch.head_id), []).append(branch.pk)
+    lost = ended.pop(None, [])
+    for end, ids in ended.items():
+        Branch.objects.filter(companion=companion, pk__in=ids).update(head=end)
     dropped = {pk for pk, mark in marks.items() if mark is None and gone[pk].is_asleep}
     move_marks(companion.pk, {pk: mark for pk, mark in marks.items() if pk not in dropped})
     Message.everywhere.filter(companion=companion, pk__in=before).delete()
@@ -58,6 +60,7 @@ class _Tree:
 
     def __post_init__(self) -> None:
         self.branches = list(Branch.objects.filter(companion=self.companion))
+        self.ends = {branch.head_id for branch in self.branches}
         self.following: dict[UUID | None, list[Message]] = {}
         for message in self.said:
             self.following.setdefault(message.parent_id, []).append(message)
@@ -85,8 +88,7 @@ class _Tree:
         return next((branch for branch in ending if earlier(message.pk)), None)
 
     def _is_alone(self, message: Message) -> bool:
-        ends = {branch.head_id for branch in self.branches}
-        return len(self.following.get(message.parent_id, ())) == 1 and message.parent_id not in ends
+        return len(self.following.get(message.parent_id, ())) == 1 and message.parent_id not in self.ends
 
     def _is_awake(self, id: UUID | None) -> bool:
         return any(one.pk == id and not one.is_asleep for one in self.said)
