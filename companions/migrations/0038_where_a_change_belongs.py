@@ -118,9 +118,12 @@ KEEP = KEEP.replace(
     IF TG_OP = 'UPDATE' THEN""",
     """AND row = this_row ->> 'id';
         IF TG_TABLE_NAME = 'memory_slot' THEN
-            DELETE FROM companions_journalentry WHERE "table" = 'memory_slot' AND row IN (
-                SELECT row FROM companions_journalentry WHERE companion_id = (this_row ->> 'companion_id')::uuid
-                    AND "table" = 'memory_slot' AND coalesce(after, before) ->> 'name' = this_row ->> 'name');
+            owner := this_row ->> 'companion_id';
+            DELETE FROM companions_journalentry
+            WHERE companion_id = owner AND "table" = 'memory_slot' AND row = ANY(ARRAY(
+                SELECT named.row FROM companions_journalentry named
+                WHERE named.companion_id = owner AND named.table = 'memory_slot'
+                    AND coalesce(named.after, named.before) ->> 'name' = this_row ->> 'name'));
         END IF;
         RETURN NULL;
     END IF;
