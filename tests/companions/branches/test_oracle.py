@@ -298,7 +298,7 @@ class Branching(RuleBasedStateMachine):
     @rule(number=st.integers(0, 1000))
     def choose_branch(self, number: int) -> None:
         self.word("")
-        ids = Branch.objects.filter(companion=self.companion).order_by("made_at").values_list("pk", flat=True)
+        ids = Branch.objects.filter(companion=self.companion).order_by("made_at", "left_at").values_list("pk", flat=True)
         branch = Branch.objects.get(pk=self.pick(ids, number))
         choose(branch, self.now)
         self.go(branch.head_id)
@@ -317,7 +317,7 @@ class Branching(RuleBasedStateMachine):
         chosen = Conversation.objects.get(companion=self.companion).branch_id
         ids = (
             Branch.objects.filter(companion=self.companion)
-            .order_by("made_at")
+            .order_by("made_at", "left_at")
             .exclude(pk=chosen)
             .values_list("pk", flat=True)
         )
