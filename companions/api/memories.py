@@ -4,6 +4,7 @@ from typing import Annotated, Self
 from uuid import UUID
 
 from django.conf import settings
+from django.db import transaction
 from django.db.models import prefetch_related_objects
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
@@ -263,17 +264,18 @@ def get_memory(request: SignedInRequest, companion_id: UUID, memory_id: UUID) ->
     operation_id="change_memory",
     summary="Correct it, pin it, keep it from models, or say how important it is",
 )
-@everywhere()
+@transaction.atomic
 def change_memory(request: SignedInRequest, companion_id: UUID, memory_id: UUID, body: MemoryPatch) -> Memory:
     memory = access.get_memory(request.user, companion_id, memory_id)
     if body.text is not None or body.happened_at is not None:
         correct_memory(memory, body.text or memory.text, timezone.now(), body.happened_at)
-    if body.is_private is not None:
-        set_private(memory, body.is_private, timezone.now())
-    marks = body.dict(include={"is_pinned", "importance"}, exclude_none=True)
-    for name, value in marks.items():
-        setattr(memory, name, value)
-    memory.save(update_fields=list(marks))
+    with everywhere():
+        if body.is_private is not None:
+            set_private(memory, body.is_private, timezone.now())
+        marks = body.dict(include={"is_pinned", "importance"}, exclude_none=True)
+        for name, value in marks.items():
+            setattr(memory, name, value)
+        memory.save(update_fields=list(marks))
     return memory
 
 

@@ -131,12 +131,12 @@ def part(companion: Companion, target: UUID | None, now: datetime, branch: Branc
         move_marks(companion.pk, {conversation.pk: left.pk})
     else:
         drop_changes(companion.pk, [conversation.pk])
-    if branch:
-        with replaying():
+    with replaying():
+        if branch:
             _turn(companion.pk, "{}", branch.pk, is_forward=True)
-        move_marks(companion.pk, {branch.pk: conversation.pk})
-    conversation.branch, conversation.head_id = branch, target
-    conversation.save(update_fields=["branch", "head"])
+            move_marks(companion.pk, {branch.pk: conversation.pk})
+        conversation.branch, conversation.head_id = branch, target
+        conversation.save(update_fields=["branch", "head"])
 
 
 def go_back(companion: Companion, message: Message, now: datetime) -> None:

@@ -17,6 +17,9 @@ from memory.deletion import delete_memories, remove_corrected
 from memory.models import Memory, Recall
 from memory.store import correct
 
+# Their words are another's: a message's, a diary entry's, a page's, or several memories'.
+NOT_CORRECTED = {Memory.Kind.SAID, Memory.Kind.DIARY, Memory.Kind.GIST, Memory.Kind.INSIGHT}
+
 
 @erasing()
 def correct_message(message: Message, text: str, now: datetime) -> Message:
@@ -59,20 +62,21 @@ def reword(companion: Companion, message: Message, text: str, now: datetime) -> 
 
 @transaction.atomic
 def correct_memory(memory: Memory, text: str, now: datetime, happened_at: datetime | None = None) -> None:
-    """Give the memory these words on every branch; what the profile, notes and conclusions drew from the old ones goes.
+    """Give the memory these words on every branch, and have what the chosen one drew from the old ones follow: profile,
+    notes and conclusions.
 
-    What mirrors a message is that message's: nothing else changes with it.
+    What holds no more, is kept from models, or mirrors something else changes nothing but itself.
     """
     companion = hold(memory.companion_id)
     before = memory.text
     with everywhere():
         correct(memory, text, now, happened_at)
-    if companion is None or memory.message_id or before == memory.text:
+    stands_alone = memory.kind in NOT_CORRECTED or memory.is_private or memory.closed_at
+    if companion is None or stands_alone or before == memory.text:
         return
-    sources = list(memory.sources.all())
-    scope = replace(build_scope(companion, now, sources=sources), texts=(before,), kept=(memory.text,))
-    with everywhere():
-        gone = remove_corrected(scope, memory)
+    scope = replace(
+        build_scope(companion, now, sources=list(memory.sources.all())), texts=(before,), kept=(memory.text,)
+    )
+    gone = remove_corrected(scope, memory)
     with erasing():
-        erase_from_journal(scope, gone)
         delete_memories(companion.pk, gone)

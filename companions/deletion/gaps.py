@@ -18,10 +18,15 @@ def delete_rows(companion: Companion, messages: Collection[Message]) -> None:
     """
     gone = {message.pk: message for message in messages}
     before = {pk: message.parent_id for pk, message in gone.items()}
+    found: dict[UUID | None, UUID | None] = {}
 
     def earlier(id: UUID | None) -> UUID | None:
-        while id in before:
+        passed = []
+        while id in before and id not in found:
+            passed.append(id)
             id = before[id]
+        id = found.get(id, id)
+        found.update(dict.fromkeys(passed, id))
         return id
 
     near = Q(parent__in=before) | Q(parent__in=set(before.values())) | Q(pk__in=set(before.values()))
@@ -60,10 +65,13 @@ class _Tree:
 
     def __post_init__(self) -> None:
         self.branches = list(Branch.objects.filter(companion=self.companion))
-        self.ends = {branch.head_id for branch in self.branches}
+        self.ending = {branch.head_id: branch.pk for branch in self.branches}
         self.following: dict[UUID | None, list[Message]] = {}
         for message in self.said:
             self.following.setdefault(message.parent_id, []).append(message)
+        self.awake = {message.pk for message in self.said if not message.is_asleep}
+        self.firsts: dict[UUID, Message] = {}
+        self.next: dict[UUID, Message | None] = {}
 
     def find_mark(self, message: Message, earlier: Callable[[UUID | None], UUID | None]) -> UUID | None:
         """Return after what that was made which was made after the message.
@@ -71,35 +79,40 @@ class _Tree:
         It is the message before it, where nothing else follows that one; else what follows the deleted one, or the end of
         the branch that ended with it. None where no branch knows of it any more, or where nothing was said before.
         """
-        first = message
-        while self._is_alone(first) and first.parent_id in self.gone:
-            first = self.gone[first.parent_id]
-        is_end = message.is_asleep and self._is_awake(
-            first.parent_id
-        )  # where the chosen branch ends, which knows not of it
-        if self._is_alone(first) and not is_end:
-            return first.parent_id
-        following = sorted(self._find_following(message), key=lambda one: one.is_asleep)
-        if following and (message.is_asleep or not following[0].is_asleep):
-            return following[0].pk
+        before = self._find_first(message).parent_id
+        # The chosen branch may end there, which knows nothing of what sleeps.
+        is_known = not message.is_asleep or (before is not None and before not in self.awake)
+        if self._is_alone(self._find_first(message)) and is_known:
+            return before
+        following = self._find_next(message.pk)
+        if following and (message.is_asleep or not following.is_asleep):
+            return following.pk
         if not message.is_asleep:
             return self.companion.conversation.pk
-        ending = (branch.pk for branch in self.branches if branch.head_id == message.pk)
-        return next((branch for branch in ending if earlier(message.pk)), None)
+        return self.ending.get(message.pk) if earlier(message.pk) else None
 
     def _is_alone(self, message: Message) -> bool:
-        return len(self.following.get(message.parent_id, ())) == 1 and message.parent_id not in self.ends
+        return len(self.following.get(message.parent_id, ())) == 1 and message.parent_id not in self.ending
 
-    def _is_awake(self, id: UUID | None) -> bool:
-        return any(one.pk == id and not one.is_asleep for one in self.said)
+    def _find_first(self, message: Message) -> Message:
+        """Return the first of those that go, before it without a gap, from which nothing else parts."""
+        passed = []
+        while message.pk not in self.firsts and self._is_alone(message) and message.parent_id in self.gone:
+            passed.append(message)
+            message = self.gone[message.parent_id]
+        message = self.firsts.get(message.pk, message)
+        self.firsts.update((one.pk, message) for one in passed)
+        return message
 
-    def _find_following(self, message: Message) -> list[Message]:
-        """Return those that stay of what was said right after it, or right after what goes with it."""
-        found, looked = [], [message.pk]
+    def _find_next(self, id: UUID) -> Message | None:
+        """Return what stays of what was said right after it, or right after what goes with it: what is awake, or any."""
+        looked = [id]
         while looked:
-            for one in self.following.get(looked.pop(), ()):
-                if one.pk in self.gone:
-                    looked.append(one.pk)
-                else:
-                    found.append(one)
-        return found
+            following = self.following.get(looked[-1], ())
+            if open := [one.pk for one in following if one.pk in self.gone and one.pk not in self.next]:
+                looked += open
+                continue
+            found = [self.next[one.pk] if one.pk in self.gone else one for one in following]
+            awake_first = sorted((one for one in found if one), key=lambda one: one.is_asleep)
+            self.next[looked.pop()] = awake_first[0] if awake_first else None
+        return self.next[id]

@@ -14,13 +14,15 @@ from django.db import migrations, models
 KEEP_BEFORE: str = import_module("companions.migrations.0028_journal").KEEP
 REPLAY_BEFORE: str = import_module("companions.migrations.0037_turn_messages_once").AFTER
 
-# Where the talk is: after its last message, or, where others follow that one on other branches, at an end of its own,
-# whose mark is the conversation's id. Nothing before the first message of all: that holds on every branch.
+# Where the talk is: after its last message, or, where other branches end with that one or go on from it, at an end of its
+# own, whose mark is the conversation's id. Nothing before the first message of all: that holds on every branch.
 END = """
 CREATE FUNCTION companions_find_end(owner uuid) RETURNS uuid LANGUAGE sql STABLE AS $$
     SELECT CASE
         WHEN EXISTS (SELECT FROM companions_journalentry entry WHERE entry.companion_id = owner AND entry.at = talk.id)
           OR EXISTS (SELECT FROM companions_message said WHERE said.parent_id = talk.head_id)
+          OR EXISTS (SELECT FROM companions_branch other
+                     WHERE other.head_id = talk.head_id AND other.id IS DISTINCT FROM talk.branch_id)
           OR talk.head_id IS NULL
             AND EXISTS (SELECT FROM companions_message said WHERE said.conversation_id = talk.id)
         THEN talk.id ELSE talk.head_id END
@@ -61,7 +63,7 @@ CREATE TRIGGER said AFTER UPDATE OF head_id ON companions_conversation FOR EACH 
     WHEN (NEW.head_id IS NOT NULL AND NEW.head_id IS DISTINCT FROM OLD.head_id) EXECUTE FUNCTION companions_said();
 """
 # A reply or a waking that comes to nothing, or begins anew, leaves what it did where the talk is. A reply that begins
-# comes after what a waking did before it.
+# comes after what a waking did before it, and what was made at an end of its own is made after its answer.
 ENDED = """
 CREATE FUNCTION companions_ended() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -74,6 +76,8 @@ CREATE FUNCTION companions_asked() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM companions_move_mark(NEW.companion_id, id, companions_find_end(NEW.companion_id))
     FROM companions_waking WHERE companion_id = NEW.companion_id AND state = 'waiting' AND started_at IS NOT NULL;
+    PERFORM companions_move_mark(NEW.companion_id, id, NEW.id)
+    FROM companions_conversation WHERE companion_id = NEW.companion_id;
     RETURN NULL;
 END $$;
 """

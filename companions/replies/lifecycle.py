@@ -125,9 +125,9 @@ def start(
         said_at=now,
     )
     say(message, now)
-    reply = queue_reply(companion, message, now, at_once=at_once)
     Conversation.objects.filter(pk=conversation.pk).update(head=message)
     conversation.head_id = message.pk
+    reply = queue_reply(companion, message, now, at_once=at_once)
     return Started(message, reply, is_new=True)
 
 
@@ -318,10 +318,13 @@ def finish(reply: Reply, state: Reply.State, said: Said, now: datetime, *, held_
     ended = held.select_related("message", "continues__answer").first() if companion else None
     if companion is None or ended is None:
         return None
+    is_longer = bool(ended.continues and ended.continues.answer)
     if said.text.strip():
         ended.answer = _save_answer(companion, ended, said.text, now)
-    if ended.answer:  # what was changed meanwhile was made after it
-        move_marks(companion.pk, {ended.pk: ended.answer.pk})
+    # What was changed meanwhile was made after the answer; where that is an earlier one that goes on, where the talk is.
+    mark = ended.answer.pk if ended.answer and not is_longer else None
+    if mark:
+        move_marks(companion.pk, {ended.pk: mark})
     ended.state, ended.text, ended.thought, ended.seq = state, said.text, said.thought, said.seq
     ended.tool_calls, ended.emotions = said.tool_calls, said.emotions
     ended.code, ended.ended_at = said.code, now
@@ -330,7 +333,7 @@ def finish(reply: Reply, state: Reply.State, said: Said, now: datetime, *, held_
     ended.save()
     if state == Reply.State.DONE:
         keep_model(companion, ended)
-    with made_after(ended.answer.pk) if ended.answer else nullcontext():
+    with made_after(mark) if mark else nullcontext():
         strengthen_shown(ended, now)
         adjust_window(ended)
     if ended.answer and state == Reply.State.DONE and now - ended.created_at >= LONG_ANSWER:

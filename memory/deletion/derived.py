@@ -63,22 +63,25 @@ def remove_corrected(scope: DeletionScope, memory: Memory) -> frozenset[UUID]:
     """Leave core memory, self-concept and profile without what the memory said before it was corrected; the profile says
     what it says now. Return the ids of what was concluded from the old words, which is to be deleted.
 
-    `scope` has the messages behind the memory as `sources`. The diary stays: it tells what was said on its day.
+    `scope` has the messages behind the memory as `sources`. A sentence that other messages are behind, too, stays as it
+    is, and so does the diary: it tells what was said on its day.
     """
     _clear_core_memory(scope)
     for about in Revision.About:
         before = current(scope.companion_id, about)
-        if before and any(map(scope.is_behind, before.sentences)):
-            kept, is_told = [], about == Revision.About.SELF_CONCEPT
-            for sentence in before.sentences:
-                if not scope.is_behind(sentence):
-                    kept.append(sentence)
-                elif not is_told:
-                    kept.append({**sentence, "text": memory.text})
-                    is_told = True
+        kept, is_told = [], about == Revision.About.SELF_CONCEPT
+        for sentence in before.sentences if before else ():
+            is_its_own = scope.sources.issuperset(UUID(str(id)) for id in sentence["sources"])
+            if not is_its_own or not scope.is_behind(sentence):
+                kept.append(sentence)
+            elif not is_told:
+                kept.append({**sentence, "text": memory.text})
+                is_told = True
+        if before:
             revise(scope.companion_id, about, kept, Revision.By.USER, scope.now)
     drawn = _load(scope.companion_id, _drawn_from([memory.pk]), [memory.pk])
-    return frozenset(other.pk for other in drawn if scope.tells(other.text))
+    left = {other.pk: [one.text for one in other.drawn_from.all() if one.pk != memory.pk] for other in drawn}
+    return frozenset(other.pk for other in drawn if scope.tells(other.text, left[other.pk]))
 
 
 # -- memories

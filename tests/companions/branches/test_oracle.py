@@ -201,8 +201,11 @@ class Branching(RuleBasedStateMachine):
         """Note that the talk goes on from there, if it was left in this minute."""
         if left := Branch.objects.filter(companion=self.companion, left_at=self.now).first():
             self.left[left.pk] = self.here
-            chosen = Conversation.objects.get(companion=self.companion).branch_id
+            chosen = self.chosen()
             self.head, self.here = target, self.left.pop(chosen, []) if chosen else []
+
+    def chosen(self) -> UUID | None:
+        return Conversation.objects.get(companion=self.companion).branch_id
 
     def note(self, notes: str) -> Step:
         set_slot(self.companion.pk, "tea", notes, by=By.COMPANION, now=self.now)
@@ -232,7 +235,8 @@ class Branching(RuleBasedStateMachine):
 
     def write(self, step: Step) -> None:
         assert self.head
-        is_followed = self.here or self.head in self.parents.values()
+        others = Branch.objects.filter(companion=self.companion, head=self.head).exclude(pk=self.chosen())
+        is_followed = self.here or self.head in self.parents.values() or others.exists()
         (self.here if is_followed else self.after[self.head]).append(step)
 
     @rule(uses_tool=st.booleans())
@@ -298,7 +302,11 @@ class Branching(RuleBasedStateMachine):
     @rule(number=st.integers(0, 1000))
     def choose_branch(self, number: int) -> None:
         self.word("")
-        ids = Branch.objects.filter(companion=self.companion).order_by("made_at", "left_at").values_list("pk", flat=True)
+        ids = (
+            Branch.objects.filter(companion=self.companion)
+            .order_by("made_at", "left_at")
+            .values_list("pk", flat=True)
+        )
         branch = Branch.objects.get(pk=self.pick(ids, number))
         choose(branch, self.now)
         self.go(branch.head_id)
