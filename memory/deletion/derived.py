@@ -176,7 +176,8 @@ def _strip_evidence(scope: DeletionScope, condition: Q) -> None:
 def _clear_core_memory(scope: DeletionScope) -> None:
     """Delete the slots that come from what goes or tell it again, and take such lines out of blocks.
 
-    A block that the companion has written also loses those lines that share no word with any other message behind it.
+    A block that the companion has written also loses those lines that share no word with any other message behind it, but
+    where what goes is only corrected.
     """
     restated = find_restatements(scope)
     slots = _find_touched(Slot.objects.filter(companion_id=scope.companion_id), scope, restated)
@@ -186,8 +187,9 @@ def _clear_core_memory(scope: DeletionScope) -> None:
     for block in blocks:
         block.text, block.changed_at = "\n".join(_lines_left(block, scope, restated)), scope.now
     mine.bulk_update(blocks, ["text", "changed_at"])
-    sources = Block.sources.through.objects.filter(block__companion=scope.companion_id, block__in=blocks)
-    sources.filter(message__in=scope.all_messages).delete()
+    if not scope.kept:  # what is corrected is behind it as before
+        sources = Block.sources.through.objects.filter(block__companion=scope.companion_id, block__in=blocks)
+        sources.filter(message__in=scope.all_messages).delete()
 
 
 def _find_touched(rows: QuerySet[Row], scope: DeletionScope, restated: Restatements) -> list[Row]:
@@ -215,7 +217,7 @@ def _lines_left(block: Block, scope: DeletionScope, restated: Restatements) -> l
     if scope.all_messages.isdisjoint(message.pk for message in block.sources.all()):
         return lines
     lines = [line for line in lines if not scope.tells(line, left)]
-    if block.by != By.COMPANION:
+    if block.by != By.COMPANION or scope.kept:
         return lines
     known = frozenset[str]().union(*map(scope.read, left))
     return [line for line in lines if known & scope.read(line)]

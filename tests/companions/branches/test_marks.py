@@ -4,9 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from companions.branches.operations import choose, delete, part_from
+from companions.branches.operations import choose, delete, part_from, say_anew
 from companions.deletion import delete_message
 from companions.models import Branch, Companion, Conversation, JournalEntry, Message, Reply, Waking
+from companions.replies import actions
 from companions.replies.lifecycle import Said, claim, finish, process_name, start
 from database.journal import everywhere
 from memory.core_memory import set_slot
@@ -17,6 +18,7 @@ from tests.companions.talking import say
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
+LATER = NOW + timedelta(hours=1)
 
 
 def note(companion: Companion, text: str) -> None:
@@ -25,6 +27,13 @@ def note(companion: Companion, text: str) -> None:
 
 def noted(companion: Companion) -> str:
     return Slot.objects.filter(companion=companion, name="tea").values_list("text", flat=True).first() or ""
+
+
+def end(reply: Reply, text: str, state: Reply.State = Reply.State.DONE) -> Reply:
+    assert claim(reply.pk, LATER)
+    ended = finish(reply, state, Said(text=text, code="" if text else "x"), LATER, held_by=process_name())
+    assert ended
+    return ended
 
 
 def chosen(companion: Companion) -> Branch:
@@ -182,6 +191,70 @@ def test_a_waking_that_begins_anew_on_another_branch_leaves_there_what_it_did(mi
     note(mira, "green")
     there, _here = part(mira, first)
     assert noted(mira) == ""
+    choose(there, NOW)
+    assert noted(mira) == "green"
+
+
+def test_two_branches_that_end_with_one_message_know_nothing_of_each_other(mira: Companion) -> None:
+    """Also where nothing follows that message any more."""
+    _zero, zeroth, first, _second = say(mira, "Hi.", "Hi!", "Hello.", "Hello!", at=NOW)
+    there, one = part(mira, first)
+    note(mira, "black")
+    _one, two = part(mira, first)
+    note(mira, "white")
+    part(mira, zeroth)
+    say(mira, "Elsewhere.", at=LATER)
+    delete(there, NOW)
+    _away, three = part(mira, first)
+    note(mira, "red")
+    for branch, text in ((one, "black"), (two, "white"), (three, "red"), (one, "black")):
+        choose(branch, NOW)
+        assert noted(mira) == text
+
+
+def test_what_an_answer_that_goes_on_notes_is_its_branchs_own(mira: Companion) -> None:
+    started = start(mira, "Tea?", None, NOW)
+    first = end(started.reply, "I would", Reply.State.STOPPED)
+    assert first.answer
+    say(mira, "Well?", "Yes.", at=LATER)
+    note(mira, "green")
+    there, here = part(mira, first.answer)
+    going = actions.go_on(Reply.objects.get(pk=started.reply.pk), LATER)
+    note(mira, "black")
+    end(going, "I would like that")
+    for branch, text in ((there, "green"), (here, "black")):
+        choose(branch, NOW)
+        assert noted(mira) == text
+
+
+def test_what_is_noted_before_an_answer_stays_before_what_is_said_meanwhile(mira: Companion) -> None:
+    started = start(mira, "Tea?", None, NOW)
+    end(started.reply, "", Reply.State.FAILED)
+    say(mira, "Are you there?", at=LATER)
+    part(mira, started.message)
+    note(mira, "black")
+    again = actions.retry(Reply.objects.get(pk=started.reply.pk), LATER)
+    meanwhile = start(mira, "And cake.", None, LATER + timedelta(minutes=1))
+    note(mira, "green")
+    ended = end(again, "Yes, tea.")
+    end(meanwhile.reply, "Cake.")
+    assert ended.answer
+    part(mira, ended.answer)
+    assert noted(mira) == "green"
+
+
+def test_what_was_noted_after_a_first_message_stays_with_what_followed_it(mira: Companion) -> None:
+    """Where that message is deleted while nothing is said on the chosen branch."""
+    started = start(mira, "Cocoa?", None, NOW)
+    end(started.reply, "", Reply.State.FAILED)
+    note(mira, "green")
+    _hello, last = say(mira, "Hello?", "Yes.", at=LATER)
+    anew = say_anew(started.message)(mira, "Coffee?", None, LATER, at_once=False)
+    there = Branch.objects.get(companion=mira, head=last)
+    end(anew.reply, "", Reply.State.FAILED)
+    delete_message(anew.message, NOW)
+    assert Conversation.objects.get(companion=mira).head_id is None
+    delete_message(started.message, NOW)
     choose(there, NOW)
     assert noted(mira) == "green"
 

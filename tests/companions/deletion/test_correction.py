@@ -1,21 +1,28 @@
 """What is drawn from a person's words goes with the words that are corrected, and the message stays."""
 
 from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
 
 import pytest
 
+from companions.branches.operations import choose, part_from
 from companions.conversations.editing import correct_memory, correct_message
 from companions.errors import ReplyStateError, TextError
-from companions.models import Companion, Message, Reply, Session
-from memory.core_memory import set_slot
+from companions.models import Branch, Companion, Message, Reply, Session
+from memory.core_memory import append_to_block, set_slot, write_block
 from memory.embedding import embed_waiting
 from memory.learning.revisions import current
-from memory.models import DiaryEntry, Embedding, Memory, Revision, Slot
+from memory.models import Block, DiaryEntry, Embedding, Memory, Revision, Slot
 from memory.models.core_memory import By
+from memory.store import keep_fact
 from tests.companions.deletion.conftest import MARKER, NOW, SECRET, TEA, diary, insight, learnt, profile, told
 from tests.companions.everywhere import tables_with
+from tests.companions.talking import say
+from tests.fixtures.rest import Api
 
 pytestmark = pytest.mark.django_db
+HOUR = timedelta(hours=1)
 MEANT = "My locker opens with a key."
 
 
@@ -137,3 +144,68 @@ def test_a_memory_that_says_more_changes_nothing_else(mira: Companion, said: lis
     revision = profile(mira, told(f"A locker, {MARKER}.", said[0]))
     correct_memory(fact, f"Alice opens her locker with {MARKER} and a key.", NOW)
     assert current(mira.pk, Revision.About.USER_PROFILE) == revision
+
+
+CAT, DOG = "Ana has a cat called Tom.", "Ana has a dog called Tom."
+
+
+@pytest.mark.parametrize(
+    "fields", [{"is_private": True}, {"closed_at": NOW}, {"kind": "diary"}, {"kind": "insight"}]
+)
+def test_what_is_no_fact_that_holds_corrects_nothing_but_itself(
+    mira: Companion, said: list[Message], fields: dict[str, Any]
+) -> None:
+    memory = learnt(mira, CAT, [(said[0], "locker")], **fields)
+    revision = profile(mira, told("She has a cat.", said[0]))
+    correct_memory(memory, DOG, NOW)
+    assert Memory.everywhere.get(pk=memory.pk).text == DOG
+    assert current(mira.pk, Revision.About.USER_PROFILE) == revision
+
+
+def test_a_sentence_that_other_messages_are_behind_keeps_what_it_tells(
+    mira: Companion, said: list[Message]
+) -> None:
+    memory = learnt(mira, CAT, [(said[0], "locker")])
+    revision = profile(mira, told("She is a nurse and has a cat.", said[0], said[2]))
+    correct_memory(memory, DOG, NOW)
+    assert current(mira.pk, Revision.About.USER_PROFILE) == revision
+
+
+def test_a_correction_leaves_other_branches_their_own(as_alice: Api, mira: Companion) -> None:
+    """The memory holds on every branch; what each drew is its own: diary, profile, slots, notes."""
+    first, second = say(mira, "I have a cat, Tom.", "How nice!", at=NOW)
+    memory = keep_fact(mira.pk, CAT, NOW, NOW, [first.pk])
+    write_block(mira.pk, "notes", "Be kind.", by=By.USER, now=NOW)
+    profile(mira, told("She has a cat.", first))
+    third, _fourth = say(mira, "A cat sat on the wall.", "Sweet.", at=NOW + HOUR)
+    diary(mira, third.session, told("We met a cat on a wall.", third), title="A walk")
+    profile(mira, told("She has a cat.", first), told("A neighbour has a cat, too.", third))
+    set_slot(mira.pk, "pet", "a cat", by=By.COMPANION, now=NOW, source_ids=[third.pk])
+
+    part_from(mira, second.pk, NOW)
+    there = Branch.objects.get(companion=mira, left_at=NOW)
+    [secret] = say(mira, "I stole a bicycle.", at=NOW + 2 * HOUR)
+    profile(mira, told("She has a cat.", first), told("She stole a bicycle.", secret))
+    set_slot(mira.pk, "pet", "a cat, Tom", by=By.COMPANION, now=NOW, source_ids=[first.pk])
+    for text, source in (("She has a cat.", first), ("A bicycle!", secret)):
+        append_to_block(mira.pk, "notes", text, by=By.COMPANION, now=NOW, source_ids=[source.pk])
+    assert (
+        as_alice.call("PATCH", f"/companions/{mira.pk}/memories/{memory.pk}", {"text": DOG}).status_code
+        == 200
+    )
+    assert [one["text"] for one in current(mira.pk, "user_profile").sentences] == [  # type: ignore[union-attr]
+        DOG,
+        "She stole a bicycle.",
+    ]
+    assert not Slot.objects.filter(companion=mira).exists()
+    assert Block.objects.get(companion=mira).text == "Be kind.\nA bicycle!"
+
+    choose(there, NOW)
+    assert Memory.objects.get(pk=memory.pk).text == DOG
+    assert DiaryEntry.objects.get(companion=mira).summary == "We met a cat on a wall."
+    assert [one["text"] for one in current(mira.pk, "user_profile").sentences] == [  # type: ignore[union-attr]
+        "She has a cat.",
+        "A neighbour has a cat, too.",
+    ]
+    assert Slot.objects.get(companion=mira).text == "a cat"
+    assert Block.objects.get(companion=mira).text == "Be kind."
