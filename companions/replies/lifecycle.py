@@ -321,8 +321,8 @@ def finish(reply: Reply, state: Reply.State, said: Said, now: datetime, *, held_
     is_longer = bool(ended.continues and ended.continues.answer)
     if said.text.strip():
         ended.answer = _save_answer(companion, ended, said.text, now)
-    # What was changed meanwhile was made after the answer; where that is an earlier one that goes on, where the talk is.
-    mark = ended.answer.pk if ended.answer and not is_longer else None
+    # What was changed meanwhile was made after the answer; where that stands among earlier words, where the talk is.
+    mark = ended.answer.pk if ended.answer and not is_longer and not _is_followed(ended) else None
     if mark:
         move_marks(companion.pk, {ended.pk: mark})
     ended.state, ended.text, ended.thought, ended.seq = state, said.text, said.thought, said.seq
@@ -378,6 +378,11 @@ def _save_answer(companion: Companion, reply: Reply, text: str, now: datetime) -
     Message.objects.filter(meanwhile, parent=reply.message).update(parent=answer)
     Conversation.objects.filter(pk=companion.conversation.pk, head=reply.message).update(head=answer)
     return answer
+
+
+def _is_followed(reply: Reply) -> bool:
+    """Return whether more had been said after the answer's place as the reply began."""
+    return Message.objects.filter(parent=reply.answer_id, said_at__lt=reply.created_at).exists()
 
 
 def _come_back(companion: Companion, reply: Reply, now: datetime) -> None:

@@ -243,6 +243,25 @@ def test_what_is_noted_before_an_answer_stays_before_what_is_said_meanwhile(mira
     assert noted(mira) == "green"
 
 
+def test_what_a_late_answer_notes_is_made_where_the_talk_is(mira: Companion) -> None:
+    """Its message was never answered, and much was said since: the answer stands before that."""
+    started = start(mira, "Tea?", None, NOW)
+    end(started.reply, "", Reply.State.FAILED)
+    [_there, last] = say(mira, "Are you there?", "Yes.", at=NOW + timedelta(minutes=1))
+    note(mira, "green")
+    again = actions.retry(Reply.objects.get(pk=started.reply.pk), LATER)
+    note(mira, "black")
+    ended = end(again, "Yes, tea.")
+    assert ended.answer
+    assert marks(mira) == [last.pk, last.pk]
+    there, here = part(mira, ended.answer)
+    assert noted(mira) == ""
+    choose(there, NOW)
+    assert noted(mira) == "black"
+    choose(here, NOW)
+    assert noted(mira) == ""
+
+
 def test_what_was_noted_after_a_first_message_stays_with_what_followed_it(mira: Companion) -> None:
     """Where that message is deleted while nothing is said on the chosen branch."""
     started = start(mira, "Cocoa?", None, NOW)

@@ -257,7 +257,9 @@ class Branching(RuleBasedStateMachine):
     @precondition(lambda self: self.users())
     @rule(number=st.integers(0, 1000), fails=st.booleans(), uses_tool=st.booleans())
     def answer_again(self, number: int, fails: bool, uses_tool: bool) -> None:
-        on_path = [id for id in self.path() if self.told[id] == Message.Role.USER]
+        answered = {parent for id, parent in self.parents.items() if self.told[id] == Message.Role.ASSISTANT}
+        on_path = [id for id in self.path() if id in answered or id == self.head]
+        on_path = [id for id in on_path if self.told[id] == Message.Role.USER]
         if not on_path:
             return
         self.word("")
