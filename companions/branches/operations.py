@@ -109,8 +109,7 @@ def choose(branch: Branch, now: datetime) -> Branch:
 def choose_alternative(message: Message, now: datetime) -> int:
     """Go to where the talk went on from this message: to what was said last after it.
 
-    Return how many messages had been said since where the two part, which are out of sight now. BranchError,
-    ReplyStateError.
+    Return how many messages are left, which are on another branch now. BranchError, ReplyStateError.
     """
     held = _hold(message.companion)
     there = Message.everywhere.filter(companion=held, pk=message.pk).first()
@@ -119,12 +118,7 @@ def choose_alternative(message: Message, now: datetime) -> int:
     if not there.is_asleep:
         return 0
     check_no_answer(held)
-    in_its_place = Message.objects.filter(companion=held, parent=there.parent_id).order_by("said_at").first()
-    since = (
-        Message.objects.filter(companion=held, said_at__gte=in_its_place.said_at) if in_its_place else None
-    )
-    count = since.count() if since else 0
-    go_back(held, there, now)
+    count = go_back(held, there, now)
     _tell(held)
     return count
 

@@ -43,7 +43,7 @@ WITH RECURSIVE path AS (
     FROM companions_message message JOIN path ON message.id = path.parent_id
     WHERE message.id IS DISTINCT FROM %(stay)s
 )
-SELECT ARRAY(SELECT id FROM path)::text
+SELECT ARRAY(SELECT id FROM path)::text, (SELECT count(*) FROM path)
 """
 # After which of these messages, or at which end of a branch, something changed of what is known.
 MARKS = """
@@ -105,9 +105,9 @@ def check_no_answer(companion: Companion) -> None:
         raise ReplyStateError("reply_open", detail % {"name": companion.name})
 
 
-def part(companion: Companion, target: UUID | None, now: datetime, branch: Branch | None = None) -> None:
+def part(companion: Companion, target: UUID | None, now: datetime, branch: Branch | None = None) -> int:
     """Go on from that message, before the first one for None, on that branch or a new one. The branch that is left can
-    be come back to.
+    be come back to. Return how many messages are left with it.
 
     Call it with the companion held, and where no reply is open.
     """
@@ -125,27 +125,17 @@ def part(companion: Companion, target: UUID | None, now: datetime, branch: Branc
         branch = Branch.objects.create(
             companion=companion, conversation=conversation, head_id=target, made_at=now
         )
-    _go_to(conversation, target)
-    # What was made where a branch ends is marked with that branch, while it is chosen with the conversation.
-    if left:
-        move_marks(companion.pk, {conversation.pk: left.pk})
-    else:
-        drop_changes(companion.pk, [conversation.pk])
-    with replaying():
-        if branch:
-            _turn(companion.pk, "{}", branch.pk, is_forward=True)
-            move_marks(companion.pk, {branch.pk: conversation.pk})
-        conversation.branch, conversation.head_id = branch, target
-        conversation.save(update_fields=["branch", "head"])
+    return _go_to(conversation, target, left, branch)
 
 
-def go_back(companion: Companion, message: Message, now: datetime) -> None:
-    """Go to where the talk went on from a message that is asleep: to what was said last after it.
+def go_back(companion: Companion, message: Message, now: datetime) -> int:
+    """Go to where the talk went on from a message that is asleep: to what was said last after it. Return how many
+    messages are left.
 
     Call it with the companion held, and where no reply is open.
     """
     end = find_end(message)
-    part(companion, end, now, Branch.objects.filter(companion=companion, head=end).first())
+    return part(companion, end, now, Branch.objects.filter(companion=companion, head=end).first())
 
 
 def find_end(message: Message) -> UUID:
@@ -156,15 +146,28 @@ def find_end(message: Message) -> UUID:
     return UUID(str(end))
 
 
-def _go_to(conversation: Conversation, target: UUID | None) -> None:
-    """Let the path end with that message, and have known what was known after it."""
+def _go_to(
+    conversation: Conversation, target: UUID | None, left: Branch | None, branch: Branch | None
+) -> int:
+    """Let the path end with that message on that branch, and have known what was known there; return how many messages
+    are left.
+
+    What was made where a branch ends is marked with the branch, and with the conversation while it is chosen.
+    """
     companion_id = conversation.companion_id
     lift_statement_timeout()  # a hundred thousand messages take some seconds
     with replaying():
         stay, joining = _ask(ASLEEP, [target, conversation.pk])
-        [leaving] = _ask(AWAKE, {"head": conversation.head_id, "stay": stay})
+        leaving, count = _ask(AWAKE, {"head": conversation.head_id, "stay": stay})
         _turn(companion_id, leaving, conversation.pk, is_forward=False)
-        _turn(companion_id, joining, None, is_forward=True)
+        _turn(companion_id, joining, branch.pk if branch else None, is_forward=True)
+        if left is None:  # nothing leads back to before the first message
+            drop_changes(companion_id, [conversation.pk])
+        moved = {conversation.pk: left.pk} if left else {}
+        move_marks(companion_id, moved | ({branch.pk: conversation.pk} if branch else {}))
+        conversation.branch, conversation.head_id = branch, target
+        conversation.save(update_fields=["branch", "head"])
+    return int(count)
 
 
 def _give_up_closing(companion_id: UUID) -> None:

@@ -18,7 +18,7 @@ from memory.models import Memory, Recall
 from memory.store import correct
 
 # Their words are another's: a message's, a diary entry's, a page's, or several memories'.
-NOT_CORRECTED = {Memory.Kind.SAID, Memory.Kind.DIARY, Memory.Kind.GIST, Memory.Kind.INSIGHT}
+NOT_CORRECTED = {*Memory.MIRRORS, Memory.Kind.INSIGHT}
 
 
 @erasing()

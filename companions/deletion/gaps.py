@@ -2,8 +2,7 @@
 them.
 """
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Collection
 from uuid import UUID
 
 from django.db.models import Q
@@ -16,103 +15,106 @@ def delete_rows(companion: Companion, messages: Collection[Message]) -> None:
     """Delete the messages themselves. What followed one follows what came before it, and what was made after it counts
     as made where all that knew of it still leads.
     """
-    gone = {message.pk: message for message in messages}
-    before = {pk: message.parent_id for pk, message in gone.items()}
-    found: dict[UUID | None, UUID | None] = {}
-
-    def earlier(id: UUID | None) -> UUID | None:
-        passed = []
-        while id in before and id not in found:
-            passed.append(id)
-            id = before[id]
-        id = found.get(id, id)
-        found.update(dict.fromkeys(passed, id))
-        return id
-
-    near = Q(parent__in=before) | Q(parent__in=set(before.values())) | Q(pk__in=set(before.values()))
-    if None in before.values():
-        near |= Q(parent=None, companion=companion)
-    tree = _Tree(gone, list(Message.everywhere.filter(near).only("parent", "is_asleep")), companion)
-    marks = {pk: tree.find_mark(message, earlier) for pk, message in gone.items()}
-
-    children = [child for child in tree.said if child.parent_id in before and child.pk not in before]
+    gaps = _Gaps(companion, messages)
+    marks = {pk: gaps.find_mark(message) for pk, message in gaps.gone.items()}
+    children = [child for child in gaps.said if child.parent_id in gaps.gone and child.pk not in gaps.gone]
     for child in children:
-        child.parent_id = earlier(child.parent_id)
+        child.parent_id = gaps.find_earlier(child.parent_id)
     Message.everywhere.bulk_update(children, ["parent"], batch_size=500)
-    conversation = Conversation.objects.filter(companion=companion, head__in=before).first()
+    conversation = Conversation.objects.filter(companion=companion, head__in=gaps.gone).first()
     if conversation:
-        Conversation.objects.filter(pk=conversation.pk).update(head=earlier(conversation.head_id))
+        head = gaps.find_earlier(conversation.head_id)
+        Conversation.objects.filter(pk=conversation.pk).update(head=head)
     ended: dict[UUID | None, list[UUID]] = {}
-    for branch in tree.branches:
-        if branch.head_id in before:
-            ended.setdefault(earlier(branch.head_id), []).append(branch.pk)
+    for branch in gaps.branches:
+        if branch.head_id in gaps.gone:
+            ended.setdefault(gaps.find_earlier(branch.head_id), []).append(branch.pk)
     lost = ended.pop(None, [])
     for end, ids in ended.items():
         Branch.objects.filter(companion=companion, pk__in=ids).update(head=end)
-    dropped = {pk for pk, mark in marks.items() if mark is None and gone[pk].is_asleep}
+    dropped = {pk for pk, mark in marks.items() if mark is None and gaps.gone[pk].is_asleep}
     move_marks(companion.pk, {pk: mark for pk, mark in marks.items() if pk not in dropped})
-    Message.everywhere.filter(companion=companion, pk__in=before).delete()
+    Message.everywhere.filter(companion=companion, pk__in=gaps.gone).delete()
     drop_changes(companion.pk, [*dropped, *lost])
 
 
-@dataclass
-class _Tree:
-    """Messages that go, with all that are said around them, and the branches of their talk."""
+class _Gaps:
+    """The messages that go, what is said around them, and the branches of their talk.
 
-    gone: dict[UUID, Message]
-    said: list[Message]
-    companion: Companion
+    Where many go, each is walked over once: what was found for one serves the others.
+    """
 
-    def __post_init__(self) -> None:
-        self.branches = list(Branch.objects.filter(companion=self.companion))
-        self.ending = {branch.head_id: branch.pk for branch in self.branches}
-        self.following: dict[UUID | None, list[Message]] = {}
+    def __init__(self, companion: Companion, messages: Collection[Message]) -> None:
+        self.conversation_id = companion.conversation.pk
+        self.gone = {message.pk: message for message in messages}
+        before = {message.parent_id for message in messages}
+        near = Q(parent__in=self.gone) | Q(parent__in=before) | Q(pk__in=before)
+        if None in before:
+            near |= Q(parent=None, companion=companion)
+        self.said = list(Message.everywhere.filter(near).only("parent", "is_asleep"))
+        self.branches = list(Branch.objects.filter(companion=companion))
+        self._ending = {branch.head_id: branch.pk for branch in self.branches}
+        self._awake = {message.pk for message in self.said if not message.is_asleep}
+        self._following: dict[UUID | None, list[Message]] = {}
         for message in self.said:
-            self.following.setdefault(message.parent_id, []).append(message)
-        self.awake = {message.pk for message in self.said if not message.is_asleep}
-        self.firsts: dict[UUID, Message] = {}
-        self.next: dict[UUID, Message | None] = {}
+            self._following.setdefault(message.parent_id, []).append(message)
+        self._earlier: dict[UUID | None, UUID | None] = {}
+        self._first: dict[UUID, Message] = {}
+        self._next: dict[UUID, Message | None] = {}
 
-    def find_mark(self, message: Message, earlier: Callable[[UUID | None], UUID | None]) -> UUID | None:
+    def find_earlier(self, id: UUID | None) -> UUID | None:
+        """Return the nearest message before that one which stays."""
+        passed = []
+        while id in self.gone and id not in self._earlier:
+            passed.append(id)
+            id = self.gone[id].parent_id
+        id = self._earlier.get(id, id)
+        self._earlier.update(dict.fromkeys(passed, id))
+        return id
+
+    def find_mark(self, message: Message) -> UUID | None:
         """Return after what that was made which was made after the message.
 
         It is the message before it, where nothing else follows that one; else what follows the deleted one, or the end of
         the branch that ended with it. None where no branch knows of it any more, or where nothing was said before.
         """
-        before = self._find_first(message).parent_id
+        first = self._find_first(message)
         # The chosen branch may end there, which knows nothing of what sleeps.
-        is_known = not message.is_asleep or (before is not None and before not in self.awake)
-        if self._is_alone(self._find_first(message)) and is_known:
-            return before
+        is_known = not message.is_asleep or (
+            first.parent_id is not None and first.parent_id not in self._awake
+        )
+        if self._is_alone(first) and is_known:
+            return first.parent_id
         following = self._find_next(message.pk)
         if following and (message.is_asleep or not following.is_asleep):
             return following.pk
         if not message.is_asleep:
-            return self.companion.conversation.pk
-        return self.ending.get(message.pk) if earlier(message.pk) else None
+            return self.conversation_id
+        return self._ending.get(message.pk) if self.find_earlier(message.pk) else None
 
     def _is_alone(self, message: Message) -> bool:
-        return len(self.following.get(message.parent_id, ())) == 1 and message.parent_id not in self.ending
+        beside = self._following.get(message.parent_id, ())
+        return len(beside) == 1 and message.parent_id not in self._ending
 
     def _find_first(self, message: Message) -> Message:
         """Return the first of those that go, before it without a gap, from which nothing else parts."""
         passed = []
-        while message.pk not in self.firsts and self._is_alone(message) and message.parent_id in self.gone:
+        while message.pk not in self._first and self._is_alone(message) and message.parent_id in self.gone:
             passed.append(message)
             message = self.gone[message.parent_id]
-        message = self.firsts.get(message.pk, message)
-        self.firsts.update((one.pk, message) for one in passed)
+        message = self._first.get(message.pk, message)
+        self._first.update((one.pk, message) for one in passed)
         return message
 
     def _find_next(self, id: UUID) -> Message | None:
         """Return what stays of what was said right after it, or right after what goes with it: what is awake, or any."""
         looked = [id]
         while looked:
-            following = self.following.get(looked[-1], ())
-            if open := [one.pk for one in following if one.pk in self.gone and one.pk not in self.next]:
-                looked += open
+            following = self._following.get(looked[-1], ())
+            if waiting := [one.pk for one in following if one.pk in self.gone and one.pk not in self._next]:
+                looked += waiting
                 continue
-            found = [self.next[one.pk] if one.pk in self.gone else one for one in following]
-            awake_first = sorted((one for one in found if one), key=lambda one: one.is_asleep)
-            self.next[looked.pop()] = awake_first[0] if awake_first else None
-        return self.next[id]
+            stays = [self._next[one.pk] if one.pk in self.gone else one for one in following]
+            awake_first = sorted((one for one in stays if one), key=lambda one: one.is_asleep)
+            self._next[looked.pop()] = awake_first[0] if awake_first else None
+        return self._next[id]

@@ -69,8 +69,10 @@ def choose_message(request: SignedInRequest, companion_id: UUID, message_id: UUI
     """Go to where the talk went on from what was said in this place."""
     message = get_message_anywhere(request.user, companion_id, message_id)
     try:
-        # but the one in whose place this was said
-        if (later := operations.choose_alternative(message, timezone.now()) - 1) > 0:
+        later = (
+            operations.choose_alternative(message, timezone.now()) - 1
+        )  # but the one in whose place this was said
+        if later > 0:
             words = ngettext(
                 "%(count)s message that was said after the other version is kept there. The arrows lead back to it.",
                 "%(count)s messages that were said after the other version are kept there. The arrows lead back to them.",

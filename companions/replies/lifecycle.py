@@ -7,7 +7,6 @@ import os
 import secrets
 import socket
 from collections.abc import Iterable, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cache
@@ -318,11 +317,11 @@ def finish(reply: Reply, state: Reply.State, said: Said, now: datetime, *, held_
     ended = held.select_related("message", "continues__answer").first() if companion else None
     if companion is None or ended is None:
         return None
-    is_longer = bool(ended.continues and ended.continues.answer)
+    goes_on = bool(ended.continues and ended.continues.answer)
     if said.text.strip():
         ended.answer = _save_answer(companion, ended, said.text, now)
     # What was changed meanwhile was made after the answer; where that stands among earlier words, where the talk is.
-    mark = ended.answer.pk if ended.answer and not is_longer and not _is_followed(ended) else None
+    mark = ended.answer.pk if ended.answer and not goes_on and not _is_followed(ended) else None
     if mark:
         move_marks(companion.pk, {ended.pk: mark})
     ended.state, ended.text, ended.thought, ended.seq = state, said.text, said.thought, said.seq
@@ -333,7 +332,7 @@ def finish(reply: Reply, state: Reply.State, said: Said, now: datetime, *, held_
     ended.save()
     if state == Reply.State.DONE:
         keep_model(companion, ended)
-    with made_after(mark) if mark else nullcontext():
+    with made_after(mark):
         strengthen_shown(ended, now)
         adjust_window(ended)
     if ended.answer and state == Reply.State.DONE and now - ended.created_at >= LONG_ANSWER:

@@ -39,9 +39,9 @@ def replaying() -> Iterator[None]:
 
 
 @contextmanager
-def made_after(mark: UUID) -> Iterator[None]:
-    """Have changes count as made after this message, or, while it lasts, in this reply or waking; in one transaction."""
-    with _setting(AT, str(mark)):
+def made_after(mark: UUID | None) -> Iterator[None]:
+    """Have changes count as made after this message, for None where the talk is; in one transaction."""
+    with _setting(AT, str(mark or "")):
         yield
 
 

@@ -127,9 +127,9 @@ for (const form of document.querySelectorAll("form[data-forgets]")) {
 // What was chosen before the scripts were there, or is brought back by the browser, is asked for as if it were chosen now.
 addEventListener("DOMContentLoaded", () => {
   for (const field of document.querySelectorAll("form[hx-get] :is(select, input[type=checkbox], input[type=radio])")) {
-    const isChanged = field.options
-      ? field.selectedOptions[0] && !field.selectedOptions[0].defaultSelected && [...field.options].some((option) => option.defaultSelected)
-      : field.checked && !field.defaultChecked;
+    const options = [...(field.options ?? [])];
+    const first = options.find((option) => option.defaultSelected) ?? options[0];
+    const isChanged = first ? !first.selected : field.checked !== field.defaultChecked;
     if (isChanged) field.dispatchEvent(new Event("change", { bubbles: true }));
   }
 });

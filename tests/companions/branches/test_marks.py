@@ -29,6 +29,13 @@ def noted(companion: Companion) -> str:
     return Slot.objects.filter(companion=companion, name="tea").values_list("text", flat=True).first() or ""
 
 
+def check(companion: Companion, *known: tuple[Branch, str]) -> None:
+    """Each branch, chosen in turn, knows its own."""
+    for branch, text in known:
+        choose(branch, NOW)
+        assert noted(companion) == text
+
+
 def end(reply: Reply, text: str, state: Reply.State = Reply.State.DONE) -> Reply:
     assert claim(reply.pk, LATER)
     ended = finish(reply, state, Said(text=text, code="" if text else "x"), LATER, held_by=process_name())
@@ -64,7 +71,7 @@ def test_what_is_noted_before_anything_is_said_on_a_branch_is_its_own(mira: Comp
     choose(here, NOW)
     assert noted(mira) == "black"
 
-    [said] = say(mira, "Black it is.", at=NOW + timedelta(hours=1))
+    [said] = say(mira, "Black it is.", at=LATER)
     part(mira, first)
     assert noted(mira) == ""
     choose(here, NOW)
@@ -86,7 +93,7 @@ def test_a_branch_that_is_deleted_takes_what_was_noted_at_its_end(mira: Companio
 def test_what_was_noted_on_a_deleted_branch_does_not_come_back(mira: Companion) -> None:
     first, second = say(mira, "Tea?", "Tea.", at=NOW)
     there, here = part(mira, first)
-    say(mira, "Or coffee.", at=NOW + timedelta(hours=1))
+    say(mira, "Or coffee.", at=LATER)
     note(mira, "none")
     choose(there, NOW)
     delete(here, NOW)
@@ -101,27 +108,22 @@ def test_a_deleted_message_leaves_what_was_noted_after_it_to_its_branch(mira: Co
     first, _second = say(mira, "Hello.", "Hello!", at=NOW)
     note(mira, "green")
     there, here = part(mira, first)
-    [said] = say(mira, "Good day.", at=NOW + timedelta(hours=1))
+    [said] = say(mira, "Good day.", at=LATER)
     note(mira, "black")
     delete_message(said, NOW)
     assert noted(mira) == "black"
-    choose(there, NOW)
-    assert noted(mira) == "green"
-    choose(here, NOW)
-    assert noted(mira) == "black"
+    check(mira, (there, "green"), (here, "black"))
 
 
 def test_what_was_noted_after_a_deleted_message_is_made_after_what_follows_it(mira: Companion) -> None:
     first, _second = say(mira, "Hello.", "Hello!", at=NOW)
     note(mira, "green")
     there, here = part(mira, first)
-    [said] = say(mira, "Good day.", at=NOW + timedelta(hours=1))
+    [said] = say(mira, "Good day.", at=LATER)
     note(mira, "black")
     say(mira, "Nice.", at=NOW + timedelta(hours=2))
     delete_message(said, NOW)
-    for branch, text in ((there, "green"), (here, "black")):
-        choose(branch, NOW)
-        assert noted(mira) == text
+    check(mira, (there, "green"), (here, "black"))
 
 
 def test_a_message_deleted_at_the_end_of_a_branch_that_is_not_chosen(mira: Companion) -> None:
@@ -131,10 +133,7 @@ def test_a_message_deleted_at_the_end_of_a_branch_that_is_not_chosen(mira: Compa
     note(mira, "black")
     delete_message(second, NOW)
     assert noted(mira) == "black"
-    choose(there, NOW)
-    assert noted(mira) == "green"
-    choose(here, NOW)
-    assert noted(mira) == "black"
+    check(mira, (there, "green"), (here, "black"))
 
 
 def test_what_a_person_writes_holds_on_every_branch(mira: Companion) -> None:
@@ -207,9 +206,7 @@ def test_two_branches_that_end_with_one_message_know_nothing_of_each_other(mira:
     delete(there, NOW)
     _away, three = part(mira, first)
     note(mira, "red")
-    for branch, text in ((one, "black"), (two, "white"), (three, "red"), (one, "black")):
-        choose(branch, NOW)
-        assert noted(mira) == text
+    check(mira, (one, "black"), (two, "white"), (three, "red"), (one, "black"))
 
 
 def test_what_an_answer_that_goes_on_notes_is_its_branchs_own(mira: Companion) -> None:
@@ -222,9 +219,7 @@ def test_what_an_answer_that_goes_on_notes_is_its_branchs_own(mira: Companion) -
     going = actions.go_on(Reply.objects.get(pk=started.reply.pk), LATER)
     note(mira, "black")
     end(going, "I would like that")
-    for branch, text in ((there, "green"), (here, "black")):
-        choose(branch, NOW)
-        assert noted(mira) == text
+    check(mira, (there, "green"), (here, "black"))
 
 
 def test_what_is_noted_before_an_answer_stays_before_what_is_said_meanwhile(mira: Companion) -> None:
@@ -256,10 +251,7 @@ def test_what_a_late_answer_notes_is_made_where_the_talk_is(mira: Companion) -> 
     assert marks(mira) == [last.pk, last.pk]
     there, here = part(mira, ended.answer)
     assert noted(mira) == ""
-    choose(there, NOW)
-    assert noted(mira) == "black"
-    choose(here, NOW)
-    assert noted(mira) == ""
+    check(mira, (there, "black"), (here, ""))
 
 
 def test_what_was_noted_after_a_first_message_stays_with_what_followed_it(mira: Companion) -> None:
