@@ -193,6 +193,7 @@ def _page(request: SignedInRequest, companion: Companion, form: TimerForm, statu
         "planned": work.get_planned(companion.pk).select_related("message__session__diary_entry", "waking"),
         "still": still,
         "form": form,
+        "is_begun": form.is_bound or bool(request.GET),  # what one came for stands first
         "most": work.MAX_ACTIVE,
     }
     return render(request, "timers/timers.html", context, status=status)

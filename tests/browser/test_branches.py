@@ -65,6 +65,15 @@ def test_on_a_phone_something_is_said_otherwise_and_come_back_to(person: Person,
     person.hears("Zip.")
     expect(page.locator(".said-by-person .words")).to_have_text(["I have a cat.", "It is called Zip."])
 
+    # Whoever goes back to the dog is told, where they look, what stays with the cat.
+    page.locator(".said-by-person").first.get_by_role("button", name="The one after").click()
+    told = page.get_by_text("3 messages that were said after the other version are kept there.")
+    expect(told).to_be_in_viewport()
+    live.rehearsal.script({"answer": "Woof."})
+    person.write("It barks.")
+    person.hears("Woof.")
+    expect(told).to_have_count(0)
+
 
 def test_another_page_of_the_talk_follows_to_the_branch(person: Person, live: Live) -> None:
     person.make_companion()

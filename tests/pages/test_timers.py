@@ -98,6 +98,19 @@ def test_what_cannot_be_set_gets_the_form_back_with_why(
     assert not Timer.objects.filter(by="user").exists()
 
 
+@pytest.mark.parametrize(
+    ("method", "data", "is_first"),
+    [("get", {}, False), ("get", {"kind": "cron"}, True), ("post", SENT | {"amount": "0"}, True)],
+)
+def test_the_form_stands_first_where_it_was_begun(
+    at_home: Client, mira: Companion, method: str, data: dict[str, str], is_first: bool
+) -> None:
+    page = path(mira, "add/" if method == "post" else "")
+    shown = getattr(at_home, method)(page, data).content.decode()
+    assert shown.count("timer-form") == 1
+    assert (shown.index("timer-form") < shown.index("timers-planned")) == is_first
+
+
 def test_the_next_five_times_are_shown_before_it_is_set(at_home: Client, mira: Companion) -> None:
     asked = {"kind": "every", "days": "1", "time": "08:00"}
     shown = at_home.get(path(mira, "preview/"), asked, headers={"HX-Request": "true"}).content.decode()

@@ -42,7 +42,10 @@ const reading = new Reading(talk);
 const aloud = new ReadingAloud(talk, words, (detail) => (line.textContent = detail));
 const mine = new Set(); // what was sent from here
 const attachments = new Attachments(companion, words);
-const send = (text) => write(outbox.add(text, { recording: pushToTalk.take(), quoted: quote.take(), files: attachments.take() }));
+const send = (text) => {
+  document.querySelector(".composer .notices")?.remove(); // who goes on has read it
+  return write(outbox.add(text, { recording: pushToTalk.take(), quoted: quote.take(), files: attachments.take() }));
+};
 const composer = new Composer(companion, send, {
   standsFor: () => attachments.names,
   isHeld: () => attachments.obstacle && (line.textContent = attachments.obstacle),

@@ -10,7 +10,7 @@ from companions.models import Branch, Companion, Conversation, JournalEntry, Mes
 from companions.replies import actions
 from companions.replies.lifecycle import Said, claim, finish, process_name, start
 from database.journal import everywhere
-from memory.core_memory import set_slot
+from memory.core_memory import delete_slot, set_slot
 from memory.models import Memory, Slot
 from memory.models.core_memory import By
 from memory.store import keep_fact
@@ -136,19 +136,39 @@ def test_a_message_deleted_at_the_end_of_a_branch_that_is_not_chosen(mira: Compa
     check(mira, (there, "green"), (here, "black"))
 
 
-def test_what_a_person_writes_holds_on_every_branch(mira: Companion) -> None:
-    """Also where one of this name, with its sources, sleeps on another branch."""
+def test_a_deleted_message_leaves_nothing_to_a_branch_that_ends_before_it(mira: Companion) -> None:
     first, second = say(mira, "Hello.", "Hello!", at=NOW)
-    fact = keep_fact(mira.pk, "Ana likes green tea.", NOW, NOW)
-    set_slot(mira.pk, "tea", "green", by=By.COMPANION, now=NOW, source_ids=[fact.pk])
+    note(mira, "green")
+    there, here = part(mira, first)
+    note(mira, "black")
+    choose(there, NOW)
+    delete_message(second, NOW)
+    assert noted(mira) == "green"
+    check(mira, (here, "black"), (there, "green"))
+
+
+def test_a_note_whose_words_were_deleted_from_the_journal_stays_away(mira: Companion) -> None:
+    first, _second = say(mira, "Hello.", "Hello!", at=NOW)
+    note(mira, "green")
+    [third] = say(mira, "No green any more.", at=LATER)
+    delete_slot(mira.pk, "tea")
+    delete_message(third, NOW)
+    there, _here = part(mira, first)
+    check(mira, (there, ""))
+
+
+def test_what_a_person_writes_holds_on_every_branch(mira: Companion) -> None:
+    """Also where one of this name, with its sources, sleeps on another branch; and so does that it is deleted."""
+    first, second = say(mira, "Hello.", "Hello!", at=NOW)
+    set_slot(mira.pk, "tea", "green", by=By.COMPANION, now=NOW, source_ids=[second.pk])
+    assert Slot.objects.get(companion=mira).sources.exists()
     there, here = part(mira, first)
     with everywhere():
         set_slot(mira.pk, "tea", "white", by=By.USER, now=NOW)
-    choose(there, NOW)
-    assert noted(mira) == "white"
-    assert Conversation.objects.get(companion=mira).head_id == second.pk
-    choose(here, NOW)
-    assert noted(mira) == "white"
+    check(mira, (there, "white"), (here, "white"), (there, "white"))
+    with everywhere():
+        delete_slot(mira.pk, "tea")
+    check(mira, (here, ""), (there, ""))
 
 
 def test_what_is_noted_while_an_answer_is_under_way_is_made_after_it(mira: Companion) -> None:
