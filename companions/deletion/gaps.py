@@ -6,9 +6,13 @@ from collections.abc import Collection
 from uuid import UUID
 
 from django.db.models import Q
+from django.dispatch import Signal
 
 from companions.branches.marks import drop_changes, move_marks
 from companions.models import Branch, Companion, Conversation, Message
+
+messages_deleted = Signal()
+"""Sent with `companion_id` and `ids`, of messages that are about to be deleted, in the same transaction, by Message."""
 
 
 def delete_rows(companion: Companion, messages: Collection[Message]) -> None:
@@ -34,6 +38,7 @@ def delete_rows(companion: Companion, messages: Collection[Message]) -> None:
         Branch.objects.filter(companion=companion, pk__in=ids).update(head=end)
     dropped = {pk for pk, mark in marks.items() if mark is None and gaps.gone[pk].is_asleep}
     move_marks(companion.pk, {pk: mark for pk, mark in marks.items() if pk not in dropped})
+    messages_deleted.send(sender=Message, companion_id=companion.pk, ids=gaps.gone.keys())
     Message.everywhere.filter(companion=companion, pk__in=gaps.gone).delete()
     drop_changes(companion.pk, [*dropped, *lost])
 

@@ -1,7 +1,7 @@
 """The talk's small deeds, in a browser: copying, quoting, keys."""
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 from tests.browser.person import Person
 from tests.fixtures.live import Live
@@ -32,6 +32,26 @@ def test_words_and_code_are_copied_as_they_were_written(person: Person, live: Li
     mine.get_by_role("button", name="Copy", exact=True).click()
     page.wait_for_function("async () => (await navigator.clipboard.readText()).startsWith('How')")
     assert page.evaluate("navigator.clipboard.readText()") == "How is it written?\n  Say it in *code*."
+
+
+def test_a_touch_screen_with_keys_sends_with_ctrl_and_enter(
+    person: Person, live: Live, browser: Browser
+) -> None:
+    person.make_companion()
+    state = person.page.context.storage_state()
+    page = browser.new_context(storage_state=state, locale="en-GB", has_touch=True, is_mobile=True).new_page()
+    page.goto(person.page.url)
+    expect(page.locator("#send")).to_be_enabled()
+    live.rehearsal.script({"answer": "Two lines."})
+    page.locator("#message").fill("One")
+    page.locator("#message").press("End")
+    page.locator("#message").press("Enter")
+    page.locator("#message").press_sequentially("two")
+    expect(page.locator("#message")).to_have_value("One\ntwo")
+    page.locator("#message").press("Control+Enter")
+    expect(page.locator(".said-by-person .words")).to_have_text("One two")
+    expect(page.locator(".said-by-companion").last).to_contain_text("Two lines.")
+    page.context.close()
 
 
 def test_a_message_is_quoted_by_its_menu_and_leads_to_its_place(person: Person, live: Live) -> None:

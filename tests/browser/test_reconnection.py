@@ -69,6 +69,9 @@ def test_words_that_wait_are_marked_may_be_changed_and_go_out_once_in_their_orde
     waiting.filter(has_text="Nobody").get_by_role("button", name="Take it back").click()
     waiting.filter(has_text="I weight").get_by_role("button", name="Edit").click()
     expect(page.locator("#message")).to_have_value("I weight")
+    greeting = page.locator(".said-by-companion").first
+    greeting.get_by_label("More").click()
+    greeting.get_by_role("button", name="Quote").click()
     person.write("It rains")
     expect(said).to_have_text(["Is anyone there?", "I wait", "It rains"])
     page.goto("about:blank")
@@ -79,6 +82,8 @@ def test_words_that_wait_are_marked_may_be_changed_and_go_out_once_in_their_orde
     expect(waiting).to_have_count(0)
     page.reload()
     expect(said).to_have_text(["Is anyone there?", "I wait", "It rains"])
+    expect(page.locator(".said-by-person .quoted")).to_have_count(1)
+    expect(page.locator(".said-by-person").last.locator(".quoted")).to_contain_text("Mira")
 
 
 def test_what_comes_while_what_was_missed_is_asked_for_stays_in_its_place(person: Person, live: Live) -> None:

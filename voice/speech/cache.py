@@ -9,10 +9,11 @@ import structlog
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, Q
-from django.db.models.signals import post_delete, post_save, pre_delete
+from django.db.models.signals import post_delete, post_save
 from django.dispatch import receiver
 
 from companions.deletion.deletion import messages_hidden
+from companions.deletion.gaps import messages_deleted
 from companions.models import Companion, Message, Reply
 from companions.models.companion import hold
 from files.contents import read_content, store_content
@@ -109,11 +110,11 @@ def _is_said(source: Source, sentence: Sentence) -> bool:
     return reply.is_open or read_text(reply)[sentence.start : sentence.end] == sentence.text
 
 
-@receiver(pre_delete, sender=Message)
-def delete_spoken_of_message(instance: Message, **_: object) -> None:
-    """The reply that became the message stays; what was spoken of it does not, nor of those that it went on from."""
-    of_reply = Q(reply__answer=instance) | Q(reply__isnull=False, reply__text="")
-    Spoken.objects.filter(of_reply, companion=instance.companion_id).delete()
+@receiver(messages_deleted, sender=Message)
+def delete_spoken_of_deleted(companion_id: UUID, ids: Collection[UUID], **_: object) -> None:
+    """A reply that became a message stays; what was spoken of it does not, nor of those that it went on from."""
+    of_reply = Q(reply__answer__in=ids) | Q(reply__isnull=False, reply__text="")
+    Spoken.objects.filter(of_reply, companion=companion_id).delete()
 
 
 @receiver(messages_hidden, sender=Message)

@@ -1,4 +1,5 @@
-// Where one writes: it grows, keeps the draft, sends on Enter where there is a keyboard and a mouse.
+// Where one writes: it grows, keeps the draft, sends on Enter where there is a keyboard and a mouse, and with Ctrl or ⌘
+// everywhere.
 
 import { keep, kept } from "../storage.js";
 
@@ -58,7 +59,8 @@ export class Composer {
 
   #key(event) {
     const isComposing = event.isComposing || event.keyCode === COMPOSING;
-    if (event.key !== "Enter" || event.shiftKey || isComposing || !this.sendsOnEnter) return;
+    const isSending = this.sendsOnEnter || event.ctrlKey || event.metaKey;
+    if (event.key !== "Enter" || event.shiftKey || isComposing || !isSending) return;
     event.preventDefault();
     this.send();
   }

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from companions.deletion import forget_many
+from companions.deletion import delete_messages, forget_many
 from companions.models import Companion, Message
 from memory.models import Memory
 from memory.store import keep_fact
@@ -15,6 +15,7 @@ from tests.fixtures.rest import Api
 
 pytestmark = pytest.mark.django_db
 QUERIES = 75  # five of them keep the journal from bringing it back on another branch
+MESSAGE_QUERIES = 100
 
 
 @pytest.fixture
@@ -81,6 +82,16 @@ def test_many_cost_as_many_queries_as_few(
         assert forget_many(mira.pk, ids, NOW) == count
     assert not Memory.objects.exists()
     assert Message.objects.filter(is_hidden=True).count() == count
+
+
+@pytest.mark.parametrize("count", [2, 200])
+def test_many_messages_cost_as_many_queries_as_few(
+    mira: Companion, count: int, django_assert_max_num_queries: Any
+) -> None:
+    said = say(mira, *(f"Thing {number} of many" for number in range(count)))
+    with django_assert_max_num_queries(MESSAGE_QUERIES):
+        assert delete_messages(mira.pk, [one.pk for one in said], NOW) == count
+    assert not Message.objects.exists()
 
 
 def test_the_page_asks_first_and_says_how_many(at_home: Client, mira: Companion, facts: list[Memory]) -> None:
