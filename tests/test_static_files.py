@@ -56,7 +56,7 @@ def test_a_page_names_every_module_that_its_script_needs() -> None:
     assert all(finders.find(name) for name in needed)
     shown = Template('{% load modules %}{% module "js/talk/talk.js" %}').render(Context())
     assert shown.count('<link rel="modulepreload" href="/static/js/') == len(needed)
-    assert shown.endswith('<script src="/static/js/talk/talk.js" type="module"></script>')
+    assert shown.endswith('<script src="/static/js/talk/talk.js" type="module" fetchpriority="low"></script>')
     with pytest.raises(FileNotFoundError):
         list_imports("js/none.js")
 

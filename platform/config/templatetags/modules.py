@@ -14,9 +14,8 @@ register = template.Library()
 def module(path: str) -> SafeString:
     """Return the script's element, before it a link for each module that it imports.
 
-    The browser fetches them all at once, not each when the one before it has come.
+    The browser fetches them all at once, not each when the one before it has come, and after what it paints with.
     """
-    links = format_html_join(
-        "", '<link rel="modulepreload" href="{}">', ((static(name),) for name in list_imports(path))
-    )
-    return format_html('{}<script src="{}" type="module"></script>', links, static(path))
+    link = '<link rel="modulepreload" href="{}" fetchpriority="low">'
+    links = format_html_join("", link, ((static(name),) for name in list_imports(path)))
+    return format_html('{}<script src="{}" type="module" fetchpriority="low"></script>', links, static(path))
