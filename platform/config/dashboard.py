@@ -87,6 +87,10 @@ def style(request: HttpRequest) -> str:
     return static("admin/kith.css")
 
 
+def script(request: HttpRequest) -> str:
+    return static("admin/kith.js")
+
+
 def list_rooms() -> dict[str, dict[str, tuple[str, str]]]:
     """Return the tables in groups, each by its label with a plain name and an icon."""
     return {

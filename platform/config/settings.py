@@ -627,6 +627,7 @@ UNFOLD = {
     "SITE_ICON": {"light": "config.dashboard.logo", "dark": "config.dashboard.logo"},
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "config.dashboard.logo"}],
     "STYLES": ["config.dashboard.style"],
+    "SCRIPTS": ["config.dashboard.script"],
     "SHOW_VIEW_ON_SITE": False,
     "DASHBOARD_CALLBACK": "config.dashboard.dashboard",
     "SIDEBAR": {"navigation": "config.dashboard.navigation"},

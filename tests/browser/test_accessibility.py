@@ -22,6 +22,7 @@ PAGES = {
     "settings",
     "admin-today",
     "admin-person",
+    "admin-group-one",
 }
 
 

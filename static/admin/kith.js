@@ -1,0 +1,8 @@
+// What the admin's own scripts leave unsaid or say amiss to those who hear a page, put right when they have run.
+
+addEventListener("load", () => setTimeout(() => {
+  // Of two boxes that scroll, none is a landmark: both would have one name.
+  for (const box of document.querySelectorAll(".simplebar-content-wrapper[role=region]")) box.setAttribute("role", "group");
+  // A sign with a name is a picture.
+  for (const sign of document.querySelectorAll(".help-tooltip[aria-label]")) sign.setAttribute("role", "img");
+}));
