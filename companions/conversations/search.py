@@ -25,6 +25,9 @@ MAX_CHARACTERS = 200
 LATELY_MESSAGES = 2_000
 SNIPPET_BEFORE, SNIPPET_AFTER = 60, 160
 QUOTED = regex.compile(r'"([^"]+)"|[“„]([^“”„]+)[”“]|「([^「」]+)」|『([^『』]+)』|«([^«»]+)»')
+# A word that the snippet's edge would cut, with the blank that parts it from the others.
+BEGUN_WORD = regex.compile(r"\S{1,24}\s+")
+LEFT_WORD = regex.compile(r"\s+\S{1,24}$")
 RUN = regex.compile(rf"{PAIRED}{{3,}}")
 WORD = regex.compile(rf"{PAIRED}+|(?:(?!{PAIRED})[\p{{L}}\p{{N}}\p{{M}}])+|\p{{Extended_Pictographic}}")
 
@@ -45,10 +48,14 @@ class Query:
     marked: regex.Pattern[str]
 
     def cut_snippet(self, text: str) -> list[Part]:
-        """Return a piece of the text around what was found, in parts."""
+        """Return a piece of the text around what was found, in parts: of whole words, where these are not too long."""
         first = self.marked.search(text)
-        start = max(first.start() - SNIPPET_BEFORE, 0) if first else 0
-        end = (first.end() if first else 0) + SNIPPET_AFTER
+        found_from, found_to = first.span() if first else (0, 0)
+        start, end = max(found_from - SNIPPET_BEFORE, 0), found_to + SNIPPET_AFTER
+        if start and (begun := BEGUN_WORD.match(text, start - 1, found_from)):
+            start = begun.end()
+        if end < len(text) and (left := LEFT_WORD.search(text, found_to, end + 1)):
+            end = left.start()
         return list(self._split(text, start, end))
 
     def _split(self, text: str, start: int, end: int) -> Iterator[Part]:

@@ -12,6 +12,7 @@ from accounts.models import User
 from companions.branches.operations import part_from
 from companions.conversations.editing import correct_message
 from companions.conversations.messages import open_session, say_all
+from companions.conversations.search import read_query
 from companions.deletion import delete_message
 from companions.models import Bookmark, Companion, Message, MessageWords
 from tests.fixtures.rest import Api
@@ -187,3 +188,18 @@ def test_messages_around_one_lead_to_both_ends(alice: User, mira: Companion, sai
     before = Api(alice).get(f"{path}?cursor={page['next']}").json()
     assert [message["text"] for message in before["items"]] == [SAID[1], SAID[0]]
     assert Api(alice).get(f"{path}/{page['later']}/around?limit=1").json()["later"] is None
+
+
+def test_a_snippet_holds_whole_words_but_of_one_long_run_a_piece(mira: Companion) -> None:
+    query = read_query(mira.pk, "lantern")
+    words = "".join(f"word{number:03} " for number in range(50))
+    snippet = "".join(part.text for part in query.cut_snippet(f"{words}lantern {words}"))
+    assert snippet.startswith("… word043 ")
+    assert snippet.endswith(" word019 …")
+    shifted = "".join(part.text for part in query.cut_snippet(f"lantern, {words}"))
+    assert shifted.endswith(" word018 …")
+    assert set(snippet.strip("… ").split(" ")) <= {*words.split(" "), "lantern"}
+    run = "灯" * 300
+    snippet = "".join(part.text for part in query.cut_snippet(f"{run} lantern {run}"))
+    assert snippet == f"… {'灯' * 59} lantern {'灯' * 159} …"
+    assert "".join(part.text for part in query.cut_snippet("A lantern.")) == "A lantern."
