@@ -3,6 +3,7 @@ import uuid
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from accounts.models.user import OwnedQuerySet
 from companions.models.companion import Companion
@@ -20,7 +21,7 @@ class ForgetProposal(models.Model):
     """
 
     class State(models.TextChoices):
-        OPEN = "open", _("open")
+        OPEN = "open", pgettext_lazy("proposal", "open")
         CONFIRMED = "confirmed", _("confirmed")
         DECLINED = "declined", _("declined")
         LAPSED = "lapsed", _("lapsed")

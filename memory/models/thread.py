@@ -2,6 +2,7 @@ import uuid
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from accounts.models.user import OwnedQuerySet
 from memory.models.memory import Memory
@@ -16,7 +17,7 @@ class Thread(models.Model):
 
     class State(models.TextChoices):
         OPEN = "open", _("open")
-        SETTLED = "settled", _("settled")
+        SETTLED = "settled", pgettext_lazy("thread", "settled")
         DROPPED = "dropped", _("let be")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

@@ -20,8 +20,8 @@ from django.urls import URLPattern, reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.text import Truncator
-from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext, pgettext, pgettext_lazy
 from pgvector.django import VectorField
 from unfold.admin import ModelAdmin
 from unfold.decorators import display
@@ -220,9 +220,9 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
 
     of_companion = link("companion", _("companion"))
 
-    @admin.display(description=_("page"), ordering="pk")
+    @admin.display(description=pgettext_lazy("link", "page"), ordering="pk")
     def page(self, thing: Any) -> str:
-        return gettext("open")
+        return pgettext("link", "open")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
