@@ -21,6 +21,8 @@ document.addEventListener("allauth.error", (event) => {
 
 if (!canPasskey) {
   for (const button of document.querySelectorAll("[data-passkey]")) button.hidden = true;
+  const field = document.getElementById("passkey_add")?.form.querySelector(".field");
+  if (field) field.hidden = true; // a name for none
   if (line.dataset.form !== "loginForm") say(line.dataset.lacking);
 } else {
   const { form } = line.dataset;
