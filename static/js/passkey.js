@@ -22,7 +22,7 @@ document.addEventListener("allauth.error", (event) => {
 if (!canPasskey) {
   for (const button of document.querySelectorAll("[data-passkey]")) button.hidden = true;
   const field = document.getElementById("passkey_add")?.form.querySelector(".field");
-  if (field) field.hidden = true; // a name for none
+  if (field) field.hidden = true; // no passkey can be made that would bear this name
   if (line.dataset.form !== "loginForm") say(line.dataset.lacking);
 } else {
   const { form } = line.dataset;

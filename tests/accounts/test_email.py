@@ -1,5 +1,7 @@
 """A person's e-mail addresses: nobody takes another's."""
 
+import re
+
 import pytest
 from allauth.account.models import EmailAddress
 from django.test import Client
@@ -35,6 +37,20 @@ def test_ones_own_second_address_can_be_used(carol: Client) -> None:
     submit(carol, PAGE, email="carol@example.net", action_add="")
     submit(carol, PAGE, email="carol@example.net", action_primary="")
     assert User.objects.get().email == "carol@example.net"
+
+
+def test_an_address_offers_only_what_can_be_done_with_it(carol: Client) -> None:
+    def list_offers() -> set[str]:
+        return set(re.findall(r'name="action_(\w+)"', carol.get(PAGE).content.decode())) - {"add"}
+
+    assert list_offers() == {"send"}
+    own = EmailAddress.objects.get()
+    own.set_verified()
+    assert list_offers() == set()
+    submit(carol, PAGE, email="carol@example.net", action_add="")
+    assert list_offers() == {"primary", "send", "remove"}
+    own.delete()  # an address alone that is not in use
+    assert list_offers() == {"primary", "send", "remove"}
 
 
 def test_an_address_that_is_too_long_is_refused(carol: Client) -> None:
