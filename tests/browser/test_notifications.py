@@ -1,5 +1,6 @@
 """Notifications in a real browser: asked for by the button, shown by the worker, and leading to the talk."""
 
+import asyncio
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -48,8 +49,13 @@ def browser(browser_type: BrowserType, browser_type_launch_args: dict[str, Any])
     """Only a Chromium with windows shows notifications."""
     assert WITH_WINDOWS, "Chromium is not installed."
     browser = browser_type.launch(**{**browser_type_launch_args, "executable_path": WITH_WINDOWS})
+    loop = asyncio._get_running_loop()
     yield browser
+    # After another test it is not running, and Playwright's connection would break with every other browser's.
+    before = asyncio._get_running_loop()
+    asyncio._set_running_loop(loop)
     browser.close()
+    asyncio._set_running_loop(before)
 
 
 @pytest.fixture
