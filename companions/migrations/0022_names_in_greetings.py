@@ -7,7 +7,7 @@ from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.utils import translation
 
 from memory.store import entry_of
-from text.placeholders import expand_placeholders
+from text.placeholders import Macros
 from text.strings import one_line
 
 BATCH = 500
@@ -28,7 +28,7 @@ def put_names_into_greetings(apps: Apps, schema_editor: BaseDatabaseSchemaEditor
             user = message.companion.user
             with translation.override(user.language or settings.LANGUAGE_CODE):
                 name = one_line(user.name) or translation.gettext("you")
-            text = expand_placeholders(message.text, char=one_line(message.companion.name), user=name)
+            text = Macros(char=one_line(message.companion.name), user=name).expand(message.text)
             if text == message.text:
                 continue
             with transaction.atomic(using=alias):

@@ -1,12 +1,83 @@
-"""Names in character cards: the placeholders `{{char}}`, `{{user}}`, and the older `<BOT>`, `<USER>`. Pure."""
+"""Macros of character cards, such as `{{char}}`, `{{user}}`, `{{random:a,b}}` and the older `<BOT>`. Pure.
+
+What the specification of cards names is expanded, with `{{time}}`, `{{date}}`, `{{newline}}`, `{{trim}}` and
+`{{original}}`; any other stays as it is written. What a macro gives is not looked through again.
+"""
 
 import re
+from dataclasses import dataclass
+from datetime import datetime
+from random import Random
 
-PLACEHOLDER = re.compile(
-    r"\{\{\s{0,3}(?:(?P<char>char)|user)\s{0,3}\}\}|<(?:(?P<bot>bot|char)|user)>", re.IGNORECASE
-)
+TOKEN = re.compile(r"(\{\{|\}\}|<(?:bot|char|user)>)", re.IGNORECASE)
+MACRO = re.compile(r"\s*(//|[a-z_]+)\s*(::?)?(.*)", re.IGNORECASE | re.DOTALL)
+DICE = re.compile(r"\s*(?:(\d{0,2})d)?(\d{1,6})\s*", re.IGNORECASE)
+COMMA = re.compile(r"(?<!\\),")
+CUT = "\0"  # where `{{trim}}` stood; text that is stored has none
 
 
-def expand_placeholders(text: str, *, char: str, user: str) -> str:
-    """Return the text with the companion's name and the person's in place of the placeholders."""
-    return PLACEHOLDER.sub(lambda match: char if match["char"] or match["bot"] else user, text)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Macros:
+    """What the macros of a card stand for.
+
+    `seed` decides what `{{random}}` and `{{roll}}` give, and `pick_seed` what `{{pick}}` does; `now` is in the person's
+    zone, and without it `{{time}}` and `{{date}}` stay as they are; `original` is what a card's instructions replace.
+    """
+
+    char: str
+    user: str
+    seed: int = 0
+    pick_seed: int = 0
+    now: datetime | None = None
+    original: str = ""
+
+    def expand(self, text: str) -> str:
+        """Return the text with its macros expanded, the inner ones first."""
+        levels: list[list[str]] = [[]]
+        for place, part in enumerate(TOKEN.split(text)):
+            if part == "{{":
+                levels.append([])
+            elif part == "}}" and len(levels) > 1:
+                inner = "".join(levels.pop())
+                given = self._evaluate(inner, place)
+                levels[-1].append(given if given is not None else "{{" + inner + "}}")
+            elif place % 2 and part != "}}":
+                levels[-1].append(self.user if part[1:-1].lower() == "user" else self.char)
+            else:
+                levels[-1].append(part)
+        expanded = "{{".join("".join(level) for level in levels)
+        if CUT not in expanded:
+            return expanded
+        first, *rest = expanded.split(CUT)
+        return first.rstrip() + "".join(part.strip() for part in rest[:-1]) + rest[-1].lstrip()
+
+    def _evaluate(self, macro: str, place: int) -> str | None:
+        """Return what stands in its place; None for what is no macro of ours."""
+        if not (parts := MACRO.fullmatch(macro)):
+            return None
+        name, colon, rest = parts[1].lower(), parts[2], parts[3]
+        if name == "//":
+            return ""
+        if not colon:
+            plain = {"char": self.char, "bot": self.char, "user": self.user, "original": self.original}
+            plain |= {"newline": "\n", "trim": CUT}
+            if self.now:
+                plain |= {"time": f"{self.now:%H:%M}", "date": f"{self.now:%d %B %Y}"}
+            return plain.get(name) if not rest.strip() else None
+        if name in {"hidden_key", "comment"}:
+            return ""
+        if name == "reverse":
+            return rest[::-1]
+        if name == "roll":
+            dice = DICE.fullmatch(rest)
+            return str(self._roll(int(dice[1] or 1), int(dice[2]), place)) if dice else None
+        if name in {"random", "pick"}:
+            seed = self.pick_seed if name == "pick" else self.seed
+            texts: list[str] = rest.split("::") if colon == "::" else COMMA.split(rest)
+            chosen = Random(f"{seed} {place} {rest}").choice(texts)  # noqa: S311 (nothing secret)
+            return chosen.replace("\\,", ",").strip()
+        return None
+
+    def _roll(self, count: int, sides: int, place: int) -> int:
+        chance = Random(f"{self.seed} {place}")  # noqa: S311 (nothing secret)
+        return sum(chance.randint(1, max(sides, 1)) for _ in range(count))

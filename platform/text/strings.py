@@ -104,12 +104,24 @@ BLOCK_MARK = regex.compile(
     regex.IGNORECASE,
 )
 
+TAIL_CHARACTERS = 200  # at a text's end, in which a mark may begin
+MARK_RESTS = ("kith-", "ith-", "th-", "h-", "-")  # what is missing of one
+
 LINE_END = re.compile("[\x85\u2028\u2029]")  # those that JSON leaves as they are
 
 
 def neutral(text: str) -> str:
     """Return the text with nothing in it that could pass for a block of Kith's own; as long as it was."""
     return BLOCK_MARK.sub("(", text)
+
+
+def neutral_beside(text: str) -> str:
+    """Return the text, neutral also where another text follows it that goes on with what its end begins."""
+    text = neutral(text)
+    text, tail = text[:-TAIL_CHARACTERS], text[-TAIL_CHARACTERS:]
+    for rest in MARK_RESTS:
+        tail = neutral(tail + rest)[: -len(rest)]
+    return text + tail
 
 
 def one_line(text: str) -> str:
