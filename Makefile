@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-memorybank bench-recall bench-talk bench-prompts bench-scale bench-peers bench-ten-days bench-life bench-voice bench-crowd bench-search bench-long-talk bench-branches prove-attacks prove-branches prove-flaky-line prove-kept-model prove-properties prove-reach lock openapi-snapshot dev bench-learning
+.PHONY: help up test check bench bench-memorybank bench-recall bench-talk bench-prompts bench-scale bench-peers bench-ten-days bench-life bench-voice bench-crowd bench-search bench-long-talk bench-branches prove-attacks prove-branches prove-flaky-line prove-kept-model prove-properties prove-reach prove-readers lock openapi-snapshot dev bench-learning
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -97,6 +97,9 @@ prove-properties: dev ## try two thousand new examples of each property that `ma
 
 prove-reach: dev ## look for what is out of reach or covered on any page, on small screens, in landscape and zoomed (OPTIONS=--only talk: on those)
 	@exec $(BIN)/python -m bench.reach $(OPTIONS)
+
+prove-readers: dev ## read cards with bytes changed at random (COUNT=2000000, and a thousand through the sandbox): read or refused, never else
+	@exec env PROOF_FILES=$(or $(COUNT),2000000) $(BIN)/python -m pytest -n 2 -v -s tests/cards/test_fuzz.py
 
 prove-accessibility: dev ## ask axe-core of every page, light and dark, on a phone and on a desktop (OPTIONS=--only talk: of those)
 	@exec $(BIN)/python -m bench.accessibility $(OPTIONS)

@@ -1,0 +1,92 @@
+"""A card's assets: pictures, sounds and films in the file itself or in the JSON. Nothing is ever fetched."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from cards.errors import CardFormatError
+from cards.schema import Known
+from cards.values import decode_base64
+
+MAX_ASSET_BYTES = 10_000_000
+MAX_ASSETS_BYTES = 40_000_000
+MAX_ASSETS = 1_000
+SCHEMES = ("embeded://", "embedded://", "__asset:")
+# What an asset may be, told by its first bytes alone. A page or a drawing in SVG is none: it would be a program.
+PICTURE = re.compile(rb"\x89PNG\r\n\x1a\n|\xff\xd8\xff|GIF8[79]a|RIFF.{4}WEBP|.{4}ftypavi[fs]", re.DOTALL)
+MEDIA = re.compile(
+    PICTURE.pattern
+    + rb"|OggS|fLaC|ID3|\xff[\xfb\xf3\xf2\xfa\xf1\xf9]|RIFF.{4}(?:WAVE|AVI )|.{4}ftyp|\x1a\x45\xdf\xa3",
+    re.DOTALL,
+)
+DATA = re.compile(r"data:[^,;]{0,100}(?:;[^,;]{0,100})*?;base64,", re.IGNORECASE)
+EXTENSION = re.compile(r"[a-z0-9]{1,10}")
+
+
+class Asset(NamedTuple):
+    """An asset whose content is at hand; `uri` as it stands in the card."""
+
+    type: str
+    name: str
+    ext: str
+    uri: str
+    content: bytes
+
+
+class FileCard(NamedTuple):
+    """What a file holds: `picture` is the face, as it came."""
+
+    known: Known
+    picture: bytes | None
+    assets: list[Asset]
+
+
+Find = Callable[[str, int], bytes | None]  # by path; no more bytes than so many
+
+
+def resolve(card: dict[str, Any], find: Find) -> tuple[list[Asset], set[str]]:
+    """Return the assets whose content is in the file, which `find` looks up by path, and remarks about the others."""
+    assets: list[Asset] = []
+    remarks: set[str] = set()
+    left = MAX_ASSETS_BYTES
+    for number, told in enumerate(card["data"].get("assets", [])):
+        uri = told["uri"]
+        if uri.startswith("ccdefault:") or not uri:
+            continue
+        if re.match(r"https?:", uri, re.IGNORECASE):
+            remarks.add("assets_not_fetched")
+            continue
+        max_bytes = min(MAX_ASSET_BYTES, left)
+        content = _content(uri, find, max_bytes) if number < MAX_ASSETS else None
+        if content is None or len(content) > max_bytes or not MEDIA.match(content):
+            remarks.add("assets_not_kept")
+            continue
+        left -= len(content)
+        assets.append(Asset(told["type"], told["name"], find_extension(told), uri, content))
+    return assets, remarks
+
+
+def _content(uri: str, find: Find, max_bytes: int) -> bytes | None:
+    if head := DATA.match(uri):
+        try:
+            return decode_base64(uri[head.end() :].encode("ascii", "replace"))
+        except CardFormatError:
+            return None
+    path = embedded_path(uri)
+    return None if path is None else find(path, max_bytes)
+
+
+def embedded_path(uri: str) -> str | None:
+    """Return where in the file the asset is; None where it is elsewhere."""
+    return next((uri.removeprefix(scheme) for scheme in SCHEMES if uri.startswith(scheme)), None)
+
+
+def find_extension(told: Mapping[str, Any]) -> str:
+    ext = str(told["ext"]).lower().removeprefix(".")
+    return ext if EXTENSION.fullmatch(ext) else "unknown"
+
+
+def choose_icon(assets: list[Asset]) -> Asset | None:
+    """Return the picture that is the face: the icon that is called main, or the first one."""
+    icons = [asset for asset in assets if asset.type == "icon" and PICTURE.match(asset.content)]
+    return next((icon for icon in icons if icon.name == "main"), icons[0] if icons else None)

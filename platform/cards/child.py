@@ -1,0 +1,89 @@
+"""python -m cards.child: read the card that comes at the input, in the sandbox.
+
+The answer is {"form", "version", "json", "picture"} and after it so many bytes of JSON, so many of the picture, and the
+assets one after the other; or {"code"}. The JSON is {"card", "remarks", "assets"}.
+"""
+
+import json
+import re
+import sys
+from typing import NamedTuple
+
+from cards.assets import FileCard, choose_icon, resolve
+from cards.charx import has_archive, read_charx
+from cards.errors import CardFormatError
+from cards.png import MAGIC, read_png
+from cards.schema import LOREBOOK, read_json
+from cards.values import MAX_JSON_BYTES
+from jobs.sandbox import answer, limit_process
+
+MEMORY_BYTES = 256 * 1024**2
+CPU_SECONDS = 2
+WRITTEN_BYTES = 128 * 1024**2
+JSON = re.compile(rb"(?:\xef\xbb\xbf|\xff\xfe\x00*|\x00*\xfe\xff)?[\s\x00]*[{\[]")
+OTHER_ARCHIVE = re.compile(rb"Rar!\x1a\x07|7z\xbc\xaf\x27\x1c")
+
+
+class Parsed(NamedTuple):
+    """What a file is by its content: "png", "charx", "json", or "lorebook" of JSON."""
+
+    form: str
+    file: FileCard
+
+
+def parse(content: bytes) -> Parsed:
+    """Return what the file holds, told by its bytes and never by a name. CardFormatError."""
+    if content.startswith(MAGIC):
+        return Parsed("png", read_png(content))
+    if OTHER_ARCHIVE.match(content):
+        raise CardFormatError("other_archive")
+    if JSON.match(content):
+        known = read_json(content)
+        assets, remarks = resolve(known.card, lambda _path, _max_bytes: None)
+        known.remarks.extend(sorted(remarks))
+        icon = choose_icon(assets)
+        form = "lorebook" if known.card["spec"] == LOREBOOK else "json"
+        return Parsed(form, FileCard(known, icon.content if icon else None, assets))
+    if has_archive(content):
+        return Parsed("charx", read_charx(content))
+    raise CardFormatError("broken_zip" if content.startswith(b"PK\3\4") else "no_card")
+
+
+def limit() -> None:
+    """Limit this process, before it reads anything."""
+    limit_process(MEMORY_BYTES, CPU_SECONDS, WRITTEN_BYTES)
+
+
+def main() -> None:
+    limit()
+    try:
+        form, (known, picture, assets) = parse(sys.stdin.buffer.read())
+    except CardFormatError as error:
+        answer({"code": error.code})
+        return
+    except MemoryError:
+        answer({"code": "too_large"})
+        return
+    listed = [
+        {
+            "type": asset.type,
+            "name": asset.name,
+            "ext": asset.ext,
+            "uri": asset.uri,
+            "bytes": len(asset.content),
+        }
+        for asset in assets
+    ]
+    told = {"card": known.card, "remarks": known.remarks, "assets": listed}
+    text = json.dumps(told, ensure_ascii=False).encode()
+    if len(text) > 2 * MAX_JSON_BYTES:
+        answer({"code": "too_large"})
+        return
+    head = {"form": form, "version": known.version, "json": len(text), "picture": len(picture or b"")}
+    answer(head, text)
+    for content in (picture or b"", *(asset.content for asset in assets)):
+        sys.stdout.buffer.write(content)  # each alone: one whole answer would take the memory twice
+
+
+if __name__ == "__main__":
+    main()

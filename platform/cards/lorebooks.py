@@ -1,0 +1,116 @@
+"""Lorebooks in the form of V3, from whatever form they come in: V2's, V3's, or SillyTavern's world info."""
+
+from typing import Any
+
+from cards.errors import CardFormatError
+from cards.values import as_flag, as_mapping, as_number, as_text, as_texts
+
+MAX_ENTRIES = 2_000
+# What SillyTavern calls a field in its world info, and in the `extensions` of an entry that it embeds in a card.
+WORLD_INFO_EXTENSIONS = {
+    "position": "position",
+    "excludeRecursion": "exclude_recursion",
+    "preventRecursion": "prevent_recursion",
+    "delayUntilRecursion": "delay_until_recursion",
+    "displayIndex": "display_index",
+    "probability": "probability",
+    "useProbability": "useProbability",
+    "depth": "depth",
+    "role": "role",
+    "selectiveLogic": "selectiveLogic",
+    "outletName": "outlet_name",
+    "group": "group",
+    "groupOverride": "group_override",
+    "groupWeight": "group_weight",
+    "useGroupScoring": "use_group_scoring",
+    "scanDepth": "scan_depth",
+    "matchWholeWords": "match_whole_words",
+    "caseSensitive": "case_sensitive",
+    "automationId": "automation_id",
+    "vectorized": "vectorized",
+    "sticky": "sticky",
+    "cooldown": "cooldown",
+    "delay": "delay",
+    "matchPersonaDescription": "match_persona_description",
+    "matchCharacterDescription": "match_character_description",
+    "matchCharacterPersonality": "match_character_personality",
+    "matchCharacterDepthPrompt": "match_character_depth_prompt",
+    "matchScenario": "match_scenario",
+    "matchCreatorNotes": "match_creator_notes",
+    "triggers": "triggers",
+    "ignoreBudget": "ignore_budget",
+}
+WORLD_INFO_FIELDS = {
+    "uid": "id",
+    "key": "keys",
+    "keysecondary": "secondary_keys",
+    "order": "insertion_order",
+}
+POSITIONS = ("before_char", "after_char")  # SillyTavern's 0, and all its others
+
+
+def normalise_book(raw: dict[str, Any]) -> dict[str, Any]:
+    """Return the lorebook with every key of V3, None where nothing is said; what is unknown stays.
+
+    CardFormatError `too_many_entries`.
+    """
+    entries = raw.get("entries")
+    found = list(entries.values()) if isinstance(entries, dict) else entries
+    found = [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
+    if len(found) > MAX_ENTRIES:
+        raise CardFormatError("too_many_entries")
+    recursive = raw.get("recursive_scanning")
+    return {
+        **raw,
+        "name": as_text(raw.get("name")),
+        "description": as_text(raw.get("description")),
+        "scan_depth": as_number(raw.get("scan_depth"), None),
+        "token_budget": as_number(raw.get("token_budget"), None),
+        "recursive_scanning": None if recursive is None else as_flag(recursive, default=False),
+        "extensions": as_mapping(raw.get("extensions")),
+        "entries": [normalise_entry(entry) for entry in found],
+    }
+
+
+def normalise_entry(raw: dict[str, Any]) -> dict[str, Any]:
+    """Return the entry with every key of V3, None where nothing is said."""
+    entry = _translate_world_info(raw) if "key" in raw and "keys" not in raw else raw
+    extensions, position = as_mapping(entry.get("extensions")), entry.get("position")
+    if isinstance(position, int | float):
+        extensions = {"position": position, **extensions}
+        position = POSITIONS[position != 0]
+    case_sensitive, identity = entry.get("case_sensitive"), entry.get("id")
+    is_regex = as_flag(entry.get("use_regex"), default=False)
+    separator = None if is_regex else ","  # which a pattern may have within
+    return {
+        **entry,
+        "keys": as_texts(entry.get("keys"), separator),
+        "secondary_keys": as_texts(entry.get("secondary_keys"), separator),
+        "content": as_text(entry.get("content")),
+        "extensions": extensions,
+        "enabled": as_flag(entry.get("enabled"), default=True),
+        "insertion_order": as_number(entry.get("insertion_order"), 100),
+        "use_regex": is_regex,
+        "constant": as_flag(entry.get("constant"), default=False),
+        "selective": as_flag(entry.get("selective"), default=False),
+        "case_sensitive": None if case_sensitive is None else as_flag(case_sensitive, default=False),
+        "position": position if position in POSITIONS else None,
+        "priority": as_number(entry.get("priority"), None),
+        "id": identity if isinstance(identity, str) else as_number(identity, None),
+        "name": as_text(entry.get("name")),
+        "comment": as_text(entry.get("comment")),
+    }
+
+
+def _translate_world_info(raw: dict[str, Any]) -> dict[str, Any]:
+    """Return the entry as SillyTavern would embed it: all its keys may be patterns there, between slashes."""
+    known = WORLD_INFO_FIELDS.keys() | WORLD_INFO_EXTENSIONS.keys() | {"disable", "extensions"}
+    extensions = {name: raw[key] for key, name in WORLD_INFO_EXTENSIONS.items() if key in raw}
+    return {
+        **{key: value for key, value in raw.items() if key not in known},
+        **{name: raw[key] for key, name in WORLD_INFO_FIELDS.items() if key in raw},
+        "enabled": not as_flag(raw.get("disable"), default=False),
+        "position": POSITIONS[as_number(raw.get("position"), 0) != 0],
+        "use_regex": True,
+        "extensions": {**as_mapping(raw.get("extensions")), **extensions},
+    }

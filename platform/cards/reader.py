@@ -1,0 +1,158 @@
+"""Character cards that people bring, as JSON, PNG, APNG or CHARX: read in a process of its own.
+
+What that process answers is read anew here: a card that took it over could have it say anything.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from threading import BoundedSemaphore
+from typing import Any
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from cards.assets import MAX_ASSETS_BYTES, MEDIA, PICTURE, Asset
+from cards.errors import CardFormatError
+from cards.schema import LOREBOOK, normalise
+from cards.values import MAX_JSON_BYTES, as_text, parse_json
+from files.errors import BusyError, ContentError, FilesError, TooLargeError
+from jobs.sandbox import SandboxError, module_command, run_in_sandbox
+
+MAX_BYTES = 50_000_000
+TIMEOUT_SECONDS = 15.0  # the process itself may compute for two
+COMMAND = module_command("cards.child")
+READ_AT_ONCE = BoundedSemaphore(2)  # in one process: each may take 256 MB
+FORMS = ("json", "png", "charx", "lorebook")
+VERSION = re.compile(r"[123]")
+REFUSALS: dict[str, str | Promise] = {
+    "no_card": _(
+        "There is no character card in this file. Send a card as PNG, JSON or CHARX, or a lorebook as JSON."
+    ),
+    "unreadable": _("This file cannot be read safely. Export the card again from the program it came from."),
+    "broken_json": _("The card's JSON is broken. Export the card again from the program it came from."),
+    "broken_png": _("This PNG is broken or incomplete. Download it again, as a file and not as a preview."),
+    "broken_sum": _("The card in this PNG is damaged: its checksum is wrong. Download it again."),
+    "broken_text": _("The card in this PNG is damaged and cannot be decoded. Download it again."),
+    "broken_zip": _("This CHARX is broken or incomplete. Download it again, or export it again."),
+    "too_deep": _(
+        "The card's JSON is nested deeper than any card needs, so it is not read. Use another copy of it."
+    ),
+    "too_many_entries": _(
+        "A lorebook can have at most 2,000 entries. Remove some of them, and send it again."
+    ),
+    "too_many_files": _(
+        "A CHARX can have at most 1,500 files in it. Remove some of its assets, and send it again."
+    ),
+    "zip_bomb": _(
+        "This CHARX unpacks to far more than it should, so it is not opened. Use another copy of it."
+    ),
+    "unsafe_path": _(
+        "This CHARX has files with names that lead outside of it, so it is not opened. Export it again."
+    ),
+    "encrypted_zip": _("This CHARX is protected by a password. Save it without one, and send it again."),
+    "encrypted_card": _(
+        "This card is encrypted by RisuAI, and only RisuAI can open it. Export it there as a plain card."
+    ),
+    "other_archive": _(
+        "This is a RAR or 7z archive under another name. Unpack it, and send the card that is in it."
+    ),
+}
+TOO_LARGE = _("A card can have at most 5 MB of text and 50 MB in all. Remove some of it, and send it again.")
+REMARKS: dict[str, str | Promise] = {
+    "assets_not_fetched": _(
+        "Some assets are on other websites. Kith does not fetch them; their addresses are kept."
+    ),
+    "assets_not_kept": _("Some assets are missing, too large or of a kind that Kith does not keep."),
+    "files_not_kept": _("The file holds more than the card mentions. That is not kept."),
+    "newer_version": _(
+        "The card was made for a newer version of the format. What Kith does not know is kept unused."
+    ),
+    "other_chunk": _("One of the two copies of the card in this PNG is broken. The other one was read."),
+    "programs_inert": _("The card brings scripts. They are kept in it, and never run."),
+    "text_cleaned": _(
+        "Some characters of the card are none that can be kept. They were left out or replaced."
+    ),
+    "world_info": _("This is a world info of SillyTavern. It became a lorebook."),
+}
+
+
+@dataclass(frozen=True)
+class ReadCard:
+    """A card in the one form of `schema.py`; `remarks` are keys of REMARKS."""
+
+    form: str
+    version: str
+    card: dict[str, Any]
+    picture: bytes | None
+    assets: list[Asset]
+    remarks: list[str]
+
+
+def read_card(
+    content: bytes, *, command: Sequence[str] = COMMAND, wait_seconds: float = TIMEOUT_SECONDS
+) -> ReadCard:
+    """Return the card that a file is, told by its content. The calling thread waits for it.
+
+    ContentError with a key of REFUSALS; TooLargeError `too_large`; BusyError.
+    """
+    if len(content) > MAX_BYTES:
+        raise refusal("too_large")
+    if not READ_AT_ONCE.acquire(timeout=wait_seconds):
+        raise BusyError("busy", _("Kith is reading other cards right now. Try again in a moment."))
+    try:
+        head, body = run_in_sandbox(command, content, wait_seconds)
+    except SandboxError:
+        raise refusal("unreadable") from None
+    finally:
+        READ_AT_ONCE.release()
+    if "code" in head:
+        raise refusal(head["code"])
+    try:
+        return _believe(head, body)
+    except CardFormatError as error:
+        raise refusal(error.code) from None
+    except (KeyError, TypeError, ValueError):
+        raise refusal("unreadable") from None
+
+
+def refusal(code: object) -> FilesError:
+    """Return the error that tells a person why a file is not read."""
+    if code == "too_large":
+        return TooLargeError("too_large", TOO_LARGE)
+    known = code if isinstance(code, str) and code in REFUSALS else "unreadable"
+    return ContentError(known, REFUSALS[known])
+
+
+def _believe(head: dict[str, Any], body: bytes) -> ReadCard:
+    """Return what is answered, if it has its form. CardFormatError, KeyError, TypeError, ValueError."""
+    form, version, size, picture_size = (head[key] for key in ("form", "version", "json", "picture"))
+    if form not in FORMS or not VERSION.fullmatch(version):
+        raise ValueError(form)
+    told = parse_json(body[: _size(size)], 2 * MAX_JSON_BYTES)
+    card, remarks = normalise(told["card"])
+    if (card["spec"] == LOREBOOK) != (form == "lorebook"):
+        raise ValueError(form)
+    at = size
+    picture = body[at : at + _size(picture_size)] or None
+    at += picture_size
+    assets: list[Asset] = []
+    for listed in told["assets"]:
+        content = body[at : at + _size(listed["bytes"])]
+        at += len(content)
+        kind, name, ext, uri = (as_text(listed[key]) for key in ("type", "name", "ext", "uri"))
+        assets.append(Asset(kind, name, ext, uri, content))
+    is_whole = at == len(body) and sum(len(asset.content) for asset in assets) <= MAX_ASSETS_BYTES
+    is_media = all(MEDIA.match(asset.content) for asset in assets) and (
+        picture is None or PICTURE.match(picture)
+    )
+    if not is_whole or not is_media:
+        raise ValueError("assets")
+    known = {remark for remark in told["remarks"] if remark in REMARKS}
+    return ReadCard(form, version, card, picture, assets, sorted(known | set(remarks)))
+
+
+def _size(told: object) -> int:
+    if isinstance(told, int) and told >= 0:
+        return told
+    raise ValueError("size")

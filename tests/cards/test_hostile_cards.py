@@ -1,0 +1,182 @@
+"""What people may send in place of a card: refused in a sentence or made harmless, within bounds of memory and time."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from cards.assets import MEDIA
+from cards.child import CPU_SECONDS, MEMORY_BYTES
+from cards.errors import CardFormatError
+from cards.reader import READ_AT_ONCE, REFUSALS, REMARKS, read_card
+from cards.schema import normalise
+from cards.values import parse_json
+from files.errors import BusyError, ContentError, FilesError, TooLargeError
+from jobs.sandbox import SOURCE_ROOT
+from tests.cards.corpus import V2, V3, dumped, escaped
+from tests.cards.hostile import ODD, REFUSED
+
+# The child as it is, which at its end tells what it took.
+MEASURED = """
+import atexit, sys, time
+def tell():
+    with open("/proc/self/status") as file:
+        sizes = dict(line.split(":") for line in file)
+    with open(sys.argv[1], "w") as file:
+        peaks = [int(sizes[name].split()[0]) // 1024 for name in ("VmPeak", "VmHWM")]
+        file.write(f"{time.process_time():.2f} s, {peaks[0]} MB asked for, {peaks[1]} MB used")
+from cards.child import main
+atexit.register(tell)
+main()
+"""
+
+
+@pytest.fixture
+def measured(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Sequence[str]]:
+    """The command that reads; what it took is printed after it."""
+    told = tmp_path / "told"
+    yield sys.executable, "-c", MEASURED, str(told)
+    print(f"{request.node.callspec.params['name']}: {told.read_text() if told.exists() else 'not opened'}")  # noqa: T201
+
+
+@pytest.fixture(autouse=True)
+def _a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Whatever would be written by the way is written there, and nothing is."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    yield
+    assert os.listdir(folder) == []
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(REFUSED) >= 60
+    assert REFUSALS.keys() - {code for code, _make in REFUSED.values()} == {"unreadable"}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_it_is_refused(name: str, measured: Sequence[str]) -> None:
+    code, make = REFUSED[name]
+    with pytest.raises(FilesError) as told:
+        read_card(make(), command=measured)
+    assert told.value.code == code
+    assert len(str(told.value.detail)) > 20
+    assert isinstance(told.value, TooLargeError if code == "too_large" else ContentError)
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_it_is_read_without_what_is_bad_in_it(name: str, measured: Sequence[str]) -> None:
+    remarks, make = ODD[name]
+    card = read_card(make(), command=measured)
+    assert set(card.remarks) == remarks <= REMARKS.keys()
+    assert normalise(card.card)[0] == card.card
+    assert all(MEDIA.match(asset.content) for asset in card.assets)
+    assert "\0" not in str(card.card)
+
+
+# -- a process that was taken over -----------------------------------------------------------------------------------
+
+
+def taken_over(answer: str) -> Sequence[str]:
+    return sys.executable, "-c", f"import sys; sys.stdout.buffer.write({answer})"
+
+
+def says(
+    card: str,
+    *,
+    more: str = "",
+    form: str = "json",
+    picture: int = 0,
+    assets: str = "[]",
+    size: int = 0,
+    version: str = "3",
+) -> str:
+    text = f'{{"card": {card}, "remarks": [], "assets": {assets}}}'.encode()
+    head = f'{{"form": "{form}", "version": "{version}", "json": {size or len(text)}, "picture": {picture}}}\n'.encode()
+    return repr(head + text + more.encode())
+
+
+CARD = escaped(V3).decode()
+ASSET = '[{"type": "icon", "name": "a", "ext": "png", "uri": "x", "bytes": %s}]'
+LIES = {
+    "nothing": "b''",
+    "no JSON": "b'hello'",
+    "another thing": "b'[1]'",
+    "an unknown code": """b'{"code": "<script>"}'""",
+    "a code that is none": """b'{"code": {}}'""",
+    "another form": says(CARD, form="exe"),
+    "another version": says(CARD, version="<b>"),
+    "a lorebook that is a card": says(CARD, form="lorebook"),
+    "no card": says("1"),
+    "NaN": says('{"name": "x", "first_mes": NaN}'),
+    "half a card": says(CARD, size=100),
+    "a card that is too deep": says(f'{{"name": "x", "first_mes": {"[" * 100}{"]" * 100}}}'),
+    "a page for a picture": says(CARD, picture=5, more="<svg>"),
+    "a picture that is not there": says(CARD, picture=5),
+    "a picture of less than nothing": says(CARD, picture=-5),
+    "a page for an asset": says(CARD, assets=ASSET % 5, more="<svg>"),
+    "an asset that is not there": says(CARD, assets=ASSET % 500),
+    "an asset of a fraction": says(CARD, assets=ASSET % 0.5),
+    "more than it says": says(CARD, more="more"),
+    "a long first line": "b'x' * 10_000_000",
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_it_is_not_believed(lie: str) -> None:
+    with pytest.raises(ContentError) as told:
+        read_card(dumped(V2), command=taken_over(LIES[lie]))
+    assert told.value.code in {"unreadable", "no_card", "broken_json", "too_deep"}
+
+
+def test_what_it_says_is_made_a_card_anew() -> None:
+    told = read_card(
+        dumped(V2), command=taken_over(says('{"name": 5, "first_mes": null, "mine": "a\\u0000"}'))
+    )
+    assert told.card["data"]["name"] == "5"
+    assert (told.card["mine"], told.remarks) == ("a", ["text_cleaned"])
+
+
+def test_one_that_hangs_is_ended() -> None:
+    with pytest.raises(ContentError) as told:
+        read_card(b"{}", command=(sys.executable, "-c", "import time; time.sleep(60)"), wait_seconds=0.5)
+    assert told.value.code == "unreadable"
+
+
+def test_those_who_wait_too_long_are_told_so() -> None:
+    with READ_AT_ONCE, READ_AT_ONCE, pytest.raises(BusyError):
+        read_card(dumped(V2), wait_seconds=0.1)
+    assert read_card(dumped(V2)).version == "2"
+
+
+LIMITED = f"import sys; sys.path.insert(0, {str(SOURCE_ROOT)!r}); from cards.child import limit; limit();"
+BEYOND = {
+    "memory": "bytes(260_000_000)",
+    "time": "[None for _ in iter(int, 1)]",
+    "files": "[open('/dev/null') for _ in range(50)]",
+    "writing": "import tempfile; file = tempfile.TemporaryFile(); file.write(bytes(140_000_000)); file.flush()",
+}
+
+
+@pytest.mark.parametrize("what", BEYOND)
+def test_the_process_can_have_no_more(what: str) -> None:
+    """A process that begins as the reading one does, and goes on to take too much, ends there."""
+    code = LIMITED + BEYOND[what]
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode != 0
+    inside = LIMITED + "bytes(1_000)"
+    assert subprocess.run([sys.executable, "-c", inside], capture_output=True, check=False).returncode == 0
+
+
+def test_what_would_take_much_memory_is_refused_before_it_is_parsed() -> None:
+    with pytest.raises(CardFormatError) as told:
+        parse_json(b"[" + b"[]," * 400_000 + b"[]]")
+    assert told.value.code == "too_large"
+
+
+def test_its_bounds_are_those_that_were_promised() -> None:
+    assert (MEMORY_BYTES, CPU_SECONDS) == (256 * 1024**2, 2)
