@@ -1,6 +1,7 @@
 from companions.models.attachment import Attachment
 from companions.models.bookmark import Bookmark
 from companions.models.branch import Branch, JournalEntry
+from companions.models.card import Card, CardUpload
 from companions.models.closing import Closing
 from companions.models.companion import Companion
 from companions.models.comparison import ComparedExchange, Comparison
@@ -10,6 +11,7 @@ from companions.models.forget_proposal import ForgetProposal
 from companions.models.inner_state import InnerState
 from companions.models.job import Job
 from companions.models.life import Life
+from companions.models.lorebook import Lorebook, LoreEntry, LoreFiring
 from companions.models.message import Message
 from companions.models.message_words import MessageWords
 from companions.models.mind import Mind
@@ -23,6 +25,8 @@ __all__ = [
     "Attachment",
     "Bookmark",
     "Branch",
+    "Card",
+    "CardUpload",
     "Closing",
     "Companion",
     "ComparedExchange",
@@ -34,6 +38,9 @@ __all__ = [
     "Job",
     "JournalEntry",
     "Life",
+    "LoreEntry",
+    "LoreFiring",
+    "Lorebook",
     "Message",
     "MessageWords",
     "Mind",

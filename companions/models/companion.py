@@ -1,5 +1,6 @@
 import uuid
 from dataclasses import replace
+from datetime import datetime
 
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -11,8 +12,12 @@ from accounts.models.user import OwnedQuerySet
 from memory.errors import PolicyError
 from memory.scoring import CHOICES, DEFAULT, Policy, by_name
 from providers.preference import NO_PREFERENCE, Preference
-from text.placeholders import expand_placeholders
+from text.placeholders import Macros
 from text.strings import one_line
+
+PERSONA_CHARACTERS, GREETING_CHARACTERS = 40_000, 12_000
+TEXT_CHARACTERS = 20_000  # of the scenario, of example dialogue and of each of the instructions
+MAX_GREETINGS = 50  # beside the first
 
 
 class CompanionQuerySet(OwnedQuerySet["Companion"]):
@@ -20,17 +25,46 @@ class CompanionQuerySet(OwnedQuerySet["Companion"]):
 
 
 class Companion(models.Model):
-    """One user's companion: name, persona, greeting, example dialogue and tint.
+    """One user's companion: its name and tint, and the texts of its character, which bear the names of a card's fields.
 
-    In its three texts `{{char}}` and `{{user}}` stand for the names of the two; `expand` puts them in.
+    `persona` is a card's description. `system_prompt` stands before it, `post_history_instructions` after the talk, and
+    `depth_prompt` so many messages before the newest. `expand` expands the macros of all of these texts.
     """
+
+    class DepthRole(models.TextChoices):
+        SYSTEM = "system", _("an instruction")
+        USER = "user", _("something that the person said")
+        ASSISTANT = "assistant", _("something that it said itself")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(User, models.CASCADE, related_name="companions", verbose_name=_("user"))
     name = models.CharField(_("name"), max_length=80)
-    persona = models.TextField(_("persona"), blank=True, max_length=20_000)
-    greeting = models.TextField(_("greeting"), blank=True, max_length=4_000)
-    example_dialogue = models.TextField(_("example dialogue"), blank=True, max_length=8_000)
+    nickname = models.CharField(_("what it is called in its texts"), max_length=80, blank=True)
+    persona = models.TextField(_("persona"), blank=True, max_length=PERSONA_CHARACTERS)
+    personality = models.TextField(_("personality in short"), blank=True, max_length=TEXT_CHARACTERS)
+    scenario = models.TextField(_("scenario"), blank=True, max_length=TEXT_CHARACTERS)
+    greeting = models.TextField(_("greeting"), blank=True, max_length=GREETING_CHARACTERS)
+    alternate_greetings = ArrayField(
+        models.TextField(max_length=GREETING_CHARACTERS),
+        verbose_name=_("other greetings"),
+        size=MAX_GREETINGS,
+        default=list,
+        blank=True,
+    )
+    example_dialogue = models.TextField(_("example dialogue"), blank=True, max_length=TEXT_CHARACTERS)
+    system_prompt = models.TextField(
+        _("instructions before the persona"), blank=True, max_length=TEXT_CHARACTERS
+    )
+    post_history_instructions = models.TextField(
+        _("instructions after the talk"), blank=True, max_length=TEXT_CHARACTERS
+    )
+    depth_prompt = models.TextField(_("note within the talk"), blank=True, max_length=TEXT_CHARACTERS)
+    depth_prompt_depth = models.PositiveSmallIntegerField(
+        _("messages after the note"), default=4, validators=[MaxValueValidator(9999)]
+    )
+    depth_prompt_role = models.CharField(
+        _("the note is"), max_length=10, choices=DepthRole, default=DepthRole.SYSTEM
+    )
     without_directions = models.BooleanField(_("without stage directions such as *smiles*"), default=False)
     suggestions = ArrayField(  # without any, the talk offers some of Kith's own
         models.CharField(max_length=200), verbose_name=_("what one may say first"), default=list, blank=True
@@ -59,14 +93,36 @@ class Companion(models.Model):
         return self.name
 
     @property
+    def greetings(self) -> list[str]:
+        """All with which a talk may begin; the first may be empty."""
+        return [self.greeting, *self.alternate_greetings]
+
+    @property
     def names(self) -> dict[str, str]:
         """What the two who talk are called."""
         return {"user": self.user.name, "companion": self.name}
 
-    def expand(self, text: str, nameless: str = "the person") -> str:
-        """Return the text with the names of the two in place of `{{char}}` and `{{user}}`; `nameless` for none."""
-        user = one_line(self.user.name) or nameless
-        return expand_placeholders(text, char=one_line(self.name), user=user)
+    def expand(
+        self,
+        text: str,
+        nameless: str = "the person",
+        *,
+        now: datetime | None = None,
+        seed: int = 0,
+        original: str = "",
+    ) -> str:
+        """Return the text with its macros expanded: what the two are called, `nameless` for a person without a name,
+        the time (`now` in their zone), and what the seed decides.
+        """
+        macros = Macros(
+            char=one_line(self.nickname or self.name),
+            user=one_line(self.user.name) or nameless,
+            seed=seed,
+            pick_seed=self.pk.int,
+            now=now,
+            original=original,
+        )
+        return macros.expand(text)
 
     @property
     def preference(self) -> Preference:

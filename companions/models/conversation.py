@@ -17,7 +17,8 @@ REFLECTION_MESSAGES = 24  # of both sides, twelve turns, after which the inner s
 class Conversation(models.Model):
     """A thread with a companion; its history is the path from the first message to the head.
 
-    What the companion said until `read_until` its person has seen.
+    What the companion said until `read_until` its person has seen. It began with that one of its greetings, 0 for the
+    first and None for none.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -25,6 +26,7 @@ class Conversation(models.Model):
     head = models.ForeignKey("companions.Message", models.SET_NULL, null=True, blank=True, related_name="+")
     branch = models.ForeignKey("companions.Branch", models.SET_NULL, null=True, blank=True, related_name="+")
     read_until = models.DateTimeField(_("read until"), default=timezone.now)
+    greeting = models.PositiveSmallIntegerField(_("greeting"), null=True, blank=True)
     created_at = models.DateTimeField(_("made"), auto_now_add=True)
 
     objects = OwnedQuerySet["Conversation"].as_manager()

@@ -46,6 +46,8 @@ class Reply(models.Model):
     tool_calls = models.JSONField(_("tool calls"), default=list, blank=True)
     # Each with the place in the text from which it holds: {"at", "emotion", "intensity"}.
     emotions = models.JSONField(_("emotions"), default=list, blank=True)
+    # Which lore entered its prompt and why, and which was met and left out: "placed" and "dropped".
+    lore = models.JSONField(_("lore"), default=dict, blank=True)
     is_stop_asked = models.BooleanField(_("stop asked"), default=False)
     lease_by = models.CharField(_("made by process"), max_length=80, blank=True)
     lease_at = models.DateTimeField(_("lease renewed"), null=True, blank=True)

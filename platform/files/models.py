@@ -19,6 +19,7 @@ class StoredFile(models.Model):
         REFERENCE = "reference", _("reference recording")
         PICTURE = "picture", _("picture")
         ATTACHMENT = "attachment", _("attachment")
+        CARD = "card", _("picture of a card")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(User, models.CASCADE, related_name="files", verbose_name=_("user"))
