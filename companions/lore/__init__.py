@@ -1,0 +1,1 @@
+"""Lore: which entries of lorebooks come into a prompt, where, and why. Pure."""

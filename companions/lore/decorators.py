@@ -1,0 +1,146 @@
+"""Decorators: the `@@name value` lines at the top of an entry's content, of Character Card V3 and RisuAI. Pure."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
+
+Role = Literal["system", "user", "assistant"]
+Read = Callable[[str], Any]  # of a value; None where it is not valid
+
+LINE = re.compile(r"(@@@?)\s*(\S*)(.*)", re.DOTALL)
+NUMBER = re.compile(r"[+-]?\d{1,9}(?:\.\d+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Decorators:
+    """What the decorators of one entry say; None, False or () where they say nothing.
+
+    Those of V3 that are never obeyed are missing, so that their fallbacks count: `instruct_depth`,
+    `reverse_instruct_depth` and `instruct_scan_depth` are for prompts that are not a chat, and `disable_ui_prompt`
+    would let a card remove what the operator says.
+    """
+
+    activate_only_after: int | None = None  # messages of the assistant
+    activate_only_every: int | None = None  # messages of the assistant, above 0
+    keep_activate_after_match: bool = False
+    dont_activate_after_match: bool = False
+    depth: int | None = None  # messages from the newest
+    reverse_depth: int | None = None  # messages from the oldest
+    role: Role | None = None
+    scan_depth: int | None = None
+    is_greeting: int | None = None  # 0 is the card's first message
+    position: str | None = None  # of POSITIONS
+    ignore_on_max_context: bool = False
+    additional_keys: tuple[tuple[str, ...], ...] = ()  # one of each is needed
+    exclude_keys: tuple[str, ...] = ()
+    is_user_icon: str | None = None
+    activate: bool = False
+    dont_activate: bool = False
+    after: bool = False  # V3 names it once, where it switches `depth` off
+    # RisuAI's
+    exclude_keys_all: tuple[str, ...] = ()
+    probability: int | None = None  # in percent
+    priority: int | None = None
+    match_full_word: bool = False
+    match_partial_word: bool = False
+    recursive: bool = False
+    unrecursive: bool = False
+    no_recursive_search: bool = False
+    end: bool = False
+
+
+POSITIONS = ("before_desc", "after_desc", "personality", "scenario")
+ROLES = ("system", "user", "assistant")
+
+
+def _read_number(value: str) -> int | None:
+    return int(float(value)) if NUMBER.fullmatch(value) else None
+
+
+def _read_positive(value: str) -> int | None:
+    number = _read_number(value)
+    return number if number and number > 0 else None
+
+
+def _read_not_negative(value: str) -> int | None:
+    number = _read_number(value)
+    return number if number is not None and number >= 0 else None
+
+
+def _read_percent(value: str) -> int | None:
+    number = _read_number(value.removesuffix("%").rstrip())
+    return None if number is None else min(max(number, 0), 100)
+
+
+def _read_flag(value: str) -> bool | None:
+    return None if value.casefold() == "false" else True
+
+
+def _read_keys(value: str) -> tuple[str, ...] | None:
+    return tuple(key for part in value.split(",") if (key := part.strip())) or None
+
+
+def _read_choice(choices: tuple[str, ...]) -> Read:
+    return lambda value: value if value in choices else None
+
+
+READERS: dict[str, Read] = {
+    "activate_only_after": _read_number,
+    "activate_only_every": _read_positive,
+    "depth": _read_number,
+    "reverse_depth": _read_number,
+    "role": _read_choice(ROLES),
+    "scan_depth": _read_not_negative,
+    "is_greeting": _read_number,
+    "position": _read_choice(POSITIONS),
+    "additional_keys": _read_keys,
+    "exclude_keys": _read_keys,
+    "exclude_keys_all": _read_keys,
+    "is_user_icon": lambda value: value or None,
+    "probability": _read_percent,
+    "priority": _read_number,
+}
+READERS |= {field.name: _read_flag for field in fields(Decorators) if field.name not in READERS}
+
+
+def parse_decorators(content: str) -> tuple[Decorators, str]:
+    """Return what the lines at the top say, and the content without them and without the blank lines around them.
+
+    A line with three @ counts only where the one above it, and those between, are unknown or say nothing valid. Of two
+    with one name the first valid one counts, but each `additional_keys`.
+    """
+    lines, rest = _split(content)
+    found: dict[str, Any] = {}
+    is_settled = True  # an orphan with three @ is the fallback of nothing
+    for is_fallback, name, value in lines:
+        if is_fallback and is_settled:
+            continue
+        read = READERS[name](value) if name in READERS else None
+        is_settled = read is not None
+        if name == "additional_keys" and read:
+            found[name] = (*found.get(name, ()), read)
+        elif read is not None:
+            found.setdefault(name, read)
+    return replace(Decorators(), **found), rest
+
+
+def _split(content: str) -> tuple[list[tuple[bool, str, str]], str]:
+    """Return each decorator (whether it is a fallback, its name, its value) and the content below them."""
+    lines = content.replace("\r\n", "\n").split("\n")
+    found, last = [], 0
+    for count, line in _read_top(lines):
+        last = count
+        if match := LINE.fullmatch(line):
+            marks, name, value = match.groups()
+            found.append((marks == "@@@", name.lower(), value.strip()))
+    return found, "\n".join(lines[last:]).strip("\n") if found else content
+
+
+def _read_top(lines: list[str]) -> Iterator[tuple[int, str]]:
+    """Give each line at the top that begins with two @, and the count of lines up to it; blank ones are passed over."""
+    for count, line in enumerate(lines, start=1):
+        if line.lstrip().startswith("@@"):
+            yield count, line.strip()
+        elif line.strip():
+            return

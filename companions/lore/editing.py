@@ -1,0 +1,178 @@
+"""Lorebooks as their person writes them: made, filled from a file, changed, given out again; within limits."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Max, Q
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from cards.errors import CardFormatError
+from cards.lorebooks import MAX_ENTRIES
+from cards.reader import refusal
+from cards.schema import LOREBOOK, normalise
+from cards.writer import write_lorebook
+from companions.errors import LimitError, LoreError
+from companions.lore.explanation import describe_pattern_problem
+from companions.lore.keys import PatternError, compile_pattern, is_pattern_literal
+from companions.models import Companion, Lorebook, LoreEntry
+from companions.transfer.card_import import keep_lorebook
+
+BOOKS_EACH = 100
+MAX_CONTENT_CHARACTERS = 20_000
+MAX_KEYS = 100  # of one entry, and as many secondary ones
+MAX_KEY_CHARACTERS = 500
+BOOK_ROWS = ("name", "is_enabled", "scan_depth", "token_budget", "is_recursive", "data")
+
+
+def read_book(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the normalised lorebook, with entries that can be kept.
+
+    LoreError, LimitError; FilesError where it is none.
+    """
+    try:
+        book: dict[str, Any] = normalise({"spec": LOREBOOK, "data": dict(raw)})[0]["data"]
+    except CardFormatError as error:
+        raise refusal(error.code) from None
+    check_book(book)
+    return book
+
+
+def check_book(book: Mapping[str, Any]) -> None:
+    """Raise LoreError or LimitError where an entry of the normalised lorebook is none that can be kept."""
+    entries: Sequence[Mapping[str, Any]] = book["entries"]
+    _check_count(len(entries))
+    for number, entry in enumerate(entries, start=1):
+        try:
+            check_entry(entry)
+        except LoreError as error:
+            sentence = _("Entry %(number)s cannot be kept: %(detail)s")
+            told = sentence % {"number": number, "detail": error.detail}
+            raise LoreError(error.code, told, error.field) from None
+
+
+def check_entry(entry: Mapping[str, Any]) -> None:
+    """Raise LoreError, with the field that is too large, where the normalised entry cannot be kept."""
+    if len(entry["content"]) > MAX_CONTENT_CHARACTERS:
+        detail = _("An entry can have at most %(most)s characters.")
+        raise LoreError("content_too_long", detail % {"most": f"{MAX_CONTENT_CHARACTERS:,}"}, "content")
+    for field in ("keys", "secondary_keys"):
+        keys = entry[field]
+        if len(keys) > MAX_KEYS:
+            raise LoreError(
+                "too_many_keys", _("There can be at most %(most)s keys.") % {"most": MAX_KEYS}, field
+            )
+        if any(len(key) > MAX_KEY_CHARACTERS for key in keys):
+            detail = _("A key can have at most %(most)s characters.") % {"most": MAX_KEY_CHARACTERS}
+            raise LoreError("key_too_long", detail, field)
+
+
+def check_patterns(keys: Sequence[str]) -> None:
+    """Raise LoreError for the first key between slashes that is no pattern which can be searched for."""
+    for key in keys:
+        if is_pattern_literal(key):
+            try:
+                compile_pattern(key, is_case_sensitive=False)
+            except PatternError as error:
+                sentence = f"{key}: {describe_pattern_problem(str(error))}"
+                raise LoreError("bad_pattern", sentence) from None
+
+
+def make_book(
+    user: User,
+    book: Mapping[str, Any],
+    now: datetime,
+    *,
+    companion: Companion | None = None,
+    is_enabled: bool = True,
+) -> Lorebook:
+    """Keep a normalised lorebook as the companion's own, or for all of the person's. LoreError, LimitError."""
+    check_book(book)
+    with transaction.atomic():
+        User.objects.select_for_update(no_key=True).get(pk=user.pk)
+        if Lorebook.objects.owned_by(user).count() >= BOOKS_EACH:
+            detail = _("You have %(count)s lorebooks; there cannot be more. Delete one first.")
+            raise LimitError("too_many_lorebooks", detail % {"count": BOOKS_EACH})
+        kept = keep_lorebook(user, book, now, companion=companion)
+        if not is_enabled:
+            kept.is_enabled = False
+            kept.save(update_fields=["is_enabled"])
+    return kept
+
+
+def replace_book(
+    kept: Lorebook,
+    book: Mapping[str, Any],
+    now: datetime,
+    *,
+    companion: Companion | None,
+    is_enabled: bool,
+) -> None:
+    """Put a normalised lorebook in the place of what the book held. LoreError, LimitError.
+
+    Its entries are new ones: what counts messages since one fired begins anew.
+    """
+    check_book(book)
+    with transaction.atomic():
+        Lorebook.objects.select_for_update().get(pk=kept.pk)
+        new = keep_lorebook(kept.user, book, now, companion=companion)
+        for field in BOOK_ROWS:
+            setattr(kept, field, getattr(new, field))
+        kept.companion, kept.is_enabled = companion, is_enabled
+        kept.save(update_fields=[*BOOK_ROWS, "companion"])
+        kept.entries.all().delete()
+        new.entries.update(lorebook=kept)
+        new.delete()
+
+
+def add_entry(book: Lorebook, data: Mapping[str, Any], id: UUID | None = None) -> LoreEntry:
+    """Keep an entry as the last one of the book. LoreError, LimitError."""
+    check_entry(data)
+    with transaction.atomic():
+        Lorebook.objects.select_for_update(no_key=True).get(pk=book.pk)
+        _check_count(book.entries.count() + 1)
+        last = book.entries.aggregate(last=Max("place"))["last"]
+        place = 0 if last is None else last + 1
+        return LoreEntry.objects.create(lorebook=book, place=place, data=dict(data))
+
+
+def change_entry(entry: LoreEntry, data: Mapping[str, Any]) -> None:
+    """Write another content and other rules. LoreError."""
+    check_entry(data)
+    entry.data = dict(data)
+    entry.save(update_fields=["data"])
+
+
+def compose_book(book: Lorebook) -> dict[str, Any]:
+    """Return the book with its entries in the form of V3, as a normalised lorebook."""
+    entries = [entry.data for entry in book.entries.all()]
+    composed: dict[str, Any] = normalise({"spec": LOREBOOK, "data": {**book.as_card(), "entries": entries}})[
+        0
+    ]
+    return composed
+
+
+def write_book(book: Lorebook, now: datetime) -> bytes:
+    """Return the book as a file of JSON."""
+    return write_lorebook(compose_book(book), now)
+
+
+def find_entries(book: Lorebook, text: str) -> Any:
+    """Return the entries, in their order, that have the text in their name, keys or content; all for ""."""
+    found = book.entries.order_by("place", "id")
+    if not text:
+        return found
+    fields = ("name", "comment", "keys", "secondary_keys", "content")
+    wanted = Q()
+    for field in fields:
+        wanted |= Q(**{f"data__{field}__icontains": text})
+    return found.filter(wanted)
+
+
+def _check_count(count: int) -> None:
+    if count > MAX_ENTRIES:
+        detail = _("A lorebook can have at most %(most)s entries.")
+        raise LimitError("too_many_entries", detail % {"most": f"{MAX_ENTRIES:,}"})

@@ -1,0 +1,170 @@
+"""Explanations: why lore came into a prompt, or was called and left out, in plain sentences.
+
+What is explained is what `describe_scan` gives, as it also stands in a reply's trace.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from text.strings import join_sentences, shorten
+
+NAME_CHARACTERS = 80
+Text = str | Promise
+Row = Mapping[str, Any]
+
+SOURCES: dict[str, Text] = {
+    "persona": gettext_lazy("in what you say of yourself"),
+    "description": gettext_lazy("in the companion's description"),
+    "personality": gettext_lazy("in the companion's personality"),
+    "scenario": gettext_lazy("in the scenario"),
+    "depth_prompt": gettext_lazy("in the note within the talk"),
+    "creator_notes": gettext_lazy("in the notes of the card's creator"),
+}
+REASONS: dict[str, Text] = {
+    "constant": gettext_lazy("It is always read."),
+    "sticky": gettext_lazy("It was called a few messages ago, and still holds."),
+    "kept": gettext_lazy("It was called before, and holds from then on."),
+    "activate": gettext_lazy("Its text begins with @@activate: it always comes in."),
+}
+LOSSES: dict[str, Text] = {
+    "secondary_keys": gettext_lazy("Its secondary keys do not fit: %(detail)s."),
+    "additional_keys": gettext_lazy("It also needs one of these: %(detail)s."),
+    "exclude_keys": gettext_lazy("It is left out where “%(detail)s” stands."),
+    "dont_activate": gettext_lazy("Its text begins with @@dont_activate: it never comes in."),
+    "dont_activate_after_match": gettext_lazy("It comes in only once, and that was before."),
+    "is_greeting": gettext_lazy("It belongs to another greeting."),
+    "is_user_icon": gettext_lazy("It belongs to another picture of you: %(detail)s."),
+    "activate_only_after": gettext_lazy("It waits until the companion has answered %(detail)s times."),
+    "activate_only_every": gettext_lazy("It comes in only at every answer number %(detail)s."),
+    "character_filter": gettext_lazy("It is not meant for this companion."),
+    "trigger": gettext_lazy("It is not meant for a usual answer."),
+    "delay": gettext_lazy("It waits until the talk is longer."),
+    "cooldown": gettext_lazy("It came in a short while ago, and rests."),
+    "outlet": gettext_lazy("It goes to an outlet, and Kith has none."),
+    "probability": gettext_lazy("Chance decides, and was against it: it comes in %(detail)s times of 100."),
+    "budget": gettext_lazy("There was no room for it: it has %(detail)s tokens."),
+    "max_context": gettext_lazy("It is the first to go where room is short: it has %(detail)s tokens."),
+}
+PATTERNS: dict[str, Text] = {
+    "pattern_invalid": gettext_lazy("this pattern cannot be read."),
+    "pattern_flag": gettext_lazy("a pattern cannot have the flags d, v and y."),
+    "pattern_too_large": gettext_lazy("this pattern is too long, or repeats too much."),
+    "pattern_too_slow": gettext_lazy("this pattern takes too long."),
+    "patterns_stopped": gettext_lazy("the patterns of this lorebook took too long, and were stopped."),
+    "too_many_patterns": gettext_lazy("this lorebook has too many patterns."),
+}
+PLACES: dict[str, Text] = {
+    "before_desc": gettext_lazy("before the description"),
+    "after_desc": gettext_lazy("after the description"),
+    "personality": gettext_lazy("at the personality"),
+    "scenario": gettext_lazy("at the scenario"),
+    "before_examples": gettext_lazy("before the example dialogue"),
+    "after_examples": gettext_lazy("after the example dialogue"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """One entry that came in, or was left out, and why in words."""
+
+    entry_id: str
+    book_id: str
+    name: str
+    code: str  # of the reason, or of what left it out
+    why: str  # one or two sentences
+    place: str = ""  # where it came in, in words
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What came in, in the order of the prompt, and what was called and left out."""
+
+    placed: Sequence[Explained] = ()
+    dropped: Sequence[Explained] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.placed or self.dropped)
+
+
+def explain(lore: Row) -> Explanation:
+    """Return the explanation of a scan, as `describe_scan` or a reply's `lore` has it."""
+    placed, dropped = lore.get("placed") or (), lore.get("dropped") or ()
+    names = {row["entry"]: row["name"] for row in (*placed, *dropped)}
+
+    def name(key: str) -> str:
+        return shorten(names.get(key) or _("another entry"), NAME_CHARACTERS)
+
+    return Explanation(
+        [
+            Explained(
+                **_identify(row),
+                code=row["reason"]["code"],
+                why=_explain_reason(row["reason"], name),
+                place=describe_place(row["place"], row["depth"]),
+            )
+            for row in placed
+        ],
+        [Explained(**_identify(row), code=row["code"], why=_explain_loss(row, name)) for row in dropped],
+    )
+
+
+def describe_pattern_problem(code: str) -> str:
+    """Return in words what is wrong with a pattern."""
+    return str(PATTERNS[code])
+
+
+def describe_place(place: str, depth: int | None) -> str:
+    """Return in words where in the prompt an entry stands."""
+    if depth is None:
+        return str(PLACES.get(place, place))
+    if not depth:
+        return _("at the end of the talk")
+    sentence = ngettext(
+        "in the talk, before its last message", "in the talk, before its last %(n)s messages", depth
+    )
+    return sentence % {"n": depth}
+
+
+def _identify(row: Row) -> dict[str, str]:
+    name = shorten(row["name"] or _("An entry without a name"), NAME_CHARACTERS)
+    return {"entry_id": row["entry"].rpartition(":")[2], "book_id": row["book"], "name": name}
+
+
+def _explain_reason(reason: Row, name: Callable[[str], str]) -> str:
+    code, key = reason["code"], shorten(reason["key"], NAME_CHARACTERS)
+    if code == "recursion":
+        sentence = _("“%(key)s” stands in the entry “%(name)s”, which came in.")
+        return sentence % {"key": key, "name": name(reason["entry"])}
+    if code == "key":
+        return _("“%(key)s” stands %(where)s.") % {"key": key, "where": _describe_passage(reason)}
+    return str(REASONS.get(code, code))
+
+
+def _describe_passage(reason: Row) -> str:
+    """Return where a key was found."""
+    if reason["source"]:
+        return str(SOURCES.get(reason["source"], reason["source"]))
+    if not reason["message"]:
+        return _("in what was just said")
+    sentence = ngettext("in the message before", "%(n)s messages before", reason["message"])
+    return sentence % {"n": reason["message"]}
+
+
+def _explain_loss(row: Row, name: Callable[[str], str]) -> str:
+    """Return why an entry was left out, and before that why it was called."""
+    code, detail = row["code"], row["detail"]
+    called = [_explain_reason(row["reason"], name)] if row["reason"] else []
+    if code in PATTERNS:
+        lost = f"{shorten(detail, NAME_CHARACTERS)}: {describe_pattern_problem(code)}"
+    elif code == "group":
+        lost = _("Of its group only one comes in, and that was “%(name)s”.") % {"name": name(detail)}
+    elif code in LOSSES:
+        lost = str(LOSSES[code]) % {"detail": shorten(detail, NAME_CHARACTERS)}
+    else:
+        lost = _("One of its rules leaves it out: %(code)s.") % {"code": code}
+    return join_sentences([*called, lost])

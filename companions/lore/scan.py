@@ -1,0 +1,228 @@
+"""The scan: which entries of all books come into one prompt, in which order, and why each other one does not. Pure."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from companions.lore.context import Context, Reason, read_timing
+from companions.lore.decorators import Role
+from companions.lore.entries import PLACES, Entry, Place
+from companions.lore.keys import Haystack, Passage, Patterns
+from companions.lore.matching import Search, judge
+from companions.lore.selection import Loss, choose_in_groups, fit_budget, roll
+
+MAX_RECURSIONS = 16  # searches after the first
+MAX_DEEPENINGS = 100  # messages that are searched beyond the depth of a book that asks for more entries
+MAX_RECURSED_CHARACTERS = 50_000  # of entries' contents that are searched
+GOING_ON = ("sticky", "kept")  # reasons that are no new match
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """One entry that comes into the prompt."""
+
+    entry: str  # its key
+    book: str  # its id
+    name: str
+    content: str  # macros unexpanded
+    place: Place
+    depth: int | None  # so many of the messages stand after it; None where the place is none of the talk
+    role: Role
+    tokens: int
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """One entry that matched, or whose pattern failed, and was left out.
+
+    `code` is the name of the decorator that holds it back, or `secondary_keys`, `character_filter`, `trigger`,
+    `delay`, `cooldown`, `outlet`, `group`, `probability`, `budget`, `max_context`; of patterns `pattern_invalid`,
+    `pattern_flag`, `pattern_too_large`, `pattern_too_slow`, `patterns_stopped`, `too_many_patterns`.
+    """
+
+    entry: str
+    book: str
+    name: str
+    code: str
+    detail: str  # the keys, the number, the winner's key or the tokens
+    reason: Reason | None  # why it matched
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What came of one scan; `fired` are the keys to remember with the message count, for the rules that need it."""
+
+    placed: tuple[Placed, ...]
+    dropped: tuple[Dropped, ...]
+    fired: tuple[str, ...]
+
+
+def scan(entries: Iterable[Entry], context: Context, clock: Callable[[], float] = time.thread_time) -> Scan:
+    """Return which entries come into the prompt, in its order, and which matched and do not.
+
+    The same entries and context give the same scan, unless a pattern takes too long by the `clock` of the thread.
+    """
+    scanner = Scanner(entries, context, clock)
+    scanner.search()
+    return scanner.place()
+
+
+class Scanner:
+    """One scan: it searches again for as long as contents that came in may have keys of others in them."""
+
+    def __init__(self, entries: Iterable[Entry], context: Context, clock: Callable[[], float]) -> None:
+        self._context = context
+        self._entries = [entry for entry in entries if entry.is_enabled and entry.content]
+        self._patterns = Patterns(clock)
+        self._timings = {entry.key: read_timing(entry, context) for entry in self._entries}
+        self._sticky = {key for key, timing in self._timings.items() if timing.is_sticky}
+        self._messages = [
+            Passage(text, message=index) for index, (_role, text) in enumerate(reversed(context.messages))
+        ]
+        self._recursed: list[Passage] = []
+        self._haystacks: dict[tuple[int, tuple[str, ...], bool], Haystack] = {}
+        self._deepened: Counter[str] = Counter()  # messages beyond its depth, by book
+        self._matched: dict[str, Entry] = {}
+        self._reasons: dict[str, Reason] = {}
+        self._losses: dict[str, Loss] = {}
+        self._final: set[str] = set()  # of the losses those that no later search may change
+
+    # -- the searches
+
+    def search(self) -> None:
+        """Match all entries: in the talk, then in what those that came in say, then deeper in the talk."""
+        levels = sorted({entry.recursion_level for entry in self._entries if entry.recursion_level})
+        level = levels.pop(0) if levels else 0
+        is_fed = self._match(
+            entry for entry in self._entries if not entry.recursion_level or entry.key in self._sticky
+        )
+        steps = 1
+        while steps <= MAX_RECURSIONS:
+            if not is_fed and levels:
+                level = levels.pop(0)
+            elif not is_fed:
+                if not (deeper := self._deepen()):
+                    return
+                is_fed = self._match(
+                    entry for entry in self._entries if entry.book.id in deeper and not entry.recursion_level
+                )
+                continue
+            steps += 1
+            is_fed = self._match(
+                entry
+                for entry in self._entries
+                if entry.reads_recursion
+                and entry.recursion_level <= level
+                and (not entry.book.max_recursion_steps or steps <= entry.book.max_recursion_steps)
+            )
+
+    def _deepen(self) -> set[str]:
+        """Take one message more for each book that has too few entries, and return the ids of these books."""
+        counts = Counter(entry.book.id for entry in self._matched.values())
+        deeper = set()
+        for book in {entry.book for entry in self._entries}:
+            depth = book.scan_depth + self._deepened[book.id]
+            most = min(book.min_activations_depth or len(self._messages), len(self._messages))
+            is_short = counts[book.id] < book.min_activations
+            if is_short and depth < most and self._deepened[book.id] < MAX_DEEPENINGS:
+                self._deepened[book.id] += 1
+                deeper.add(book.id)
+        return deeper
+
+    def _match(self, entries: Iterable[Entry]) -> bool:
+        """Match these entries where they are undecided; return whether there is more text to search now."""
+        called = []
+        for entry in entries:
+            if entry.key in self._matched or entry.key in self._final:
+                continue
+            verdict = judge(self._make_search(entry), self._context, self._timings[entry.key])
+            if verdict.reason:
+                self._reasons[entry.key] = verdict.reason
+            if verdict.reason and not verdict.refusal:
+                called.append(entry)
+                self._losses.pop(entry.key, None)
+            elif verdict.refusal:
+                self._losses[entry.key] = Loss(verdict.refusal, verdict.detail)
+        lost = choose_in_groups(
+            called, self._matched, self._sticky, lambda entry: self._make_search(entry).score(), self._context
+        )
+        going_on = {entry.key for entry in called if self._reasons[entry.key].code in GOING_ON}
+        lost |= roll((entry for entry in called if entry.key not in lost), going_on, self._context)
+        self._losses |= lost
+        self._final |= lost.keys()
+        return self._take([entry for entry in called if entry.key not in lost])
+
+    def _take(self, entries: Sequence[Entry]) -> bool:
+        room = MAX_RECURSED_CHARACTERS - sum(len(passage.text) for passage in self._recursed)
+        before = len(self._recursed)
+        for entry in entries:
+            self._matched[entry.key] = entry
+            if entry.feeds_recursion and len(entry.content) <= room:
+                self._recursed.append(Passage(entry.content, entry=entry.key))
+                room -= len(entry.content)
+        if len(self._recursed) > before:
+            self._haystacks.clear()
+        return len(self._recursed) > before
+
+    def _make_search(self, entry: Entry) -> Search:
+        depth = entry.scan_depth
+        if depth is None:
+            depth = entry.book.scan_depth + self._deepened[entry.book.id]
+        where = (depth, entry.sources, entry.reads_recursion)
+        if where not in self._haystacks:
+            sources = (Passage(getattr(self._context, name), source=name) for name in entry.sources)
+            recursed = self._recursed if entry.reads_recursion else ()
+            self._haystacks[where] = Haystack([*self._messages[:depth], *sources, *recursed])
+        return Search(entry, self._context, self._haystacks[where], self._patterns)
+
+    # -- the outcome
+
+    def place(self) -> Scan:
+        """Return the outcome, within the budget and in the order of the prompt."""
+        matched = list(self._matched.values())
+        tokens = {entry.key: self._context.estimate(entry.content) for entry in matched}
+        lost = fit_budget(matched, tokens, self._context.budget)
+        stays = [entry for entry in matched if entry.key not in lost]
+        losses = self._losses | lost
+        return Scan(
+            placed=tuple(self._place(entry, tokens[entry.key]) for entry in sorted(stays, key=self._order)),
+            dropped=tuple(
+                Dropped(
+                    entry.key, entry.book.id, entry.name, loss.code, loss.detail, self._reasons.get(entry.key)
+                )
+                for entry in self._entries
+                if (loss := losses.get(entry.key))
+            ),
+            fired=tuple(
+                entry.key
+                for entry in stays
+                if (entry.sticky or entry.cooldown or entry.is_kept or entry.is_once)
+                and self._reasons[entry.key].code not in GOING_ON
+            ),
+        )
+
+    def _place(self, entry: Entry, tokens: int) -> Placed:
+        return Placed(
+            entry=entry.key,
+            book=entry.book.id,
+            name=entry.name,
+            content=entry.content,
+            place=entry.place,
+            depth=self._find_depth(entry),
+            role=entry.role,
+            tokens=tokens,
+            reason=self._reasons[entry.key],
+        )
+
+    def _order(self, entry: Entry) -> tuple[int, int, int, int, int]:
+        depth = self._find_depth(entry)
+        return PLACES.index(entry.place), -(depth or 0), entry.order, entry.book.rank, entry.index
+
+    def _find_depth(self, entry: Entry) -> int | None:
+        """Return how many messages stand after the entry: none to all of those that are there."""
+        depth = entry.depth
+        if entry.reverse_depth is not None:
+            depth = self._context.message_count - entry.reverse_depth
+        return None if depth is None else min(max(depth, 0), len(self._messages))

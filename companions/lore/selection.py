@@ -1,0 +1,118 @@
+"""Selection: which of the entries that match come in: one of a group, by chance, within the budget. Pure."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+
+from companions.lore.context import Context
+from companions.lore.entries import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What leaves an entry out that matched; `detail` is the winner's key, the chance or the tokens."""
+
+    code: str
+    detail: str = ""
+
+
+def choose_in_groups(
+    entries: Sequence[Entry],
+    taken: Mapping[str, Entry],
+    sticky: Set[str],
+    score: Callable[[Entry], int],
+    context: Context,
+) -> dict[str, Loss]:
+    """Return the losers by key: of each group one stays, or all that are sticky, or none where one was `taken` before.
+
+    Of the others, the ones with the most keys stay where a group is scored; of those the one that has priority, with
+    the highest order, or one by weight.
+    """
+    lost: dict[str, Loss] = {}
+    for group in dict.fromkeys(group for entry in entries for group in entry.groups):
+        members = [entry for entry in entries if group in entry.groups and entry.key not in lost]
+        winners = _choose(group, members, taken, sticky, score, context)
+        kept = {winner.key for winner in winners}
+        if members and not winners:
+            kept_keys = (key for key, entry in taken.items() if group in entry.groups)
+        else:
+            kept_keys = (winner.key for winner in winners)
+        winner_key = next(kept_keys, "")
+        lost |= {member.key: Loss("group", winner_key) for member in members if member.key not in kept}
+    return lost
+
+
+def _choose(
+    group: str,
+    members: list[Entry],
+    taken: Mapping[str, Entry],
+    sticky: Set[str],
+    score: Callable[[Entry], int],
+    context: Context,
+) -> list[Entry]:
+    if held := [member for member in members if member.key in sticky]:
+        return held
+    if any(group in entry.groups for entry in taken.values()):
+        return []
+    if len(members) > 1 and any(member.is_group_scored for member in members):
+        scores = {member.key: score(member) for member in members}
+        most = max(scores.values())
+        members = [member for member in members if not member.is_group_scored or scores[member.key] == most]
+    if len(members) < 2:
+        return members
+    if prior := [member for member in members if member.is_group_priority]:
+        return [max(prior, key=lambda member: (member.order, -member.book.rank, -member.index))]
+    weights = [max(member.group_weight, 0) for member in members]
+    rest = context.chance(f"group:{group}") * sum(weights)
+    for member, weight in zip(members, weights, strict=True):
+        if rest < weight:
+            return [member]
+        rest -= weight
+    return members[:1]  # no weight at all
+
+
+def roll(entries: Iterable[Entry], going_on: Set[str], context: Context) -> dict[str, Loss]:
+    """Return those that chance leaves out, by key; what goes on from an earlier match is not rolled for again."""
+    return {
+        entry.key: Loss("probability", f"{entry.probability:g}")
+        for entry in entries
+        if entry.probability < 100
+        and entry.key not in going_on
+        and context.chance(entry.key) * 100 >= entry.probability
+    }
+
+
+def fit_budget(entries: Sequence[Entry], tokens: Mapping[str, int], budget: int) -> dict[str, Loss]:
+    """Return those for which there is no space, by key: first by each book's own budget, then by that for all.
+
+    What is alone longer than the budget goes at once. Then they go one by one until the rest fits: what says that it
+    goes first, what is not constant, what is in a book of lower rank, what has a lower priority, a lower order, what
+    stands later.
+    """
+    lost: dict[str, Loss] = {}
+    books = {entry.book for entry in entries}
+    limits = [(book.id, book.token_budget) for book in books if book.token_budget is not None]
+    for book_id, limit in (*limits, (None, budget)):
+        counted = [
+            entry
+            for entry in entries
+            if not entry.is_unbudgeted and entry.key not in lost and book_id in (None, entry.book.id)
+        ]
+        total = sum(tokens[entry.key] for entry in counted)
+        for entry in sorted(counted, key=lambda entry: (tokens[entry.key] <= limit, *_stay_order(entry))):
+            if total <= limit:
+                break
+            total -= tokens[entry.key]
+            lost[entry.key] = Loss("max_context" if entry.goes_first else "budget", str(tokens[entry.key]))
+    return lost
+
+
+def _stay_order(entry: Entry) -> tuple[bool, bool, int, int, int, int]:
+    """Return what is lowest for the entry that goes first."""
+    return (
+        not entry.goes_first,
+        entry.is_constant,
+        -entry.book.rank,
+        entry.priority,
+        entry.order,
+        -entry.index,
+    )

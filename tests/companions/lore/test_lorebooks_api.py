@@ -1,0 +1,65 @@
+"""Lorebooks over REST: made, read, replaced, deleted, tried; what is too much is refused."""
+
+from typing import Any
+
+import pytest
+
+from companions.models import Companion, Lorebook
+from tests.fixtures.rest import Api, problem
+
+pytestmark = pytest.mark.django_db
+ENTRY = {"keys": ["dragon"], "content": "It sleeps.", "name": "Dragon", "mine": {"a": 1}}
+
+
+def book(*entries: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    return {"book": {"name": "The realm", "entries": list(entries)}, **fields}
+
+
+def test_a_book_is_made_once_tried_replaced_and_deleted(as_alice: Api, mira: Companion) -> None:
+    sent = book(ENTRY, ENTRY | {"name": "Winter", "extensions": {"delay": 5}}, companion_id=str(mira.pk))
+    made = as_alice.post("/lorebooks", sent, **{"Idempotency-Key": "k"})
+    assert made.status_code == 201
+    assert as_alice.post("/lorebooks", sent, **{"Idempotency-Key": "k"}).json()["id"] == made.json()["id"]
+    listed = as_alice.get("/lorebooks").json()["items"]
+    assert [(one["name"], one["entry_count"], one["companion_id"]) for one in listed] == [
+        ("The realm", 2, str(mira.pk))
+    ]
+    path = f"/lorebooks/{made.json()['id']}"
+    assert as_alice.get(path).json()["book"]["entries"][0]["mine"] == {"a": 1}
+    tried = as_alice.post(f"/companions/{mira.pk}/lore/try", {"text": "A dragon"}).json()
+    assert [(one["name"], one["code"], one["place"]) for one in tried["fired"]] == [
+        ("Dragon", "key", "after the description")
+    ]
+    assert [(one["name"], one["code"]) for one in tried["dropped"]] == [("Winter", "delay")]
+    assert "“dragon” stands in what was just said." in tried["dropped"][0]["why"]
+    replaced = as_alice.call("PUT", path, book(ENTRY, is_enabled=False)).json()
+    assert (replaced["id"], replaced["entry_count"]) == (made.json()["id"], 1)
+    assert (replaced["companion_id"], replaced["is_enabled"]) == (None, False)
+    assert Lorebook.objects.count() == 1
+    assert as_alice.post(f"/companions/{mira.pk}/lore/try", {"text": "A dragon"}).json() == {
+        "fired": [],
+        "dropped": [],
+    }
+    assert as_alice.call("DELETE", path).status_code == 204
+    assert not Lorebook.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("entries", "code"),
+    [
+        ([ENTRY | {"content": "x" * 20_001}], "content_too_long"),
+        ([ENTRY | {"keys": ["k"] * 101}], "too_many_keys"),
+        ([ENTRY | {"secondary_keys": ["k" * 501]}], "key_too_long"),
+        ([{}] * 2_001, "too_many_entries"),
+    ],
+)
+def test_what_is_too_much_is_refused_with_its_entry(
+    as_alice: Api, entries: list[dict[str, Any]], code: str
+) -> None:
+    told = problem(as_alice.post("/lorebooks", book(*entries)), 422, code)
+    assert "Entry 1 cannot be kept" in told["detail"] or code == "too_many_entries"
+    assert not Lorebook.objects.exists()
+
+
+def test_another_ones_companion_gets_no_book(as_mallory: Api, mira: Companion) -> None:
+    assert as_mallory.post("/lorebooks", book(companion_id=str(mira.pk))).status_code == 404
