@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 from uuid import UUID, uuid4
 
 from django.conf import settings
@@ -31,16 +32,17 @@ def create(
     greeting: str,
     tint: int,
     now: datetime,
-    example_dialogue: str = "",
-    without_directions: bool = False,
+    first_greeting: int = 0,
     suggestions: Sequence[str] = (),
     face: int | None = None,
     pace: float | None = None,
     id: UUID | None = None,
+    **texts: Any,
 ) -> Companion:
     """Return the companion, ready to be talked to; LimitError where the person has as many as can be.
 
-    `face` is the seed of its portrait, which else follows from its id; `pace` is that of its voice, which else is even.
+    It begins with that one of its greetings, 0 for the first. `face` is the seed of its portrait, which else follows
+    from its id; `pace` is that of its voice, which else is even. `texts` are further fields of a companion.
     """
     User.objects.select_for_update(no_key=True).get(pk=user.pk)
     if Companion.objects.owned_by(user).count() >= settings.COMPANIONS_EACH:
@@ -52,19 +54,21 @@ def create(
         name=name,
         persona=persona,
         greeting=greeting,
-        example_dialogue=example_dialogue,
-        without_directions=without_directions,
         suggestions=list(suggestions),
         tint=tint,
+        **texts,
     )
     if face is not None:
         choose_features(companion, face, {})
-    conversation = Conversation.objects.create(companion=companion, read_until=now)
+    begun_with = companion.greetings[first_greeting]
+    conversation = Conversation.objects.create(
+        companion=companion, read_until=now, greeting=first_greeting if begun_with.strip() else None
+    )
     Life.objects.create(companion=companion)
     inner_state.seed(companion, now)
     set_predefined(companion, now)
     session = open_session(conversation, now)
-    if greeting.strip():
+    if begun_with.strip():
         conversation.head = say(
             Message(
                 companion=companion,
@@ -72,7 +76,9 @@ def create(
                 session=session,
                 role=Message.Role.ASSISTANT,
                 author=name,
-                text=companion.expand(greeting, nameless=_("you")),
+                text=companion.expand(
+                    begun_with, nameless=_("you"), now=now.astimezone(user.zone), seed=companion.pk.int
+                ),
                 said_at=now,
             ),
             now,

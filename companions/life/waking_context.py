@@ -18,8 +18,10 @@ from companions.life import timers
 from companions.life.eligibility import find_refusal
 from companions.life.inner_state import get_feeling_now
 from companions.life.recent_talk import RecentTalk, load_recent_talk
+from companions.lore.turn import find_constant_lore
 from companions.models import Companion, Message, Waking
 from companions.models.companion import lock
+from companions.prompting.persona import Persona
 from companions.prompting.pinned_context import load_pinned_context, render_inner_state
 from companions.prompting.tool_lines import Line, compose_call, compose_tool_result
 from companions.prompting.turn_prompt import EMOTIONS, PERSONA_RULES, load_last_time, render_system
@@ -139,6 +141,9 @@ def compose_prompt(context: WakingContext, now: datetime) -> list[Line]:
     zone = context.companion.user.zone
     threads = load_open_threads(context.companion.pk, now, zone)
     context.shown |= {thread.memory_id for thread in threads}
+    seed = context.waking.pk.int
+    lore = find_constant_lore(context.companion, seed)
+    persona = Persona(companion=context.companion, lore=lore, now=now.astimezone(zone), seed=seed)
     why = [
         *_tell_reason(context, now),
         *_tell_last_time(context, talk, now),
@@ -147,7 +152,7 @@ def compose_prompt(context: WakingContext, now: datetime) -> list[Line]:
         *render_inner_state(pinned, now.astimezone(zone), get_provider().context_tokens // 16),
     ]
     return [
-        {"role": "system", "content": render_system(context.companion, pinned, rules=WAKING_RULES)},
+        {"role": "system", "content": render_system(persona, pinned, rules=WAKING_RULES)},
         {"role": "user", "content": block("waking", why)},
         *_compose_steps(context.waking.steps),
     ]

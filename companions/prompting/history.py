@@ -3,8 +3,9 @@
 A message never changes once it stands there, so that the same prefix is sent turn after turn.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta, tzinfo
+from types import MappingProxyType
 
 from companions.conversations.messages import Spoken
 from companions.models import Message
@@ -29,8 +30,11 @@ PICTURES = "With this came pictures that you cannot see, only their file names: 
 TEXTS = "With this came texts that you are reading now, and can look up: {named}."
 
 
-def render_history(history: Iterable[Spoken], zone: tzinfo) -> list[Line]:
-    """Return the messages, oldest first, as they are sent.
+def render_history(
+    history: Sequence[Spoken], zone: tzinfo, notes: Mapping[int, Sequence[Line]] = MappingProxyType({})
+) -> list[Line]:
+    """Return the messages, oldest first, as they are sent, with a card's notes, each before so many of all the messages:
+    of these and the newest, which comes after them.
 
     What an answer did stands between the person's words and its own; where the window begins with it, it is left out.
     Between what the companion said by itself and its words before stands a notice of Kith's with the time: many
@@ -38,7 +42,9 @@ def render_history(history: Iterable[Spoken], zone: tzinfo) -> list[Line]:
     """
     lines: list[Line] = []
     before: Spoken | None = None
-    for said in history:
+    count = len(history) + 1
+    for place, said in enumerate(history):
+        lines += notes.get(count - place, ())
         text = render_said(neutral(show_emotions(said.text, said.emotions)), said.quoted, said.files)
         if said.role == Message.Role.SYSTEM:  # a notice of Kith's own: the companion has not said it
             notice = block("notice", [f"Kith told the person: {quoted(said.text)}"])

@@ -15,6 +15,7 @@ from django.conf import settings
 from companions.conversations.messages import Spoken
 from companions.models import Companion, Message, Reply, Session
 from companions.prompting.history import RESTED, render_history, render_said
+from companions.prompting.persona import Persona
 from companions.prompting.pinned_context import (
     NOTHING_PINNED,
     PinnedContext,
@@ -32,12 +33,12 @@ from providers.tokens import beginning, estimate, keep_fitting
 from text.dates import render_age
 from text.strings import block, neutral, one_line, quoted
 
-TEMPLATE = "turn-9"
+TEMPLATE = "turn-10"
 FACTS_TOKENS = 200  # of the moment, with the directive
 FIRST_TURNS = 3  # of a session: later it has a course of its own
 DIARY_TOKENS = 80
 SAID_TOKENS = 50
-EXAMPLES_SHARE, ABOUT_SHARE = 8, 16  # of the context, at most one part in so many
+ABOUT_SHARE = 16  # of the context, at most one part in so many
 UNASKED = "Just came to mind, unasked. Speak of it only if it fits, or if it moves you:"
 UNSURE = 0.6  # below it what was learnt may well be wrong
 KINDS = {
@@ -58,7 +59,6 @@ KINDS = {
 WINDOW_STEPS = ((0.95, 4), (0.90, 3), (0.85, 2), (0.80, 1), (0.75, 0), (0.70, -1), (0.65, -2), (0.60, -3))
 WINDOW_RECOVERY = -4
 T = TypeVar("T")
-CARD_SEPARATOR = "<START>"  # between the examples of a character card
 
 PERSONA_RULES = """\
 You are {name}, a companion on Kith. The persona below is who you are: it decides your character, your manner and what
@@ -75,10 +75,6 @@ Show what you feel by a tag where an answer begins and wherever it changes, as <
 {EMOTIONS}, and how strongly, 0 to 1.
 Your face shows it, and nobody reads the tag."""
 PLAYED = "maybe in a game or a story"
-DIRECTIVE = (
-    "Answer as {name} now, with an emotion tag first: in {name}'s own manner, in the language of what was just said, in"
-    " four sentences at most, fewer where the persona is brief, and more only where more is asked for."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +151,7 @@ def load_last_time(companion: Companion, before: Session | None = None) -> LastT
 
 
 def history_tokens(
-    companion: Companion,
+    persona: Persona,
     message: Message,
     reply: Reply,
     summary: str,
@@ -168,7 +164,7 @@ def history_tokens(
     """Return how many tokens are left for the history beside the answer, the offered tools (so many tokens), what is
     remembered, the lines of the moment, and all that must be there.
     """
-    needed = estimate(render_system(companion, pinned, summary, tools=tools))
+    needed = estimate(render_system(persona, pinned, summary, tools=tools)) + persona.talk_tokens
     needed += estimate(render_said(message.text, quote, files))
     needed += estimate("\n".join(render_session_notes(pinned, get_provider().context_tokens // 16)))
     needed += estimate("\n".join(moment))
@@ -206,7 +202,7 @@ def without_unsent(messages: Sequence[T], unsent: int) -> Sequence[T]:
 
 
 def render_prompt(
-    companion: Companion,
+    persona: Persona,
     history: Iterable[Spoken],
     message: Message,
     found: Sequence[Found],
@@ -226,14 +222,15 @@ def render_prompt(
     the two left off and what is open between them; `tools` are the tokens of those that are offered, `quote` is what
     the message quotes, and `files` are the names of those that came with it, each with whether it is a picture.
     """
-    lines: list[Line] = [
-        {"role": "system", "content": render_system(companion, pinned, summary, tools=tools)}
-    ]
-    lines += render_history(history, companion.user.zone)
+    companion, before = persona.companion, list(history)
+    notes = persona.render_notes(len(before) + 1)
+    lines: list[Line] = [{"role": "system", "content": render_system(persona, pinned, summary, tools=tools)}]
+    lines += render_history(before, companion.user.zone, notes) + notes.get(1, [])
     context = render_context(found, facts, companion, pinned, origins, moment)
-    directive = block("directive", [DIRECTIVE.format(name=one_line(companion.name))])
     said = render_said(neutral(message.text), quote, files)
-    lines.append({"role": "user", "content": f"{said}\n\n{context}\n{directive}"})
+    after = "\n\n".join(str(line["content"]) for line in notes.get(0, ()))
+    asked = "\n\n".join(filter(None, (said, after, f"{context}\n{persona.render_instructions()}")))
+    lines.append({"role": "user", "content": asked})
     if reply.continues_id and reply.text:
         lines.append({"role": "assistant", "content": reply.text})
         lines.append(
@@ -243,33 +240,19 @@ def render_prompt(
 
 
 def render_system(
-    companion: Companion, pinned: PinnedContext, summary: str = "", rules: str = RULES, tools: int = 0
+    persona: Persona, pinned: PinnedContext, summary: str = "", rules: str = RULES, tools: int = 0
 ) -> str:
     """Return what stays the same, for longest first. What is pinned has half of what the others leave."""
     parts = [
-        rules.format(name=one_line(companion.name)),
-        f"<kith-persona>\n{neutral(companion.expand(companion.persona))}\n</kith-persona>",
-        render_examples(companion),
-        render_person(companion),
+        rules.format(name=one_line(persona.companion.name)),
+        persona.render(),
+        persona.render_examples(),
+        render_person(persona.companion),
     ]
     left = talk_tokens(tools) - sum(map(estimate, parts))
     known = render_pinned(pinned, max(left, 0) // 2)
     earlier = block("summary", [quoted(summary)] if summary else [])
     return "\n\n".join(part for part in (*parts, known, earlier) if part)
-
-
-def render_examples(companion: Companion) -> str:
-    """Return the example dialogue with the names put in, as many of its first lines as have room; nothing for none."""
-    left = get_provider().context_tokens // EXAMPLES_SHARE
-    lines = []
-    for line in neutral(companion.expand(companion.example_dialogue)).strip().splitlines():
-        left -= estimate(line)
-        if left < 0:
-            break
-        lines.append("" if line.strip().upper() == CARD_SEPARATOR else line.strip())
-    return block(
-        "examples", ["How you speak, by examples. Nothing of this has happened.", *lines] if lines else []
-    )
 
 
 def render_person(companion: Companion) -> str:

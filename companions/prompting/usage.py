@@ -12,6 +12,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from companions.models import Companion
+from companions.prompting.persona import Persona
 from companions.prompting.pinned_context import NOTHING_PINNED
 from companions.prompting.turn_prompt import render_system, talk_tokens
 from providers.selection import get_provider
@@ -127,5 +128,7 @@ def leaves_no_room(companion: Companion, tools: int) -> bool:
 
     `tools` are the tokens of those that are offered.
     """
-    left = talk_tokens(tools) - estimate(render_system(companion, NOTHING_PINNED, tools=tools))
+    left = talk_tokens(tools) - estimate(
+        render_system(Persona(companion=companion), NOTHING_PINNED, tools=tools)
+    )
     return left < get_provider().context_tokens // TALK_SHARE

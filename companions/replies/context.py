@@ -18,12 +18,14 @@ from accounts.usage import Payer, allowance
 from companions import tools
 from companions.conversations.messages import Spoken, load_path, load_spoken
 from companions.life.inner_state import load_session_mood
+from companions.lore.turn import find_lore, keep_firings
 from companions.minds.choice import choose_provider, find_stand_ins, get_current_provider, get_mind
 from companions.minds.presets import compute_sampling
 from companions.models import Companion, Message, Prompt, Reply, Session, Timer
 from companions.models.conversation import DIGEST_MESSAGES
 from companions.prompting import turn_prompt
 from companions.prompting.history import align_window, choose_newest
+from companions.prompting.persona import Persona
 from companions.prompting.pinned_context import NOTHING_PINNED, PinnedContext, load_pinned_context
 from companions.prompting.running_timers import MAX_TIMERS, load_running_timers, render_timers
 from companions.prompting.tool_lines import Line
@@ -89,6 +91,7 @@ class TurnContext:
     prompt: list[Line] = field(default_factory=list)
     shown: set[UUID] = field(default_factory=set)
     quote: Mapping[str, str] | None = None
+    persona: Persona = field(init=False)
     pinned: PinnedContext = NOTHING_PINNED
     facts: Facts = field(init=False)
     known: set[UUID] = field(default_factory=set)
@@ -246,19 +249,32 @@ def load_context(turn: TurnContext, now: datetime) -> None:
         has_moved_on=bool(state and state.made_at < session.started_at and user_turns >= MOVED_ON_TURNS),
     )
     turn.quote, turn.files = said[0].quoted, said[0].files
-    tokens = turn_prompt.history_tokens(
-        companion,
-        message,
-        turn.reply,
-        session.summary,
-        turn.pinned,
-        turn.moment,
-        turn.offered_tokens,
-        turn.quote,
-        turn.files,
-    )
+    talk = [(spoken.role, spoken.text) for spoken in (*visible[::-1], said[0])]
+    lore = find_lore(companion, message, talk, seed=turn.reply.pk.int)
+    keep_firings(turn.reply, message, lore)
     has_more = len(said) > MAX_HISTORY_MESSAGES  # further back
-    turn.history = choose_history(session, visible, tokens, has_more=has_more)
+    for has_examples in (True, False):  # they are the first to go where the talk has no room
+        turn.persona = Persona(
+            companion=companion,
+            lore=lore.placed,
+            now=turn.facts.now,
+            seed=turn.reply.pk.int,
+            has_examples=has_examples,
+        )
+        tokens = turn_prompt.history_tokens(
+            turn.persona,
+            message,
+            turn.reply,
+            session.summary,
+            turn.pinned,
+            turn.moment,
+            turn.offered_tokens,
+            turn.quote,
+            turn.files,
+        )
+        turn.history = choose_history(session, visible, tokens, has_more=has_more)
+        if len(turn.history) == len(visible) or not companion.example_dialogue:
+            break
     turn.summarised = [spoken.pk for spoken in visible[len(turn.history) :]]
     turn.summary = session.summary if turn.summarised else ""
     turn.mood = load_session_mood(session.pk, now, except_message=message.pk)
@@ -333,7 +349,7 @@ def recall_memories(turn: TurnContext, cue: str, vector: CueVector | None, now: 
         recalled = [replace(found, reasons={**found.reasons, "with_talk": True}) for found in recalled]
     flashbacks = _draw_flashback(turn, recalled, now)
     turn.origins = load_origins(companion.pk, [found.memory for found in (*recalled, *flashbacks)])
-    sent = turn_prompt.render_system(companion, turn.pinned, turn.summary, tools=turn.offered_tokens)
+    sent = turn_prompt.render_system(turn.persona, turn.pinned, turn.summary, tools=turn.offered_tokens)
     pinned = [text for text in turn.pinned.texts if quoted(text)[1:-1] in sent]  # not what does not fit
     recalled = drop_repetitions(recalled, turn.origins, turn.given, pinned)
     found = [*recalled[: settings.RECALL_LIMIT], *flashbacks]
@@ -364,7 +380,7 @@ def _draw_flashback(turn: TurnContext, recalled: Sequence[Found], now: datetime)
 def compose(turn: TurnContext) -> None:
     """Render the prompt from what was loaded and recalled."""
     turn.prompt = turn_prompt.render_prompt(
-        turn.companion,
+        turn.persona,
         turn.history,
         turn.message,
         turn.found,
@@ -378,7 +394,9 @@ def compose(turn: TurnContext) -> None:
         turn.quote,
         turn.files,
     )
-    turn.prompt = merge_roles(turn.prompt, {"user"})  # a message that had no answer stands before this one
+    turn.prompt = merge_roles(
+        turn.prompt
+    )  # a message that had no answer, or a card's note, stands before another
     turn.shown = {*turn.given, *(found.memory.pk for found in turn.found)}
     turn.shown |= {*turn.summarised, *turn.pinned.sources}
     turn.shown |= turn.last_time.ids if turn.last_time else set()

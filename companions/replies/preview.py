@@ -4,7 +4,9 @@ from datetime import datetime
 
 from companions import tools
 from companions.conversations.messages import load_spoken
+from companions.lore.turn import find_lore
 from companions.models import Companion, Message, Reply, Session
+from companions.prompting.persona import Persona
 from companions.prompting.pinned_context import load_pinned_context
 from companions.prompting.turn_prompt import history_tokens, memory_tokens, render_prompt
 from companions.prompting.usage import ContextUsage, Part, leaves_no_room, measure_usage
@@ -30,12 +32,14 @@ def _measure_next(companion: Companion, now: datetime) -> ContextUsage:
     offered, pinned = tools.count_tokens(offers), load_pinned_context(companion.pk)
     message = Message(companion=companion, session=session, said_at=now, text="…")
     reply = Reply(companion=companion, message=message)
-    room = history_tokens(companion, message, reply, session.summary, pinned, tools=offered)
+    lore = find_lore(companion, message, [(spoken.role, spoken.text) for spoken in visible[::-1]])
+    facts = load_facts(companion, session, message, now, is_told=False)
+    persona = Persona(companion=companion, lore=lore.placed, now=facts.now)
+    room = history_tokens(persona, message, reply, session.summary, pinned, tools=offered)
     history = choose_history(session, visible, room)
     summary = session.summary if len(history) < len(visible) else ""
-    facts = load_facts(companion, session, message, now, is_told=False)
     prompt = render_prompt(
-        companion, history, message, [], facts, reply, summary, pinned, NOWHERE, tools=offered
+        persona, history, message, [], facts, reply, summary, pinned, NOWHERE, tools=offered
     )
     usage = measure_usage(prompt, offers)
     return ContextUsage({**usage.parts, Part.MEMORIES: memory_tokens()}, usage.size)

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from companions.models import Companion
+from companions.prompting.persona import Persona
 from companions.prompting.pinned_context import NOTHING_PINNED
 from companions.prompting.turn_prompt import Facts, render_prompt
 from memory.models import Memory
@@ -41,7 +42,9 @@ def rendered(**fields: Any) -> list[str]:
         Found(Memory(kind="said", happened_at=now, speaker="user", text=given[name]), 1.0, reasons)
         for name, reasons in words.items()
     ]
-    prompt = render_prompt(companion, [], message, found, facts, reply, "", NOTHING_PINNED, NOWHERE)
+    prompt = render_prompt(
+        Persona(companion=companion), [], message, found, facts, reply, "", NOTHING_PINNED, NOWHERE
+    )
     return "\n".join(str(line["content"]) for line in prompt).splitlines()
 
 
