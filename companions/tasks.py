@@ -12,6 +12,7 @@ from companions.memories.forget_proposals import lapse
 from companions.minds import comparison
 from companions.models import Prompt, Waking
 from companions.models.companion import lock
+from companions.transfer.card_import import delete_unused_uploads
 from memory.consolidation import runs
 from memory.documents import gists
 
@@ -36,10 +37,11 @@ def drop_old_prompts() -> None:
 
 @shared_task
 def sweep_pictures() -> None:
-    """Drop pictures that were stored and never came to stand for a face, or were never sent."""
+    """Drop pictures that never came to stand for a face, or were never sent, and cards that became no companion."""
     now = timezone.now()
     delete_unused_pictures(now)
     sweep_attachments(now)
+    delete_unused_uploads(now)
 
 
 @shared_task

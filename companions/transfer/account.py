@@ -22,7 +22,7 @@ from django.utils import timezone
 from django.utils.text import slugify
 
 from accounts.models import Token, User
-from companions.models import Companion
+from companions.models import Companion, Lorebook
 from companions.transfer.archive import export, stream_file
 from files.contents import open_content
 from files.errors import FilesError
@@ -74,6 +74,10 @@ def describe_account(user: User, now: datetime) -> dict[str, Any]:
             Authenticator.objects.filter(user=user).values("type", "created_at", "last_used_at")
         ),
         "devices": list(UserSession.objects.filter(user=user).values("user_agent", "ip", "created_at")),
+        "lorebooks": [
+            {**book.as_card(), "entries": [entry.data for entry in book.entries.all()]}
+            for book in Lorebook.objects.owned_by(user).filter(companion=None).prefetch_related("entries")
+        ],
         "notices": list(Notice.objects.owned_by(user).values("kind", "made_at", "seen_at")),
     }
 

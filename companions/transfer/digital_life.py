@@ -166,6 +166,13 @@ class Mind(Part):
         return sum(line.is_message for line in (*self.shortTermMemory, *self.archivedMemory))
 
 
+def looks_like_mind(body: bytes) -> bool:
+    """Return whether it is meant as a file of DigitalLife's, however well it is formed."""
+    return body.lstrip()[:1] == b"{" and any(
+        mark in body for mark in (b'"longTermMemory"', b'"shortTermMemory"')
+    )
+
+
 def parse_mind(body: bytes) -> Mind:
     """Return what was given, in form. MovingError names the place of the first thing that is not."""
     if len(body) > MAX_BYTES:

@@ -241,7 +241,7 @@ def test_what_is_wrong_is_told_in_the_persons_language(alice: User, client: Clie
     client.force_login(alice)
     client.cookies[settings.LANGUAGE_COOKIE_NAME] = "zh-hans"
     for fields, said in (
-        ({}, "selfName：没有这一项。"),
+        ({"longTermMemory": []}, "selfName：没有这一项。"),
         (FIELDS | {"selfName": "x" * 81}, "selfName：超过了 80 个字符。"),
         (FIELDS | {"memoryAboutUser": "是。" * 501}, "memoryAboutUser：超过了 500 句。"),
         (FIELDS | {"selfName": 5}, "selfName：与 DigitalLife 的格式不符"),
@@ -277,7 +277,7 @@ def test_a_file_on_the_page_becomes_a_companion(alice: User, client: Client) -> 
     page = client.get(answer.headers["Location"]).content.decode()
     assert "I like &lt;b&gt;tea&lt;/b&gt;." in page or "Hello again" in page
     assert "<b>tea</b>" not in page
-    bad = SimpleUploadedFile("mind.json", b"{}", "application/json")
+    bad = SimpleUploadedFile("mind.json", b'{"shortTermMemory": []}', "application/json")
     answer = client.post("/companions/new/digital-life/", {"file": bad}, follow=True)
     assert "selfName" in answer.content.decode()
 

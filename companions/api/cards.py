@@ -1,0 +1,126 @@
+"""Character cards: looked at, made into companions, and given out."""
+
+from hashlib import sha256
+from typing import Literal
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.utils import timezone
+from ninja import Field, Form, Query, Router, Schema, Status
+
+from accounts.authentication import SignedInRequest
+from accounts.idempotency import once
+from accounts.rates import admit_to
+from cards.reader import MAX_BYTES, read_card
+from companions import access
+from companions.api.companions import COMPANION, CompanionOut
+from companions.api.schemas import IdempotencyKey, describe_form
+from companions.models import CardUpload, Companion
+from companions.transfer import card_import
+from companions.transfer.card_export import card_response
+from companions.transfer.card_preview import CardPreview, describe
+from files.uploads import read_upload
+
+router = Router(tags=["cards"])
+transfer_router = Router(tags=["moving"])
+FILE = {"type": "string", "format": "binary"}
+
+
+class TextOut(Schema):
+    name: str
+    label: str
+    hint: str = Field(description="What becomes of it.")
+    text: str
+
+
+class CardEntryOut(Schema):
+    title: str
+    keys: list[str]
+    text: str
+    is_constant: bool = Field(description="It is always read.")
+    is_enabled: bool
+
+
+class CardOut(Schema):
+    name: str
+    form: str
+    version: str
+    creator: str
+    character_version: str
+    notes: str
+    tags: list[str]
+    greetings: list[str]
+    texts: list[TextOut]
+    hidden: list[TextOut] = Field(description="What is not seen in a talk, though every prompt holds it.")
+    book: str
+    entries: list[CardEntryOut]
+    remarks: list[str]
+    tokens: int = Field(description="About how many are read before every answer.")
+
+
+class CardForm(Schema):
+    greeting: int = Field(0, ge=0, description="With which it begins: 0 is the first.")
+    name: str = Field("", max_length=80, description="Another than the card's.")
+
+
+class CardQuery(Schema):
+    spec: Literal["v2", "v3"] = "v3"
+    form: Literal["json", "png", "charx"] = Field("json", alias="as")
+
+
+@router.post(
+    "/preview",
+    response=CardOut,
+    operation_id="preview_card",
+    summary="All that a card holds; nothing is made or kept",
+    openapi_extra=describe_form(["file"], file=FILE),
+)
+def preview_card(request: SignedInRequest) -> CardPreview:
+    admit_to(request.user, "imports", timezone.now())
+    read = read_card(read_upload(request, MAX_BYTES))
+    return describe(
+        CardUpload(
+            user=request.user, content=read.card, form=read.form, version=read.version, remarks=read.remarks
+        )
+    )
+
+
+@transfer_router.post(
+    "/import/card",
+    operation_id="import_card",
+    response={201: CompanionOut},
+    summary="Make a companion of a character card",
+    openapi_extra=describe_form(["file"], file=FILE, greeting={"type": "integer"}, name={"type": "string"}),
+)
+def import_card(
+    request: SignedInRequest, chosen: Form[CardForm], key: IdempotencyKey = None
+) -> Status[Companion]:
+    admit_to(request.user, "imports", timezone.now())
+    content = read_upload(request, MAX_BYTES)
+    read, now = read_card(content), timezone.now()
+
+    def make() -> UUID:
+        upload = card_import.keep_upload(request.user, read, content, now)
+        return card_import.make_companion(upload, now, name=chosen.name, greeting=chosen.greeting).pk
+
+    body = f"{sha256(content).hexdigest()} {chosen.model_dump_json()}"
+    made_id, _ = once(request.user, "import_card", key, body, make)
+    return Status(201, access.get_companion(request.user, made_id))
+
+
+@transfer_router.get(
+    COMPANION + "/export/card",
+    operation_id="export_card",
+    summary="Its character as a card",
+    openapi_extra={
+        "responses": {
+            200: {
+                "description": "The card.",
+                "content": {"application/json": {}, "image/png": {}, "application/zip": {}},
+            }
+        }
+    },
+)
+def export_card(request: SignedInRequest, companion_id: UUID, query: Query[CardQuery]) -> HttpResponse:
+    companion = access.get_companion(request.user, companion_id)
+    return card_response(companion, timezone.now(), spec=query.spec, form=query.form)

@@ -1,0 +1,116 @@
+"""A character that comes as a card: dropped, looked at, and made into a companion; and a companion that goes as one."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from accounts.authentication import SignedInRequest
+from accounts.idempotency import once
+from accounts.rates import admit_to
+from cards.reader import MAX_BYTES, ReadCard, read_card
+from companions.access import get_companion
+from companions.errors import CompanionsError, LimitError
+from companions.lore.editing import make_book
+from companions.models import CardUpload, Companion
+from companions.pages.context import warn_of_size
+from companions.pages.lore import tell_of_book
+from companions.pages.shortcuts import UNPROCESSABLE, form_view, post_view
+from companions.transfer import card_import, digital_life
+from companions.transfer.card_export import card_response
+from companions.transfer.card_preview import describe
+from companions.transfer.digital_life_import import import_mind
+from files.errors import FilesError
+from files.uploads import read_upload
+
+
+@post_view
+def bring(request: SignedInRequest) -> HttpResponse:
+    """Tell what was dropped or chosen, and go on with it: a card is looked at first, a mind of DigitalLife's moves in, a
+    lorebook is kept for all of the person's companions.
+
+    What is wrong with it is said above the form.
+    """
+    now = timezone.now()
+    try:
+        admit_to(request.user, "imports", now)
+        content = read_upload(request, MAX_BYTES)
+        if digital_life.looks_like_mind(content):
+            return _move_in(request, content)
+        read = read_card(content)
+        if read.form == "lorebook":
+            return _keep_lorebook(request, read)
+        kept = card_import.keep_upload(request.user, read, content, now)
+    except (FilesError, CompanionsError) as error:
+        messages.error(request, str(error.detail))
+        return redirect("companion_new")
+    return redirect("card", kept.pk)
+
+
+def _keep_lorebook(request: SignedInRequest, read: ReadCard) -> HttpResponse:
+    """Keep the lorebook, and show it beside the newest companion where there is one. CompanionsError."""
+    book = make_book(request.user, read.card["data"], timezone.now())
+    tell_of_book(request, book, read.remarks)
+    companion = Companion.objects.owned_by(request.user).order_by("-created_at").first()
+    if companion is None:
+        messages.info(request, _("It counts for all your companions. Choose the first one."))
+        return redirect("companion_new")
+    return redirect("lorebook", companion.pk, book.pk)
+
+
+def _move_in(request: SignedInRequest, content: bytes) -> HttpResponse:
+    """Make a companion of DigitalLife's file. MovingError, LimitError."""
+    mind = digital_life.parse_mind(content)
+    companion = import_mind(request.user, mind, timezone.now())
+    text = _("%(name)s has moved in, with %(messages)s messages and %(diary)s diary entries.")
+    counts = {"messages": mind.messages, "diary": len(mind.longTermMemory)}
+    messages.success(request, text % {"name": companion.name, **counts})
+    return redirect("talk", companion.pk)
+
+
+@form_view
+def card(request: SignedInRequest, upload_id: UUID) -> HttpResponse:
+    """All that the card holds, hidden parts too, before anything is made of it; and the making."""
+    found = get_object_or_404(
+        CardUpload.objects.owned_by(request.user).select_related("picture"), pk=upload_id
+    )
+    refusal = ""
+    if request.method == "POST":
+        greeting, name = request.POST.get("greeting", "0"), request.POST.get("name", "")[:80]
+
+        def make() -> UUID:
+            now = timezone.now()
+            admit_to(request.user, "companions", now)
+            number = int(greeting) if greeting.isdecimal() else 0
+            return card_import.make_companion(found, now, name=name, greeting=number).pk
+
+        try:
+            made_id, _is_new = once(request.user, "make_of_card", str(found.pk), "", make)  # two taps are one
+        except (LimitError, card_import.CardError) as error:
+            refusal = str(error.detail)
+        else:
+            if warning := warn_of_size(get_companion(request.user, made_id)):
+                messages.warning(request, warning)
+            return redirect("talk", made_id)
+    context: dict[str, Any] = {"upload": found, "shown": describe(found), "refusal": refusal}
+    return render(request, "companions/card.html", context, status=UNPROCESSABLE if refusal else 200)
+
+
+@require_safe
+@login_required
+def export_card(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """The companion's character as a card; `?spec=` and `?as=` choose in which form."""
+    companion = get_companion(request.user, companion_id)
+    try:
+        return card_response(
+            companion, timezone.now(), spec=request.GET.get("spec", "v3"), form=request.GET.get("as", "png")
+        )
+    except card_import.CardError as error:
+        messages.error(request, str(error.detail))
+        return redirect("companion", companion.pk)

@@ -1,0 +1,88 @@
+"""A companion's card as a file: JSON, a picture with the card in it, or CHARX; and the files that came with a card."""
+
+import io
+import json
+from datetime import datetime
+from typing import Any
+from zipfile import ZipFile
+
+from django.http import HttpResponse
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+
+from cards.assets import Asset
+from cards.schema import CARD, normalise
+from cards.writer import write_card
+from companions.face.card_picture import draw_png
+from companions.models import Card, Companion
+from companions.transfer.card_import import ASSETS_LIST, FIELDS, CardError
+from files.contents import read_content
+
+TYPES = {"json": "application/json", "png": "image/png", "charx": "application/zip"}
+SPECS = {"v2": "2", "v3": "3"}
+
+
+def card_response(companion: Companion, now: datetime, *, spec: str, form: str) -> HttpResponse:
+    """Return the file. CardError (`no_such_form`) for a form that there is not; FilesError where a file is not there."""
+    if spec not in SPECS or form not in TYPES or (spec, form) == ("v2", "charx"):
+        raise CardError(
+            "no_such_form", _("A card can be JSON or PNG in version 2 or 3, or CHARX in version 3.")
+        )
+    content = write_card(
+        compose_card(companion),
+        spec=SPECS[spec],
+        form=form,
+        modified=now,
+        picture_png=None if form == "json" else draw_png(companion),
+        assets=load_assets(companion),
+    )
+    name = slugify(companion.name) or str(companion.pk)
+    response = HttpResponse(content, content_type=TYPES[form])
+    response["Content-Disposition"] = f'attachment; filename="{name}.{form}"'
+    response["Cache-Control"] = "private, no-store"
+    return response
+
+
+def compose_card(companion: Companion) -> dict[str, Any]:
+    """Return the companion's character as a card of V3; what it came with and Kith does not use is as it was."""
+    card = Card.objects.filter(companion=companion).first()
+    content = card.content if card else {}
+    data: dict[str, Any] = {"creation_date": int(companion.created_at.timestamp()), **content.get("data", {})}
+    data |= {"name": companion.name, **{key: getattr(companion, field) for field, key in FIELDS.items()}}
+    data["extensions"] = _compose_extensions(companion, data.get("extensions") or {})
+    books = [
+        {**book.as_card(), "entries": [entry.data for entry in book.entries.all()]}
+        for book in companion.lorebooks.prefetch_related("entries")
+    ]
+    if books:  # a card has one
+        data["character_book"] = {
+            **books[0],
+            "entries": [entry for book in books for entry in book["entries"]],
+        }
+    return normalise({**content, "spec": CARD, "spec_version": "3.0", "data": data})[0]
+
+
+def _compose_extensions(companion: Companion, extensions: dict[str, Any]) -> dict[str, Any]:
+    """Return the card's extensions with the companion's note within the talk."""
+    before = extensions.get("depth_prompt")
+    before = before if isinstance(before, dict) else {}
+    if companion.depth_prompt:
+        note = {
+            "prompt": companion.depth_prompt,
+            "depth": companion.depth_prompt_depth,
+            "role": companion.depth_prompt_role,
+        }
+        return {**extensions, "depth_prompt": {**before, **note}}
+    if before.get("prompt"):  # it was taken out here
+        return {key: value for key, value in extensions.items() if key != "depth_prompt"}
+    return extensions
+
+
+def load_assets(companion: Companion) -> list[Asset]:
+    """Return the files that came with the companion's card; none where there was no card."""
+    card = Card.objects.filter(companion=companion).select_related("assets").first()
+    if card is None or card.assets is None:
+        return []
+    with ZipFile(io.BytesIO(read_content(card.assets))) as archive:
+        listed = json.loads(archive.read(ASSETS_LIST))
+        return [Asset(**told, content=archive.read(str(number))) for number, told in enumerate(listed)]

@@ -1,0 +1,201 @@
+"""Character cards that come: kept while somebody looks at one, and made into a companion."""
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+from zipfile import ZIP_STORED, ZipFile
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from cards.assets import Asset
+from cards.reader import ReadCard
+from companions import creation
+from companions.errors import CompanionsError
+from companions.models import Card, CardUpload, Companion, Lorebook, LoreEntry, Picture
+from companions.models.companion import MAX_GREETINGS
+from files.contents import store_content
+from files.errors import FilesError
+from files.models import StoredFile
+from files.pictures import picture
+from text.strings import one_line
+
+UNUSED_AFTER = timedelta(days=1)
+TINT = 40
+# A card's fields, by the companion's.
+FIELDS = {
+    "nickname": "nickname",
+    "persona": "description",
+    "personality": "personality",
+    "scenario": "scenario",
+    "greeting": "first_mes",
+    "alternate_greetings": "alternate_greetings",
+    "example_dialogue": "mes_example",
+    "system_prompt": "system_prompt",
+    "post_history_instructions": "post_history_instructions",
+}
+PICTURE_NOT_KEPT = "picture_not_kept"
+ASSETS_LIST = "assets.json"
+BOOK_FIELDS = {"name", "entries", "scan_depth", "token_budget", "recursive_scanning"}
+
+
+class CardError(CompanionsError):
+    """A card of which no companion can be made; nothing was."""
+
+
+def keep_upload(user: User, read: ReadCard, content: bytes, now: datetime) -> CardUpload:
+    """Keep what was read of the file for a day.
+
+    A picture that cannot be drawn is left out, and so is it, or are the further files, where they have no room.
+    """
+    drawn, packed, remarks = None, None, {*read.remarks}
+    try:
+        drawn = _draw(user, read.picture, now) if read.picture else None
+    except FilesError:
+        remarks.add(PICTURE_NOT_KEPT)
+    try:
+        packed = _pack(user, read.assets, now) if read.assets else None
+    except FilesError:
+        remarks.add("assets_not_kept")
+    return CardUpload.objects.create(
+        user=user,
+        content=read.card,
+        form=read.form,
+        version=read.version,
+        remarks=sorted(remarks),
+        sha256=sha256(content).hexdigest(),
+        picture=drawn,
+        assets=packed,
+        created_at=now,
+    )
+
+
+def make_companion(
+    upload: CardUpload, now: datetime, *, name: str = "", greeting: int = 0, id: UUID | None = None
+) -> Companion:
+    """Return a new companion that is the card's character, and drop the upload. CardError, LimitError.
+
+    `greeting` is the number of the one that it begins with, 0 for the first; `name` is another one than the card's.
+    """
+    if upload.form == CardUpload.Form.LOREBOOK:
+        raise CardError("no_character", _("This is a lorebook. Give it to a companion that is there."))
+    data: dict[str, Any] = upload.content["data"]
+    fields = read_fields(data)
+    name = one_line(name or data["name"] or data["nickname"])
+    _check(name, fields, greeting)
+    with transaction.atomic():
+        if not CardUpload.objects.select_for_update().filter(pk=upload.pk).exists():
+            raise CardError(
+                "no_such_card", _("This card has been used, or dropped meanwhile. Bring it again.")
+            )
+        companion = creation.create(
+            upload.user, name=name, tint=TINT, first_greeting=greeting, now=now, id=id, **fields
+        )
+        kept = {key: value for key, value in data.items() if key not in {*FIELDS.values(), "character_book"}}
+        if assets := upload.assets:
+            assets.companion = companion
+            assets.save(update_fields=["companion"])
+        content = {**upload.content, "data": kept}
+        Card.objects.create(
+            companion=companion, content=content, sha256=upload.sha256, assets=assets, created_at=now
+        )
+        if book := data.get("character_book"):
+            keep_lorebook(upload.user, book, now, companion=companion)
+        if file := upload.picture:
+            file.kind, file.companion = StoredFile.Kind.PICTURE, companion
+            file.save(update_fields=["kind", "companion"])
+            Picture.objects.create(companion=companion, file=file)
+        upload.delete()
+    return companion
+
+
+def read_fields(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the companion's fields, but its name, as the data of a normalised card has them."""
+    fields: dict[str, Any] = {field: data[key] for field, key in FIELDS.items()}
+    note = data["extensions"].get("depth_prompt")
+    if isinstance(note, dict) and isinstance(note.get("prompt"), str) and note["prompt"].strip():
+        depth, role = note.get("depth"), note.get("role")
+        fields["depth_prompt"] = note["prompt"]
+        fields["depth_prompt_depth"] = min(depth, 9999) if isinstance(depth, int) and depth >= 0 else 4
+        fields["depth_prompt_role"] = role if role in Companion.DepthRole.values else "system"
+    return fields
+
+
+def keep_lorebook(
+    user: User, book: Mapping[str, Any], now: datetime, *, companion: Companion | None = None
+) -> Lorebook:
+    """Keep a card's lorebook as the companion's own, or as the person's for all of theirs."""
+    beside = {key: value for key, value in book.items() if key not in BOOK_FIELDS}
+    kept = Lorebook.objects.create(
+        user=user,
+        companion=companion,
+        name=one_line(book.get("name") or "")[:200],
+        scan_depth=_between(book.get("scan_depth"), 1000),
+        token_budget=_between(book.get("token_budget"), 1_000_000),
+        is_recursive=book.get("recursive_scanning"),
+        data=beside,
+        created_at=now,
+    )
+    entries = enumerate(book["entries"])
+    LoreEntry.objects.bulk_create(LoreEntry(lorebook=kept, place=place, data=data) for place, data in entries)
+    return kept
+
+
+def delete_unused_uploads(now: datetime) -> int:
+    """Delete uploaded cards of which nobody has made a companion within a day, and their files; return how many."""
+    old = CardUpload.objects.filter(created_at__lt=now - UNUSED_AFTER)
+    count = len(old)
+    old.delete()
+    left = StoredFile.objects.filter(
+        kind=StoredFile.Kind.CARD, card_upload=None, uploaded_assets_of=None, assets_of=None
+    )
+    left.filter(created_at__lt=now - UNUSED_AFTER).delete()
+    return count
+
+
+def _draw(user: User, content: bytes, now: datetime) -> StoredFile:
+    """Keep the picture drawn anew. FilesError."""
+    drawn = picture(content)
+    of = {"width": drawn.width, "height": drawn.height}
+    return store_content(user, drawn.content, StoredFile.Kind.CARD, "image/webp", now, **of)  # type: ignore[arg-type]
+
+
+def _pack(user: User, assets: Sequence[Asset], now: datetime) -> StoredFile:
+    """Keep the files that came with a card as one ZIP of numbered files and a list. FilesError."""
+    packed = io.BytesIO()
+    with ZipFile(packed, "w", ZIP_STORED) as archive:
+        listed = [{"type": one.type, "name": one.name, "ext": one.ext, "uri": one.uri} for one in assets]
+        archive.writestr(ASSETS_LIST, json.dumps(listed))
+        for number, asset in enumerate(assets):
+            archive.writestr(str(number), asset.content)
+    return store_content(user, packed.getvalue(), StoredFile.Kind.CARD, "application/zip", now)
+
+
+def _check(name: str, fields: Mapping[str, Any], greeting: int) -> None:
+    """Raise CardError where a companion cannot have these fields."""
+    if not 0 <= greeting <= len(fields["alternate_greetings"]):
+        raise CardError("no_such_greeting", _("The card has no such greeting."))
+    if not name:
+        raise CardError("no_name", _("The card has no name. Give it one."))
+    if len(fields["alternate_greetings"]) > MAX_GREETINGS:
+        told = _("The card has more than %(most)s other greetings. Remove some of them, and send it again.")
+        raise CardError("card_field", told % {"most": MAX_GREETINGS})
+    for field, value in {"name": name, **fields}.items():
+        model_field = Companion._meta.get_field(field)
+        most = getattr(getattr(model_field, "base_field", model_field), "max_length", None)
+        longest = max(map(len, value), default=0) if isinstance(value, list) else len(str(value))
+        if most and longest > most:
+            told = _(
+                "%(field)s: %(count)s characters are too many; there can be %(most)s. Shorten it in the card."
+            )
+            label = str(getattr(model_field, "verbose_name", field)).capitalize()
+            raise CardError("card_field", told % {"field": label, "count": longest, "most": most})
+
+
+def _between(number: Any, most: int) -> int | None:
+    return min(max(number, 0), most) if isinstance(number, int) and not isinstance(number, bool) else None

@@ -1,0 +1,26 @@
+// A form with one file: what is dropped anywhere on the page is sent by it, and what is chosen too.
+const form = document.querySelector("[data-bring]");
+const input = form.querySelector("input[type=file]");
+const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
+
+function send() {
+  form.classList.add("is-sending");
+  form.requestSubmit();
+}
+
+input.addEventListener("change", () => input.files.length && send());
+document.addEventListener("dragover", (event) => {
+  if (!hasFiles(event)) return;
+  event.preventDefault();
+  form.classList.add("is-dropping");
+});
+document.addEventListener("dragleave", (event) => {
+  if (!event.relatedTarget) form.classList.remove("is-dropping");
+});
+document.addEventListener("drop", (event) => {
+  if (!hasFiles(event)) return;
+  event.preventDefault();
+  form.classList.remove("is-dropping");
+  input.files = event.dataTransfer.files;
+  if (input.files.length) send();
+});

@@ -1,0 +1,265 @@
+"""Character cards through the pages and the API: looked at, made into companions, given out, and swept."""
+
+import io
+import json
+from datetime import timedelta
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.utils import timezone
+from PIL import Image
+
+from accounts.models import User
+from cards.child import parse
+from cards.reader import read_card
+from companions.models import Card, CardUpload, Companion, Lorebook, LoreEntry, Message, Picture
+from companions.transfer.card_export import compose_card
+from companions.transfer.card_import import (
+    CardError,
+    delete_unused_uploads,
+    keep_upload,
+    make_companion,
+)
+from files.models import StoredFile
+from tests.cards.corpus import png_of
+from tests.files.hostile import drawn
+from tests.fixtures.rest import Api, problem
+
+pytestmark = pytest.mark.django_db
+ENTRY = {
+    "keys": ["harbour"],
+    "content": "The harbour froze in the year of the comet.",
+    "extensions": {"their": 1},
+    "enabled": True,
+    "insertion_order": 10,
+    "use_regex": False,
+}
+DATA: dict[str, Any] = {
+    "name": "Odessa",
+    "nickname": "Dess",
+    "description": "{{char}} keeps a lighthouse and distrusts {{user}}'s maps.",
+    "personality": "dry, patient",
+    "scenario": "A winter night on the rock.",
+    "first_mes": "You are late, {{user}}.",
+    "alternate_greetings": ["The lamp is out. Help me.", "Sit."],
+    "group_only_greetings": ["Both of you, sit."],
+    "mes_example": "<START>\n{{user}}: Hello?\n{{char}}: Door.",
+    "system_prompt": "Write as a keeper writes a log. {{original}}",
+    "post_history_instructions": "Never leave the rock.",
+    "creator_notes": "Best by night.",
+    "creator": "Mallory",
+    "character_version": "1.2",
+    "tags": ["sea", "winter"],
+    "source": ["elsewhere:1"],
+    "extensions": {
+        "depth_prompt": {"prompt": "The lamp must burn.", "depth": 2, "role": "system"},
+        "unknown": {"deep": [1, None, "x"]},
+    },
+    "character_book": {"name": "The rock", "entries": [ENTRY], "extensions": {}, "theirs": True},
+    "unknown_key": {"kept": True},
+}
+CARD = {"spec": "chara_card_v3", "spec_version": "3.0", "data": DATA, "beside": "kept"}
+
+
+def as_file(content: bytes, name: str = "card.json") -> SimpleUploadedFile:
+    return SimpleUploadedFile(name, content)
+
+
+def as_json(card: object = CARD) -> SimpleUploadedFile:
+    return as_file(json.dumps(card).encode())
+
+
+@pytest.fixture
+def at_home(alice: User, client: Client) -> Client:
+    client.force_login(alice)
+    return client
+
+
+@pytest.fixture
+def odessa(at_home: Client) -> Companion:
+    """Made of the card, with its second greeting."""
+    preview = at_home.post("/companions/new/card/", {"file": as_json()})
+    at_home.post(preview["Location"], {"name": "Odessa", "greeting": "1"})
+    return Companion.objects.get()
+
+
+def test_all_of_a_card_is_shown_before_anything_is_made(at_home: Client) -> None:
+    response = at_home.post("/companions/new/card/", {"file": as_json()}, follow=True)
+    page = response.content.decode()
+    for shown in (
+        *(
+            "Odessa",
+            "Mallory",
+            "1.2",
+            "sea, winter",
+            "Best by night.",
+            "dry, patient",
+            "A winter night on the rock.",
+        ),
+        *("Dess keeps a lighthouse", "The lamp is out. Help me.", "Sit.", "Never leave the rock."),
+        *(
+            "The lamp must burn.",
+            "Write as a keeper writes a log.",
+            "harbour",
+            "froze in the year of the comet",
+        ),
+    ):
+        assert shown in page, shown
+    assert (Companion.objects.count(), CardUpload.objects.count()) == (0, 1)
+
+
+def test_it_begins_with_the_greeting_that_was_chosen_and_keeps_all_of_the_card(
+    odessa: Companion, alice: User
+) -> None:
+    assert Message.objects.get().text == "The lamp is out. Help me."
+    assert odessa.conversation.greeting == 1
+    assert (odessa.name, odessa.nickname, odessa.personality) == ("Odessa", "Dess", "dry, patient")
+    assert (odessa.depth_prompt, odessa.depth_prompt_depth) == ("The lamp must burn.", 2)
+    assert list(LoreEntry.objects.values_list("data__content", flat=True)) == [ENTRY["content"]]
+    assert Lorebook.objects.get().user == alice
+    assert not CardUpload.objects.exists()
+
+
+def test_a_card_is_made_into_one_companion(alice: User) -> None:
+    read = read_card(json.dumps(CARD).encode())
+    first = second = keep_upload(alice, read, b"", timezone.now())
+    make_companion(CardUpload.objects.get(pk=first.pk), timezone.now())
+    with pytest.raises(CardError, match="no_such_card"):
+        make_companion(second, timezone.now())
+    assert Companion.objects.count() == 1
+
+
+def test_what_comes_goes_out_again_unchanged(odessa: Companion) -> None:
+    came, goes = parse(json.dumps(CARD).encode()).file.known.card, compose_card(odessa)
+    assert goes["data"].pop("creation_date", 0) == came["data"].pop("creation_date", 0)
+    assert goes == came
+
+
+def test_what_was_changed_here_goes_out_changed(odessa: Companion) -> None:
+    odessa.scenario, odessa.depth_prompt = "Spring.", ""
+    odessa.save()
+    LoreEntry.objects.create(lorebook=Lorebook.objects.get(), place=1, data={**ENTRY, "content": "New."})
+    data = compose_card(odessa)["data"]
+    assert data["scenario"] == "Spring."
+    assert data["extensions"] == {"unknown": {"deep": [1, None, "x"]}}
+    assert [entry["content"] for entry in data["character_book"]["entries"]] == [ENTRY["content"], "New."]
+
+
+@pytest.mark.parametrize("query", ["as=json", "as=json&spec=v2", "as=png", "as=png&spec=v2", "as=charx"])
+def test_each_form_that_goes_out_is_read_again(at_home: Client, odessa: Companion, query: str) -> None:
+    response = at_home.get(f"/companions/{odessa.pk}/settings/export/card/?{query}")
+    assert response.status_code == 200
+    read = parse(response.content)
+    assert read.file.known.card["data"]["first_mes"] == DATA["first_mes"]
+    assert bool(read.file.picture) == ("json" not in query)
+    if read.file.picture:
+        with Image.open(io.BytesIO(read.file.picture)) as face:  # the drawn one
+            assert face.size == (512, 512)
+            assert len(face.convert("RGB").getcolors(1_000_000) or ()) > 20
+
+
+def test_a_form_that_there_is_not_is_refused(at_home: Client, as_alice: Api, odessa: Companion) -> None:
+    path = f"/companions/{odessa.pk}/settings/export/card/?as=charx&spec=v2"
+    assert "version 2 or 3" in at_home.get(path, follow=True).content.decode()
+    refused = as_alice.get(f"/companions/{odessa.pk}/export/card?as=charx&spec=v2")
+    problem(refused, 422, "no_such_form")
+
+
+def test_a_picture_becomes_the_face_and_goes_with_a_card_that_nobody_wanted(at_home: Client) -> None:
+    content = png_of(CARD, picture=drawn(size=(300, 200)))
+    for _time in range(2):
+        preview = at_home.post("/companions/new/card/", {"file": as_file(content, "x.png")})
+    assert (
+        f"/files/{CardUpload.objects.latest('created_at').picture_id}/"
+        in at_home.get(preview["Location"]).content.decode()
+    )
+    at_home.post(preview["Location"], {})
+    companion = Companion.objects.get()
+    assert Picture.objects.get().companion == companion
+    assert set(StoredFile.objects.values_list("kind", flat=True)) == {"picture", "card"}
+    assert delete_unused_uploads(timezone.now()) == 0
+    assert delete_unused_uploads(timezone.now() + timedelta(days=1, minutes=1)) == 1
+    assert list(StoredFile.objects.values_list("kind", flat=True)) == ["picture"]
+
+
+def test_the_files_of_a_charx_are_kept_and_go_out_again(at_home: Client) -> None:
+    assets = [
+        {"type": "icon", "uri": "embeded://assets/icon/images/main.png", "name": "main", "ext": "png"},
+        {"type": "emotion", "uri": "embeded://assets/emotion/images/joy.png", "name": "joy", "ext": "png"},
+        {"type": "background", "uri": "http://192.0.2.1/x.png", "name": "main", "ext": "png"},
+    ]
+    packed, joy = io.BytesIO(), drawn(size=(30, 20))
+    with ZipFile(packed, "w") as archive:
+        archive.writestr("card.json", json.dumps({**CARD, "data": {**DATA, "assets": assets}}))
+        archive.writestr("assets/icon/images/main.png", drawn(size=(60, 60)))
+        archive.writestr("assets/emotion/images/joy.png", joy)
+    preview = at_home.post("/companions/new/card/", {"file": as_file(packed.getvalue(), "x.charx")})
+    at_home.post(preview["Location"], {})
+    companion = Companion.objects.get()
+    card = Card.objects.get()
+    assert card.assets
+    assert card.assets.companion == companion
+    sent = at_home.get(f"/companions/{companion.pk}/settings/export/card/?as=charx").content
+    with ZipFile(io.BytesIO(sent)) as archive:
+        assert archive.read("assets/emotion/images/joy.png") == joy
+        told = json.loads(archive.read("card.json"))["data"]["assets"]
+    assert assets[2] in told
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"\x89PNG\r\n\x1a\n", "PNG"),
+        (b"{", "JSON"),
+        (b"hello", "There is no character card in this file."),
+        (b'{"longTermMemory": []}', "selfName"),
+        (json.dumps({**CARD, "data": {**DATA, "description": "x" * 40_001}}).encode(), "40000"),
+        (json.dumps({**CARD, "data": {**DATA, "name": "", "nickname": ""}}).encode(), "name"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said(at_home: Client, content: bytes, said: str) -> None:
+    response = at_home.post("/companions/new/card/", {"file": as_file(content)}, follow=True)
+    if "upload" in (response.context or {}):  # it can be looked at, and no companion be made of it
+        response = at_home.post(response.request["PATH_INFO"], {"name": ""})
+        assert response.status_code == 422
+    assert said in response.content.decode()
+    assert not Companion.objects.exists()
+
+
+def test_anothers_upload_is_not_there(at_home: Client, client: Client, mallory: User) -> None:
+    path = at_home.post("/companions/new/card/", {"file": as_json()})["Location"]
+    client.force_login(mallory)
+    assert client.get(path).status_code == 404
+    assert client.post(path, {}).status_code == 404
+    assert not Companion.objects.exists()
+
+
+def test_the_api_shows_and_makes_and_gives_out(as_alice: Api, as_mallory: Api) -> None:
+    shown = as_alice.form("/cards/preview", {"file": as_json()}).json()
+    assert (shown["name"], shown["form"], len(shown["greetings"])) == ("Odessa", "JSON", 3)
+    assert [text["name"] for text in shown["hidden"]] == [
+        "system_prompt",
+        "post_history_instructions",
+        "depth_prompt",
+    ]
+    assert not CardUpload.objects.exists()
+    as_alice.headers["Idempotency-Key"] = "once"
+    for _time in range(2):
+        made = as_alice.form("/companions/import/card", {"file": as_json(), "greeting": "2"})
+    del as_alice.headers["Idempotency-Key"]
+    assert made.status_code == 201
+    assert Message.objects.get().text == "Sit."
+    path = f"/companions/{made.json()['id']}/export/card"
+    assert as_alice.get(f"{path}?spec=v2").json()["spec"] == "chara_card_v2"
+    assert as_mallory.get(path).status_code == 404
+    wrong = as_alice.form("/companions/import/card", {"file": as_json(), "greeting": "3"})
+    problem(wrong, 422, "no_such_greeting")
+
+
+def test_the_sandbox_reads_what_the_page_takes(alice: User) -> None:
+    read = read_card(png_of(CARD, picture=drawn(size=(30, 20))))
+    assert (read.form, read.version) == ("png", "3")
+    assert read.card["data"]["name"] == "Odessa"
