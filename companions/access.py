@@ -3,7 +3,7 @@
 from typing import Any, TypeVar
 from uuid import UUID
 
-from django.db.models import Model
+from django.db.models import Model, Q
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 
@@ -15,6 +15,8 @@ from companions.models import (
     Comparison,
     ForgetProposal,
     Job,
+    Lorebook,
+    LoreEntry,
     Message,
     Reply,
     Timer,
@@ -92,6 +94,20 @@ def get_slot(user: User, companion_id: UUID, slot_id: int) -> Slot:
 
 def get_block(user: User, companion_id: UUID, block_id: int) -> Block:
     return get_owned(user, Block, companion=companion_id, pk=block_id)
+
+
+def get_lorebook(user: User, lorebook_id: UUID) -> Lorebook:
+    return get_owned(user, Lorebook, "user", pk=lorebook_id)
+
+
+def get_lorebook_of(user: User, companion_id: UUID, lorebook_id: UUID) -> Lorebook:
+    """Return a lorebook that counts for the companion: its own, or one of its person's for all of theirs."""
+    counting = Q(companion=companion_id) | Q(companion=None)
+    return get_object_or_404(Lorebook.objects.owned_by(user).filter(counting), pk=lorebook_id)
+
+
+def get_lore_entry(user: User, lorebook_id: UUID, entry_id: UUID) -> LoreEntry:
+    return get_owned(user, LoreEntry, "lorebook", lorebook=lorebook_id, pk=entry_id)
 
 
 def get_timer(user: User, companion_id: UUID, timer_id: UUID) -> Timer:

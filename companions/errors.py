@@ -6,6 +6,7 @@ CompanionsError(code, detail)
 ├── AttachmentError      a picture that is not there, or one too many
 ├── BranchError          a branch that is not there, is chosen, or is one too many
 ├── ConflictError        the same client id with another text
+├── LoreError            a lorebook or an entry that cannot be kept, by its `field`
 ├── LimitError           more than one person or one companion can have
 ├── MindError            a model that is not there, or a value for one that will not do, by its `field`
 ├── ForgetProposalError  a proposal to forget that has ended, or of which nothing was chosen
@@ -49,6 +50,12 @@ class ConflictError(CompanionsError):
 
 class LimitError(CompanionsError):
     status = 409
+
+
+class LoreError(CompanionsError):
+    def __init__(self, code: str, detail: str, field: str = "") -> None:
+        super().__init__(code, detail)
+        self.field = field
 
 
 class MindError(CompanionsError):

@@ -1,7 +1,7 @@
 """Companions: made, changed, deleted, given out as a file and taken in from one."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID, uuid4
 
 from django.http import StreamingHttpResponse
@@ -17,6 +17,12 @@ from companions.api.schemas import IdempotencyKey, ListOut, Text, describe_form,
 from companions.creation import create
 from companions.deletion import delete_companion as delete_for_good
 from companions.models import Companion
+from companions.models.companion import (
+    GREETING_CHARACTERS,
+    MAX_GREETINGS,
+    PERSONA_CHARACTERS,
+    TEXT_CHARACTERS,
+)
 from companions.pagination import PageQuery
 from companions.replies.preview import is_crowded
 from companions.transfer import digital_life
@@ -57,24 +63,53 @@ Parameters = Annotated[
     ),
 ]
 EXAMPLE_DIALOGUE = "Lines that show how it speaks, as in a character card: {{user}}: … and {{char}}: …"
+SYSTEM_PROMPT = "Instructions that stand before the persona, below the rules of this Kith."
+POST_HISTORY = (
+    "Instructions that stand after the talk, in place of what Kith says of manner and length, which"
+    " {{original}} brings back."
+)
+DEPTH_PROMPT = "A note that stands in every prompt before so many of the newest messages."
+DepthRole = Literal["system", "user", "assistant"]
+Greetings = Annotated[
+    list[Annotated[Text, StringConstraints(max_length=GREETING_CHARACTERS)]],
+    Field(max_length=MAX_GREETINGS, description="Others with which a talk may begin."),
+]
 
 WITHOUT_DIRECTIONS = "Whether stage directions, such as *smiles*, are taken out of what it says."
 
 
 class CompanionIn(Schema):
     name: Name
-    persona: Text = Field("", max_length=20_000)
-    greeting: Text = Field("", max_length=4_000)
-    example_dialogue: Text = Field("", max_length=8_000, description=EXAMPLE_DIALOGUE)
+    nickname: Text = Field("", max_length=80, description="What {{char}} stands for; the name where empty.")
+    persona: Text = Field("", max_length=PERSONA_CHARACTERS)
+    personality: Text = Field("", max_length=TEXT_CHARACTERS)
+    scenario: Text = Field("", max_length=TEXT_CHARACTERS)
+    greeting: Text = Field("", max_length=GREETING_CHARACTERS)
+    alternate_greetings: Greetings = []
+    example_dialogue: Text = Field("", max_length=TEXT_CHARACTERS, description=EXAMPLE_DIALOGUE)
+    system_prompt: Text = Field("", max_length=TEXT_CHARACTERS, description=SYSTEM_PROMPT)
+    post_history_instructions: Text = Field("", max_length=TEXT_CHARACTERS, description=POST_HISTORY)
+    depth_prompt: Text = Field("", max_length=TEXT_CHARACTERS, description=DEPTH_PROMPT)
+    depth_prompt_depth: int = Field(4, ge=0, le=9999)
+    depth_prompt_role: DepthRole = "system"
     without_directions: bool = Field(False, description=WITHOUT_DIRECTIONS)
     tint: int = Field(40, ge=0, le=359, description="A hue in degrees.")
 
 
 class CompanionPatch(Schema):
     name: Name | None = None
-    persona: Text | None = Field(None, max_length=20_000)
-    greeting: Text | None = Field(None, max_length=4_000)
-    example_dialogue: Text | None = Field(None, max_length=8_000, description=EXAMPLE_DIALOGUE)
+    nickname: Text | None = Field(None, max_length=80)
+    persona: Text | None = Field(None, max_length=PERSONA_CHARACTERS)
+    personality: Text | None = Field(None, max_length=TEXT_CHARACTERS)
+    scenario: Text | None = Field(None, max_length=TEXT_CHARACTERS)
+    greeting: Text | None = Field(None, max_length=GREETING_CHARACTERS)
+    alternate_greetings: Greetings | None = None
+    example_dialogue: Text | None = Field(None, max_length=TEXT_CHARACTERS, description=EXAMPLE_DIALOGUE)
+    system_prompt: Text | None = Field(None, max_length=TEXT_CHARACTERS, description=SYSTEM_PROMPT)
+    post_history_instructions: Text | None = Field(None, max_length=TEXT_CHARACTERS, description=POST_HISTORY)
+    depth_prompt: Text | None = Field(None, max_length=TEXT_CHARACTERS, description=DEPTH_PROMPT)
+    depth_prompt_depth: int | None = Field(None, ge=0, le=9999)
+    depth_prompt_role: DepthRole | None = None
     without_directions: bool | None = Field(None, description=WITHOUT_DIRECTIONS)
     tint: int | None = Field(None, ge=0, le=359)
     recall_policy: Policy | None = None
@@ -84,9 +119,18 @@ class CompanionPatch(Schema):
 class CompanionOut(Schema):
     id: UUID
     name: str
+    nickname: str
     persona: str
+    personality: str
+    scenario: str
     greeting: str
+    alternate_greetings: list[str]
     example_dialogue: str
+    system_prompt: str
+    post_history_instructions: str
+    depth_prompt: str
+    depth_prompt_depth: int
+    depth_prompt_role: str
     without_directions: bool
     tint: int
     recall_policy: Policy

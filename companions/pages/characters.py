@@ -1,4 +1,4 @@
-"""A new companion: one of Kith's characters, one of one's own, or one that moves in."""
+"""A new companion: one of Kith's characters, or one of one's own."""
 
 import random
 from typing import Any
@@ -17,13 +17,10 @@ from accounts.idempotency import once
 from accounts.rates import admit_to
 from companions import creation
 from companions.characters import find_character, load_characters
-from companions.errors import CompanionsError, LimitError
+from companions.errors import LimitError
 from companions.pages.companions import CompanionForm
 from companions.pages.context import warn_of_size
-from companions.pages.shortcuts import UNPROCESSABLE, form_view, post_view
-from companions.transfer import digital_life
-from companions.transfer.archive import read_upload
-from companions.transfer.digital_life_import import import_mind
+from companions.pages.shortcuts import UNPROCESSABLE, form_view
 
 CHANCE = random.SystemRandom()
 FACES = (104, 106, 107, 111, 114, 101, 115, 113, 105, 110, 102, 109)  # seeds of portraits to choose from
@@ -135,22 +132,3 @@ def own(request: SignedInRequest) -> HttpResponse:
     return render(
         request, "companions/own.html", {"form": form}, status=UNPROCESSABLE if form.is_bound else 200
     )
-
-
-@post_view
-def move_in(request: SignedInRequest) -> HttpResponse:
-    """Make a companion of DigitalLife's file; what is wrong with it is said above the form."""
-    if "file" not in request.FILES:
-        messages.error(request, _("Choose the file that DigitalLife has exported."))
-        return redirect("companion_new")
-    try:
-        admit_to(request.user, "imports", timezone.now())
-        mind = digital_life.parse_mind(read_upload(request))
-        companion = import_mind(request.user, mind, timezone.now())
-    except CompanionsError as error:
-        messages.error(request, str(error.detail))
-        return redirect("companion_new")
-    text = _("%(name)s has moved in, with %(messages)s messages and %(diary)s diary entries.")
-    counts = {"messages": mind.messages, "diary": len(mind.longTermMemory)}
-    messages.success(request, text % {"name": companion.name, **counts})
-    return redirect("talk", companion.pk)

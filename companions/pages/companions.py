@@ -6,10 +6,13 @@ from uuid import UUID
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.core.validators import MaxLengthValidator, ProhibitNullCharactersValidator
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
 from django.utils import timezone
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_safe
@@ -19,12 +22,24 @@ from companions.access import get_companion
 from companions.deletion import delete_companion, delete_rehearsed
 from companions.life.outreach import count_unread
 from companions.models import Companion
+from companions.models.companion import GREETING_CHARACTERS, MAX_GREETINGS
 from companions.pages.context import warn_of_size
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, page_view, post_view
 from companions.templatetags.talk import PRESET_HUES, find_nearest_preset
 from companions.transfer.account import account_export_response
 from companions.transfer.archive import export_response
 from companions.transfer.digital_life_export import export_mind
+
+FURTHER_FIELDS = (
+    "nickname",
+    "personality",
+    "alternate_greetings",
+    "system_prompt",
+    "post_history_instructions",
+    "depth_prompt",
+    "depth_prompt_depth",
+    "depth_prompt_role",
+)
 
 
 class CompanionForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -46,7 +61,7 @@ class CompanionForm(forms.ModelForm):  # type: ignore[type-arg]
             "greeting": forms.Textarea(attrs={"rows": 3}),
             "example_dialogue": forms.Textarea(attrs={"rows": 5}),
         }
-        help_texts = {
+        help_texts: ClassVar[dict[str, Any]] = {
             "persona": gettext_lazy("Who it is and how it speaks. It is read before every answer."),
             "greeting": gettext_lazy("The first thing it says to you. It may stay empty."),
             "example_dialogue": gettext_lazy(
@@ -60,11 +75,106 @@ class CompanionForm(forms.ModelForm):  # type: ignore[type-arg]
         self.initial["tint"] = find_nearest_preset(int(self.initial.get("tint", 40)))
 
 
+class TextsWidget(forms.Widget):
+    """A box for each of several texts, and an empty one for one more."""
+
+    template_name = "companions/_texts_widget.html"
+
+    def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
+        context = super().get_context(name, value, attrs)
+        context["widget"]["texts"] = [*(value or ()), ""]
+        return context
+
+    def render(
+        self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None
+    ) -> SafeString:
+        return render_to_string(self.template_name, self.get_context(name, value, attrs))
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> list[str]:
+        texts = data.getlist(name) if hasattr(data, "getlist") else data.get(name, [])
+        return [text.replace("\r\n", "\n") for text in texts if text.strip()]
+
+    def id_for_label(self, id_: str) -> str:
+        return f"{id_}_0"
+
+
+class TextsField(forms.Field):
+    """Several texts of bounded length and number."""
+
+    widget = TextsWidget
+
+    def validate(self, value: list[str]) -> None:
+        super().validate(value)
+        if len(value) > MAX_GREETINGS:
+            raise forms.ValidationError(_("At most %(most)s.") % {"most": MAX_GREETINGS})
+        for text in value:
+            MaxLengthValidator(GREETING_CHARACTERS)(text)
+            ProhibitNullCharactersValidator()(text)
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        return list(initial or ()) != list(data or ())
+
+
 class AboutForm(CompanionForm):
-    """Who a companion is that exists already."""
+    """Who a companion is that exists already: all texts of its character."""
+
+    alternate_greetings = TextsField(
+        label=gettext_lazy("Other greetings"),
+        required=False,
+        help_text=gettext_lazy(
+            "Other first words, to choose from when a card of it is made into a companion. Empty ones are left out."
+        ),
+    )
 
     class Meta(CompanionForm.Meta):
-        fields = (*CompanionForm.Meta.fields, "without_directions")
+        fields = (*CompanionForm.Meta.fields, "without_directions", "scenario", *FURTHER_FIELDS)
+        widgets: ClassVar[dict[str, Any]] = {
+            **CompanionForm.Meta.widgets,
+            "nickname": forms.TextInput(attrs={"autocomplete": "off"}),
+            **{
+                name: forms.Textarea(attrs={"rows": 3})
+                for name in (
+                    "personality",
+                    "scenario",
+                    "system_prompt",
+                    "post_history_instructions",
+                    "depth_prompt",
+                )
+            },
+        }
+        help_texts: ClassVar[dict[str, Any]] = {
+            **CompanionForm.Meta.help_texts,
+            "nickname": gettext_lazy("What {{char}} stands for in its texts. Without one it is its name."),
+            "scenario": gettext_lazy("Where and how you two meet. It is read before every answer."),
+            "system_prompt": gettext_lazy(
+                "They stand before the persona, below the rules of this Kith, which they cannot change."
+            ),
+            "post_history_instructions": gettext_lazy(
+                "They stand after what you say, where they weigh most, in place of what Kith says of manner and"
+                " length. {{original}} brings that back."
+            ),
+            "depth_prompt": gettext_lazy(
+                "A reminder that stands in every prompt, a few messages before the newest."
+            ),
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name in ("depth_prompt_depth", "depth_prompt_role"):
+            self.fields[name].required = False
+
+    def clean_depth_prompt_depth(self) -> int:
+        depth: int | None = self.cleaned_data["depth_prompt_depth"]
+        return self.instance.depth_prompt_depth if depth is None else depth
+
+    def clean_depth_prompt_role(self) -> str:
+        role: str = self.cleaned_data["depth_prompt_role"]
+        return role or self.instance.depth_prompt_role
+
+    @property
+    def has_further_errors(self) -> bool:
+        """Whether the folded part has something wrong in it."""
+        return not self.errors.keys().isdisjoint(FURTHER_FIELDS)
 
 
 class TalkSettingsForm(forms.ModelForm):  # type: ignore[type-arg]

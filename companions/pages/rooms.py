@@ -58,6 +58,14 @@ PLACES = (
         (
             Tab("about", _("Who {name} is")),
             Tab("self_concept", _("How {name} sees itself"), _list_revision_pages("self_concept")),
+            Tab(
+                "lore",
+                _("Lorebook"),
+                (
+                    *("lore_try", "lorebook_add", "lorebook", "lorebook_settings", "lorebook_delete"),
+                    *("lore_entry_add", "lore_entry", "lore_entry_delete"),
+                ),
+            ),
             Tab("inner_states", _("How {name} feels")),
             Tab("face", _("Face"), ("face_pictures",)),
             Tab("voice", _("Voice"), ("voice_reference",)),

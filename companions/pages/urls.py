@@ -5,6 +5,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from companions.pages import (
     attachments,
     branches,
+    cards,
     characters,
     companions,
     consolidation,
@@ -17,6 +18,7 @@ from companions.pages import (
     forgetting,
     goals,
     life,
+    lore,
     memories,
     mind,
     model_change,
@@ -36,6 +38,17 @@ memory_patterns: list[URLPattern | URLResolver] = [
     path("private/", memories.keep_from_models, name="memory_private"),
     path("restore/", memories.restore, name="memory_restore"),
     path("delete/", memories.delete, name="memory_delete"),
+]
+
+
+lorebook_patterns: list[URLPattern | URLResolver] = [
+    path("", lore.lorebook, name="lorebook"),
+    path("settings/", lore.settings, name="lorebook_settings"),
+    path("export/", lore.export, name="lorebook_export"),
+    path("delete/", lore.delete, name="lorebook_delete"),
+    path("entries/add/", lore.add_entry, name="lore_entry_add"),
+    path("entries/<uuid:lore_entry_id>/", lore.entry, name="lore_entry"),
+    path("entries/<uuid:lore_entry_id>/delete/", lore.delete_entry, name="lore_entry_delete"),
 ]
 
 
@@ -98,6 +111,11 @@ companion_patterns: list[URLPattern | URLResolver] = [
     path("documents/give/", documents.give, name="document_give"),
     path("documents/<uuid:document_id>/", documents.document, name="document"),
     path("documents/<uuid:document_id>/delete/", documents.delete, name="document_delete"),
+    path("lore/", lore.lore, name="lore"),
+    path("lore/try/", lore.try_out, name="lore_try"),
+    path("lore/add/", lore.add, name="lorebook_add"),
+    path("lore/import/", lore.bring, name="lorebook_import"),
+    path("lore/<uuid:lorebook_id>/", include(lorebook_patterns)),
     path("nights/", consolidation.nights, name="nights"),
     path("nights/changes/<uuid:change_id>/undo/", consolidation.undo, name="change_undo"),
     path("nights/changes/<uuid:change_id>/settle/", consolidation.settle, name="change_settle"),
@@ -143,6 +161,7 @@ companion_patterns: list[URLPattern | URLResolver] = [
     path("settings/advanced/", context.advanced, name="advanced"),
     path("settings/context/", context.context, name="context"),
     path("settings/export/", companions.export, name="companion_export"),
+    path("settings/export/card/", cards.export_card, name="companion_export_card"),
     path(
         "settings/export/digital-life/", companions.export_digital_life, name="companion_export_digital_life"
     ),
@@ -157,6 +176,8 @@ urlpatterns = [
     path("companions/", companions.companions, name="companions"),
     path("companions/new/", characters.new, name="companion_new"),
     path("companions/new/own/", characters.own, name="companion_own"),
-    path("companions/new/digital-life/", characters.move_in, name="companion_move_in"),
+    path("companions/new/card/", cards.bring, name="companion_bring"),
+    path("companions/new/card/<uuid:upload_id>/", cards.card, name="card"),
+    path("companions/new/digital-life/", cards.bring, name="companion_move_in"),
     path("companions/<uuid:companion_id>/", include(companion_patterns)),
 ]

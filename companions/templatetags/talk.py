@@ -14,6 +14,7 @@ from django.utils.translation import pgettext
 
 from companions.conversations.markdown import as_html, as_linked_html
 from companions.events import describe_failure
+from companions.lore.explanation import Explanation, explain
 from companions.memories.forget_items import show_items
 from companions.memories.forget_proposals import load_items
 from companions.memories.reasons import (
@@ -106,6 +107,12 @@ def because(found: Recalled) -> str:
     """What of the message brought it to mind; nothing of what the companion looked up by itself."""
     is_of_turn = found.recall.by == Recall.By.TURN
     return describe_bearing(found.reasons or {}, found.memory.text) if is_of_turn else ""
+
+
+@register.filter
+def explained(lore: dict[str, Any]) -> Explanation:
+    """Return in words which lore came into a reply's prompt, or was called and left out, and why."""
+    return explain(lore)
 
 
 @register.filter

@@ -21,6 +21,7 @@ from accounts.errors import RefusedError
 from companions.api import (
     attachments,
     branches,
+    cards,
     companions,
     consolidation,
     core_memory,
@@ -31,6 +32,7 @@ from companions.api import (
     goals,
     jobs,
     life,
+    lorebooks,
     memories,
     messages,
     mind,
@@ -54,6 +56,7 @@ for router in (
     memories.router,
     forget_proposals.router,
     companions.transfer_router,
+    cards.transfer_router,
     consolidation.router,
     diary.router,
     diary.revisions_router,
@@ -68,8 +71,11 @@ for router in (
     model_change.router,
     portrait.router,
     mind.router,
+    lorebooks.companions_router,
 ):
     api.add_router("/companions", router)
+api.add_router("/cards", cards.router)
+api.add_router("/lorebooks", lorebooks.router)
 api.add_router("/replies", messages.replies_router)
 api.add_router("", life.my_router)
 api.add_router("", mind.presets_router)

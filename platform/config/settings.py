@@ -252,6 +252,7 @@ RATES = {  # of one person: how often, and in how many seconds
     "imports": [(20, 3600)],
     "uploads": [(120, 60)],
     "timers": [(120, 60)],
+    "lore": [(120, 60)],
     "companions": [(60, 3600)],
     "own_models": [(10, 60), (200, 3600)],
     "memories": [(300, 60), (20_000, 86_400)],

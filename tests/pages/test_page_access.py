@@ -10,9 +10,11 @@ from django.urls import URLPattern, URLResolver
 from django.utils import timezone
 
 from accounts.models import User
+from cards.lorebooks import normalise_book
 from companions.conversations.attachments import keep_picture
+from companions.lore.editing import make_book
 from companions.memories.editing import give_document
-from companions.models import Branch, ForgetProposal, Timer, Waking
+from companions.models import Branch, ForgetProposal, Lorebook, Timer, Waking
 from companions.pages.urls import companion_patterns
 from files.pictures import Drawn
 from memory.goals import begin_goal
@@ -112,6 +114,22 @@ def recording(told: Told) -> UUID:
     ).pk
 
 
+def lorebook(told: Told) -> Lorebook:
+    """A lorebook of the companion, with one entry."""
+    found = told.companion.lorebooks.first()
+    if found is None:
+        entries = [{"keys": ["dragon"], "content": "It sleeps."}]
+        book = normalise_book({"name": "Realm", "entries": entries})
+        found = make_book(told.companion.user, book, NOW, companion=told.companion)
+    return found
+
+
+def lore_entry(told: Told) -> str:
+    """The way to that entry, from the companion's lore."""
+    book = lorebook(told)
+    return f"{book.pk}/entries/{book.entries.get().pk}/"
+
+
 PAGES: dict[str, Callable[[Told], str]] = {
     "talk": lambda told: told.path,
     "turns": lambda told: f"{told.path}turns/",
@@ -172,6 +190,17 @@ PAGES: dict[str, Callable[[Told], str]] = {
     "document_give": lambda told: f"{told.path}documents/give/",
     "document": lambda told: f"{told.path}documents/{document(told)}/",
     "document_delete": lambda told: f"{told.path}documents/{document(told)}/delete/",
+    "lore": lambda told: f"{told.path}lore/",
+    "lore_try": lambda told: f"{told.path}lore/try/",
+    "lorebook_add": lambda told: f"{told.path}lore/add/",
+    "lorebook_import": lambda told: f"{told.path}lore/import/",
+    "lorebook": lambda told: f"{told.path}lore/{lorebook(told).pk}/",
+    "lorebook_settings": lambda told: f"{told.path}lore/{lorebook(told).pk}/settings/",
+    "lorebook_export": lambda told: f"{told.path}lore/{lorebook(told).pk}/export/",
+    "lorebook_delete": lambda told: f"{told.path}lore/{lorebook(told).pk}/delete/",
+    "lore_entry_add": lambda told: f"{told.path}lore/{lorebook(told).pk}/entries/add/",
+    "lore_entry": lambda told: f"{told.path}lore/{lore_entry(told)}",
+    "lore_entry_delete": lambda told: f"{told.path}lore/{lore_entry(told)}delete/",
     "nights": lambda told: f"{told.path}nights/",
     "change_undo": lambda told: f"{told.path}nights/changes/{change(told)}/undo/",
     "change_settle": lambda told: f"{told.path}nights/changes/{change(told)}/settle/",
@@ -179,6 +208,7 @@ PAGES: dict[str, Callable[[Told], str]] = {
     "memory_private": lambda told: f"{told.path}memories/{told.fact.pk}/private/",
     "companion_export": lambda told: f"{told.path}settings/export/",
     "companion_export_digital_life": lambda told: f"{told.path}settings/export/digital-life/",
+    "companion_export_card": lambda told: f"{told.path}settings/export/card/?as=json",
     "life": lambda told: f"{told.path}life/",
     "life_settings": lambda told: f"{told.path}life/settings/",
     "life_mute": lambda told: f"{told.path}life/mute/",
@@ -230,6 +260,7 @@ POST_ONLY = {
     *("voice_sample", "voice_reads_aloud", "voice_reference", "voice_reference_delete"),
     *("message_choose", "message_part", "message_bookmark", "branch_choose", "branch_rename"),
     "document_give",
+    *("lore_try", "lorebook_add", "lorebook_import"),
     "change_undo",
     "change_settle",
     "memories_delete",
@@ -278,11 +309,12 @@ LOOKED_AT = {
         "diary_said",
         "companion_export",
         "companion_export_digital_life",
+        "companion_export_card",
     ),
     *("profile", "profile_compare", "self_concept", "self_concept_compare", "life"),
     *("inner_states", "timers", "timer_preview", "pursuits", "context", "face_preview", "face_image"),
     *("reply_speech", "message_speech", "call", "call_notice", "branches", "branch_compare"),
-    *("search", "bookmarks", "advanced"),
+    *("search", "bookmarks", "advanced", "lore", "lorebook", "lorebook_export"),
 }
 ON_THE_LOOP = pytest.mark.django_db(transaction=True)  # visits the database from several threads
 IN_THREADS = {"message_edit", "reply_speech", "message_speech", "voice_sample", "call_notice"}
