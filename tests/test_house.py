@@ -18,6 +18,7 @@ LAYERS = [
     "companions",
     "memory",
     "safety",
+    "cards",
     "files",
     "accounts",
     "providers",

@@ -1,5 +1,6 @@
 """The permission matrix: owner, another user, an operator and nobody, at every operation, page and socket frame."""
 
+import json
 import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -14,12 +15,17 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import Token, User
+from cards.lorebooks import normalise_book
+from cards.reader import ReadCard
+from cards.schema import normalise
 from companions.conversations.attachments import keep_picture
 from companions.conversations.log_import import Line, import_log
 from companions.life import timers
+from companions.lore import editing
 from companions.memories.editing import give_document, write_revision
 from companions.models import Branch, Companion, Comparison, ForgetProposal, Message, Reply
 from companions.replies.lifecycle import start
+from companions.transfer.card_import import keep_upload
 from files.pictures import Drawn
 from integrations.push.models import Subscription
 from jobs.background import in_thread
@@ -78,9 +84,12 @@ class Things:
             "recording_id": self.companion.recordings.get().pk,
             "file_id": self.companion.recordings.get().file_id,
             "proposal_id": self.companion.forget_proposals.get().pk,
+            "lorebook_id": self.companion.lorebooks.get().pk,
+            "lore_entry_id": self.companion.lorebooks.get().entries.get().pk,
             "branch_id": self.companion.branches.get().pk,
             "number": 1,  # of a revision
             "emotion": "happy",  # of a picture
+            "upload_id": self.companion.user.card_uploads.get().pk,
         }
 
 
@@ -120,8 +129,12 @@ def things(alice: User, mira: Companion) -> Things:
     )
     for about in Revision.About:
         write_revision(mira, about, ["Calm."], now)
+    lorebook = {"name": "Realm", "entries": [{"keys": ["gate"], "content": "It is shut."}]}
+    editing.make_book(alice, normalise_book(lorebook), now, companion=mira)
     recorded(mira, message=started.message)
     keep_picture(mira, Drawn(painted("WEBP"), 40, 30), "cat.png", now)
+    read = ReadCard("json", "3", normalise(json.loads(CARD))[0], None, [], [])
+    keep_upload(alice, read, CARD, now)
     return Things(mira, started.message, started.reply, memory, document, job.pk, token)
 
 
@@ -155,6 +168,9 @@ BODIES: dict[str, object] = {
     "recall": {"cue": "hello"},
     "change_me": {"about": "I repair clocks."},
     "find_news": {"observations": ["hello"]},
+    "create_lorebook": {"book": {"name": "Realm", "entries": []}},
+    "replace_lorebook": {"book": {"name": "Realm", "entries": []}},
+    "try_lore": {"text": "hello"},
     "correct_recording": {"text": "Hello"},
     "send_recording": {"text": "Hello"},
     "speak": {"text": "Hello"},
@@ -184,6 +200,10 @@ FORMS = {
 FORMS["set_voice_reference"] = {**FORMS["add_recording"], "consent": lambda: "It is my own voice."}
 FORMS["read_preset_file"] = {"file": lambda: SimpleUploadedFile("a.json", b'{"temp": 1}')}
 FORMS["add_attachment"] = {"file": lambda: SimpleUploadedFile("a.png", painted())}
+CARD = b'{"spec": "chara_card_v3", "data": {"name": "Odessa"}}'
+FORMS |= {
+    name: {"file": lambda: SimpleUploadedFile("a.json", CARD)} for name in ("preview_card", "import_card")
+}
 FORMS["put_picture"] = {"file": lambda: SimpleUploadedFile("a.png", painted())}
 QUERIES = dict.fromkeys(("send_message", "say_anew", "get_reply_speech", "reply_speech"), "?wait=0")
 QUERIES["search_messages"] = "?q=hello"
@@ -191,11 +211,13 @@ ONES_OWN = {
     "list_companions",
     "create_companion",
     "import_digital_life",
+    "import_card",
+    "preview_card",
     "count_unread",
     "list_notices",
     "list_presets",
 }
-ONES_OWN |= {"get_me", "change_me"}
+ONES_OWN |= {"get_me", "change_me", "list_lorebooks", "create_lorebook"}
 ONES_OWN |= {"list_files", "get_push_key", "list_push_subscriptions", "subscribe_to_push", "transcribe"}
 IN_THE_WRONG_STATE = {
     "retry_reply",

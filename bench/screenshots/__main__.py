@@ -135,6 +135,13 @@ class Album:
         if name == "talk-open":
             page.locator(".menu summary").last.click(force=True)
             page.wait_for_timeout(400)
+        if name == "lore-tried":
+            said = {"en": "When does the night train leave?", "zh-hans": "夜车几点从站台开？"}
+            page.locator("#try-text").fill(said[self.language])
+            page.locator("#try-text").locator("xpath=ancestor::form").get_by_role("button").click()
+            page.locator("#tried .memory").first.wait_for()
+        if name == "talk-lore":
+            page.locator(".lore-read > summary").last.click()
         if name == "talk-quote":
             page.locator(".said-by-companion .menu > summary").last.click(force=True)
             page.locator(".said-by-companion [data-quotes]").last.click()

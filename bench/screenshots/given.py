@@ -3,8 +3,13 @@
 from datetime import datetime, timedelta
 from typing import Any
 
+from cards.lorebooks import normalise_book
+from companions.lore.context import Reason
+from companions.lore.editing import make_book
+from companions.lore.scan import Dropped, Placed, Scan
+from companions.lore.turn import keep_firings
 from companions.memories.editing import give_document
-from companions.models import Companion
+from companions.models import Companion, Lorebook, Reply
 from memory.models import Document, Learning, Memory, Page, Pursuit, Recall, Recalled
 from memory.store import keep_fact
 
@@ -18,6 +23,24 @@ PAGES = {
 }
 WAITING = {"en": "Notes from the journey to Vienna", "zh-hans": "去维也纳路上记的"}
 GOALS = {"en": "Learn to play chess this winter", "zh-hans": "这个冬天学会下棋"}
+LORE = {
+    "en": (
+        ("The line to Vienna", "Customs of the railway"),
+        (
+            "The night train",
+            "night train, sleeper",
+            "It leaves at 22:14, and nobody may whistle on its platform.",
+        ),
+        ("The station-master", "station-master, platform", "Old Brandl knows every timetable by heart."),
+        ("The green lamp", "lamp", "It burns where the line ends."),
+    ),
+    "zh-hans": (
+        ("去维也纳的线路", "铁路上的规矩"),
+        ("夜车", "夜车, 卧铺", "22 点 14 分开，站台上不许吹口哨。"),
+        ("老站长", "站长, 站台", "布兰德尔记得每一张时刻表。"),
+        ("绿灯", "灯", "它亮在线路的尽头。"),
+    ),
+}
 LETTERS = 40_000
 EVERY_DAYS = 3
 
@@ -33,6 +56,32 @@ def give(companion: Companion, language: str, now: datetime) -> Document:
     page = waits.pages.get(number=1)
     _write(page, gist.format(1), now)
     return read
+
+
+def write_lore(companion: Companion, language: str, now: datetime) -> Lorebook:
+    """A lorebook of its own with three rules, and one of its person's; its last answer read one entry."""
+    (own, general), *told = LORE[language]
+    rules: list[dict[str, Any]] = [{}, {"probability": 0}, {"sticky": 3, "delay": 2}]
+    entries = [
+        {"name": name, "keys": keys, "content": content, "extensions": extensions}
+        for (name, keys, content), extensions in zip(told, rules, strict=True)
+    ]
+    book = make_book(
+        companion.user,
+        normalise_book({"name": own, "recursive_scanning": True, "entries": entries}),
+        now,
+        companion=companion,
+    )
+    make_book(companion.user, normalise_book({"name": general}), now, is_enabled=False)
+    first, second, _last = [
+        (f"{book.pk}:{entry.pk}", str(book.pk), entry.title) for entry in book.entries.all()
+    ]
+    key = told[0][1].partition(",")[0]
+    placed = Placed(*first, "", "after_desc", None, "system", 20, Reason("key", key, message=0))
+    dropped = Dropped(*second, "probability", "0", Reason("recursion", key, entry=first[0]))
+    reply = Reply.objects.filter(companion=companion).latest("created_at")
+    keep_firings(reply, reply.message, Scan((placed,), (dropped,), ()))
+    return book
 
 
 def _write(page: Page, gist: str, now: datetime) -> None:

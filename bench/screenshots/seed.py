@@ -12,7 +12,8 @@ from django.utils import timezone, translation
 from accounts.models import ModelCall, Token
 from accounts.signup import create_account
 from bench.screenshots.admin import admin_pages, operator, provider
-from bench.screenshots.given import give, learn, recall_for_months
+from bench.screenshots.cards import keep_card
+from bench.screenshots.given import give, learn, recall_for_months, write_lore
 from bench.screenshots.mind import grow
 from bench.screenshots.minds import compare, send_away
 from companions import creation
@@ -22,6 +23,7 @@ from companions.conversations.bookmarks import set_bookmark
 from companions.life.timers import set_timer
 from companions.models import Branch, ForgetProposal, Message, Mind, Reply
 from companions.replies.lifecycle import Said, finish, start
+from companions.transfer.card_import import make_companion
 from memory.core_memory import set_slot, write_block
 from memory.embedding import embed_cue, embed_waiting
 from memory.models import Change, Consolidation, Recall, Thread
@@ -209,6 +211,7 @@ for number, (kind, texts) in enumerate(done_by_night, start=1):
 
 grow(wren, busy, marlow, language, now)
 read = give(wren, language, now)
+lorebook = write_lore(wren, language, now)
 recall_for_months(wren, now)
 learn(wren, language, now)
 operator("correct horse battery", language)
@@ -284,6 +287,8 @@ def talk(companion):
 
 message = wren.messages.filter(role="user").first()
 set_bookmark(message, timezone.now())
+odessa = make_companion(keep_card(person, now, marlow), timezone.now(), greeting=1)
+card = keep_card(person, now, marlow)
 print(
     json.dumps(
         {
@@ -314,6 +319,15 @@ print(
             "documents-none": talk(new) + "documents/",
             "document": talk(wren) + f"documents/{read.pk}/",
             "document-delete": talk(wren) + f"documents/{read.pk}/delete/",
+            "lore": talk(wren) + "lore/",
+            "lore-none": talk(long) + "lore/",
+            "lore-tried": talk(wren) + "lore/",
+            "lore-book": talk(wren) + f"lore/{lorebook.pk}/",
+            "lore-settings": talk(wren) + f"lore/{lorebook.pk}/settings/",
+            "lore-entry": talk(wren) + f"lore/{lorebook.pk}/entries/{lorebook.entries.all()[0].pk}/",
+            "lore-entry-new": talk(wren) + f"lore/{lorebook.pk}/entries/add/",
+            "lore-delete": talk(wren) + f"lore/{lorebook.pk}/delete/",
+            "talk-lore": talk(wren),
             "mind": talk(wren) + "mind/",
             "mind-values": talk(wren) + "mind/",
             "mind-file": talk(wren) + "mind/",
@@ -335,6 +349,8 @@ print(
             "companions": "/companions/",
             "new": "/companions/new/",
             "new-own": "/companions/new/own/",
+            "new-card": f"/companions/new/card/{card.pk}/",
+            "about-card": talk(odessa) + "about/",
             "talk": talk(wren),
             "talk-open": talk(wren),
             "talk-told": talk(wren),

@@ -55,7 +55,19 @@ class CompanionAdmin(PrivateAdmin):
     named_by = "name"
     owner_path = "user"
     search_ids = ("pk",)
-    words = ("name", "persona", "greeting", "example_dialogue")
+    words = (
+        "name",
+        "nickname",
+        "persona",
+        "personality",
+        "scenario",
+        "greeting",
+        "alternate_greetings",
+        "example_dialogue",
+        "system_prompt",
+        "post_history_instructions",
+        "depth_prompt",
+    )
     annotations = {
         "own_name": F("name"),
         "persona_length": Length("persona"),

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import ModelCall
 from companions.events import describe_failure
+from companions.lore.explanation import explain
 from companions.models import ForgetProposal, Prompt, Reply
 from companions.prompting.usage import ContextUsage, measure_usage
 from memory.emotion import Emotion
@@ -216,6 +217,7 @@ class ReplyAdmin(PrivateAdmin):
             "reply": thing,
             "rounds": rounds,
             "recalls": thing.recalls.order_by("at").prefetch_related("found__memory"),
+            "lore": explain(thing.lore),
             "tools_used": [_readable(call) for call in thing.tool_calls],
             "stretches": measure_stretches(thing),
             "felt": [(Emotion(emotion["emotion"]).label, emotion) for emotion in thing.emotions],

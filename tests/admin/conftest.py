@@ -14,6 +14,8 @@ from companions.models import (
     Attachment,
     Bookmark,
     Branch,
+    Card,
+    CardUpload,
     Closing,
     Companion,
     ComparedExchange,
@@ -21,6 +23,9 @@ from companions.models import (
     Delivery,
     ForgetProposal,
     Job,
+    Lorebook,
+    LoreEntry,
+    LoreFiring,
     Message,
     Mind,
     Picture,
@@ -208,6 +213,15 @@ def grow(companion: Companion, message: Message, fact: Memory) -> None:
     Branch.objects.create(
         companion=companion, conversation=message.conversation, head=message, name=MARKER, made_at=NOON
     )
+    Card.objects.create(companion=companion, content={"data": {"creator": MARKER}}, created_at=NOON)
+    CardUpload.objects.create(
+        user=companion.user, content={"data": {"name": MARKER}}, form="json", version="3", created_at=NOON
+    )
+    book = Lorebook.objects.create(
+        user=companion.user, companion=companion, name=MARKER, data={"description": MARKER}, created_at=NOON
+    )
+    entry = LoreEntry.objects.create(lorebook=book, data={"keys": [MARKER], "content": MARKER})
+    LoreFiring.objects.create(companion=companion, entry=entry, message=message)
     Pursuit.objects.create(companion=companion, memory=fact)
     Thread.objects.create(companion=companion, memory=fact, opened_at=NOON)
     wake(companion, message)

@@ -22,6 +22,7 @@ COSTLY: dict[str, tuple[str, dict[str, Any]]] = {
 }
 OFTEN: dict[str, tuple[str, dict[str, Any]]] = COSTLY | {
     "timers": ("timers", {"schedule": "tomorrow at 9", "note": "tea"}),
+    "lore": ("lore/try", {"text": "tea"}),
     "imports": ("import/log", {"messages": []}),
     "companions": ("", {"name": "Ann"}),
 }

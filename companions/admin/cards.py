@@ -1,0 +1,71 @@
+"""Operators' pages of the character cards that companions came from, and of lorebooks."""
+
+from django.contrib import admin
+from django.utils.translation import gettext_lazy as _
+
+from companions.models import Card, CardUpload, Lorebook, LoreEntry, LoreFiring
+from safety.admin import PrivateAdmin, link, moment
+
+
+@admin.register(Card)
+class CardAdmin(PrivateAdmin):
+    """What a companion's card held that Kith does not use."""
+
+    words = ("content",)
+    search_ids = ("pk", "sha256")
+    list_display = ("page", "owner", "of_companion", moment("created_at", _("came")))
+    ordering = ("-pk",)
+    fields = ("owner", "of_companion", "sha256", "created_at")
+
+
+@admin.register(CardUpload)
+class CardUploadAdmin(PrivateAdmin):
+    """A card that somebody looks at."""
+
+    owner_path = "user"
+    words = ("content",)
+    search_ids = ("pk", "sha256")
+    list_display = ("page", "owner", "form", "version", moment("created_at", _("given")))
+    fields = ("id", "owner", "form", "version", "remarks", "sha256", "created_at")
+
+
+@admin.register(Lorebook)
+class LorebookAdmin(PrivateAdmin):
+    """A book of a companion's, or of a person's for all of theirs."""
+
+    owner_path = "user"
+    words = ("name", "data")
+    search_ids = ("pk", "companion")
+    list_display = ("page", "owner", "of_companion", "is_enabled", moment("created_at", _("made")))
+    list_filter = ("is_enabled", "created_at")
+    fields = (
+        *("id", "owner", "of_companion", "is_enabled", "scan_depth", "token_budget", "is_recursive"),
+        "created_at",
+    )
+
+
+@admin.register(LoreEntry)
+class LoreEntryAdmin(PrivateAdmin):
+    """One entry, with its keys and its text."""
+
+    owner_path = "lorebook__user"
+    words = ("data",)
+    search_ids = ("pk", "lorebook")
+    list_display = ("page", "owner", "of_book", "place")
+    ordering = ("-pk",)
+    fields = ("id", "owner", "of_book", "place")
+
+    of_book = link("lorebook", _("lorebook"))
+
+
+@admin.register(LoreFiring)
+class LoreFiringAdmin(PrivateAdmin):
+    """When an entry was called whose rules count messages."""
+
+    search_ids = ("pk", "entry", "message")
+    list_display = ("page", "owner", "of_companion", "of_entry", "of_message")
+    ordering = ("-pk",)
+    fields = ("id", "owner", "of_companion", "of_entry", "of_message")
+
+    of_entry = link("entry", _("entry"))
+    of_message = link("message", _("message"))
