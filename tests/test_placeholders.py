@@ -127,3 +127,11 @@ def test_no_text_of_a_card_takes_long(text: str) -> None:
     began = process_time()
     MACROS.expand(text)
     assert process_time() - began < 0.5
+
+
+def test_what_is_nested_too_deeply_or_too_often_stays_as_it_is_written() -> None:
+    macros = Macros(char="Mira", user="Alice")
+    deep = "{{" * 5_000 + "char" + "}}" * 5_000
+    assert macros.expand(deep) == deep
+    many = macros.expand("{{char}}" * 1_500)
+    assert (many.count("Mira"), many.count("{{char}}")) == (1_000, 500)

@@ -99,12 +99,16 @@ def import_card(
     content = read_upload(request, MAX_BYTES)
     read, now = read_card(content), timezone.now()
 
+    upload = card_import.keep_upload(request.user, read, content, now)
+
     def make() -> UUID:
-        upload = card_import.keep_upload(request.user, read, content, now)
         return card_import.make_companion(upload, now, name=chosen.name, greeting=chosen.greeting).pk
 
     body = f"{sha256(content).hexdigest()} {chosen.model_dump_json()}"
-    made_id, _ = once(request.user, "import_card", key, body, make)
+    try:
+        made_id, _ = once(request.user, "import_card", key, body, make)
+    finally:
+        card_import.drop_upload(upload)  # where it became no companion
     return Status(201, access.get_companion(request.user, made_id))
 
 

@@ -27,6 +27,7 @@ NOTE_DEPTH = 4
 DEFAULT_DEPTH = 4
 MAX_NUMBER = 1e15  # beyond it, and not a number: as if nothing stood there
 MAX_SCAN_DEPTH = 1000
+MAX_GROUPS, MAX_GROUP_CHARACTERS = 20, 200  # of one entry
 DEFAULT_ORDER = 100
 DEFAULT_WEIGHT = 100
 SOURCES = {
@@ -193,7 +194,8 @@ def _read_probability(decorators: Decorators, extensions: Mapping[str, Any]) -> 
 
 def _read_groups(value: Any) -> tuple[str, ...]:
     names = value.split(",") if isinstance(value, str) else ()
-    return tuple(dict.fromkeys(group for name in names if (group := name.strip())))
+    groups = dict.fromkeys(group[:MAX_GROUP_CHARACTERS] for name in names if (group := name.strip()))
+    return tuple(groups)[:MAX_GROUPS]
 
 
 def _read_level(value: Any) -> int:

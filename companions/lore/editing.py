@@ -19,9 +19,10 @@ from companions.errors import LimitError, LoreError
 from companions.lore.explanation import describe_pattern_problem
 from companions.lore.keys import PatternError, compile_pattern, is_pattern_literal
 from companions.models import Companion, Lorebook, LoreEntry
-from companions.transfer.card_import import keep_lorebook
+from text.strings import one_line
 
 BOOKS_EACH = 100
+BOOK_FIELDS = {"name", "entries", "scan_depth", "token_budget", "recursive_scanning"}
 MAX_CONTENT_CHARACTERS = 20_000
 MAX_KEYS = 100  # of one entry, and as many secondary ones
 MAX_KEY_CHARACTERS = 500
@@ -39,6 +40,26 @@ def read_book(raw: Mapping[str, Any]) -> dict[str, Any]:
         raise refusal(error.code) from None
     check_book(book)
     return book
+
+
+def keep_lorebook(
+    user: User, book: Mapping[str, Any], now: datetime, *, companion: Companion | None = None
+) -> Lorebook:
+    """Keep a card's lorebook as the companion's own, or as the person's for all of theirs."""
+    beside = {key: value for key, value in book.items() if key not in BOOK_FIELDS}
+    kept = Lorebook.objects.create(
+        user=user,
+        companion=companion,
+        name=one_line(book.get("name") or "")[:200],
+        scan_depth=_between(book.get("scan_depth"), 1000),
+        token_budget=_between(book.get("token_budget"), 1_000_000),
+        is_recursive=book.get("recursive_scanning"),
+        data=beside,
+        created_at=now,
+    )
+    entries = enumerate(book["entries"])
+    LoreEntry.objects.bulk_create(LoreEntry(lorebook=kept, place=place, data=data) for place, data in entries)
+    return kept
 
 
 def check_book(book: Mapping[str, Any]) -> None:
@@ -149,10 +170,13 @@ def change_entry(entry: LoreEntry, data: Mapping[str, Any]) -> None:
 def compose_book(book: Lorebook) -> dict[str, Any]:
     """Return the book with its entries in the form of V3, as a normalised lorebook."""
     entries = [entry.data for entry in book.entries.all()]
-    composed: dict[str, Any] = normalise({"spec": LOREBOOK, "data": {**book.as_card(), "entries": entries}})[
-        0
-    ]
-    return composed
+    whole = {"spec": LOREBOOK, "data": {**book.as_card(), "entries": entries}}
+    try:
+        return normalise(whole)[0]
+    except CardFormatError:
+        raise LoreError(
+            "lorebook_too_large", _("This lorebook is too much for one file. Part it into two.")
+        ) from None
 
 
 def write_book(book: Lorebook, now: datetime) -> bytes:
@@ -176,3 +200,7 @@ def _check_count(count: int) -> None:
     if count > MAX_ENTRIES:
         detail = _("A lorebook can have at most %(most)s entries.")
         raise LimitError("too_many_entries", detail % {"most": f"{MAX_ENTRIES:,}"})
+
+
+def _between(number: Any, most: int) -> int | None:
+    return min(max(number, 0), most) if isinstance(number, int) and not isinstance(number, bool) else None

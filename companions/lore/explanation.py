@@ -55,6 +55,7 @@ PATTERNS: dict[str, Text] = {
     "pattern_flag": gettext_lazy("a pattern cannot have the flags d, v and y."),
     "pattern_too_large": gettext_lazy("this pattern is too long, or repeats too much."),
     "pattern_too_slow": gettext_lazy("this pattern takes too long."),
+    "stopped": gettext_lazy("matching all lorebooks took too long, and was stopped before this entry."),
     "patterns_stopped": gettext_lazy("the patterns of this lorebook took too long, and were stopped."),
     "too_many_patterns": gettext_lazy("this lorebook has too many patterns."),
 }

@@ -14,6 +14,7 @@ from companions.lore.selection import Loss, choose_in_groups, fit_budget, roll
 
 MAX_RECURSIONS = 16  # searches after the first
 MAX_DEEPENINGS = 100  # messages that are searched beyond the depth of a book that asks for more entries
+MAX_SECONDS = 1.0  # of one scan; what is not decided by then stays out
 MAX_RECURSED_CHARACTERS = 50_000  # of entries' contents that are searched
 GOING_ON = ("sticky", "kept")  # reasons that are no new match
 
@@ -39,7 +40,8 @@ class Dropped:
 
     `code` is the name of the decorator that holds it back, or `secondary_keys`, `character_filter`, `trigger`,
     `delay`, `cooldown`, `outlet`, `group`, `probability`, `budget`, `max_context`; of patterns `pattern_invalid`,
-    `pattern_flag`, `pattern_too_large`, `pattern_too_slow`, `patterns_stopped`, `too_many_patterns`.
+    `pattern_flag`, `pattern_too_large`, `pattern_too_slow`, `patterns_stopped`, `too_many_patterns`;
+    `stopped` where the whole scan took too long.
     """
 
     entry: str
@@ -76,6 +78,7 @@ class Scanner:
         self._context = context
         self._entries = [entry for entry in entries if entry.is_enabled and entry.content]
         self._patterns = Patterns(clock)
+        self._clock, self._until = clock, clock() + MAX_SECONDS
         self._timings = {entry.key: read_timing(entry, context) for entry in self._entries}
         self._sticky = {key for key, timing in self._timings.items() if timing.is_sticky}
         self._messages = [
@@ -137,6 +140,9 @@ class Scanner:
         for entry in entries:
             if entry.key in self._matched or entry.key in self._final:
                 continue
+            if self._clock() > self._until:
+                self._losses.setdefault(entry.key, Loss("stopped", ""))
+                continue
             verdict = judge(self._make_search(entry), self._context, self._timings[entry.key])
             if verdict.reason:
                 self._reasons[entry.key] = verdict.reason
@@ -170,6 +176,7 @@ class Scanner:
         depth = entry.scan_depth
         if depth is None:
             depth = entry.book.scan_depth + self._deepened[entry.book.id]
+        depth = min(depth, len(self._messages))
         where = (depth, entry.sources, entry.reads_recursion)
         if where not in self._haystacks:
             sources = (Passage(getattr(self._context, name), source=name) for name in entry.sources)

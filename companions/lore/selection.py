@@ -84,9 +84,9 @@ def roll(entries: Iterable[Entry], going_on: Set[str], context: Context) -> dict
 def fit_budget(entries: Sequence[Entry], tokens: Mapping[str, int], budget: int) -> dict[str, Loss]:
     """Return those for which there is no space, by key: first by each book's own budget, then by that for all.
 
-    What is alone longer than the budget goes at once. Then they go one by one until the rest fits: what says that it
-    goes first, what is not constant, what is in a book of lower rank, what has a lower priority, a lower order, what
-    stands later.
+    What asks not to be counted is not by its book's budget; that for all holds for it too. What is alone longer than
+    the budget goes at once. Then they go one by one until the rest fits: what says that it goes first, what is not
+    constant, what is in a book of lower rank, what has a lower priority, a lower order, what stands later.
     """
     lost: dict[str, Loss] = {}
     books = {entry.book for entry in entries}
@@ -95,7 +95,8 @@ def fit_budget(entries: Sequence[Entry], tokens: Mapping[str, int], budget: int)
         counted = [
             entry
             for entry in entries
-            if not entry.is_unbudgeted and entry.key not in lost and book_id in (None, entry.book.id)
+            if entry.key not in lost
+            and (book_id is None or (book_id == entry.book.id and not entry.is_unbudgeted))
         ]
         total = sum(tokens[entry.key] for entry in counted)
         for entry in sorted(counted, key=lambda entry: (tokens[entry.key] <= limit, *_stay_order(entry))):

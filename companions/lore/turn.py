@@ -16,6 +16,7 @@ from companions.models import Card, Companion, Lorebook, LoreEntry, LoreFiring, 
 from providers.selection import get_provider
 from providers.tokens import estimate
 
+MAX_DROPPED, MAX_DETAIL = 100, 200  # entries in a reply's trace, and characters of what is told of one
 BUDGET_SHARE = 5  # of the context, one part in so many, for all books together
 NOTHING = Scan((), (), ())
 
@@ -100,7 +101,7 @@ def keep_firings(reply: Reply, message: Message, found: Scan) -> None:
 def describe_scan(found: Scan) -> dict[str, list[dict[str, Any]]]:
     """Return the scan as JSON, without the contents of entries; empty where nothing was called."""
     placed = [{key: value for key, value in asdict(one).items() if key != "content"} for one in found.placed]
-    dropped = [asdict(one) for one in found.dropped]
+    dropped = [{**asdict(one), "detail": one.detail[:MAX_DETAIL]} for one in found.dropped[:MAX_DROPPED]]
     return {"placed": placed, "dropped": dropped} if placed or dropped else {}
 
 
@@ -117,7 +118,7 @@ def _make_context(
         assistant_messages=course.own,
         message_count=max(course.count, len(talk)),
         chance=lambda key: Random(f"{seed} {key}").random(),  # noqa: S311 (nothing secret hangs on it)
-        estimate=estimate,
+        estimate=lambda text: estimate(companion.expand(text)),
         budget=get_provider().context_tokens // BUDGET_SHARE,
         greeting=companion.conversation.greeting,
         fired_before=course.fired,

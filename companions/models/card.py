@@ -14,7 +14,7 @@ class Card(models.Model):
     """The character card that a companion came from: what of it Kith does not use is kept for the day it leaves.
 
     `content` is the card in the form of V3, whatever it came as, without the texts that the companion has fields for, and
-    without its lorebook. `assets` are what files came with it, as one ZIP, which nobody is ever served.
+    without its lorebook. `assets` are what files came with it, as one ZIP.
     """
 
     companion = models.OneToOneField(Companion, models.CASCADE, primary_key=True, related_name="card")

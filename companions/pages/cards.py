@@ -82,7 +82,7 @@ def card(request: SignedInRequest, upload_id: UUID) -> HttpResponse:
     )
     refusal = ""
     if request.method == "POST":
-        greeting, name = request.POST.get("greeting", "0"), request.POST.get("name", "")[:80]
+        greeting, name = request.POST.get("greeting", "0")[:4], request.POST.get("name", "")[:80]
 
         def make() -> UUID:
             now = timezone.now()
@@ -111,6 +111,6 @@ def export_card(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
         return card_response(
             companion, timezone.now(), spec=request.GET.get("spec", "v3"), form=request.GET.get("as", "png")
         )
-    except card_import.CardError as error:
+    except (FilesError, card_import.CardError) as error:
         messages.error(request, str(error.detail))
         return redirect("companion", companion.pk)

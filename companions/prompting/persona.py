@@ -131,7 +131,7 @@ class Persona:
     def talk_tokens(self) -> int:
         """Return what its notes and its instructions take of the room for the talk."""
         notes = sum(estimate(text) + MESSAGE_TOKENS for _depth, _role, text in self.notes)
-        return notes + estimate(self.expand(self.companion.post_history_instructions))
+        return notes + estimate(self.render_instructions())
 
     def _lore_at(self, place: Place) -> list[str]:
         return [self.expand(placed.content) for placed in self.lore if placed.place == place]

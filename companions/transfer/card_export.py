@@ -11,6 +11,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from cards.assets import Asset
+from cards.errors import CardFormatError
 from cards.schema import CARD, normalise
 from cards.writer import write_card
 from companions.face.card_picture import draw_png
@@ -34,7 +35,7 @@ def card_response(companion: Companion, now: datetime, *, spec: str, form: str) 
         form=form,
         modified=now,
         picture_png=None if form == "json" else draw_png(companion),
-        assets=load_assets(companion),
+        assets=load_assets(companion) if form == "charx" else [],
     )
     name = slugify(companion.name) or str(companion.pk)
     response = HttpResponse(content, content_type=TYPES[form])
@@ -59,7 +60,13 @@ def compose_card(companion: Companion) -> dict[str, Any]:
             **books[0],
             "entries": [entry for book in books for entry in book["entries"]],
         }
-    return normalise({**content, "spec": CARD, "spec_version": "3.0", "data": data})[0]
+    try:
+        return normalise({**content, "spec": CARD, "spec_version": "3.0", "data": data})[0]
+    except CardFormatError:
+        raise CardError(
+            "card_too_large",
+            _("Its texts and lorebooks are too much for one card. Save the lorebooks apart."),
+        ) from None
 
 
 def _compose_extensions(companion: Companion, extensions: dict[str, Any]) -> dict[str, Any]:

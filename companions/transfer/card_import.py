@@ -10,14 +10,16 @@ from uuid import UUID
 from zipfile import ZIP_STORED, ZipFile
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from accounts.models import User
 from cards.assets import Asset
 from cards.reader import ReadCard
 from companions import creation
-from companions.errors import CompanionsError
-from companions.models import Card, CardUpload, Companion, Lorebook, LoreEntry, Picture
+from companions.errors import CompanionsError, LimitError, LoreError
+from companions.lore.editing import check_book, keep_lorebook
+from companions.models import Card, CardUpload, Companion, Picture
 from companions.models.companion import MAX_GREETINGS
 from files.contents import store_content
 from files.errors import FilesError
@@ -40,8 +42,8 @@ FIELDS = {
     "post_history_instructions": "post_history_instructions",
 }
 PICTURE_NOT_KEPT = "picture_not_kept"
+UPLOADS_EACH = 10  # that a person looks at
 ASSETS_LIST = "assets.json"
-BOOK_FIELDS = {"name", "entries", "scan_depth", "token_budget", "recursive_scanning"}
 
 
 class CardError(CompanionsError):
@@ -53,6 +55,9 @@ def keep_upload(user: User, read: ReadCard, content: bytes, now: datetime) -> Ca
 
     A picture that cannot be drawn is left out, and so is it, or are the further files, where they have no room.
     """
+    kept = CardUpload.objects.owned_by(user).order_by("-created_at").values_list("pk", flat=True)
+    for pk in list(kept[UPLOADS_EACH - 1 :]):
+        drop_upload(CardUpload.objects.get(pk=pk))
     drawn, packed, remarks = None, None, {*read.remarks}
     try:
         drawn = _draw(user, read.picture, now) if read.picture else None
@@ -88,6 +93,12 @@ def make_companion(
     fields = read_fields(data)
     name = one_line(name or data["name"] or data["nickname"])
     _check(name, fields, greeting)
+    book = data.get("character_book")
+    if book:
+        try:
+            check_book(book)
+        except (LoreError, LimitError) as error:
+            raise CardError("card_lore", error.detail) from None
     with transaction.atomic():
         if not CardUpload.objects.select_for_update().filter(pk=upload.pk).exists():
             raise CardError(
@@ -104,7 +115,7 @@ def make_companion(
         Card.objects.create(
             companion=companion, content=content, sha256=upload.sha256, assets=assets, created_at=now
         )
-        if book := data.get("character_book"):
+        if book:
             keep_lorebook(upload.user, book, now, companion=companion)
         if file := upload.picture:
             file.kind, file.companion = StoredFile.Kind.PICTURE, companion
@@ -126,36 +137,24 @@ def read_fields(data: Mapping[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def keep_lorebook(
-    user: User, book: Mapping[str, Any], now: datetime, *, companion: Companion | None = None
-) -> Lorebook:
-    """Keep a card's lorebook as the companion's own, or as the person's for all of theirs."""
-    beside = {key: value for key, value in book.items() if key not in BOOK_FIELDS}
-    kept = Lorebook.objects.create(
-        user=user,
-        companion=companion,
-        name=one_line(book.get("name") or "")[:200],
-        scan_depth=_between(book.get("scan_depth"), 1000),
-        token_budget=_between(book.get("token_budget"), 1_000_000),
-        is_recursive=book.get("recursive_scanning"),
-        data=beside,
-        created_at=now,
-    )
-    entries = enumerate(book["entries"])
-    LoreEntry.objects.bulk_create(LoreEntry(lorebook=kept, place=place, data=data) for place, data in entries)
-    return kept
+def drop_upload(upload: CardUpload) -> None:
+    """Drop it with its files; what became of a companion stays."""
+    files = StoredFile.objects.filter(kind=StoredFile.Kind.CARD)
+    files.filter(Q(card_upload=upload) | Q(uploaded_assets_of=upload), assets_of=None).delete()
+    CardUpload.objects.filter(pk=upload.pk).delete()
 
 
 def delete_unused_uploads(now: datetime) -> int:
     """Delete uploaded cards of which nobody has made a companion within a day, and their files; return how many."""
     old = CardUpload.objects.filter(created_at__lt=now - UNUSED_AFTER)
-    count = len(old)
-    old.delete()
+    uploads = list(old.values_list("pk", flat=True))
+    for pk in uploads:  # each may be large
+        CardUpload.objects.filter(pk=pk).delete()
     left = StoredFile.objects.filter(
         kind=StoredFile.Kind.CARD, card_upload=None, uploaded_assets_of=None, assets_of=None
     )
     left.filter(created_at__lt=now - UNUSED_AFTER).delete()
-    return count
+    return len(uploads)
 
 
 def _draw(user: User, content: bytes, now: datetime) -> StoredFile:
@@ -195,7 +194,3 @@ def _check(name: str, fields: Mapping[str, Any], greeting: int) -> None:
             )
             label = str(getattr(model_field, "verbose_name", field)).capitalize()
             raise CardError("card_field", told % {"field": label, "count": longest, "most": most})
-
-
-def _between(number: Any, most: int) -> int | None:
-    return min(max(number, 0), most) if isinstance(number, int) and not isinstance(number, bool) else None

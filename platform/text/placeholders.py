@@ -13,6 +13,7 @@ TOKEN = re.compile(r"(\{\{|\}\}|<(?:bot|char|user)>)", re.IGNORECASE)
 MACRO = re.compile(r"\s*(//|[a-z_]+)\s*(::?)?(.*)", re.IGNORECASE | re.DOTALL)
 DICE = re.compile(r"\s*(?:(\d{0,2})d)?(\d{1,6})\s*", re.IGNORECASE)
 COMMA = re.compile(r"(?<!\\),")
+MAX_DEPTH, MAX_MACROS = 20, 1_000  # of one text; what goes beyond stays as it is written
 CUT = "\0"  # where `{{trim}}` stood; text that is stored has none
 
 
@@ -34,14 +35,23 @@ class Macros:
     def expand(self, text: str) -> str:
         """Return the text with its macros expanded, the inner ones first."""
         levels: list[list[str]] = [[]]
+        too_deep, left = 0, MAX_MACROS
         for place, part in enumerate(TOKEN.split(text)):
-            if part == "{{":
+            if part == "{{" and len(levels) > MAX_DEPTH:
+                too_deep += 1
+                levels[-1].append(part)
+            elif part == "{{":
                 levels.append([])
+            elif part == "}}" and too_deep:
+                too_deep -= 1
+                levels[-1].append(part)
             elif part == "}}" and len(levels) > 1:
                 inner = "".join(levels.pop())
-                given = self._evaluate(inner, place)
+                given = self._evaluate(inner, place) if left > 0 else None
+                left -= given is not None
                 levels[-1].append(given if given is not None else "{{" + inner + "}}")
-            elif place % 2 and part != "}}":
+            elif place % 2 and part != "}}" and left > 0:
+                left -= 1
                 levels[-1].append(self.user if part[1:-1].lower() == "user" else self.char)
             else:
                 levels[-1].append(part)

@@ -10,9 +10,10 @@ from django.db.models import Max
 from accounts.models import User
 from cards.reader import ReadCard
 from cards.schema import normalise
+from companions.lore.editing import keep_lorebook
 from companions.lore.turn import get_entry_id
 from companions.models import Companion, LoreEntry, Message, Prompt, Reply
-from companions.transfer.card_import import keep_lorebook, keep_upload, make_companion
+from companions.transfer.card_import import keep_upload, make_companion
 from tests.companions.tools.conftest import NOW, end, turn_of
 
 Line = Mapping[str, Any]

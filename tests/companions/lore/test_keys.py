@@ -198,7 +198,7 @@ def test_after_a_few_patterns_took_too_long_no_other_of_the_book_is_tried() -> N
 def test_patterns_that_are_each_in_time_are_bounded_in_all() -> None:
     ticks = iter(range(10_000))
     lore = read(*(entry(keys=[f"/{number}$/"]) for number in range(60)))
-    outcome = scan(lore, talk(SAID), lambda: next(ticks) * 0.015)
+    outcome = scan(lore, talk(SAID), lambda: next(ticks) * 0.004)
     assert 5 < sum(code == "patterns_stopped" for code in codes(outcome).values()) < 60
 
 
@@ -231,3 +231,16 @@ def test_what_sillytavern_writes_is_a_pattern_only_between_slashes() -> None:
     )
     assert contents(run(book)) == ["B."]
     assert contents(run(book, "dra.on at the lake")) == ["A.", "B."]
+
+
+def test_a_scan_that_takes_too_long_stops_where_it_is() -> None:
+    lore = read(*(entry(f"Entry {number}.") for number in range(50)))
+    ticks = iter(range(10_000))
+    outcome = scan(lore, talk(SAID), lambda: next(ticks) * 0.05)
+    stopped = [code for code in codes(outcome).values() if code == "stopped"]
+    assert (0 < len(stopped) < 50, len(stopped) + len(outcome.placed)) == (True, 50)
+
+
+def test_an_entry_is_in_so_many_groups_at_most() -> None:
+    lore = read(entry("One.", extensions={"group": ",".join(map(str, range(20_000)))}))
+    assert len(lore[0].groups) == 20

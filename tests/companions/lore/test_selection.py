@@ -215,7 +215,7 @@ def test_a_group_that_has_one_gets_no_other_by_recursion() -> None:
             [{"priority": 2}, {"constant": True, "decorators": "@@ignore_on_max_context\n"}, {"priority": 1}],
             [0, 2],
         ),
-        ([{"priority": 2}, {"priority": 1, "ignore_budget": True}, {"priority": 3}], [0, 1, 2]),
+        ([{"priority": 2}, {"priority": 1, "ignore_budget": True}, {"priority": 3}], [0, 2]),
         ([{"priority": 2}, {"priority": 3, "decorators": "@@priority 1\n"}, {"priority": 2}], [0, 2]),
         ([{"priority": 2}, {"priority": 1}, {"priority": 9, "long": "x" * 30}], [0, 1]),
     ],

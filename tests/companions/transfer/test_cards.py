@@ -263,3 +263,21 @@ def test_the_sandbox_reads_what_the_page_takes(alice: User) -> None:
     read = read_card(png_of(CARD, picture=drawn(size=(30, 20))))
     assert (read.form, read.version) == ("png", "3")
     assert read.card["data"]["name"] == "Odessa"
+
+
+def test_lore_that_no_book_may_hold_makes_no_companion(at_home: Client) -> None:
+    book = {"entries": [{**ENTRY, "content": "x" * 20_001}]}
+    card = {**CARD, "data": {**DATA, "character_book": book}}
+    preview = at_home.post("/companions/new/card/", {"file": as_json(card)})
+    refused = at_home.post(preview["Location"], {"greeting": "9" * 5_000})
+    assert refused.status_code == 422
+    refused = at_home.post(preview["Location"], {})
+    assert "20,000" in refused.content.decode()
+    assert not Companion.objects.exists()
+
+
+def test_a_person_looks_at_ten_cards_at_a_time(alice: User) -> None:
+    read = read_card(png_of(CARD, picture=drawn(size=(30, 20))))
+    for minute in range(12):
+        keep_upload(alice, read, b"", timezone.now() + timedelta(minutes=minute))
+    assert (CardUpload.objects.count(), StoredFile.objects.count()) == (10, 10)
