@@ -100,6 +100,7 @@ def import_card(
     read, now = read_card(content), timezone.now()
 
     upload = card_import.keep_upload(request.user, read, content, now)
+    upload_id = upload.pk
 
     def make() -> UUID:
         return card_import.make_companion(upload, now, name=chosen.name, greeting=chosen.greeting).pk
@@ -108,7 +109,7 @@ def import_card(
     try:
         made_id, _ = once(request.user, "import_card", key, body, make)
     finally:
-        card_import.drop_upload(upload)  # where it became no companion
+        card_import.drop_upload(upload_id)  # where it became no companion
     return Status(201, access.get_companion(request.user, made_id))
 
 

@@ -49,7 +49,7 @@ class Lorebook(models.Model):
         indexes = [models.Index(fields=["user", "companion"], name="lorebook_user_companion")]  # for a turn
 
     def __str__(self) -> str:
-        return self.name or str(self.companion or _("Lorebook"))
+        return self.name or str(_("A lorebook without a name"))
 
     def as_card(self) -> dict[str, Any]:
         """Return the book in the form of a V3 card, with an empty list of entries."""

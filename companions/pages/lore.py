@@ -111,7 +111,7 @@ def tell_of_book(request: SignedInRequest, book: Lorebook, remarks: list[str]) -
     told = ngettext(
         "“%(name)s” is kept, with %(count)s entry.", "“%(name)s” is kept, with %(count)s entries.", count
     )
-    messages.success(request, told % {"name": book.name, "count": count})
+    messages.success(request, told % {"name": str(book), "count": count})
     for remark in remarks:
         messages.info(request, str(REMARKS[remark]))
 

@@ -57,7 +57,7 @@ def keep_upload(user: User, read: ReadCard, content: bytes, now: datetime) -> Ca
     """
     kept = CardUpload.objects.owned_by(user).order_by("-created_at").values_list("pk", flat=True)
     for pk in list(kept[UPLOADS_EACH - 1 :]):
-        drop_upload(CardUpload.objects.get(pk=pk))
+        drop_upload(pk)
     drawn, packed, remarks = None, None, {*read.remarks}
     try:
         drawn = _draw(user, read.picture, now) if read.picture else None
@@ -137,11 +137,11 @@ def read_fields(data: Mapping[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def drop_upload(upload: CardUpload) -> None:
+def drop_upload(upload_id: UUID) -> None:
     """Drop it with its files; what became of a companion stays."""
     files = StoredFile.objects.filter(kind=StoredFile.Kind.CARD)
-    files.filter(Q(card_upload=upload) | Q(uploaded_assets_of=upload), assets_of=None).delete()
-    CardUpload.objects.filter(pk=upload.pk).delete()
+    files.filter(Q(card_upload=upload_id) | Q(uploaded_assets_of=upload_id), assets_of=None).delete()
+    CardUpload.objects.filter(pk=upload_id).delete()
 
 
 def delete_unused_uploads(now: datetime) -> int:
