@@ -216,3 +216,8 @@ def test_the_talk_says_which_lore_was_read(at_home: Client, told: Told) -> None:
         "admin/companions/reply.html", {"reply": told.reply, "lore": explain(lore_of(told))}
     )
     assert "“dragon” stands 3 messages before." in shown
+
+
+def test_a_book_without_a_name_can_be_opened(at_home: Client, mira: Companion) -> None:
+    make(mira, name="")
+    assert ">A lorebook without a name</a>" in at_home.get(path(mira)).content.decode()
