@@ -11,6 +11,7 @@ from accounts.models import User
 from companions.models import (
     Attachment,
     Branch,
+    CardUpload,
     Companion,
     Comparison,
     ForgetProposal,
@@ -98,6 +99,10 @@ def get_block(user: User, companion_id: UUID, block_id: int) -> Block:
 
 def get_lorebook(user: User, lorebook_id: UUID) -> Lorebook:
     return get_owned(user, Lorebook, "user", pk=lorebook_id)
+
+
+def get_card_upload(user: User, upload_id: UUID) -> CardUpload:
+    return get_owned(user, CardUpload, "user", "picture", "assets", pk=upload_id)
 
 
 def get_lorebook_of(user: User, companion_id: UUID, lorebook_id: UUID) -> Lorebook:

@@ -4,7 +4,7 @@ import io
 
 from companions.face.drawing import render_portrait
 from companions.face.expressions import express
-from companions.face.portraits import get_features, load_pictures
+from companions.face.portraits import find_picture, get_features
 from companions.models import Companion
 from files.contents import read_content
 from memory.emotion import Emotion
@@ -13,9 +13,8 @@ SIDE = 512  # pixels of a drawn face
 
 
 def draw_png(companion: Companion) -> bytes:
-    """Return the picture that stands for its face, else its drawn portrait. FilesError where the picture is not there."""
-    pictures = load_pictures(companion)
-    if shown := pictures.get("") or next(iter(pictures.values()), None):
+    """Return the picture of its neutral face, else its drawn portrait. FilesError where the picture is not there."""
+    if shown := find_picture(companion, Emotion.NEUTRAL):
         from PIL import Image  # heavy, and seldom needed
 
         written = io.BytesIO()

@@ -163,7 +163,8 @@ def seed(companion: Companion, now: datetime) -> InnerState:
     before = get_newest(companion.pk)
     if before:
         return before
-    begun_with = companion.greetings[companion.conversation.greeting or 0]
+    greetings, number = companion.greetings, companion.conversation.greeting or 0
+    begun_with = greetings[number] if number < len(greetings) else companion.greeting
     persona, greeting = companion.expand(companion.persona), companion.expand(begun_with)
     text = compose_first_words(companion.name, persona, greeting, get_language(companion))
     return revise(companion.pk, text, GLAD, by=InnerState.By.SEED, now=now)

@@ -169,10 +169,8 @@ def change_entry(entry: LoreEntry, data: Mapping[str, Any]) -> None:
 
 def compose_book(book: Lorebook) -> dict[str, Any]:
     """Return the book with its entries in the form of V3, as a normalised lorebook."""
-    entries = [entry.data for entry in book.entries.all()]
-    whole = {"spec": LOREBOOK, "data": {**book.as_card(), "entries": entries}}
     try:
-        return normalise(whole)[0]
+        return normalise({"spec": LOREBOOK, "data": book.as_card()})[0]
     except CardFormatError:
         raise LoreError(
             "lorebook_too_large", _("This lorebook is too much for one file. Part it into two.")

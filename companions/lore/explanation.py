@@ -47,6 +47,7 @@ LOSSES: dict[str, Text] = {
     "cooldown": gettext_lazy("It came in a short while ago, and rests."),
     "outlet": gettext_lazy("It goes to an outlet, and Kith has none."),
     "probability": gettext_lazy("Chance decides, and was against it: it comes in %(detail)s times of 100."),
+    "stopped": gettext_lazy("Matching all lorebooks took too long, and was stopped before this entry."),
     "budget": gettext_lazy("There was no room for it: it has %(detail)s tokens."),
     "max_context": gettext_lazy("It is the first to go where room is short: it has %(detail)s tokens."),
 }
@@ -55,7 +56,6 @@ PATTERNS: dict[str, Text] = {
     "pattern_flag": gettext_lazy("a pattern cannot have the flags d, v and y."),
     "pattern_too_large": gettext_lazy("this pattern is too long, or repeats too much."),
     "pattern_too_slow": gettext_lazy("this pattern takes too long."),
-    "stopped": gettext_lazy("matching all lorebooks took too long, and was stopped before this entry."),
     "patterns_stopped": gettext_lazy("the patterns of this lorebook took too long, and were stopped."),
     "too_many_patterns": gettext_lazy("this lorebook has too many patterns."),
 }

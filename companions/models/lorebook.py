@@ -52,10 +52,11 @@ class Lorebook(models.Model):
         return self.name or str(_("A lorebook without a name"))
 
     def as_card(self) -> dict[str, Any]:
-        """Return the book in the form of a V3 card, with an empty list of entries."""
+        """Return the book with its entries in the form of a V3 card."""
+        entries = [entry.data for entry in self.entries.all()]
         numbers = {"scan_depth": self.scan_depth, "token_budget": self.token_budget}
         is_recursive = {"recursive_scanning": self.is_recursive}
-        return {**self.data, "name": self.name, **numbers, **is_recursive, "entries": []}
+        return {**self.data, "name": self.name, **numbers, **is_recursive, "entries": entries}
 
 
 class LoreEntryQuerySet(OwnedQuerySet["LoreEntry"]):

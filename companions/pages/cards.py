@@ -6,7 +6,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
@@ -15,8 +15,8 @@ from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
 from accounts.rates import admit_to
 from cards.reader import MAX_BYTES, ReadCard, read_card
-from companions.access import get_companion
-from companions.errors import CompanionsError, LimitError
+from companions.access import get_card_upload, get_companion
+from companions.errors import CompanionsError
 from companions.lore.editing import make_book
 from companions.models import CardUpload, Companion
 from companions.pages.context import warn_of_size
@@ -44,7 +44,7 @@ def bring(request: SignedInRequest) -> HttpResponse:
         if digital_life.looks_like_mind(content):
             return _move_in(request, content)
         read = read_card(content)
-        if read.form == "lorebook":
+        if read.form == CardUpload.Form.LOREBOOK:
             return _keep_lorebook(request, read)
         kept = card_import.keep_upload(request.user, read, content, now)
     except (FilesError, CompanionsError) as error:
@@ -77,9 +77,7 @@ def _move_in(request: SignedInRequest, content: bytes) -> HttpResponse:
 @form_view
 def card(request: SignedInRequest, upload_id: UUID) -> HttpResponse:
     """All that the card holds, hidden parts too, before anything is made of it; and the making."""
-    found = get_object_or_404(
-        CardUpload.objects.owned_by(request.user).select_related("picture"), pk=upload_id
-    )
+    found = get_card_upload(request.user, upload_id)
     refusal = ""
     if request.method == "POST":
         greeting, name = request.POST.get("greeting", "0")[:4], request.POST.get("name", "")[:80]
@@ -92,7 +90,7 @@ def card(request: SignedInRequest, upload_id: UUID) -> HttpResponse:
 
         try:
             made_id, _is_new = once(request.user, "make_of_card", str(found.pk), "", make)  # two taps are one
-        except (LimitError, card_import.CardError) as error:
+        except CompanionsError as error:
             refusal = str(error.detail)
         else:
             if warning := warn_of_size(get_companion(request.user, made_id)):

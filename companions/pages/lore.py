@@ -23,7 +23,7 @@ from companions.access import get_companion, get_lore_entry, get_lorebook_of
 from companions.errors import CompanionsError, LoreError
 from companions.lore import editing
 from companions.lore.trial import MAX_TEXT_CHARACTERS, try_text
-from companions.models import Companion, Lorebook
+from companions.models import CardUpload, Companion, Lorebook
 from companions.pages.lore_forms import LorebookForm, LoreEntryForm, NewLorebookForm
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, page_view, post_view
 from files.uploads import read_upload
@@ -93,7 +93,7 @@ def bring(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
         admit_to(request.user, "imports", timezone.now())
         read = read_card(read_upload(request, MAX_BYTES))
         data = read.card["data"]
-        found = data if read.form == "lorebook" else data.get("character_book")
+        found = data if read.form == CardUpload.Form.LOREBOOK else data.get("character_book")
         if not found:
             raise LoreError("no_lorebook", _("This is a character card without a lorebook."))
         owner = None if request.POST.get("is_for_all") else companion
@@ -158,7 +158,12 @@ def delete(request: SignedInRequest, companion_id: UUID, lorebook_id: UUID) -> H
 def export(request: SignedInRequest, companion_id: UUID, lorebook_id: UUID) -> HttpResponse:
     """The book as a file of JSON, which other programs read as well."""
     book = get_lorebook_of(request.user, companion_id, lorebook_id)
-    response = HttpResponse(editing.write_book(book, timezone.now()), content_type="application/json")
+    try:
+        content = editing.write_book(book, timezone.now())
+    except LoreError as error:
+        messages.error(request, str(error.detail))
+        return redirect("lorebook", companion_id, lorebook_id)
+    response = HttpResponse(content, content_type="application/json")
     name = slugify(book.name) or str(book.pk)
     response["Content-Disposition"] = f'attachment; filename="{name}.json"'
     response["Cache-Control"] = "private, no-store"

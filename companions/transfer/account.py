@@ -75,7 +75,7 @@ def describe_account(user: User, now: datetime) -> dict[str, Any]:
         ),
         "devices": list(UserSession.objects.filter(user=user).values("user_agent", "ip", "created_at")),
         "lorebooks": [
-            {**book.as_card(), "entries": [entry.data for entry in book.entries.all()]}
+            book.as_card()
             for book in Lorebook.objects.owned_by(user).filter(companion=None).prefetch_related("entries")
         ],
         "notices": list(Notice.objects.owned_by(user).values("kind", "made_at", "seen_at")),

@@ -51,10 +51,7 @@ def compose_card(companion: Companion) -> dict[str, Any]:
     data: dict[str, Any] = {"creation_date": int(companion.created_at.timestamp()), **content.get("data", {})}
     data |= {"name": companion.name, **{key: getattr(companion, field) for field, key in FIELDS.items()}}
     data["extensions"] = _compose_extensions(companion, data.get("extensions") or {})
-    books = [
-        {**book.as_card(), "entries": [entry.data for entry in book.entries.all()]}
-        for book in companion.lorebooks.prefetch_related("entries")
-    ]
+    books = [book.as_card() for book in companion.lorebooks.prefetch_related("entries")]
     if books:  # a card has one
         data["character_book"] = {
             **books[0],

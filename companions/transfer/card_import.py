@@ -17,8 +17,8 @@ from accounts.models import User
 from cards.assets import Asset
 from cards.reader import ReadCard
 from companions import creation
-from companions.errors import CompanionsError, LimitError, LoreError
-from companions.lore.editing import check_book, keep_lorebook
+from companions.errors import CompanionsError
+from companions.lore.editing import make_book
 from companions.models import Card, CardUpload, Companion, Picture
 from companions.models.companion import MAX_GREETINGS
 from files.contents import store_content
@@ -83,7 +83,7 @@ def keep_upload(user: User, read: ReadCard, content: bytes, now: datetime) -> Ca
 def make_companion(
     upload: CardUpload, now: datetime, *, name: str = "", greeting: int = 0, id: UUID | None = None
 ) -> Companion:
-    """Return a new companion that is the card's character, and drop the upload. CardError, LimitError.
+    """Return a new companion that is the card's character, and drop the upload. CardError, LoreError, LimitError.
 
     `greeting` is the number of the one that it begins with, 0 for the first; `name` is another one than the card's.
     """
@@ -93,12 +93,6 @@ def make_companion(
     fields = read_fields(data)
     name = one_line(name or data["name"] or data["nickname"])
     _check(name, fields, greeting)
-    book = data.get("character_book")
-    if book:
-        try:
-            check_book(book)
-        except (LoreError, LimitError) as error:
-            raise CardError("card_lore", error.detail) from None
     with transaction.atomic():
         if not CardUpload.objects.select_for_update().filter(pk=upload.pk).exists():
             raise CardError(
@@ -115,8 +109,8 @@ def make_companion(
         Card.objects.create(
             companion=companion, content=content, sha256=upload.sha256, assets=assets, created_at=now
         )
-        if book:
-            keep_lorebook(upload.user, book, now, companion=companion)
+        if book := data.get("character_book"):
+            make_book(upload.user, book, now, companion=companion)
         if file := upload.picture:
             file.kind, file.companion = StoredFile.Kind.PICTURE, companion
             file.save(update_fields=["kind", "companion"])

@@ -14,7 +14,10 @@ from providers.tokens import estimate
 from text.placeholders import Macros
 from text.strings import one_line
 
-ALWAYS_READ = ("persona", "personality", "scenario", "system_prompt", "post_history_instructions")
+ALWAYS_READ = (
+    *("persona", "personality", "scenario"),
+    *("system_prompt", "post_history_instructions", "depth_prompt"),
+)
 # What each text is, and what becomes of it.
 TEXTS = (
     ("persona", gettext_lazy("Description"), gettext_lazy("Read before every answer.")),

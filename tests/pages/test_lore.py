@@ -221,3 +221,11 @@ def test_the_talk_says_which_lore_was_read(at_home: Client, told: Told) -> None:
 def test_a_book_without_a_name_can_be_opened(at_home: Client, mira: Companion) -> None:
     make(mira, name="")
     assert ">A lorebook without a name</a>" in at_home.get(path(mira)).content.decode()
+
+
+def test_what_is_too_much_for_one_file_is_said(at_home: Client, mira: Companion) -> None:
+    book = make(mira)
+    entry = {**DRAGON, "content": "x" * 20_000}
+    LoreEntry.objects.bulk_create(LoreEntry(lorebook=book, place=n, data=entry) for n in range(260))
+    response = at_home.get(path(mira, f"{book.pk}/export/"), follow=True)
+    assert "This lorebook is too much for one file." in response.content.decode()

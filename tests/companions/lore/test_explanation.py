@@ -54,3 +54,8 @@ def test_an_entry_is_named_that_called_or_won() -> None:
         "Of its group only one comes in, and that was “Shore”."
     )
     assert "of_tomorrow" in told.dropped[1].why
+
+
+def test_a_scan_without_an_end_is_told_without_a_pattern() -> None:
+    told = explain({"dropped": [row(code="stopped", detail="", reason=None)]})
+    assert told.dropped[0].why == "Matching all lorebooks took too long, and was stopped before this entry."

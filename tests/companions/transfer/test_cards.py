@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from datetime import timedelta
 from typing import Any
 from zipfile import ZipFile
@@ -15,6 +16,8 @@ from PIL import Image
 from accounts.models import User
 from cards.child import parse
 from cards.reader import read_card
+from companions.life import inner_state
+from companions.lore.editing import BOOKS_EACH
 from companions.models import Card, CardUpload, Companion, Lorebook, LoreEntry, Message, Picture
 from companions.transfer.card_export import compose_card
 from companions.transfer.card_import import (
@@ -23,6 +26,7 @@ from companions.transfer.card_import import (
     keep_upload,
     make_companion,
 )
+from companions.transfer.card_preview import describe
 from files.models import StoredFile
 from tests.cards.corpus import png_of
 from tests.files.hostile import drawn
@@ -281,3 +285,34 @@ def test_a_person_looks_at_ten_cards_at_a_time(alice: User) -> None:
     for minute in range(12):
         keep_upload(alice, read, b"", timezone.now() + timedelta(minutes=minute))
     assert (CardUpload.objects.count(), StoredFile.objects.count()) == (10, 10)
+
+
+def test_a_cards_book_counts_among_the_persons_books(at_home: Client, alice: User) -> None:
+    Lorebook.objects.bulk_create(Lorebook(user=alice, created_at=timezone.now()) for _ in range(BOOKS_EACH))
+    preview = at_home.post("/companions/new/card/", {"file": as_json()})
+    refused = at_home.post(preview["Location"], {})
+    assert (refused.status_code, Companion.objects.count()) == (422, 0)
+    assert "You have 100 lorebooks" in refused.content.decode()
+
+
+def test_it_feels_as_it_began_though_its_greetings_are_others_by_now(odessa: Companion) -> None:
+    odessa.alternate_greetings = []
+    odessa.save()
+    odessa.inner_states.all().delete()
+    assert "You are late" in inner_state.seed(odessa, timezone.now()).text
+
+
+def test_all_that_is_always_read_is_counted(alice: User) -> None:
+    read = read_card(as_json().read())
+    note = {**DATA["extensions"]["depth_prompt"], "prompt": "Burn. " * 500}
+    longer = read_card(as_json({**CARD, "data": {**DATA, "extensions": {"depth_prompt": note}}}).read())
+    few, many = (describe(keep_upload(alice, one, b"", timezone.now())).tokens for one in (read, longer))
+    assert many > few + 500
+
+
+def test_the_boxes_of_other_greetings_are_described_by_their_hint(at_home: Client, odessa: Companion) -> None:
+    page = at_home.get(f"/companions/{odessa.pk}/about/").content.decode()
+    boxes = re.findall(r"<textarea name=\"alternate_greetings\"[^>]*>", page)
+    assert len(boxes) == 3  # two, and one for another
+    assert all('aria-describedby="id_alternate_greetings_helptext"' in box for box in boxes)
+    assert 'id="id_alternate_greetings_helptext"' in page
