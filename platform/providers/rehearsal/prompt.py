@@ -15,6 +15,9 @@ BLOCK = re.compile(
     r"<kith-(?P<name>[a-z-]+)(?P<more>[^<>\n]*)>\n?(?P<text>.*?)\n?</kith-(?P=name)[^<>\n]*>", re.DOTALL
 )
 CONTEXT = re.compile(r"<kith-(?:context|directive)>.*?</kith-(?:context|directive)>", re.DOTALL)
+NOT_SAID = re.compile(
+    r"<kith-(context|directive|persona)>.*?</kith-\1>", re.DOTALL
+)  # beside what the person said
 TIME = re.compile(r"^\[\w+ \d+ \w+, \d\d:\d\d\]\n")  # at which the talk went on
 PINNED_LINE = re.compile(r'^- (?P<name>[^"\n]*)(?P<text>".*")$', re.MULTILINE)
 REMEMBERED_LINE = re.compile(
@@ -93,7 +96,7 @@ class Talk:
         systems = (message for message in messages if message.get("role") == "system")
         rules = "\n".join(read_text(message.get("content")) for message in systems)
         name = NAME.search(rules)
-        self.question = CONTEXT.sub("", sent).strip()
+        self.question = NOT_SAID.sub("", sent).strip()
         self.is_chinese = bool(HAN.search(self.question))
         self.name = (name[1] or name[2]).strip() if name else ""
         self.shows_emotion = "<emotion " in rules
@@ -105,7 +108,7 @@ class Talk:
             for line in PINNED_LINE.finditer(block["text"])
         ]
         self.told = [  # earlier in this talk
-            Line(TIME.sub("", CONTEXT.sub("", read_text(message.get("content")))).strip(), "User")
+            Line(TIME.sub("", NOT_SAID.sub("", read_text(message.get("content"))).strip()).strip(), "User")
             for message in messages[: max(asked, 0)]
             if message.get("role") == "user"
         ]
