@@ -13,7 +13,7 @@ from tests.pages.test_page_access import IN_THREADS, PAGES, POST_ONLY
 # What is given to scripts or as a file, and is no page.
 PARTS = {
     *("turns", "turn", "gauge", "closing", "timer_preview", "face_preview", "face_image"),
-    *("companion_export", "companion_export_digital_life"),
+    *("companion_export", "companion_export_digital_life", "companion_export_card"),
     "lorebook_export",
 }
 SHOWN = sorted(set(PAGES) - POST_ONLY - PARTS - IN_THREADS)
