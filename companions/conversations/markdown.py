@@ -16,6 +16,7 @@ from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
 from companions.conversations.formulas import MATHML_ATTRIBUTES, MATHML_TAGS, MATHML_VALUES, add_formulas
+from companions.models import Message
 
 HEADINGS_BELOW = 2  # the page has its own h1 and h2
 MAX_LANGUAGE_LENGTH = 30
@@ -39,6 +40,21 @@ TEXT = {
 LISTS = {"li", "ol", "ul"}
 TABLES = {"table", "tbody", "td", "th", "thead", "tr"}
 CODE_FRAME = {"button", "figcaption", "figure"}
+# What Markdown is written with: at the beginning of a line, around words, and where a link leads. Possessive where a
+# hostile text would have it tried in many ways.
+LINE_SIGNS = re.compile(
+    r"^[ \t]*(?:(?:`{3}|~{3}).*$"  # around code
+    r"|(?:[-*_][ \t]*+){3,}+$|(?=[ \t:|-]{3,}+$)[ \t:|]*+-.*$"  # a rule; under the heads of a table
+    r"|#{1,6}[ \t]+|(?:>[ \t]?)+|[-*+][ \t]+)",
+    re.MULTILINE,
+)
+SIGNED_WORDS = (
+    re.compile(r"!?\[([^\[\]\n]*)\]\([^()\s]*\)"),
+    re.compile(r"(?<!`)`++([^`\n]+)`++"),
+    re.compile(r"\*{1,3}(?=\S)([^*\n]+)(?<=\S)\*{1,3}"),
+    re.compile(r"~~(?=\S)([^~\n]+)(?<=\S)~~"),
+    re.compile(r"(?<!\w)_{1,3}(?=\S)([^_\n]+)(?<=\S)_{1,3}(?!\w)"),
+)
 BETWEEN_CHINESE_MARKS = re.compile(r"[^，。、；：！？（）「」《》【】“”]+")
 
 
@@ -106,6 +122,20 @@ def as_html(text: str) -> SafeString:
         if token.children:
             token.children = _show_hosts(token.children)
     return _clean(_markdown.renderer.render(tokens, _markdown.options, {}))
+
+
+def as_plain(text: str) -> str:
+    """Return the words of the Markdown without its signs, for where only a piece of them is shown."""
+    text = LINE_SIGNS.sub("", text)
+    for _round in range(2):  # what is bold may hold what is slanted
+        for signs in SIGNED_WORDS:
+            text = signs.sub(r"\1", text)
+    return text
+
+
+def read_plainly(message: Message) -> str:
+    """Return what was said without Markdown's signs; a person, who writes none, is left as they wrote."""
+    return as_plain(message.text) if message.role == Message.Role.ASSISTANT else message.text
 
 
 def as_linked_html(text: str) -> SafeString:

@@ -66,6 +66,9 @@ class Channel(Protocol):
     after: timedelta  # how long it waits: who reads meanwhile is not reached this way
     pause: timedelta
 
+    def find_obstacle(self) -> str:
+        """Return why nobody is reached this way on this Kith, in the active language; nothing where they are."""
+
     def wanted(self, life: Life) -> bool:
         """Return whether the person wants this companion's messages this way."""
 
@@ -207,6 +210,11 @@ class Email:
     tells_answers = False
     after = timedelta(minutes=15)
     pause = timedelta(hours=3)
+
+    def find_obstacle(self) -> str:
+        return (
+            "" if settings.EMAIL_URL else _("No mail is sent from this Kith. Its operator can set that up.")
+        )
 
     def wanted(self, life: Life) -> bool:
         return life.by_email

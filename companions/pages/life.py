@@ -18,6 +18,7 @@ from companions.access import get_companion, get_waking
 from companions.life import inner_state, log, timers, waking
 from companions.life.inner_state import compare_texts
 from companions.life.log import Entry
+from companions.life.outreach import channels
 from companions.models import Companion, InnerState, Life, Message, Waking
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, list_page, page_view, post_view
 
@@ -52,11 +53,20 @@ class LifeForm(forms.ModelForm):  # type: ignore[type-arg]
             "by_email": gettext_lazy("At most one mail in three hours, with what you have not read by then."),
         }
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Close the ways that this Kith does not have, each with why; what was chosen of them once is kept."""
+        super().__init__(*args, **kwargs)
+        for channel in channels.values():
+            field = self.fields.get(f"by_{channel.name}")
+            if field and (obstacle := channel.find_obstacle()):
+                field.disabled, field.help_text = True, obstacle
+                self.initial[f"by_{channel.name}"] = False
+
     def save(self, commit: bool = True) -> Life:
         """Nothing but what the form holds is written: the rest of the row belongs to the sweeps."""
         life: Life = self.instance
         if commit:
-            life.save(update_fields=list(self.fields))
+            life.save(update_fields=[name for name, field in self.fields.items() if not field.disabled])
         return life
 
 

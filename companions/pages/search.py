@@ -11,6 +11,7 @@ from django_htmx.http import trigger_client_event
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion, get_message
 from companions.conversations.bookmarks import list_bookmarks, remove_bookmark, set_bookmark
+from companions.conversations.markdown import read_plainly
 from companions.conversations.search import MAX_CHARACTERS, Part, read_query, search
 from companions.errors import SearchError
 from companions.models import Companion, Message
@@ -39,14 +40,14 @@ def _find(companion: Companion, text: str, cursor: str | None) -> dict[str, Any]
     except SearchError as error:
         return {"problem": str(error.detail)}
     messages, following = read_page(lambda page: search(companion, query, page), cursor, PAGE)
-    found = [(message, query.cut_snippet(message.text)) for message in messages]
+    found = [(message, query.cut_snippet(read_plainly(message))) for message in messages]
     return {"found": found, "following": following}
 
 
 def _list_all(companion: Companion, cursor: str | None) -> dict[str, Any]:
     """All that was said, newest first: what the page shows before one searches."""
     said, following = list_page([(Message.objects.filter(companion=companion), "said_at")], cursor, PAGE)
-    found = [(message, [Part(shorten(message.text, SHOWN_CHARACTERS), False)]) for message in said]
+    found = [(message, [Part(shorten(read_plainly(message), SHOWN_CHARACTERS), False)]) for message in said]
     return {"found": found, "following": following}
 
 

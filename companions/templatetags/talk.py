@@ -1,6 +1,5 @@
 """How times, memories and what was said are put into words and classes on a page."""
 
-import re
 from datetime import date, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -12,7 +11,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
-from companions.conversations.markdown import as_html, as_linked_html
+from companions.conversations.markdown import as_html, as_linked_html, as_plain, read_plainly
 from companions.events import describe_failure
 from companions.lore.explanation import Explanation, explain
 from companions.memories.forget_items import show_items
@@ -38,7 +37,6 @@ register = template.Library()
 HUE_STEP, FIRST_HUE = 30, 10
 PRESET_HUES = tuple(range(FIRST_HUE, 360, HUE_STEP))  # static/css/tokens.css holds their colours
 BRIEF_CHARACTERS = 160
-MARKS = re.compile(r"[*_`#>~$|]+|-{3,}")
 # The failures at which another model may answer.
 UNANSWERED = {
     error.code for error in (ModelMissing, ProviderUnavailable, ProviderBusy, LimitReached, ProviderRefused)
@@ -61,11 +59,15 @@ def linked(text: str) -> SafeString:
 
 
 @register.filter
+def plain_words(said: Message | str) -> str:
+    """A message, or a memory's text, without Markdown's signs."""
+    return read_plainly(said) if isinstance(said, Message) else as_plain(said)
+
+
+@register.filter
 def in_brief(message: Message) -> str:
-    """The beginning of what was said, in one line and without Markdown's marks."""
-    is_markdown = message.role == Message.Role.ASSISTANT
-    text = message.text[: 2 * BRIEF_CHARACTERS]
-    return shorten(one_line(MARKS.sub("", text) if is_markdown else text), BRIEF_CHARACTERS)
+    """The beginning of what was said, in one line and without Markdown's signs."""
+    return shorten(one_line(plain_words(message)[: 2 * BRIEF_CHARACTERS]), BRIEF_CHARACTERS)
 
 
 @register.filter

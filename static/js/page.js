@@ -103,6 +103,19 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   location.assign(xhr.responseURL);
 });
 
+// Tabs in a row that is longer than the screen: the current one is in view, and each end says whether there is more.
+for (const tabs of document.querySelectorAll(".tabs")) {
+  const current = tabs.querySelector("[aria-current]");
+  const tell = () => {
+    const most = tabs.scrollWidth - tabs.clientWidth;
+    const at = Math.abs(tabs.scrollLeft);
+    tabs.dataset.more = [at > 1 && "start", at < most - 1 && "end"].filter(Boolean).join(" ");
+  };
+  if (current) tabs.scrollLeft = current.offsetLeft - tabs.offsetLeft - (tabs.clientWidth - current.offsetWidth) / 2;
+  tabs.addEventListener("scroll", tell, { passive: true });
+  new ResizeObserver(tell).observe(tabs);
+}
+
 for (const input of document.querySelectorAll("input[name=theme]")) {
   input.checked = input.value === (kept("kith.theme") ?? "system");
   input.addEventListener("change", () => {

@@ -1,5 +1,6 @@
 """The page of a companion's life: how it feels, what it did by itself and why, what is planned, what it may."""
 
+import re
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
+from pytest_django.fixtures import SettingsWrapper
 
 from accounts.models import User
 from companions.conversations.messages import open_session, say
@@ -238,7 +240,8 @@ def test_a_waking_that_is_over_is_not_cancelled(at_home: Client, mira: Companion
 # -- what it may ----------------------------------------------------------------------------------------------------
 
 
-def test_how_it_lives_is_kept(at_home: Client, mira: Companion) -> None:
+def test_how_it_lives_is_kept(at_home: Client, mira: Companion, settings: SettingsWrapper) -> None:
+    settings.EMAIL_URL = "smtp://mail.example.org"
     type(mira.life).objects.filter(pk=mira.pk).update(reflect_attempts=3)
     assert at_home.post(path(mira, "settings/"), SENT)["Location"] == path(mira, "settings/")
     life = Companion.objects.get(pk=mira.pk).life
@@ -246,6 +249,18 @@ def test_how_it_lives_is_kept(at_home: Client, mira: Companion) -> None:
     assert (life.by_email, life.by_push, life.reflect_attempts) == (True, False, 3)
     assert [f"{at:%H:%M}" for at in (life.quiet_from, life.sleeps_until)] == ["21:00", "06:30"]
     assert 'value="21:00"' in page(at_home, mira, "settings/")
+
+
+def test_a_way_that_this_kith_has_not_is_closed_and_says_why(at_home: Client, mira: Companion) -> None:
+    type(mira.life).objects.filter(pk=mira.pk).update(by_email=True, by_push=True)
+    shown = page(at_home, mira, "settings/")
+    assert re.findall(r'<input[^>]+name="(by_\w+)"[^>]+disabled>', shown) == ["by_push", "by_email"]
+    assert "checked" not in shown.partition('name="by_push"')[2]
+    assert shown.count("Notifications are not set up on this Kith.") == 1
+    assert shown.count("No mail is sent from this Kith.") == 1
+    at_home.post(path(mira, "settings/"), SENT)
+    life = Companion.objects.get(pk=mira.pk).life
+    assert (life.most_a_day, life.by_email, life.by_push) == (3, True, True)
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,12 @@
 """What a companion writes reaches the page as safe HTML."""
 
 import re
+from time import monotonic
 
 import pytest
 
 from companions.conversations.formulas import MAX_FORMULA_LENGTH
-from companions.conversations.markdown import as_html, as_linked_html
+from companions.conversations.markdown import as_html, as_linked_html, as_plain
 
 
 @pytest.mark.parametrize(
@@ -22,6 +23,29 @@ from companions.conversations.markdown import as_html, as_linked_html
 )
 def test_markdown_becomes_html(text: str, html: str) -> None:
     assert as_html(text).strip() == html
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("# Big\n\nand **bold with *soft* in it**", "Big\n\nand bold with soft in it"),
+        ("- one\n* two\n> three\n---\nfour", "one\ntwo\nthree\n\nfour"),
+        ("粗**体**字，`码`，~~删~~", "粗体字，码，删"),
+        ("[there](https://example.org/a?b) and ![a cat](cat.png)", "there and a cat"),
+        ("```python\nx = 2 * y_z * 3\n```", "\nx = 2 * y_z * 3\n"),
+        ("|a|b|\n|:-|---|\n_now_ snake_case __all__", "|a|b|\n\nnow snake_case all"),
+        ("5 < 6, - 7 * 8, $5 and #3", "5 < 6, - 7 * 8, $5 and #3"),
+    ],
+)
+def test_a_piece_of_markdown_is_shown_without_its_signs(text: str, plain: str) -> None:
+    assert as_plain(text) == plain
+
+
+@pytest.mark.parametrize("sign", [*"`*_~#>-[|", "[a](", "- ", "**a ", "`a"])
+def test_signs_without_end_are_read_in_no_time(sign: str) -> None:
+    began = monotonic()
+    as_plain(sign * (32_000 // len(sign)) + "x")
+    assert monotonic() - began < 1
 
 
 @pytest.mark.parametrize("address", ["https://example.org/", "http://example.org/", "mailto:a@example.org"])

@@ -44,6 +44,11 @@ class Push:
     after = timedelta(seconds=5)
     pause = timedelta(0)
 
+    def find_obstacle(self) -> str:
+        if is_configured():
+            return ""
+        return _("Notifications are not set up on this Kith. Its operator can do that.")
+
     def wanted(self, life: Life) -> bool:
         return life.by_push and is_configured()
 

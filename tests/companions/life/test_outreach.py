@@ -33,6 +33,9 @@ class Bell:
     states: list[str] = field(default_factory=list)
     error: str = ""
 
+    def find_obstacle(self) -> str:
+        return ""
+
     def wanted(self, life: Life) -> bool:
         return life.by_push
 
