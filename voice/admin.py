@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.db.models import Count
 from django.utils.translation import gettext_lazy as _
 
-from safety.admin import PrivateAdmin, link, moment
+from safety.admin import PrivateAdmin, filled_filter, link, moment
 from voice.models import Recording, Speech, Spoken, Voice
 
 
@@ -14,6 +14,7 @@ from voice.models import Recording, Speech, Spoken, Voice
 class VoiceAdmin(PrivateAdmin):
     """How a companion sounds, and who has agreed to it."""
 
+    titled_by = "companion_called"
     words = ("name", "reference_text", "consent")
     search_ids = ("pk", "reference")
     list_display = (
@@ -55,7 +56,7 @@ class SpokenAdmin(PrivateAdmin):
 
     search_ids = ("pk", "companion", "reply", "message", "speech")
     list_display = ("page", "owner", "of_companion", "of_reply", "of_message", "number", "of_speech")
-    list_filter = (("reply", admin.EmptyFieldListFilter),)
+    list_filter = (("reply", filled_filter(_("reply"))),)
     ordering = ("-pk",)
     fields = ("id", "owner", "of_companion", "of_reply", "of_message", "number", "of_speech")
 
@@ -76,7 +77,7 @@ class RecordingAdmin(PrivateAdmin):
         moment("created_at", _("recorded")),
         *("owner", "of_companion", "of_message", "seconds", "language", "of_file"),
     )
-    list_filter = ("language", ("message", admin.EmptyFieldListFilter), "created_at")
+    list_filter = ("language", ("message", filled_filter(_("message"))), "created_at")
     fields = (
         *("id", "owner", "of_companion", "of_message", "seconds", "language", "of_file"),
         "created_at",

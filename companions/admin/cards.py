@@ -3,8 +3,14 @@
 from django.contrib import admin
 from django.utils.translation import gettext_lazy as _
 
+from cards.reader import REMARKS
 from companions.models import Card, CardUpload, Lorebook, LoreEntry, LoreFiring
-from safety.admin import PrivateAdmin, link, moment
+from safety.admin import PrivateAdmin, data_column, link, moment
+
+
+def describe_remark(remark: str) -> str:
+    """Return what was remarked of a card when it was read."""
+    return str(REMARKS.get(remark, remark))
 
 
 @admin.register(Card)
@@ -12,6 +18,7 @@ class CardAdmin(PrivateAdmin):
     """What a companion's card held that Kith does not use."""
 
     words = ("content",)
+    titled_by = "companion_called"
     search_ids = ("pk", "sha256")
     list_display = ("page", "owner", "of_companion", moment("created_at", _("came")))
     ordering = ("-pk",)
@@ -26,13 +33,18 @@ class CardUploadAdmin(PrivateAdmin):
     words = ("content",)
     search_ids = ("pk", "sha256")
     list_display = ("page", "owner", "form", "version", moment("created_at", _("given")))
-    fields = ("id", "owner", "form", "version", "remarks", "sha256", "created_at")
+    fields = (
+        *("id", "owner", "form", "version", data_column("remarks", _("remarks"), describe=describe_remark)),
+        *("sha256", "created_at"),
+    )
 
 
 @admin.register(Lorebook)
 class LorebookAdmin(PrivateAdmin):
     """A book of a companion's, or of a person's for all of theirs."""
 
+    named_by = "created_at"
+    titled_by = "name"
     owner_path = "user"
     words = ("name", "data")
     search_ids = ("pk", "companion")
@@ -49,6 +61,7 @@ class LoreEntryAdmin(PrivateAdmin):
     """One entry, with its keys and its text."""
 
     owner_path = "lorebook__user"
+    titled_by = "title"
     words = ("data",)
     search_ids = ("pk", "lorebook")
     list_display = ("page", "owner", "of_book", "place")

@@ -14,6 +14,7 @@ from companions.deletion import forget
 from companions.models import (
     Closing,
     Companion,
+    Conversation,
     Delivery,
     InnerState,
     Job,
@@ -43,7 +44,7 @@ from memory.models import (
 from safety.admin import PrivateAdmin, describe_name, link, moment, number
 
 BELOW: tuple[type[Model], ...] = (
-    *(Message, Session, Closing, Reply, Prompt, Timer, Waking, InnerState, Delivery),
+    *(Conversation, Message, Session, Closing, Reply, Prompt, Timer, Waking, InnerState, Delivery),
     *(Memory, Recall, DiaryEntry, Revision, Slot, Block, Pursuit, Thread, Document, Learning, Consolidation),
 )
 
@@ -83,7 +84,7 @@ class CompanionAdmin(PrivateAdmin):
         moment("created_at", _("made")),
     )
     list_filter = ("recall_policy", "created_at")
-    fields = ("id", "owner", "tint", "recall_policy", "idle_hours", "created_at", "conversation")
+    fields = ("id", "owner", "tint", "recall_policy", "idle_hours", "created_at")
     private_template = "admin/companions/companion.html"
 
     @admin.display(description=_("name"), ordering="own_name")
@@ -131,6 +132,7 @@ class PortraitAdmin(PrivateAdmin):
     """What was chosen of a companion's drawn face."""
 
     words = ("chosen",)
+    titled_by = "companion_called"
     search_ids = ("pk",)
     list_display = ("page", "owner", "of_companion", "seed")
     ordering = ("-pk",)
@@ -141,6 +143,7 @@ class PortraitAdmin(PrivateAdmin):
 class PictureAdmin(PrivateAdmin):
     """A picture that takes the portrait's place."""
 
+    titled_by = "companion_called"
     list_display = ("page", "owner", "of_companion", "emotion", "of_file")
     list_filter = ("emotion",)
     search_ids = ("pk", "companion", "file")

@@ -5,9 +5,10 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.core.paginator import Page, Paginator
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Length
 from django.http import HttpRequest
+from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.decorators import action
@@ -27,7 +28,20 @@ from companions.models import (
 )
 from companions.sessions.requests import try_again
 from memory.models import Memory
-from safety.admin import PrivateAdmin, link, link_to, marks, moment, number, state
+from safety.admin import (
+    PrivateAdmin,
+    code_column,
+    code_filter,
+    describe_name,
+    filled_filter,
+    link,
+    link_to,
+    marks,
+    moment,
+    number,
+    state,
+)
+from safety.descriptions import describe_table
 
 MESSAGES_PER_PAGE = 50
 
@@ -44,10 +58,11 @@ class ConversationAdmin(PrivateAdmin):
     """All that was said with a companion, in every branch."""
 
     named_by = "created_at"
+    titled_by = "companion_called"
     list_display = (moment("created_at", _("made")), "owner", "of_companion", "of_head")
     list_filter = ("created_at",)
     ordering = ("-created_at",)
-    fields = ("id", "owner", "of_companion", "head", "created_at")
+    fields = ("id", "owner", "of_companion", "of_head", "created_at")
     private_template = "admin/companions/said.html"
 
     of_head = link("head", _("newest message"))
@@ -75,6 +90,7 @@ class AttachmentAdmin(PrivateAdmin):
 
     words = ("name",)
     named_by = "created_at"
+    titled_by = "name"
     list_display = (moment("created_at", _("given")), "owner", "of_companion", "of_message")
     list_filter = ("created_at",)
     search_ids = ("pk", "companion", "message", "file")
@@ -90,6 +106,7 @@ class BranchAdmin(PrivateAdmin):
     """A way that a talk went."""
 
     named_by = "made_at"
+    titled_by = "name"
     words = ("name",)
     list_display = (
         moment("made_at", _("made")),
@@ -98,9 +115,13 @@ class BranchAdmin(PrivateAdmin):
     )
     list_filter = ("made_at",)
     search_ids = ("pk", "companion", "head")
-    fields = ("id", "owner", "of_companion", "conversation", "head", "made_at", "left_at")
+    fields = ("id", "owner", "of_companion", "of_conversation", "of_head", "made_at", "left_at")
 
+    of_conversation = link("conversation", _("talk"))
     of_head = link("head", _("newest message"))
+
+
+TABLE = code_column("table", _("table"), describe_table)
 
 
 @admin.register(JournalEntry)
@@ -108,10 +129,23 @@ class JournalEntryAdmin(PrivateAdmin):
     """What changed of what a companion knows, and after which message; undone on branches that are not chosen."""
 
     words = ("before", "after")
-    list_display = ("page", "owner", "of_companion", "kind", "table", "at", "is_undone")
-    list_filter = ("kind", "table", "is_undone")
+    annotations = {
+        "after_said_at": Subquery(Message.everywhere.filter(pk=OuterRef("at")).values("said_at")[:1])
+    }
+    list_display = ("page", "owner", "of_companion", "kind", TABLE, "of_message", "is_undone")
+    list_filter = ("kind", ("table", code_filter(describe_table)), "is_undone")
     search_ids = ("pk", "companion", "at", "row")
-    fields = ("id", "owner", "of_companion", "kind", "table", "row", "at", "is_undone")
+    fields = ("id", "owner", "of_companion", "kind", TABLE, "row", "of_message", "is_undone")
+
+    @admin.display(description=_("after"))
+    def of_message(self, entry: Any) -> str:
+        """Return the way to the message after which it was made; a reply's or a waking's id while that is made."""
+        if entry.after_said_at is None:
+            return format_html('<span class="kith-id">{}</span>', str(entry.at)[:8])
+        return link_to("companions.message", entry.at, describe_name(entry.after_said_at))
+
+    def entitle(self, thing: JournalEntry) -> str:
+        return f"{describe_table(thing.table)}, {thing.get_kind_display()}"
 
 
 @admin.register(Session)
@@ -119,6 +153,7 @@ class SessionAdmin(PrivateAdmin):
     """What was said in one stretch, and what was summed up and noted of it."""
 
     named_by = "started_at"
+    titled_by = "title"
     words = ("title", "summary", "scratch")
     annotations = {"count": Count("messages")}
     list_display = (
@@ -133,16 +168,19 @@ class SessionAdmin(PrivateAdmin):
     list_filter = (("ended_at", admin.EmptyFieldListFilter), "started_at")
     search_ids = ("pk", "companion", "conversation")
     fields = (
-        *("id", "owner", "of_companion", "conversation", "started_at", "ended_at"),
+        *("id", "owner", "of_companion", "of_conversation", "started_at", "ended_at"),
         *("summarised_until", "unsent", "pressure", "digest_at", "digest_attempts"),
     )
     private_template = "admin/companions/said.html"
+
+    of_conversation = link("conversation", _("talk"))
 
     def private(self, request: HttpRequest, thing: Session) -> dict[str, Any]:
         said = paginate_messages(thing.messages(manager="everywhere").all(), request)
         return super().private(request, thing) | {"said": said}
 
 
+ERROR = code_column("error", _("error"))
 CLOSING_COLOURS = {
     Closing.State.DONE: "success",
     Closing.State.FAILED: "danger",
@@ -160,18 +198,19 @@ class ClosingAdmin(ActionAdmin):
     list_display = (
         moment("asked_at", _("asked")),
         *("owner", "of_companion", "of_session", "shown_state", "is_forgetful", "attempts"),
-        *("error", moment("next_at", _("next try"))),
+        *(ERROR, moment("next_at", _("next try"))),
         moment("ended_at", _("ended")),
     )
-    list_filter = ("state", "error", "is_forgetful", "asked_at")
+    list_filter = ("state", ("error", code_filter()), "is_forgetful", "asked_at")
     search_ids = ("pk", "companion", "session", "job")
     fields = (
-        *("id", "owner", "of_companion", "session", "job", "until_at", "is_forgetful", "state"),
-        *("attempts", "error", "asked_at", "next_at", "ended_at"),
+        *("id", "owner", "of_companion", "of_session", "of_job", "until_at", "is_forgetful", "state"),
+        *("attempts", ERROR, "asked_at", "next_at", "ended_at"),
     )
 
     shown_state = state(CLOSING_COLOURS)
     of_session = link("session", _("session"))
+    of_job = link("job", _("job"))
 
     @action(description=_("Try again"), permissions=["act"])  # type: ignore[untyped-decorator]
     def again(self, request: HttpRequest, queryset: QuerySet[Closing]) -> None:
@@ -194,6 +233,7 @@ class MessageAdmin(PrivateAdmin):
     """One thing said, the replies to it, and what is remembered of it. It may be deleted, from everywhere."""
 
     named_by = "said_at"
+    titled_by = "text"
     is_erasable = True
     words = ("author", "text")
     annotations = {"length": Length("text")}
@@ -206,16 +246,21 @@ class MessageAdmin(PrivateAdmin):
         "role",
         "is_hidden",
         "is_rehearsed",
-        ("job", admin.EmptyFieldListFilter),
+        ("job", filled_filter(_("imported"))),
         "said_at",
         "created_at",
     )
     search_ids = ("pk", "companion", "session", "job")
     fields = (
-        *("id", "owner", "of_companion", "conversation", "session", "parent", "role", "said_at"),
-        *("created_at", "is_hidden", "is_rehearsed", "client_id", "job", "of_maker"),
+        *("id", "owner", "of_companion", "of_conversation", "of_session", "of_parent", "role", "said_at"),
+        *("created_at", "is_hidden", "is_rehearsed", "client_id", "of_job", "of_maker"),
     )
     private_template = "admin/companions/message.html"
+
+    of_conversation = link("conversation", _("talk"))
+    of_session = link("session", _("session"))
+    of_parent = link("parent", _("said after"))
+    of_job = link("job", _("imported by"))
 
     @admin.display(description=_("marks"))
     def marks(self, message: Message) -> str:

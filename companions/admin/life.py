@@ -13,7 +13,7 @@ from companions.admin.actions import ActionAdmin
 from companions.admin.reply import mark_lines, pretty
 from companions.life import timers, waking
 from companions.models import Delivery, InnerState, Life, Timer, Waking
-from safety.admin import PrivateAdmin, link, link_to, moment, state
+from safety.admin import PrivateAdmin, code_column, code_filter, link, link_to, moment, state
 
 TIMER_COLOURS = {Timer.State.ACTIVE: "success", Timer.State.DEAD_LETTER: "danger"}
 WAKING_COLOURS = {
@@ -21,6 +21,16 @@ WAKING_COLOURS = {
     Waking.State.FAILED: "danger",
     Waking.State.WAITING: "info",
 }
+
+
+def describe_drive(drive: str) -> str:
+    """Return what moves a companion to wake."""
+    return str(Waking.Drive(drive).label) if drive in Waking.Drive.values else drive
+
+
+NAME, ERROR = code_column("name", _("predefined as")), code_column("error", _("error"))
+DRIVE, REASON = code_column("drive", _("drive"), describe_drive), code_column("reason", _("reason"))
+CHANNEL = code_column("channel", _("channel"))
 
 
 class LifeActionAdmin(ActionAdmin):
@@ -41,21 +51,27 @@ class TimerAdmin(LifeActionAdmin):
     """A future moment: when it is due, who set it; those set aside can be set again, and any that runs be fired."""
 
     named_by = "created_at"
+    titled_by = "note"
     words = ("note", "schedule")
     actions = ("fire", "again")
     list_display = (
         moment("created_at", _("made")),
-        *("owner", "of_companion", "shown_state", "name", "by", "is_asked_for"),
-        *(moment("due_at", _("next due")), "attempts", "error"),
+        *("owner", "of_companion", "shown_state", NAME, "by", "is_asked_for"),
+        *(moment("due_at", _("next due")), "attempts", ERROR),
     )
-    list_filter = ("state", "error", "by", "name", "is_asked_for", "created_at")
+    list_filter = (
+        *("state", ("error", code_filter()), "by", ("name", code_filter())),
+        *("is_asked_for", "created_at"),
+    )
     search_ids = ("pk", "companion", "message", "waking")
     fields = (
-        *("id", "owner", "of_companion", "name", "by", "is_asked_for", "state", "due_at", "look_at"),
-        *("attempts", "error", "message", "waking", "created_at", "ended_at"),
+        *("id", "owner", "of_companion", NAME, "by", "is_asked_for", "state", "due_at", "look_at"),
+        *("attempts", ERROR, "of_message", "of_waking", "created_at", "ended_at"),
     )
 
     shown_state = state(TIMER_COLOURS)
+    of_message = link("message", _("set in answer to"))
+    of_waking = link("waking", _("set in waking"))
 
     @action(description=_("Fire now"), permissions=["act"])  # type: ignore[untyped-decorator]
     def fire(self, request: HttpRequest, queryset: QuerySet[Timer]) -> None:
@@ -73,19 +89,23 @@ class WakingAdmin(LifeActionAdmin):
     """A waking and its whole trace: why, what was sent, what it used and thought, what it said or wanted to."""
 
     named_by = "due_at"
+    titled_by = "note"
     words = ("note", "thought", "text")
     actions = ("again", "cancel")
     list_display = (
         moment("due_at", _("due")),
-        *("owner", "of_companion", "origin", "drive", "shown_state", "outcome", "reason"),
+        *("owner", "of_companion", "origin", DRIVE, "shown_state", "outcome", REASON),
         *("missed", "attempts", moment("ended_at", _("ended"))),
     )
-    list_filter = ("state", "outcome", "reason", "origin", "drive", "is_asked_for", "due_at")
+    list_filter = (
+        *("state", "outcome", ("reason", code_filter()), "origin", ("drive", code_filter(describe_drive))),
+        *("is_asked_for", "due_at"),
+    )
     search_ids = ("pk", "companion", "timer")
     ordering = ("-due_at",)
     fields = (
-        *("id", "owner", "of_companion", "of_timer", "origin", "drive", "is_asked_for", "due_at"),
-        *("missed", "missed_since", "state", "outcome", "reason", "attempts", "look_at"),
+        *("id", "owner", "of_companion", "of_timer", "origin", DRIVE, "is_asked_for", "due_at"),
+        *("missed", "missed_since", "state", "outcome", REASON, "attempts", "look_at"),
         *("of_message", "created_at", "started_at", "ended_at"),
     )
     private_template = "admin/companions/waking.html"
@@ -123,6 +143,7 @@ class InnerStateAdmin(PrivateAdmin):
     """How a companion felt and saw the present, in its own words."""
 
     named_by = "made_at"
+    titled_by = "text"
     words = ("text",)
     list_display = (
         moment("made_at", _("made")),
@@ -132,20 +153,23 @@ class InnerStateAdmin(PrivateAdmin):
     search_ids = ("pk", "companion", "waking")
     fields = (
         *("id", "owner", "of_companion", "number", "by", "emotion", "intensity", "valence", "arousal"),
-        *("until_at", "waking", "made_at"),
+        *("until_at", "of_waking", "made_at"),
     )
+
+    of_waking = link("waking", _("waking"))
 
 
 @admin.register(Life)
 class LifeAdmin(PrivateAdmin):
     """What a person lets a companion do between talks."""
 
+    titled_by = "companion_called"
     search_ids = ("pk",)
     list_display = (
-        *("of_companion", "owner", "is_awake", "reaches_out", "is_muted", "most_a_day"),
+        *("page", "owner", "of_companion", "is_awake", "reaches_out", "is_muted", "most_a_day"),
         *("by_email", "by_push", "reflect_attempts", moment("drives_at", _("next look for drives"))),
     )
-    list_display_links = None
+    ordering = ("-pk",)
     list_filter = ("is_awake", "reaches_out", "is_muted", "by_email", "by_push")
     fields = (
         *("owner", "of_companion", "is_awake", "reaches_out", "is_muted", "most_a_day"),
@@ -161,15 +185,15 @@ class DeliveryAdmin(PrivateAdmin):
     named_by = "due_at"
     list_display = (
         moment("due_at", _("due")),
-        *("owner", "of_companion", "of_message", "channel", "state", "error"),
+        *("owner", "of_companion", "of_message", CHANNEL, "state", ERROR),
         *(moment("attempted_at", _("attempted")), moment("ended_at", _("ended"))),
     )
-    list_filter = ("state", "channel", "error", "due_at")
+    list_filter = ("state", ("channel", code_filter()), ("error", code_filter()), "due_at")
     search_ids = ("pk", "companion", "message")
     ordering = ("-due_at",)
     fields = (
-        *("id", "owner", "of_companion", "message", "channel", "destination", "state", "due_at"),
-        *("attempted_at", "ended_at", "error"),
+        *("id", "owner", "of_companion", "of_message", CHANNEL, "destination", "state", "due_at"),
+        *("attempted_at", "ended_at", ERROR),
     )
 
     of_message = link("message", _("message"))

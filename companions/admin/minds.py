@@ -1,24 +1,49 @@
 """Operators' pages of which model speaks for a companion, and of its comparisons with another."""
 
+from typing import Any
+
 from django.contrib import admin
+from django.http import HttpRequest
+from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
+from companions.minds.presets import load_presets
+from companions.minds.report import describe_report, describe_weight
+from companions.minds.sampling import PARAMETERS
 from companions.models import ComparedExchange, Comparison, Mind
-from safety.admin import PrivateAdmin, link, moment
+from safety.admin import PrivateAdmin, code_column, code_filter, link, moment
+from safety.descriptions import render_data
+
+ERROR = code_column("error", _("error"))
 
 
 @admin.register(Mind)
 class MindAdmin(PrivateAdmin):
     """Which model speaks for a companion, and how it chooses its words."""
 
+    titled_by = "companion_called"
     search_ids = ("pk",)
-    list_display = ("of_companion", "owner", "model", "allows_stand_in", "context_tokens")
-    list_display_links = None
+    list_display = ("page", "owner", "of_companion", "model", "allows_stand_in", "context_tokens")
+    ordering = ("-pk",)
     list_filter = ("model", "allows_stand_in")
     fields = (
         *("owner", "of_companion", "model", "prompt_version", "background_model", "allows_stand_in"),
-        *("declined_model", "asks_again_at", "preset", "sampling", "context_tokens"),
+        *("declined_model", "asks_again_at", "manner", "values", "context_tokens"),
     )
+
+    @admin.display(description=_("manner"))
+    def manner(self, mind: Mind) -> str:
+        preset = load_presets(get_language() or "en").get(mind.preset)
+        return preset.name if preset else mind.preset or "–"
+
+    @admin.display(description=_("how it chooses its words"))
+    def values(self, mind: Mind) -> str:
+        """Return the values of its own, each by the name that the person sees."""
+        named = {
+            str(PARAMETERS[name].label) if name in PARAMETERS else name: value
+            for name, value in mind.sampling.items()
+        }
+        return render_data(named)
 
 
 @admin.register(Comparison)
@@ -26,17 +51,28 @@ class ComparisonAdmin(PrivateAdmin):
     """How far a comparison of two models is, and its numbers."""
 
     named_by = "created_at"
+    titled_by = "companion_called"
     search_ids = ("pk", "companion")
     list_display = (
         moment("created_at", _("asked")),
-        *("owner", "of_companion", "error"),
+        *("owner", "of_companion", ERROR),
         moment("ended_at", _("ended")),
     )
-    list_filter = ("error", "created_at")
+    list_filter = (("error", code_filter()), "created_at")
     fields = (
-        *("id", "owner", "of_companion", "own_model", "other_model", "report", "error", "attempts"),
+        *("id", "owner", "of_companion", "own_model", "other_model", ERROR, "attempts"),
         *("next_at", "created_at", "ended_at"),
     )
+    private_template = "admin/companions/comparison.html"
+
+    def private(self, request: HttpRequest, thing: Comparison) -> dict[str, Any]:
+        """Return what differs between the two, as its person reads it."""
+        has_measures = bool(thing.report.get("measures"))
+        return {
+            "comparison": thing,
+            "weight": describe_weight(thing.report) if has_measures else "",
+            "lines": describe_report(thing.report),
+        }
 
 
 @admin.register(ComparedExchange)
@@ -44,11 +80,12 @@ class ComparedExchangeAdmin(PrivateAdmin):
     """What either model answered to one prompt."""
 
     owner_path = "comparison__companion__user"
+    titled_by = "comparison_called"
     words = ("own_text", "other_text")
     search_ids = ("pk", "comparison", "prompt")
     list_display = ("page", "owner", "of_comparison", "of_prompt")
     ordering = ("-pk",)
-    fields = ("id", "owner", "comparison", "prompt")
+    fields = ("id", "owner", "of_comparison", "of_prompt")
 
     of_comparison = link("comparison", _("comparison of models"))
     of_prompt = link("prompt", _("prompt"))

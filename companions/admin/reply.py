@@ -19,7 +19,7 @@ from companions.models import ForgetProposal, Prompt, Reply
 from companions.prompting.usage import ContextUsage, measure_usage
 from memory.emotion import Emotion
 from providers.preference import preferring
-from safety.admin import PrivateAdmin, link, moment, state
+from safety.admin import PrivateAdmin, code_column, code_filter, link, moment, state
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +160,7 @@ def count_tokens(calls: Sequence[ModelCall | None]) -> dict[str, int]:
     }
 
 
+CODE = code_column("code", _("error"))
 COLOURS = {
     Reply.State.DONE: "success",
     Reply.State.FAILED: "danger",
@@ -179,10 +180,10 @@ class ReplyAdmin(PrivateAdmin):
     }
     list_display = (
         moment("created_at", _("asked")),
-        *("owner", "of_companion", "shown_state", "code"),
+        *("owner", "of_companion", "shown_state", CODE),
         *("first_piece", "took"),
     )
-    list_filter = ("state", "code", "created_at", "template", "model", "is_stand_in")
+    list_filter = ("state", ("code", code_filter()), "created_at", "template", "model", "is_stand_in")
     search_ids = ("pk", "companion", "message", "answer")
     fields = (
         *(
@@ -190,8 +191,8 @@ class ReplyAdmin(PrivateAdmin):
             "owner",
             "of_companion",
             "state",
-            "code",
-            "continues",
+            CODE,
+            "of_continued",
             "template",
             "model",
             "is_stand_in",
@@ -202,6 +203,7 @@ class ReplyAdmin(PrivateAdmin):
     private_template = "admin/companions/reply.html"
 
     shown_state = state(COLOURS)
+    of_continued = link("continues", _("goes on from"))
 
     @admin.display(description=_("first (ms)"), ordering="wait")
     def first_piece(self, reply: Any) -> int | None:
@@ -255,7 +257,7 @@ class PromptAdmin(PrivateAdmin):
     list_filter = ("round", "created_at")
     search_ids = ("pk", "companion", "reply")
     ordering = ("-created_at",)
-    fields = ("id", "owner", "of_companion", "reply", "round", "shown_count", "created_at")
+    fields = ("id", "owner", "of_companion", "of_reply", "round", "shown_count", "created_at")
     private_template = "admin/companions/prompt.html"
 
     of_reply = link("reply", _("reply"))

@@ -8,8 +8,18 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from memory.models import Change, Consolidation, Pursuit, Thread
-from safety.admin import PrivateAdmin, link, moment, number, state
+from safety.admin import (
+    PrivateAdmin,
+    code_column,
+    code_filter,
+    data_column,
+    link,
+    moment,
+    number,
+    state,
+)
 
+ERROR = code_column("error", _("error"))
 COLOURS = {
     Consolidation.State.DONE: "success",
     Consolidation.State.FAILED: "danger",
@@ -25,14 +35,16 @@ class ConsolidationAdmin(PrivateAdmin):
     annotations = {"count": Count("changes")}
     list_display = (
         *("night_of", "owner", "of_companion", "shown_state", number("count", _("changes"))),
-        *("attempts", "error", moment("next_at", _("next try")), moment("ended_at", _("ended"))),
+        *("attempts", ERROR, moment("next_at", _("next try")), moment("ended_at", _("ended"))),
     )
-    list_filter = ("state", "error", "night_of")
+    list_filter = ("state", ("error", code_filter()), "night_of")
     fields = (
-        *("id", "owner", "of_companion", "night_of", "state", "attempts", "error", "call"),
+        *("id", "owner", "of_companion", "night_of", "state", "attempts", ERROR, "of_call"),
         *("asked_at", "next_at", "ended_at"),
     )
     private_template = "admin/memory/consolidation.html"
+
+    of_call = link("call", _("model call"))
 
     shown_state = state(COLOURS)
 
@@ -45,6 +57,7 @@ class ConsolidationAdmin(PrivateAdmin):
 class ChangeAdmin(PrivateAdmin):
     """One thing that a night's work did, with what it came from and what it takes to undo it."""
 
+    titled_by = "memory.text"
     list_display = (
         *("page", "owner", "of_companion", "of_night", "number", "kind", "of_memory", "settled"),
         moment("undone_at", _("undone")),
@@ -53,8 +66,8 @@ class ChangeAdmin(PrivateAdmin):
     search_ids = ("pk", "companion", "consolidation", "memory")
     ordering = ("-consolidation__night_of", "number")
     fields = (
-        *("id", "owner", "of_companion", "consolidation", "number", "kind", "memory", "before"),
-        *("settled", "undone_at"),
+        *("id", "owner", "of_companion", "of_night", "number", "kind", "of_memory"),
+        *(data_column("before", _("what undoes it")), "settled", "undone_at"),
     )
     private_template = "admin/memory/change.html"
 
@@ -69,6 +82,7 @@ class ChangeAdmin(PrivateAdmin):
 class PursuitAdmin(PrivateAdmin):
     """How far a goal or an idea is."""
 
+    titled_by = "memory.text"
     list_display = (
         *("page", "owner", "of_companion", "of_memory", "status", "progress", "excitement", "origin"),
         moment("reviewed_at", _("reviewed")),
@@ -77,12 +91,13 @@ class PursuitAdmin(PrivateAdmin):
     search_ids = ("pk", "companion", "memory")
     ordering = ("-pk",)
     fields = (
-        *("id", "owner", "of_companion", "memory", "parent", "status", "progress", "excitement"),
+        *("id", "owner", "of_companion", "of_memory", "of_whole", "status", "progress", "excitement"),
         *("origin", "reviewed_at", "moved_at"),
     )
     private_template = "admin/memory/pursuit.html"
 
     of_memory = link("memory", _("memory"))
+    of_whole = link("parent", _("part of"))
 
     def private(self, request: HttpRequest, thing: Pursuit) -> dict[str, Any]:
         return {"lines": [thing.memory], "parts": [thing.parent] if thing.parent else []}
@@ -93,6 +108,7 @@ class ThreadAdmin(PrivateAdmin):
     """What is open between a companion and its person, or was."""
 
     named_by = "opened_at"
+    titled_by = "memory.text"
     list_display = (
         moment("opened_at", _("open since")),
         *("owner", "of_companion", "of_memory", "state", "due_on"),
@@ -102,11 +118,13 @@ class ThreadAdmin(PrivateAdmin):
     search_ids = ("pk", "companion", "memory")
     ordering = ("-opened_at",)
     fields = (
-        *("id", "owner", "of_companion", "memory", "state", "due_on", "opened_at", "closed_at", "settled_by"),
+        *("id", "owner", "of_companion", "of_memory", "state", "due_on", "opened_at", "closed_at"),
+        "of_settling",
     )
     private_template = "admin/memory/thread.html"
 
     of_memory = link("memory", _("memory"))
+    of_settling = link("settled_by", _("settled by"))
 
     def private(self, request: HttpRequest, thing: Thread) -> dict[str, Any]:
         return {"lines": [thing.memory]}

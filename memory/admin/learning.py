@@ -59,6 +59,7 @@ class DiaryEntryAdmin(SentencesAdmin):
     """A session as its companion keeps it."""
 
     named_by = "started_at"
+    titled_by = "title"
     words = ("title",)
     list_display = (
         moment("started_at", _("from")),
@@ -68,9 +69,13 @@ class DiaryEntryAdmin(SentencesAdmin):
     list_filter = ("emotion", "is_stale", "started_at", "made_at")
     search_ids = ("pk", "companion", "session", "memory")
     fields = (
-        *("id", "owner", "of_companion", "session", "memory", "call", "started_at", "ended_at"),
+        *("id", "owner", "of_companion", "of_session", "of_memory", "of_call", "started_at", "ended_at"),
         *("emotion", "intensity", "made_at", "is_stale", "attempts", "next_at"),
     )
+
+    of_session = link("session", _("session"))
+    of_memory = link("memory", _("memory"))
+    of_call = link("call", _("model call"))
 
 
 @admin.register(Revision)
@@ -86,8 +91,15 @@ class RevisionAdmin(SentencesAdmin):
     list_filter = ("about", "by", "is_stale", "made_at")
     search_ids = ("pk", "companion", "session")
     fields = (
-        *("id", "owner", "of_companion", "about", "number", "by", "session", "call", "made_at", "is_stale"),
+        *("id", "owner", "of_companion", "about", "number", "by", "of_session", "of_call", "made_at"),
+        "is_stale",
     )
+
+    of_session = link("session", _("session"))
+    of_call = link("call", _("model call"))
+
+    def entitle(self, thing: Revision) -> str:
+        return f"{thing.get_about_display()}, {thing.number}"
 
 
 @admin.register(Learning)
@@ -103,8 +115,11 @@ class LearningAdmin(PrivateAdmin):
     )
     list_filter = ("at",)
     search_ids = ("pk", "companion", "session")
-    fields = ("id", "owner", "of_companion", "session", "call", "messages", "at")
+    fields = ("id", "owner", "of_companion", "of_session", "of_call", "messages", "at")
     private_template = "admin/memory/learning.html"
+
+    of_session = link("session", _("session"))
+    of_call = link("call", _("model call"))
 
     def private(self, request: HttpRequest, thing: Learning) -> dict[str, Any]:
         return {"verdicts": thing.verdicts}
@@ -144,6 +159,7 @@ class CoreMemoryAdmin(PrivateAdmin):
     """A named text, and the messages that it comes from."""
 
     annotations = {"length": Length("text")}
+    titled_by = "name"
     words: ClassVar[tuple[str, ...]] = ("name", "text")
     ordering = ("-changed_at", "-pk")
     list_filter: ClassVar[tuple[str, ...]] = ("by", "changed_at")

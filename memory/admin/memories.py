@@ -3,6 +3,7 @@
 Memory itself is registered by the room above, which knows how to delete one from everywhere.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,21 +12,24 @@ from django.core.paginator import Paginator
 from django.db.models import BooleanField, Count, ExpressionWrapper, F, Q
 from django.db.models.functions import Length
 from django.http import HttpRequest
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 
 from memory.documents.gists import DONE_WITH
 from memory.models import Document, Embedding, Memory, Page, Recall, Recalled
 from memory.recall.traits import terms
-from safety.admin import PrivateAdmin, link, marks, moment, number
+from memory.scoring import CHOICES
+from safety.admin import PrivateAdmin, code_column, code_filter, filled_filter, link, marks, moment, number
 
 RECALLS_PER_PAGE = 20
+ERROR = code_column("error", _("error"))
 
 
 class MemoryAdmin(PrivateAdmin):
     """A memory with where it comes from, and every recall that found it."""
 
     named_by = "happened_at"
+    titled_by = "text"
     annotations = {"length": Length("text")}
     list_display = (
         moment("happened_at", _("happened")),
@@ -46,10 +50,14 @@ class MemoryAdmin(PrivateAdmin):
     search_ids = ("pk", "companion", "message")
     fields = (
         *("id", "owner", "of_companion", "kind", "speaker", "is_pinned", "is_private", "is_stale"),
-        *("message", "call", "confidence", "evidence"),
-        *("happened_at", "learnt_at", "edited_at", "closed_at", "replaced_by"),
+        *("of_message", "of_call", "confidence", "evidence"),
+        *("happened_at", "learnt_at", "edited_at", "closed_at", "of_newer"),
     )
     private_template = "admin/memory/memory.html"
+
+    of_message = link("message", _("message"))
+    of_call = link("call", _("model call"))
+    of_newer = link("replaced_by", _("replaced by"))
 
     @admin.display(description=_("marks"))
     def marks(self, memory: Memory) -> str:
@@ -87,11 +95,20 @@ def sources(memory: Memory) -> Sequence[Any]:
     return [*mirrored, *memory.sources.order_by("said_at")]
 
 
+def describe_policy(name: str) -> str:
+    """Return what a rule of recall is called, without what follows its name."""
+    return re.split("[:：]", str(dict(CHOICES).get(name, name)), maxsplit=1)[0]
+
+
+POLICY = code_column("policy", _("scoring policy"), describe_policy)
+
+
 @admin.register(Recall)
 class RecallAdmin(PrivateAdmin):
     """A search of memory: its cue, and what it found with scores and reasons."""
 
     named_by = "at"
+    titled_by = "cue"
     annotations = {"count": Count("found")}
     list_display = (
         moment("at", _("when")),
@@ -99,13 +116,15 @@ class RecallAdmin(PrivateAdmin):
         "of_companion",
         "by",
         "milliseconds",
-        "policy",
+        POLICY,
         number("count", _("found")),
     )
-    list_filter = ("by", "policy", "at")
+    list_filter = ("by", ("policy", code_filter(describe_policy)), "at")
     search_ids = ("pk", "companion", "reply")
-    fields = ("id", "owner", "of_companion", "by", "at", "milliseconds", "policy", "reply")
+    fields = ("id", "owner", "of_companion", "by", "at", "milliseconds", POLICY, "of_reply")
     private_template = "admin/memory/recall.html"
+
+    of_reply = link("reply", _("reply"))
 
     def private(self, request: HttpRequest, thing: Recall) -> dict[str, Any]:
         return {"recall": thing, "found": thing.found.select_related("memory")}
@@ -116,10 +135,11 @@ class RecalledAdmin(PrivateAdmin):
     """One memory that a recall found."""
 
     owner_path = "recall__companion__user"
+    titled_by = "memory.text"
     list_display = ("page", "owner", "of_recall", "of_memory", "rank", "score", "shown")
     search_ids = ("pk", "recall", "memory")
     ordering = ("-pk",)
-    fields = ("id", "owner", "recall", "memory", "rank", "score", "shown")
+    fields = ("id", "owner", "of_recall", "of_memory", "rank", "score", "shown")
     private_template = "admin/memory/recalled.html"
 
     of_recall = link("recall", _("recall"))
@@ -133,6 +153,12 @@ class RecalledAdmin(PrivateAdmin):
         return {"found": [thing]}
 
 
+class SpaceFilter(admin.RelatedFieldListFilter):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.title = _("embedding space")
+
+
 @admin.register(Embedding)
 class EmbeddingAdmin(PrivateAdmin):
     """That a memory has a vector in a space, or was refused. No vector is shown; from it words could be guessed."""
@@ -142,10 +168,10 @@ class EmbeddingAdmin(PrivateAdmin):
         "is_refused": ExpressionWrapper(Q(vector=None), BooleanField()),
     }
     list_display = ("page", "owner", "of_companion", "of_memory", "space_name", "window", "refused")
-    list_filter = ("space",)
+    list_filter = (("space", SpaceFilter),)
     search_ids = ("pk", "companion", "memory")
     ordering = ("-pk",)
-    fields = ("id", "owner", "of_companion", "memory", "space", "window")
+    fields = ("id", "owner", "of_companion", "of_memory", "space_name", "window")
     private_template = "admin/private/words.html"
 
     @admin.display(description=_("embedding space"))
@@ -164,6 +190,7 @@ class DocumentAdmin(PrivateAdmin):
     """A long text that was given to a companion, and how far its gists are."""
 
     named_by = "given_at"
+    titled_by = "title"
     words = ("title",)
     annotations = {
         "count": Count("pages"),
@@ -171,12 +198,12 @@ class DocumentAdmin(PrivateAdmin):
     }
     list_display = (
         moment("given_at", _("given")),
-        *("owner", "of_companion", "characters", "count", "done", "attempts", "error"),
+        *("owner", "of_companion", "characters", "count", "done", "attempts", ERROR),
     )
-    list_filter = ("error", "given_at")
+    list_filter = (("error", code_filter()), "given_at")
     fields = (
         *("id", "owner", "of_companion", "characters", "count", "done", "given_at"),
-        *("error", "attempts", "next_at"),
+        *(ERROR, "attempts", "next_at"),
     )
     private_template = "admin/memory/document.html"
 
@@ -204,9 +231,14 @@ class PageAdmin(PrivateAdmin):
         *("page", "owner", "of_companion", "of_document", "number"),
         *(number("length", _("characters")), number("gist_length", _("characters of gist"))),
     )
-    list_filter = (("memory", admin.EmptyFieldListFilter),)
+    list_filter = (("memory", filled_filter(_("gist"))),)
     search_ids = ("pk", "companion", "document", "memory")
     ordering = ("-pk",)
-    fields = ("id", "owner", "of_companion", "document", "number", "memory", "call")
+    fields = ("id", "owner", "of_companion", "of_document", "number", "of_memory", "of_call")
 
+    of_memory = link("memory", _("memory"))
+    of_call = link("call", _("model call"))
     of_document = link("document", _("document"))
+
+    def entitle(self, thing: Page) -> str:
+        return gettext("Page %(number)s") % {"number": thing.number}

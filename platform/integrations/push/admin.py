@@ -12,6 +12,7 @@ from safety.admin import PrivateAdmin, moment
 @admin.register(Subscription)
 class SubscriptionAdmin(PrivateAdmin):
     named_by = "created_at"
+    titled_by = "browser"
     owner_path = "user"
     search_ids = ("pk", "user")
     list_display: Any = (

@@ -1,11 +1,16 @@
 """Operators' pages, and what the admin of every model that holds people's words is made of."""
 
 from safety.admin import people, providers, records
+from safety.admin.columns import code_column, code_filter, data_column, filled_filter
 from safety.admin.private import PrivateAdmin, describe_name, link, link_to, marks, moment, number, state
 
 __all__ = [
     "PrivateAdmin",
+    "code_column",
+    "code_filter",
+    "data_column",
     "describe_name",
+    "filled_filter",
     "link",
     "link_to",
     "marks",

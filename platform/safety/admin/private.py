@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
-from functools import update_wrapper
+from functools import reduce, update_wrapper
 from typing import Any, ClassVar, cast
 from uuid import UUID
 
@@ -31,7 +31,9 @@ from accounts.admin import PlainLookups, ReadOnly
 from accounts.models import User
 from database.queries import lift_statement_timeout
 from safety.audit import record, record_search
+from safety.descriptions import render_data
 from safety.models import AuditEntry
+from text.strings import one_line
 
 View = Callable[..., HttpResponseBase]
 MAX_NAME_CHARACTERS = 40
@@ -123,13 +125,15 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
     """The admin of a model that holds people's words.
 
     Every page of it, opened by whom it may be, writes an AuditEntry before anything is shown. Its lists hold no words
-    but companions' names and are searched by ids and e-mail addresses; its things are read only. A thing is called by its
-    field `named_by` where others lead to it, for those who may see it. Where they are erasable, who has the right
-    may delete them, on record, and `erase` says how far that reaches. `annotations` are shown in lists beside fields.
+    but companions' names and are searched by ids and e-mail addresses; its things are read only. A thing is called by
+    its field `named_by` where others lead to it, for those who may see it, and its own page by `titled_by`: one of its
+    `words`, or a name (`companion_called`). Where they are erasable, who has the right may delete them, on record, and
+    `erase` says how far that reaches. `annotations` are shown in lists beside fields.
     """
 
     owner_path: ClassVar[str] = "companion__user"
     named_by: ClassVar[str] = ""
+    titled_by: ClassVar[str] = ""
     search_ids: ClassVar[tuple[str, ...]] = ("pk", "companion")
     words: ClassVar[tuple[str, ...]] = ()
     annotations: ClassVar[dict[str, Combinable]] = {}
@@ -250,16 +254,42 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
     ) -> Any:
         if obj is not None:
             context |= {"private_template": self.private_template, "owner_email": obj.owner_email}
-            context |= self.private(request, obj)
+            context |= {"subtitle": self.entitle(obj), **self.private(request, obj)}
         return super().render_change_form(request, context, *args, obj=obj, **kwargs)
 
     def private(self, request: HttpRequest, thing: Any) -> dict[str, Any]:
         """Return what the private part of the page shows, for its template."""
         fields: list[Any] = [self.model._meta.get_field(name) for name in self.words]
-        return {"words": [(field.verbose_name, getattr(thing, field.name)) for field in fields]}
+        values = ((field, getattr(thing, field.name)) for field in fields)
+        return {
+            "words": [
+                (
+                    field.verbose_name,
+                    render_data(value) if isinstance(value, dict | list) and value else value,
+                )
+                for field, value in values
+            ]
+        }
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
-        return tuple(self.fields or ())
+    def entitle(self, thing: Any) -> str:
+        """Return what the thing's own page is called: how its words begin, else its name, else its kind and its id."""
+        for path in filter(None, (self.titled_by, self.named_by)):
+            value = reduce(lambda found, part: getattr(found, part, None), path.split("."), thing)
+            if text := describe_name(one_line(value) if isinstance(value, str) else value):
+                return text
+        return f"{self.opts.verbose_name} {str(thing.pk)[:8]}"
+
+    @admin.display(description=_("id"))
+    def own_id(self, thing: Any) -> str:
+        return format_html('<span class="kith-id">{}</span>', thing.pk)
+
+    def get_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[Any, ...]:
+        """Return the fields of its page, its id last: that is not what one looks for first."""
+        fields = tuple(field for field in self.fields or () if field != "id")
+        return (*fields, "own_id") if "id" in (self.fields or ()) else fields
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[Any, ...]:
+        return self.get_fields(request, obj)
 
     # -- rights
 

@@ -9,23 +9,30 @@ from unfold.admin import ModelAdmin
 from accounts.admin import PlainLookups, ReadOnly
 from accounts.models import ModelCall, SoundCall
 from files.models import StoredFile
-from safety.admin.private import PrivateAdmin, link, link_to, moment
+from safety.admin.columns import code_column, code_filter
+from safety.admin.private import PrivateAdmin, describe_name, link, link_to, moment
 from safety.audit import read_search
+from safety.descriptions import describe_model
 from safety.models import AuditEntry, ContinuousUse, Notice
+
+KIND = code_column("kind", _("kind of thing"), describe_model)
 
 
 @admin.register(AuditEntry)
 class AuditEntryAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
     """Who opened what of whom; nobody changes it, nobody deletes it."""
 
-    list_display = (moment("at", _("when")), "operator", "deed", "kind", "thing", "owner")
-    list_filter = ("deed", "kind", "at")
+    list_display = (moment("at", _("when")), "operator", "deed", KIND, "thing", "owner")
+    list_filter = ("deed", ("kind", code_filter(describe_model)), "at")
     list_select_related = ("operator", "owner")
     search_fields = ("operator__email", "owner__email", "object_id")
     search_help_text = _("An e-mail address of either side, or a thing's id")
-    fields = readonly_fields = ("at", "operator", "deed", "kind", "object_id", "owner", "asked_for", "reason")
+    fields = readonly_fields = ("at", "operator", "deed", KIND, "object_id", "owner", "asked_for", "reason")
     list_per_page = 50
     show_full_result_count = False
+
+    def entitle(self, entry: AuditEntry) -> str:
+        return f"{entry.get_deed_display()}: {describe_model(entry.kind)}, {describe_name(entry.at)}"
 
     @admin.display(description=_("its id"), ordering="object_id")
     def thing(self, entry: AuditEntry) -> str:

@@ -1,6 +1,10 @@
 from typing import Any
 
 from django import template
+from django.contrib import admin
+from django.db.models import Model
+
+from safety.descriptions import describe_code
 
 register = template.Library()
 
@@ -13,3 +17,17 @@ def plain(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     return "–" if value is None or value == "" else str(value)
+
+
+@register.filter
+def in_words(code: str | None) -> str:
+    """A code out of JSON in words; nothing as a dash."""
+    return describe_code(code) if code else "–"
+
+
+@register.filter
+def entitled(part: Any) -> Any:
+    """What the page of a thing is called by its admin; whatever else stands in a title, as it is."""
+    its_admin = admin.site._registry.get(type(part)) if isinstance(part, Model) else None
+    entitle = getattr(its_admin, "entitle", None)
+    return entitle(part) if entitle else part

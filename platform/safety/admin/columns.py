@@ -1,0 +1,59 @@
+"""Columns and filters of operators' lists that say codes and JSON in words."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from django.contrib import admin
+from django.utils.safestring import SafeString
+from unfold.decorators import display
+
+from safety.descriptions import Describe, describe_code, describe_value, render_data
+
+
+def code_column(name: str, description: Any, describe: Describe = describe_code) -> Callable[[Any], str]:
+    """Return a column for a field that holds a code, in words."""
+
+    @display(description=description, ordering=name)  # type: ignore[untyped-decorator]
+    def shown(thing: Any) -> str:
+        code = getattr(thing, name)
+        return describe(code) if code else "–"
+
+    shown.__name__ = name
+    return shown  # type: ignore[no-any-return]
+
+
+def code_filter(describe: Describe = describe_code) -> type[admin.AllValuesFieldListFilter]:
+    """Return a filter by a field that holds a code, its values in words."""
+
+    class CodeFilter(admin.AllValuesFieldListFilter):
+        def choices(self, changelist: Any) -> Iterator[Any]:
+            every, *others = super().choices(changelist)
+            yield every
+            for choice in others:
+                yield {**choice, "display": describe(choice["display"])}
+
+    return CodeFilter
+
+
+def filled_filter(title: Any) -> type[admin.EmptyFieldListFilter]:
+    """Return a filter of what has something in a field and what has not, under this title."""
+
+    class FilledFilter(admin.EmptyFieldListFilter):
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)
+            self.title = title
+
+    return FilledFilter
+
+
+def data_column(
+    name: str, description: Any, describe: Describe = describe_value
+) -> Callable[[Any], SafeString]:
+    """Return a column for a field of JSON, as a list that can be read, its texts as `describe` has them."""
+
+    @display(description=description)  # type: ignore[untyped-decorator]
+    def shown(thing: Any) -> SafeString:
+        return render_data(getattr(thing, name), describe)
+
+    shown.__name__ = name
+    return shown  # type: ignore[no-any-return]

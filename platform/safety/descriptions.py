@@ -1,0 +1,145 @@
+"""Codes and JSON in words, for operators' pages."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from django.apps import apps
+from django.utils.functional import Promise
+from django.utils.html import conditional_escape, format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext, pgettext_lazy
+from django.utils.translation import gettext_lazy as _
+
+Describe = Callable[[str], str]
+MAX_DEPTH = 12  # of JSON that is shown as a list in lists
+# What stands in columns of codes, and in JSON, for which no model has a label.
+CODES: dict[str, str | Promise] = {
+    # why a call of a model, or work with one, did not succeed
+    "provider_error": _("the model failed"),
+    "provider_unavailable": _("the model was not reached"),
+    "provider_busy": _("the model was busy"),
+    "provider_refused": _("the model's server refused"),
+    "limit_reached": _("the server's limit was reached"),
+    "model_missing": _("the model was away"),
+    "model_loading": _("the model was loading"),
+    "answer_withheld": _("the answer was withheld"),
+    "context_too_long": _("the prompt was too long"),
+    "empty_answer": _("the answer was empty"),
+    "malformed_answer": _("the answer could not be read"),
+    "answer_limit": _("the answer was cut at its limit"),
+    "answer_loop": _("the answer repeated itself and was cut"),
+    "own_model_failed": _("the person's own model failed"),
+    "no_tokens": _("the day's tokens were used up"),
+    "no_tokens_left": _("the day's tokens were used up"),
+    "internal_error": _("a fault of Kith's own"),
+    # why a message did not go out, and which way it was to go
+    "mail_refused": _("the mail server refused"),
+    "gone": _("what it was for is gone"),
+    "not_signed": _("it could not be signed"),
+    "sealed_otherwise": _("sealed with another key"),
+    "email": _("by e-mail"),
+    "push": _("by notification"),
+    # why a companion did not wake, or did not write
+    "life_off": _("life between talks is off"),
+    "asleep": _("it slept"),
+    "too_late": _("it was too late"),
+    "nothing_new": _("nothing new was said"),
+    "too_many_a_day": _("it had woken too often"),
+    "shut_out": _("its person was shut out"),
+    "not_opted_in": _("it may not write first"),
+    "muted": _("it was muted"),
+    "goodbye": _("its person had said goodbye"),
+    "quiet_hours": _("quiet hours"),
+    "enough_today": _("it had written enough that day"),
+    "unanswered": _("it had no answer before"),
+    "talked_since": _("its person wrote meanwhile"),
+    # timers that every companion has
+    "morning": pgettext_lazy("a timer", "every morning"),
+    "evening": pgettext_lazy("a timer", "every evening"),
+    # verdicts on what was said, and what became of them
+    "add": pgettext_lazy("a verdict", "new"),
+    "reinforce": pgettext_lazy("a verdict", "said again"),
+    "revise": pgettext_lazy("a verdict", "revised"),
+    "retract": pgettext_lazy("a verdict", "taken back"),
+    "added": pgettext_lazy("an outcome", "added"),
+    "reinforced": pgettext_lazy("an outcome", "strengthened"),
+    "revised": pgettext_lazy("an outcome", "revised"),
+    "retracted": pgettext_lazy("an outcome", "taken back"),
+    "already": pgettext_lazy("an outcome", "was known"),
+    "stopped": pgettext_lazy("an outcome", "not kept"),
+    "kept": pgettext_lazy("an outcome", "kept"),
+    "unknown_memory": _("it means no memory that is there"),
+    "unreadable": _("it could not be read"),
+    "forgotten": _("its person had it forgotten"),
+    "private": _("it is kept from models"),
+    "another_subject": _("it is about something else"),
+    "not_theirs": _("it was not theirs to change"),
+    "older": _("it is older"),
+    "contradiction": _("contradiction"),
+    # what a night changed, or a preset holds
+    "new": _("new"),
+    "under_way": _("under way"),
+    "done": _("done"),
+    "given_up": _("given up"),
+    "became": pgettext_lazy("after a change", "afterwards"),
+    "before": _("before"),
+    "status": _("status"),
+    "progress": _("progress (%)"),
+    "excitement": _("excitement"),
+    "evidence": _("times told"),
+    "quotes": _("quotes"),
+    "sources": _("sources"),
+    "others": pgettext_lazy("memories", "the others"),
+    "reviewed_at": _("reviewed"),
+    "closed": _("closed"),
+    "thread_of": _("what was open"),
+}
+
+
+def describe_code(code: str) -> str:
+    """Return what the code says, in the active language; one that is not known, in its own words."""
+    return str(CODES.get(code) or code.replace("_", " "))
+
+
+def describe_model(label: str) -> str:
+    """Return what a thing is called whose model bears the label `app.Model`."""
+    try:
+        return str(apps.get_model(label)._meta.verbose_name)
+    except LookupError:  # a model that is no more
+        return label
+
+
+def describe_table(table: str) -> str:
+    """Return what the rows of a table are called."""
+    names = {model._meta.db_table: model._meta.verbose_name for model in apps.get_models()}
+    return str(names.get(table, table))
+
+
+def describe_value(value: str) -> str:
+    """Return what a value in JSON says where it is a code, else itself: it may be somebody's words."""
+    return str(CODES.get(value, value))
+
+
+def render_data(value: Any, describe: Describe = describe_value, depth: int = 0) -> SafeString:
+    """Return JSON as HTML: lists of what is in it, codes in words, nothing as a dash."""
+    if isinstance(value, dict) and value and depth < MAX_DEPTH:
+        rows = (
+            (describe_code(str(key)), render_data(part, describe, depth + 1)) for key, part in value.items()
+        )
+        inner = format_html_join("", "<div><dt>{}</dt><dd>{}</dd></div>", rows)
+        return format_html('<dl class="kith-data">{}</dl>', inner)
+    if isinstance(value, list) and value and depth < MAX_DEPTH:
+        inner = format_html_join(
+            "", "<li>{}</li>", ((render_data(part, describe, depth + 1),) for part in value)
+        )
+        return format_html('<ul class="kith-data">{}</ul>', inner)
+    if isinstance(value, bool):
+        return conditional_escape(gettext("Yes") if value else gettext("No"))
+    if value in (None, "", [], {}):
+        return conditional_escape("–")
+    if isinstance(value, float):
+        return conditional_escape(f"{value:.4g}")
+    if isinstance(value, str):
+        return conditional_escape(describe(value))
+    return conditional_escape(value.isoformat() if isinstance(value, datetime) else str(value))
