@@ -122,11 +122,11 @@ def learn(companion: Companion, language: str, now: datetime) -> None:
     Memory.objects.filter(pk=goal.pk).update(kind=Memory.Kind.GOAL)
     Pursuit.objects.create(companion=companion, memory=goal, status="under_way", progress=20, excitement=8)
     verdict = {
-        "verdict": "new",
+        "verdict": "add",
         "kind": "goal",
         "memory": str(goal.pk),
         "of": None,
-        "outcome": "kept",
+        "outcome": "added",
         "reason": "",
     }
     Learning.objects.create(companion=companion, messages=4, verdicts=[verdict], at=now)

@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 from cards.reader import REMARKS
 from companions.models import Card, CardUpload, Lorebook, LoreEntry, LoreFiring
-from safety.admin import PrivateAdmin, data_column, link, moment
+from safety.admin import PrivateAdmin, data_column, describe_name, link, moment
 
 
 def describe_remark(remark: str) -> str:
@@ -37,6 +37,9 @@ class CardUploadAdmin(PrivateAdmin):
         *("id", "owner", "form", "version", data_column("remarks", _("remarks"), describe=describe_remark)),
         *("sha256", "created_at"),
     )
+
+    def entitle(self, thing: CardUpload) -> str:
+        return describe_name((thing.content.get("data") or {}).get("name")) or super().entitle(thing)
 
 
 @admin.register(Lorebook)

@@ -9,6 +9,7 @@ from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Length
 from django.http import HttpRequest
 from django.utils.html import format_html
+from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.decorators import action
@@ -141,11 +142,11 @@ class JournalEntryAdmin(PrivateAdmin):
     def of_message(self, entry: Any) -> str:
         """Return the way to the message after which it was made; a reply's or a waking's id while that is made."""
         if entry.after_said_at is None:
-            return format_html('<span class="kith-id">{}</span>', str(entry.at)[:8])
+            return format_html('<span class="kith-id kith-soft">{}</span>', str(entry.at)[:8])
         return link_to("companions.message", entry.at, describe_name(entry.after_said_at))
 
     def entitle(self, thing: JournalEntry) -> str:
-        return f"{describe_table(thing.table)}, {thing.get_kind_display()}"
+        return f"{capfirst(describe_table(thing.table))}, {thing.get_kind_display()}"
 
 
 @admin.register(Session)

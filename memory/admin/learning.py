@@ -8,9 +8,10 @@ from django.contrib import admin
 from django.db.models import F, Func, IntegerField
 from django.db.models.functions import Length
 from django.http import HttpRequest
+from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
-from memory.models import Block, DiaryEntry, Forgotten, Learning, Retraction, Revision, Slot
+from memory.models import Block, DiaryEntry, Forgotten, Learning, Memory, Retraction, Revision, Slot
 from safety.admin import PrivateAdmin, link, marks, moment, number
 
 
@@ -99,7 +100,7 @@ class RevisionAdmin(SentencesAdmin):
     of_call = link("call", _("model call"))
 
     def entitle(self, thing: Revision) -> str:
-        return f"{thing.get_about_display()}, {thing.number}"
+        return f"{capfirst(thing.get_about_display())}, {thing.number}"
 
 
 @admin.register(Learning)
@@ -122,7 +123,8 @@ class LearningAdmin(PrivateAdmin):
     of_call = link("call", _("model call"))
 
     def private(self, request: HttpRequest, thing: Learning) -> dict[str, Any]:
-        return {"verdicts": thing.verdicts}
+        kinds = dict(Memory.Kind.choices)
+        return {"verdicts": [{**one, "kind": kinds.get(one["kind"], one["kind"])} for one in thing.verdicts]}
 
 
 @admin.register(Retraction)

@@ -22,7 +22,7 @@ from memory.errors import WidestError
 from memory.models import Memory, Space
 from memory.tasks import embed_waiting
 from providers.errors import ProviderError
-from safety.admin.private import moment
+from safety.admin import data_column, moment
 from safety.audit import record
 from safety.models import AuditEntry
 
@@ -38,7 +38,9 @@ class SpaceAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
     search_fields = ("model",)
     ordering = ("-pk",)
     fields = readonly_fields = (
-        *("model", "width", "edition", "query_prefix", "document_prefix", "query_fields", "document_fields"),
+        *("model", "width", "edition", "query_prefix", "document_prefix"),
+        data_column("query_fields", _("extra fields of a query")),
+        data_column("document_fields", _("extra fields of a document")),
         *("max_tokens", "created_at", "state", "embedded", "refused", "companions", "alarm"),
     )
     actions = None

@@ -1,5 +1,6 @@
 """The operators' view of groups, tokens and invitations; that of people and calls is in `safety.admin`."""
 
+from datetime import datetime
 from typing import Any, cast
 
 from allauth.account.decorators import secure_admin_login
@@ -111,12 +112,20 @@ class TokenAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
 
 @admin.register(Invitation)
 class InvitationAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
-    list_display = ("__str__", "created_by", "created_at", "used_by", "used_at")
+    list_display = ("__str__", "made_by", "created_at", "taken_by", "used_at")
     list_filter = (("used_at", admin.EmptyFieldListFilter), "created_at")
     list_select_related = ("created_by", "used_by")
     search_fields = ("note", "code", "used_by__email")
-    fields = ("note", "link", "created_by", "created_at", "used_by", "used_at")
+    fields = ("note", "link", "made_by", "created_at", "taken_by", "used_at")
     readonly_fields = fields[1:]
+
+    @admin.display(description=_("made by"), ordering="created_by")
+    def made_by(self, invitation: Invitation) -> str:
+        return str(invitation.created_by or "–")
+
+    @admin.display(description=_("used by"), ordering="used_by")
+    def taken_by(self, invitation: Invitation) -> str:
+        return str(invitation.used_by or "–")
 
     @admin.display(description=_("link to send"))
     def link(self, invitation: Invitation) -> str:
@@ -137,10 +146,31 @@ class InvitationAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
 class IdempotencyKeyAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
     """Which writes were done under which key; kept by Kith alone."""
 
-    list_display = ("created_at", "user", "operation", "key", "made_id")
-    list_filter = ("operation", "created_at")
+    list_display = ("at", "owner", "what", "under", "made")
+    list_filter = ("created_at",)
     list_select_related = ("user",)
-    search_fields = ("user__email", "key")
+    search_fields = ("user__email", "operation", "key")
     ordering = ("-created_at",)
-    fields = ("user", "operation", "key", "made_id", "created_at")
+    fields = ("owner", "what", "under", "made", "at")
+    readonly_fields = fields
     show_full_result_count = False
+
+    @admin.display(description=_("when"), ordering="created_at")
+    def at(self, key: IdempotencyKey) -> datetime:
+        return key.created_at
+
+    @admin.display(description=_("whose"), ordering="user__email")
+    def owner(self, key: IdempotencyKey) -> str:
+        return key.user.email
+
+    @admin.display(description=_("operation"), ordering="operation")
+    def what(self, key: IdempotencyKey) -> str:
+        return key.operation
+
+    @admin.display(description=_("key"), ordering="key")
+    def under(self, key: IdempotencyKey) -> str:
+        return key.key
+
+    @admin.display(description=_("what was made"), ordering="made_id")
+    def made(self, key: IdempotencyKey) -> str:
+        return str(key.made_id or "–")

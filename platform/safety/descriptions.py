@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 Describe = Callable[[str], str]
 MAX_DEPTH = 12  # of JSON that is shown as a list in lists
-# What stands in columns of codes, and in JSON, for which no model has a label.
+# What stands in columns of codes for which no model has a label.
 CODES: dict[str, str | Promise] = {
     # why a call of a model, or work with one, did not succeed
     "provider_error": _("the model failed"),
@@ -77,18 +77,27 @@ CODES: dict[str, str | Promise] = {
     "not_theirs": _("it was not theirs to change"),
     "older": _("it is older"),
     "contradiction": _("contradiction"),
-    # what a night changed, or a preset holds
+    # who speaks in a prompt as it was sent
+    "user": _("user"),
+    "assistant": _("companion"),
+    "system": pgettext_lazy("who speaks", "system"),
+    "tool": _("tool"),
+}
+# How a goal stands in what undoes a night's change.
+STATUSES: dict[str, str | Promise] = {
     "new": _("new"),
     "under_way": _("under way"),
     "done": _("done"),
     "given_up": _("given up"),
+}
+# The names of what JSON of Kith's own holds.
+KEYS: dict[str, str | Promise] = {
     "became": pgettext_lazy("after a change", "afterwards"),
-    "before": _("before"),
     "status": _("status"),
     "progress": _("progress (%)"),
     "excitement": _("excitement"),
     "evidence": _("times told"),
-    "quotes": _("quotes"),
+    "quotes": _("Quotes"),
     "sources": _("sources"),
     "others": pgettext_lazy("memories", "the others"),
     "reviewed_at": _("reviewed"),
@@ -100,6 +109,11 @@ CODES: dict[str, str | Promise] = {
 def describe_code(code: str) -> str:
     """Return what the code says, in the active language; one that is not known, in its own words."""
     return str(CODES.get(code) or code.replace("_", " "))
+
+
+def describe_key(key: str) -> str:
+    """Return what the name in JSON says, in the active language; one that is not known, in its own words."""
+    return str(KEYS.get(key) or key.replace("_", " "))
 
 
 def describe_model(label: str) -> str:
@@ -116,13 +130,13 @@ def describe_table(table: str) -> str:
     return str(names.get(table, table))
 
 
-def describe_value(value: str) -> str:
-    """Return what a value in JSON says where it is a code, else itself: it may be somebody's words."""
-    return str(CODES.get(value, value))
+def describe_status(value: str) -> str:
+    """Return what a value of a change says where it is a code, else itself."""
+    return str(STATUSES.get(value, value))
 
 
-def render_data(value: Any, describe: Describe = describe_value, depth: int = 0) -> SafeString:
-    """Return JSON as HTML: lists of what is in it, codes in words, nothing as a dash."""
+def render_data(value: Any, describe: Describe = str, depth: int = 0) -> SafeString:
+    """Return JSON as HTML: lists of what is in it, its texts as `describe` has them, nothing as a dash."""
     if isinstance(value, dict) and value and depth < MAX_DEPTH:
         rows = (
             (describe_code(str(key)), render_data(part, describe, depth + 1)) for key, part in value.items()

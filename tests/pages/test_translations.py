@@ -57,6 +57,15 @@ def test_translations_keep_what_is_filled_in(locale: str) -> None:
             assert all(set(PLACEHOLDER.findall(text)) == given for text in forms(message.string)), message.id
 
 
+def test_no_space_parts_chinese_from_a_name() -> None:
+    """A companion's name may be Chinese; names of files and parameters never are."""
+    name, chinese = r"(?:%\(name\)s|\{name\})", "[\u3000-\u303f\u3400-\u9fff\uff00-\uffef]"
+    spaced = re.compile(rf"{chinese} {name}|{name} {chinese}")
+    texts = [text for message in read_catalog("zh_Hans") if message.id for text in forms(message.string)]
+    found = [text for text in texts if spaced.search(text)]
+    assert [text for text in found if not text.startswith(("下载 ", "这条规则没有参数 "))] == []
+
+
 def test_django_finds_the_words() -> None:
     with translation.override("zh-hans"):
         assert translation.gettext("Memories") == "记忆"

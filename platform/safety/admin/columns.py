@@ -7,7 +7,7 @@ from django.contrib import admin
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 
-from safety.descriptions import Describe, describe_code, describe_value, render_data
+from safety.descriptions import Describe, describe_code, render_data
 
 
 def code_column(name: str, description: Any, describe: Describe = describe_code) -> Callable[[Any], str]:
@@ -46,9 +46,7 @@ def filled_filter(title: Any) -> type[admin.EmptyFieldListFilter]:
     return FilledFilter
 
 
-def data_column(
-    name: str, description: Any, describe: Describe = describe_value
-) -> Callable[[Any], SafeString]:
+def data_column(name: str, description: Any, describe: Describe = str) -> Callable[[Any], SafeString]:
     """Return a column for a field of JSON, as a list that can be read, its texts as `describe` has them."""
 
     @display(description=description)  # type: ignore[untyped-decorator]

@@ -1,7 +1,7 @@
 """People and their addresses: what an operator does to an account is on record."""
 
 from datetime import datetime, timedelta
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
@@ -79,6 +79,12 @@ class NewUserForm(UserCreationForm):  # type: ignore[misc]
 
 class KnownUserForm(UserChangeForm):  # type: ignore[misc]
     """A person's row; zone and language are chosen from what there is."""
+
+    class Meta(UserChangeForm.Meta):  # type: ignore[misc]
+        labels: ClassVar[dict[str, Any]] = {
+            "messages_per_minute": _("Messages a minute"),
+            "tokens_per_day": _("Tokens a day"),
+        }
 
     time_zone = forms.ChoiceField(
         label=_("Time zone"),

@@ -19,7 +19,7 @@ from django.http.response import HttpResponseBase
 from django.urls import URLPattern, reverse
 from django.utils import timezone
 from django.utils.html import format_html
-from django.utils.text import Truncator
+from django.utils.text import Truncator, capfirst
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext, pgettext, pgettext_lazy
 from pgvector.django import VectorField
@@ -277,11 +277,11 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
             value = reduce(lambda found, part: getattr(found, part, None), path.split("."), thing)
             if text := describe_name(one_line(value) if isinstance(value, str) else value):
                 return text
-        return f"{self.opts.verbose_name} {str(thing.pk)[:8]}"
+        return f"{capfirst(self.opts.verbose_name)} {str(thing.pk)[:8]}"
 
     @admin.display(description=_("id"))
     def own_id(self, thing: Any) -> str:
-        return format_html('<span class="kith-id">{}</span>', thing.pk)
+        return format_html('<span class="kith-id kith-soft">{}</span>', thing.pk)
 
     def get_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[Any, ...]:
         """Return the fields of its page, its id last: that is not what one looks for first."""

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.contrib import admin
+from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 
@@ -32,7 +33,9 @@ class AuditEntryAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
     show_full_result_count = False
 
     def entitle(self, entry: AuditEntry) -> str:
-        return f"{entry.get_deed_display()}: {describe_model(entry.kind)}, {describe_name(entry.at)}"
+        return (
+            f"{capfirst(entry.get_deed_display())}: {describe_model(entry.kind)}, {describe_name(entry.at)}"
+        )
 
     @admin.display(description=_("its id"), ordering="object_id")
     def thing(self, entry: AuditEntry) -> str:

@@ -3,6 +3,7 @@ from typing import Any
 from django import template
 from django.contrib import admin
 from django.db.models import Model
+from django.utils.text import capfirst
 
 from safety.descriptions import describe_code
 
@@ -27,7 +28,7 @@ def in_words(code: str | None) -> str:
 
 @register.filter
 def entitled(part: Any) -> Any:
-    """What the page of a thing is called by its admin; whatever else stands in a title, as it is."""
-    its_admin = admin.site._registry.get(type(part)) if isinstance(part, Model) else None
-    entitle = getattr(its_admin, "entitle", None)
-    return entitle(part) if entitle else part
+    """What the page of a thing is called by its admin; whatever else stands in a title, with a capital."""
+    if not isinstance(part, Model):
+        return capfirst(part)
+    return getattr(admin.site._registry.get(type(part)), "entitle", str)(part)
