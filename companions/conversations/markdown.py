@@ -48,6 +48,7 @@ LINE_SIGNS = re.compile(
     r"|#{1,6}[ \t]+|(?:>[ \t]?)+|[-*+][ \t]+)",
     re.MULTILINE,
 )
+TABLE_ROW = re.compile(r"^[ \t]*\|(.+)\|[ \t]*$", re.MULTILINE)
 SIGNED_WORDS = (
     re.compile(r"!?\[([^\[\]\n]*)\]\([^()\s]*\)"),
     re.compile(r"(?<!`)`++([^`\n]+)`++"),
@@ -126,7 +127,7 @@ def as_html(text: str) -> SafeString:
 
 def as_plain(text: str) -> str:
     """Return the words of the Markdown without its signs, for where only a piece of them is shown."""
-    text = LINE_SIGNS.sub("", text)
+    text = TABLE_ROW.sub(lambda row: row[1].replace("|", " "), LINE_SIGNS.sub("", text))
     for _round in range(2):  # what is bold may hold what is slanted
         for signs in SIGNED_WORDS:
             text = signs.sub(r"\1", text)

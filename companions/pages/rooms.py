@@ -7,6 +7,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from text.strings import shorten
+
 
 @dataclass(frozen=True, slots=True)
 class Tab:
@@ -31,6 +33,8 @@ class Place:
 def _list_revision_pages(name: str) -> tuple[str, ...]:
     return (f"{name}_edit", f"{name}_compare", f"{name}_restore")
 
+
+NAME_CHARACTERS = 20  # of a name within a tab, for which there are others beside it
 
 # In a label, {name} stands for the companion's.
 PLACES = (
@@ -157,11 +161,11 @@ def list_places(page: str, name: str) -> list[Way]:
 
 def list_tabs(page: str, name: str) -> list[Way]:
     """Return the ways within the place that the page belongs to, where it has more than one."""
-    found = find_place(page)
+    found, short = find_place(page), shorten(name, NAME_CHARACTERS)
     if not found or len(found[0].tabs) == 1:
         return []
     return [
-        Way(tab.page, tab.page, "", _with_name(tab.label, name), _mark(page == tab.page, found[1] is tab))
+        Way(tab.page, tab.page, "", _with_name(tab.label, short), _mark(page == tab.page, found[1] is tab))
         for tab in found[0].tabs
     ]
 

@@ -103,13 +103,14 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   location.assign(xhr.responseURL);
 });
 
-// Tabs in a row that is longer than the screen: the current one is in view, and each end says whether there is more.
+// Tabs in a row that is longer than the screen: the current one is in view, and each end fades as far as there is more.
 for (const tabs of document.querySelectorAll(".tabs")) {
   const current = tabs.querySelector("[aria-current]");
   const tell = () => {
-    const most = tabs.scrollWidth - tabs.clientWidth;
-    const at = Math.abs(tabs.scrollLeft);
-    tabs.dataset.more = [at > 1 && "start", at < most - 1 && "end"].filter(Boolean).join(" ");
+    const before = Math.abs(tabs.scrollLeft);
+    tabs.style.setProperty("--before", before);
+    tabs.style.setProperty("--after", Math.max(0, tabs.scrollWidth - tabs.clientWidth - before));
+    tabs.dataset.tells = "";
   };
   if (current) tabs.scrollLeft = current.offsetLeft - tabs.offsetLeft - (tabs.clientWidth - current.offsetWidth) / 2;
   tabs.addEventListener("scroll", tell, { passive: true });

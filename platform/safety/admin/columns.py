@@ -30,7 +30,7 @@ def code_filter(describe: Describe = describe_code) -> type[admin.AllValuesField
             every, *others = super().choices(changelist)
             yield every
             for choice in others:
-                yield {**choice, "display": describe(choice["display"])}
+                yield {**choice, "display": describe(str(choice["display"]))}
 
     return CodeFilter
 
