@@ -41,7 +41,7 @@ class SpeechAdmin(PrivateAdmin):
     )
     list_filter = ("created_at",)
     ordering = ("-pk",)
-    fields = ("id", "owner", "of_companion", "digest", "seconds", "used", "of_file", "created_at")
+    fields = ("id", "owner", "of_companion", "seconds", "used", "of_file", "created_at")
 
     @admin.display(description=_("in use"), ordering="uses")
     def used(self, speech: Any) -> int:

@@ -250,7 +250,10 @@ def test_how_it_lives_is_kept(at_home: Client, mira: Companion, settings: Any) -
     assert 'value="21:00"' in page(at_home, mira, "settings/")
 
 
-def test_a_way_that_this_kith_has_not_is_closed_and_says_why(at_home: Client, mira: Companion) -> None:
+def test_a_way_that_this_kith_has_not_is_closed_and_says_why(
+    at_home: Client, mira: Companion, settings: Any
+) -> None:
+    settings.VAPID_KEY = ""
     type(mira.life).objects.filter(pk=mira.pk).update(by_email=True, by_push=True)
     shown = page(at_home, mira, "settings/")
     assert re.findall(r'name="(by_\w+)"[^>]* disabled', shown) == ["by_push", "by_email"]

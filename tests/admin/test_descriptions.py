@@ -1,0 +1,68 @@
+"""Operators read names and words: no raw ids as titles, no codes as values, no English in Chinese."""
+
+import re
+
+import pytest
+from django.contrib import admin
+from django.contrib.admin.utils import label_for_field
+from django.test import RequestFactory
+from django.utils import translation
+
+from accounts.models import User
+from safety.admin import code_column
+from safety.descriptions import describe_code, describe_model, describe_table, render_data
+from tests.admin.conftest import Scene
+from tests.admin.walk import ALL, PRIVATE
+
+ROOMS = {"accounts", "files", "safety", "memory", "companions", "voice", "push", "providers"}
+# Names of what bears no other name in any language.
+SAME_EVERYWHERE = {"sha256"}
+
+
+@pytest.mark.django_db
+def test_no_page_is_called_by_an_id(scene: Scene, olive: User) -> None:
+    request = RequestFactory().get("/")
+    olive.is_superuser, request.user = True, olive
+    for model in PRIVATE:
+        its_admin = admin.site._registry[model]
+        thing = its_admin.get_queryset(request).first()
+        title = its_admin.entitle(thing)  # type: ignore[attr-defined]
+        assert title, model
+        assert str(thing.pk) not in title or len(str(thing.pk)) < 8, (model, title)  # type: ignore[union-attr]
+
+
+def test_json_is_shown_as_a_list_and_never_as_markup() -> None:
+    shown = render_data({"under_way": "<b>", "evidence": [1, True, None, 0.123456]})
+    assert "<b>" not in shown
+    assert "<dt>under way</dt><dd>&lt;b&gt;</dd>" in shown
+    assert "<li>1</li><li>Yes</li><li>–</li><li>0.1235</li>" in shown
+    assert str(render_data({})) == "–"
+
+
+def test_json_of_any_depth_is_shown() -> None:
+    nested: object = "end"
+    for _depth in range(500):
+        nested = [nested]
+    assert "end" in render_data(nested)
+
+
+def test_a_code_is_said_in_words_and_one_that_is_unknown_in_its_own() -> None:
+    row = type("Row", (), {"error": "provider_unavailable"})()
+    assert code_column("error", "error")(row) == "the model was not reached"
+    assert describe_code("status_502") == "status 502"
+    assert (describe_model("memory.Slot"), describe_model("gone.Model")) == ("slot", "gone.Model")
+    assert (describe_table("memory_slot"), describe_table("gone")) == ("slot", "gone")
+
+
+def test_every_column_and_field_has_a_name_in_chinese() -> None:
+    english = []
+    with translation.override("zh-hans"):
+        for model in ALL:
+            its_admin = admin.site._registry[model]
+            if model._meta.app_label not in ROOMS:
+                continue
+            for field in (*its_admin.list_display, *(its_admin.fields or ())):
+                label = str(label_for_field(field, model, its_admin))  # type: ignore[arg-type]
+                if field not in {"id", "__str__"} and re.fullmatch(r"[\x00-\x7f]+", label):
+                    english.append(f"{model._meta.label}.{field}: {label}")
+    assert [told for told in english if told.split(": ")[1] not in SAME_EVERYWHERE] == []
