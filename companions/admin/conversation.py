@@ -146,7 +146,7 @@ class JournalEntryAdmin(PrivateAdmin):
         return link_to("companions.message", entry.at, describe_name(entry.after_said_at))
 
     def entitle(self, thing: JournalEntry) -> str:
-        return f"{capfirst(describe_table(thing.table))}, {thing.get_kind_display()}"
+        return f"{capfirst(describe_table(thing.table))} · {thing.get_kind_display()}"
 
 
 @admin.register(Session)
@@ -269,8 +269,8 @@ class MessageAdmin(PrivateAdmin):
 
     @admin.display(description=_("made by reply"))
     def of_maker(self, message: Message) -> str:
-        maker = Reply.objects.filter(answer=message).values_list("pk", flat=True).first()
-        return link_to("companions.reply", maker)
+        maker = Reply.objects.filter(answer=message).only("created_at").first()
+        return link_to("companions.reply", maker.pk, describe_name(maker.created_at)) if maker else "–"
 
     def erase(self, thing: Message, now: datetime) -> None:
         delete_message(thing, now)

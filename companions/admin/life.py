@@ -13,7 +13,7 @@ from companions.admin.actions import ActionAdmin
 from companions.admin.reply import mark_lines, pretty
 from companions.life import timers, waking
 from companions.models import Delivery, InnerState, Life, Timer, Waking
-from safety.admin import PrivateAdmin, code_column, code_filter, link, link_to, moment, state
+from safety.admin import PrivateAdmin, code_column, code_filter, describe_name, link, link_to, moment, state
 
 TIMER_COLOURS = {Timer.State.ACTIVE: "success", Timer.State.DEAD_LETTER: "danger"}
 WAKING_COLOURS = {
@@ -116,7 +116,7 @@ class WakingAdmin(LifeActionAdmin):
     @admin.display(description=_("message"))
     def of_message(self, waking: Waking) -> str:
         message = getattr(waking, "message", None)
-        return link_to("companions.message", message.pk if message else None)
+        return link_to("companions.message", message.pk, describe_name(message.said_at)) if message else "–"
 
     @action(description=_("Try again"), permissions=["act"])  # type: ignore[untyped-decorator]
     def again(self, request: HttpRequest, queryset: QuerySet[Waking]) -> None:

@@ -100,7 +100,7 @@ class RevisionAdmin(SentencesAdmin):
     of_call = link("call", _("model call"))
 
     def entitle(self, thing: Revision) -> str:
-        return f"{capfirst(thing.get_about_display())}, {thing.number}"
+        return f"{capfirst(thing.get_about_display())} · {thing.number}"
 
 
 @admin.register(Learning)

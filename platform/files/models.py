@@ -2,6 +2,7 @@ import uuid
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from accounts.models import User
 from accounts.models.user import UserOwnedQuerySet
@@ -32,7 +33,7 @@ class StoredFile(models.Model):
     bytes = models.PositiveBigIntegerField(_("bytes"))
     sha256 = models.CharField(max_length=64)
     seconds = models.FloatField(_("seconds"), null=True, blank=True)
-    width = models.PositiveIntegerField(_("width"), null=True, blank=True)
+    width = models.PositiveIntegerField(pgettext_lazy("of a picture", "width"), null=True, blank=True)
     height = models.PositiveIntegerField(_("height"), null=True, blank=True)
     created_at = models.DateTimeField(_("stored"))
     missed_at = models.DateTimeField(_("content found missing"), null=True, blank=True, editable=False)

@@ -27,6 +27,7 @@ from accounts.models import SoundCall, User
 from accounts.models.user import list_time_zones
 from providers.models import OwnProvider
 from safety import operators
+from safety.admin.columns import code_column, code_filter
 from safety.admin.private import PrivateAdmin, link, moment, number
 from safety.audit import record
 from safety.models import AuditEntry, OperatorAccess
@@ -99,6 +100,14 @@ class KnownUserForm(UserChangeForm):  # type: ignore[misc]
     )
 
 
+def describe_language(code: str) -> str:
+    """Return a language's own name for itself."""
+    return str(dict(settings.LANGUAGES).get(code, code))
+
+
+LANGUAGE = code_column("language", _("language"), describe_language)
+
+
 class UserAdmin(PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc,type-arg]
     """People; who deletes one, or sets a password, does it on record.
 
@@ -111,11 +120,11 @@ class UserAdmin(PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc
     named_by = "email"
     filter_horizontal = ()  # Django's two lists side by side are not for screen readers
     list_display: Any = (
-        *("email", "name", "is_active", "is_staff", "language", "time_zone"),
+        *("email", "name", "is_active", "is_staff", LANGUAGE, "time_zone"),
         *("last_login", "date_joined"),
         *(number("characters_spoken", _("characters spoken (30 days)")), "seconds_heard"),
     )
-    list_filter = ("is_active", "is_staff", "is_superuser", "language")
+    list_filter = ("is_active", "is_staff", "is_superuser", ("language", code_filter(describe_language)))
     search_fields = ("email", "name")
     ordering = ("-date_joined",)
     date_hierarchy = "date_joined"

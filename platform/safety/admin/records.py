@@ -34,7 +34,7 @@ class AuditEntryAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
 
     def entitle(self, entry: AuditEntry) -> str:
         return (
-            f"{capfirst(entry.get_deed_display())}: {describe_model(entry.kind)}, {describe_name(entry.at)}"
+            f"{capfirst(entry.get_deed_display())}: {describe_model(entry.kind)} · {describe_name(entry.at)}"
         )
 
     @admin.display(description=_("its id"), ordering="object_id")
