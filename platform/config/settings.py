@@ -249,6 +249,8 @@ RATES = {  # of one person: how often, and in how many seconds
     "news": [(60, 60)],
     "documents": [(5, 60)],
     "comparisons": [(6, 3600)],
+    "trials": [(10, 60), (120, 3600)],
+    "counts": [(240, 60)],
     "imports": [(20, 3600)],
     "uploads": [(120, 60)],
     "timers": [(120, 60)],
