@@ -8,7 +8,7 @@ from uuid import UUID
 import orjson
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
+from django.http import HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import get_language, ngettext, override
@@ -84,18 +84,18 @@ def _count_raw(form: AboutForm, name: str) -> int:
 
 
 def describe_counts(texts: Mapping[str, int]) -> dict[str, str]:
-    """Return what each text takes, in words; nothing for an empty one."""
+    """Return what each text takes, in words; nothing for an empty one. A token is called a piece of a word."""
     told = {}
     for name in (*COUNTED_FIELDS, "alternate_greetings"):
         number = texts[name]
-        sentence = ngettext("about %(count)s token", "about %(count)s tokens", number)
+        sentence = ngettext("about %(count)s word piece", "about %(count)s word pieces", number)
         told[name] = sentence % {"count": f"{number:,}"} if number else ""
     return told
 
 
 def describe_size(size: CharacterSize) -> str:
     """Return what the character takes of what its model reads at once, in a sentence or three."""
-    told = _("Always read: about %(always)s tokens of the %(context)s that the model reads at once.")
+    told = _("Always read: about %(always)s word pieces of the %(context)s that the model reads at once.")
     parts = [told % {"always": f"{size.always:,}", "context": f"{size.context:,}"}]
     if size.examples:
         examples = _("The example dialogue takes %(count)s more, while there is room.")
@@ -111,7 +111,7 @@ def describe_size(size: CharacterSize) -> str:
 
 @post_view
 @refusals_as_json
-async def try_out(request: SignedInRequest, companion_id: UUID) -> HttpResponse | StreamingHttpResponse:
+async def try_out(request: SignedInRequest, companion_id: UUID) -> HttpResponseBase:
     """Stream what the companion would answer to `text` with the texts in the form, as lines of JSON; nothing is kept."""
     try:
         trial = await in_thread(_begin_trial, request, companion_id)

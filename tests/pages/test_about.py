@@ -1,5 +1,7 @@
 """Who a companion is, on its page: its texts with what they take, a try-out beside them, and their versions."""
 
+import asyncio
+import contextlib
 import json
 from datetime import timedelta
 from typing import Any
@@ -44,10 +46,11 @@ def test_unsaved_texts_are_counted_as_they_would_stand_in_a_prompt(at_home: Clie
         "post_history_instructions": "Rhyme.",
     }
     told = at_home.post(f"/companions/{mira.pk}/about/count/", fields(mira, **texts)).json()
-    assert told["counts"]["persona"] == f"about {estimate('Mira is calm. ' * 20)} tokens"
+    assert told["counts"]["persona"] == f"about {estimate('Mira is calm. ' * 20)} word pieces"
     assert told["counts"]["scenario"] == ""
-    assert f"about {estimate('Mira is calm. ' * 20) + 15} tokens of the" in told["total"]
-    assert "The greeting takes" in told["total"]
+    block = "<kith-persona>\n" + "Mira is calm. " * 20 + "</kith-persona>"
+    assert f"about {estimate(block + 'Rhyme.')} word pieces of the 8,192" in told["total"]
+    assert "The greeting takes 4, once." in told["total"]
     assert not told["warning"]
     mira.refresh_from_db()
     assert mira.persona == "Mira is calm and curious."
@@ -63,7 +66,7 @@ def test_lore_that_is_always_read_counts_and_a_text_too_long_for_its_field_is_st
     assert at_home.post(path, fields(mira)).json()["total"] != before
     assert (
         at_home.post(path, fields(mira, persona="a " * 20_001)).json()["counts"]["persona"]
-        == "about 20,001 tokens"
+        == "about 20,001 word pieces"
     )
 
 
@@ -75,7 +78,7 @@ def test_a_character_that_leaves_no_room_is_warned_of_before_it_is_saved(
     assert "Mira will forget within a few messages" in told["warning"]
     at_home.post(path, fields(mira, persona="长" * 30_000))
     page = at_home.get(path).content.decode()
-    assert "about 30,000 tokens" in page
+    assert "about 30,000 word pieces" in page
     assert page.count("Mira will forget within a few messages") == 2  # a message, and beside the form
 
 
@@ -88,6 +91,7 @@ async def lines(response: Any) -> list[dict[str, Any]]:
 
 
 @ON_THE_LOOP
+@pytest.mark.usefixtures("web")
 async def test_unsaved_texts_are_tried_out_and_nothing_is_kept(
     async_client: AsyncClient, mira: Companion, rehearsal: RehearsalServer
 ) -> None:
@@ -121,22 +125,32 @@ async def test_unsaved_texts_are_tried_out_and_nothing_is_kept(
 
 
 @ON_THE_LOOP
+@pytest.mark.usefixtures("web")
 async def test_a_try_out_that_is_left_is_stopped_and_paid_for(
     async_client: AsyncClient, mira: Companion, rehearsal: RehearsalServer
 ) -> None:
     await async_client.aforce_login(mira.user)
     rehearsal.script({"answer": "word " * 50, "delay_between": 0.05})
     response = await async_client.post(f"/companions/{mira.pk}/about/try/", fields(mira, text="Hello"))
-    pieces = aiter(response.streaming_content)
-    await anext(pieces)
-    await anext(pieces)
-    await pieces.aclose()
+    heard = asyncio.Event()
+
+    async def listen() -> None:
+        async for _line in response.streaming_content:
+            heard.set()
+
+    listening = asyncio.create_task(listen())
+    await heard.wait()
+    await asyncio.sleep(0.2)
+    listening.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await listening
     call = await ModelCall.objects.aget(purpose=ModelCall.Purpose.TRIAL)
     assert call.outcome == "stopped"
     assert call.prompt_tokens > 100
 
 
 @ON_THE_LOOP
+@pytest.mark.usefixtures("web")
 async def test_a_model_that_fails_is_told_in_plain_words(
     async_client: AsyncClient, mira: Companion, rehearsal: RehearsalServer
 ) -> None:
