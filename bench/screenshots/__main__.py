@@ -140,6 +140,12 @@ class Album:
             page.locator("#try-text").fill(said[self.language])
             page.locator("#try-text").locator("xpath=ancestor::form").get_by_role("button").click()
             page.locator("#tried .memory").first.wait_for()
+        if name == "about-tried":
+            page.locator("#trial").evaluate("trial => (trial.open = true)")
+            said = {"en": "Where do you want to go?", "zh-hans": "你想去哪儿？"}
+            page.locator("#trial-text").fill(said[self.language])
+            page.locator("#trial form .button").first.click()
+            page.locator("#trial [data-stops]").wait_for(state="hidden")
         if name == "talk-lore":
             page.locator(".lore-read > summary").last.click()
         if name == "talk-quote":
