@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
-from ninja import Field, Router, Schema
+from ninja import Field, Router, Schema, Status
 
 from accounts import admission
 from accounts.authentication import SignedInRequest
@@ -108,6 +108,17 @@ async def _answer(trial: Trial) -> dict[str, object]:
 def list_character_versions(request: SignedInRequest, companion_id: UUID) -> dict[str, object]:
     companion = access.get_companion(request.user, companion_id)
     return {"items": list(companion.versions.all()), "next": None}
+
+
+@router.delete(
+    VERSION,
+    response={204: None},
+    operation_id="delete_character_version",
+    summary="Delete a version for good",
+)
+def delete_character_version(request: SignedInRequest, companion_id: UUID, version_id: UUID) -> Status[None]:
+    access.get_character_version(request.user, companion_id, version_id).delete()
+    return Status(204, None)
 
 
 @router.post(

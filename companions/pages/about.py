@@ -203,3 +203,16 @@ def restore_version(request: SignedInRequest, companion_id: UUID, version_id: UU
     else:
         messages.info(request, _("That version holds already."))
     return redirect("about", companion.pk)
+
+
+@form_view
+def delete_version(request: SignedInRequest, companion_id: UUID, version_id: UUID) -> HttpResponse:
+    """Ask whether to delete a version; then do it."""
+    companion = get_companion(request.user, companion_id)
+    found = get_character_version(request.user, companion_id, version_id)
+    if request.method != "POST":
+        context = {"companion": companion, "version": found}
+        return render(request, "companions/delete_version.html", context)
+    found.delete()
+    messages.success(request, _("The version is deleted."))
+    return redirect("character_versions", companion.pk)

@@ -163,6 +163,7 @@ companion_patterns: list[URLPattern | URLResolver] = [
     path("about/versions/", about.versions, name="character_versions"),
     path("about/versions/<uuid:version_id>/", about.version, name="character_version"),
     path("about/versions/<uuid:version_id>/restore/", about.restore_version, name="version_restore"),
+    path("about/versions/<uuid:version_id>/delete/", about.delete_version, name="version_delete"),
     path("settings/", companions.edit, name="companion"),
     path("settings/advanced/", context.advanced, name="advanced"),
     path("settings/context/", context.context, name="context"),

@@ -54,6 +54,8 @@ def test_each_change_keeps_a_version_that_can_hold_again(as_alice: Api, mira: Co
     kept = as_alice.get(f"{path}/versions").json()["items"]
     assert [version["changed_by"] for version in kept] == ["restore", "api", "api"]
     assert kept[0]["texts"]["nickname"] == "Mir"
+    assert as_alice.call("DELETE", f"{path}/versions/{oldest['id']}").status_code == 204
+    assert mira.versions.count() == 2
 
 
 # -- manage.py import_card

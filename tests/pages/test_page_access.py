@@ -253,6 +253,7 @@ PAGES: dict[str, Callable[[Told], str]] = {
     "about_try": lambda told: f"{told.path}about/try/",
     "character_versions": lambda told: f"{told.path}about/versions/",
     "character_version": lambda told: f"{told.path}about/versions/{version(told)}/",
+    "version_delete": lambda told: f"{told.path}about/versions/{version(told)}/delete/",
     "version_restore": lambda told: f"{told.path}about/versions/{version(told)}/restore/",
     "companion": lambda told: f"{told.path}settings/",
     "advanced": lambda told: f"{told.path}settings/advanced/",
