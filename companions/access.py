@@ -12,6 +12,7 @@ from companions.models import (
     Attachment,
     Branch,
     CardUpload,
+    CharacterVersion,
     Companion,
     Comparison,
     ForgetProposal,
@@ -99,6 +100,10 @@ def get_block(user: User, companion_id: UUID, block_id: int) -> Block:
 
 def get_lorebook(user: User, lorebook_id: UUID) -> Lorebook:
     return get_owned(user, Lorebook, "user", pk=lorebook_id)
+
+
+def get_character_version(user: User, companion_id: UUID, version_id: UUID) -> CharacterVersion:
+    return get_owned(user, CharacterVersion, "companion__user", companion=companion_id, pk=version_id)
 
 
 def get_card_upload(user: User, upload_id: UUID) -> CardUpload:

@@ -13,6 +13,7 @@ CompanionsError(code, detail)
 ├── ReplyStateError      the reply is not in a state for that
 ├── ModelChoiceError     a model that is not there to be taken, or an own one that is not there to be kept
 ├── PortraitError        a seed, a feature or an emotion that there is none of
+├── TrialError           the model that a character is tried out with could not answer
 ├── SearchError          a search for too much, or for nothing
 ├── PursuitError         a goal that cannot be a part of that
 └── TimerError           a timer that cannot be set, or fired
@@ -78,6 +79,10 @@ class ModelChoiceError(CompanionsError):
 
 class PortraitError(CompanionsError):
     pass
+
+
+class TrialError(CompanionsError):
+    status = 503
 
 
 class SearchError(CompanionsError):

@@ -86,6 +86,7 @@ class Things:
             "proposal_id": self.companion.forget_proposals.get().pk,
             "lorebook_id": self.companion.lorebooks.get().pk,
             "lore_entry_id": self.companion.lorebooks.get().entries.get().pk,
+            "version_id": self.companion.versions.get().pk,
             "branch_id": self.companion.branches.get().pk,
             "number": 1,  # of a revision
             "emotion": "happy",  # of a picture
@@ -129,6 +130,8 @@ def things(alice: User, mira: Companion) -> Things:
     )
     for about in Revision.About:
         write_revision(mira, about, ["Calm."], now)
+    mira.nickname = "Mir"
+    mira.save(update_fields=["nickname"])
     lorebook = {"name": "Realm", "entries": [{"keys": ["gate"], "content": "It is shut."}]}
     editing.make_book(alice, normalise_book(lorebook), now, companion=mira)
     recorded(mira, message=started.message)
@@ -171,6 +174,7 @@ BODIES: dict[str, object] = {
     "create_lorebook": {"book": {"name": "Realm", "entries": []}},
     "replace_lorebook": {"book": {"name": "Realm", "entries": []}},
     "try_lore": {"text": "hello"},
+    "try_character": {"text": "hello", "persona": "Calm."},
     "correct_recording": {"text": "Hello"},
     "send_recording": {"text": "Hello"},
     "speak": {"text": "Hello"},
@@ -245,7 +249,7 @@ ASYNC = {
     "reply_retry",
     "reply_continue",
 }
-ASYNC |= {"reply_decide", "add_attachment", "attachment_add"}
+ASYNC |= {"try_character", "about_try", "reply_decide", "add_attachment", "attachment_add"}
 ASYNC |= {"transcribe", "add_recording", "transcribe_recording", "send_recording"}
 ASYNC |= {"recording_add", "recording_transcribe", "recording_send", "call_notice"}
 ASYNC |= {"speak", "get_reply_speech", "get_message_speech", "reply_speech", "message_speech", "voice_sample"}
@@ -312,7 +316,7 @@ def test_who_may_call_an_operation(things: Things, people: dict[str, User]) -> N
 
 
 @ON_THE_LOOP
-@pytest.mark.usefixtures("speech_rehearsal")
+@pytest.mark.usefixtures("speech_rehearsal", "rehearsal")
 @pytest.mark.parametrize("operation", operations(is_async=True), ids=lambda operation: operation[0])
 def test_who_may_call_an_operation_on_the_loop(
     things: Things, people: dict[str, User], operation: Operation

@@ -9,7 +9,7 @@ from companions.lore.editing import make_book
 from companions.lore.scan import Dropped, Placed, Scan
 from companions.lore.turn import keep_firings
 from companions.memories.editing import give_document
-from companions.models import Companion, Lorebook, Reply
+from companions.models import CharacterVersion, Companion, Lorebook, Reply
 from memory.models import Document, Learning, Memory, Page, Pursuit, Recall, Recalled
 from memory.store import keep_fact
 
@@ -40,6 +40,10 @@ LORE = {
         ("老站长", "站长, 站台", "布兰德尔记得每一张时刻表。"),
         ("绿灯", "灯", "它亮在线路的尽头。"),
     ),
+}
+CHANGES = {
+    "en": ("Wren never hurries a story.", "The two sit on the last platform, an hour before the train."),
+    "zh-hans": ("她讲故事从不着急。", "两人坐在最末的站台上，离开车还有一个小时。"),
 }
 LETTERS = 40_000
 EVERY_DAYS = 3
@@ -82,6 +86,17 @@ def write_lore(companion: Companion, language: str, now: datetime) -> Lorebook:
     reply = Reply.objects.filter(companion=companion).latest("created_at")
     keep_firings(reply, reply.message, Scan((placed,), (dropped,), ()))
     return book
+
+
+def change_character(companion: Companion, language: str, now: datetime) -> CharacterVersion:
+    """Two changes of its texts, the first of which is the version."""
+    first, second = CHANGES[language]
+    companion.persona += f" {first}"
+    companion.scenario = second
+    companion.save(changed_by="page", now=now - timedelta(days=2))
+    companion.post_history_instructions = second
+    companion.save(changed_by="api", now=now - timedelta(hours=3))
+    return companion.versions.get(number=1)
 
 
 def _write(page: Page, gist: str, now: datetime) -> None:

@@ -13,7 +13,7 @@ from accounts.models import ModelCall, Token
 from accounts.signup import create_account
 from bench.screenshots.admin import admin_pages, operator, provider
 from bench.screenshots.cards import keep_card
-from bench.screenshots.given import give, learn, recall_for_months, write_lore
+from bench.screenshots.given import change_character, give, learn, recall_for_months, write_lore
 from bench.screenshots.mind import grow
 from bench.screenshots.minds import compare, send_away
 from companions import creation
@@ -212,6 +212,7 @@ for number, (kind, texts) in enumerate(done_by_night, start=1):
 grow(wren, busy, marlow, language, now)
 read = give(wren, language, now)
 lorebook = write_lore(wren, language, now)
+version = change_character(wren, language, now)
 recall_for_months(wren, now)
 learn(wren, language, now)
 operator("correct horse battery", language)
@@ -328,6 +329,10 @@ print(
             "lore-entry-new": talk(wren) + f"lore/{lorebook.pk}/entries/add/",
             "lore-delete": talk(wren) + f"lore/{lorebook.pk}/delete/",
             "talk-lore": talk(wren),
+            "about-tried": talk(odessa) + "about/",
+            "about-versions": talk(wren) + "about/versions/",
+            "about-versions-none": talk(long) + "about/versions/",
+            "about-version": talk(wren) + f"about/versions/{version.pk}/",
             "mind": talk(wren) + "mind/",
             "mind-values": talk(wren) + "mind/",
             "mind-file": talk(wren) + "mind/",

@@ -1,10 +1,10 @@
-"""Operators' pages of the character cards that companions came from, and of lorebooks."""
+"""Operators' pages of the character cards that companions came from, of versions of characters, and of lorebooks."""
 
 from django.contrib import admin
 from django.utils.translation import gettext_lazy as _
 
 from cards.reader import REMARKS
-from companions.models import Card, CardUpload, Lorebook, LoreEntry, LoreFiring
+from companions.models import Card, CardUpload, CharacterVersion, Lorebook, LoreEntry, LoreFiring
 from safety.admin import PrivateAdmin, data_column, describe_name, link, moment
 
 
@@ -40,6 +40,18 @@ class CardUploadAdmin(PrivateAdmin):
 
     def entitle(self, thing: CardUpload) -> str:
         return describe_name((thing.content.get("data") or {}).get("name")) or super().entitle(thing)
+
+
+@admin.register(CharacterVersion)
+class CharacterVersionAdmin(PrivateAdmin):
+    """The texts of a character as they stood until a change."""
+
+    words = ("texts",)
+    search_ids = ("pk", "companion")
+    list_display = ("page", "owner", "of_companion", "number", "changed_by", moment("changed_at", _("until")))
+    list_filter = ("changed_by", "changed_at")
+    ordering = ("-changed_at",)
+    fields = ("id", "owner", "of_companion", "number", "changed", "changed_by", "size", "changed_at")
 
 
 @admin.register(Lorebook)

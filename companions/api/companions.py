@@ -16,7 +16,7 @@ from companions import access
 from companions.api.schemas import IdempotencyKey, ListOut, Text, describe_form, list_rows
 from companions.creation import create
 from companions.deletion import delete_companion as delete_for_good
-from companions.models import Companion
+from companions.models import CharacterVersion, Companion
 from companions.models.companion import (
     GREETING_CHARACTERS,
     MAX_GREETINGS,
@@ -96,7 +96,9 @@ class CompanionIn(Schema):
     tint: int = Field(40, ge=0, le=359, description="A hue in degrees.")
 
 
-class CompanionPatch(Schema):
+class CharacterPatch(Schema):
+    """The texts of a character; what is left out stays as it is."""
+
     name: Name | None = None
     nickname: Text | None = Field(None, max_length=80)
     persona: Text | None = Field(None, max_length=PERSONA_CHARACTERS)
@@ -111,6 +113,9 @@ class CompanionPatch(Schema):
     depth_prompt_depth: int | None = Field(None, ge=0, le=9999)
     depth_prompt_role: DepthRole | None = None
     without_directions: bool | None = Field(None, description=WITHOUT_DIRECTIONS)
+
+
+class CompanionPatch(CharacterPatch):
     tint: int | None = Field(None, ge=0, le=359)
     recall_policy: Policy | None = None
     recall_parameters: Parameters | None = None
@@ -183,7 +188,7 @@ def change_companion(request: SignedInRequest, companion_id: UUID, body: Compani
         by_name(policy, parameters=changes.setdefault("recall_parameters", kept))  # they must go together
     for name, value in changes.items():
         setattr(companion, name, value)
-    companion.save(update_fields=list(changes))
+    companion.save(update_fields=list(changes), changed_by=CharacterVersion.By.API, now=timezone.now())
     return companion
 
 

@@ -18,6 +18,7 @@ from cards.writer import write_lorebook
 from companions.errors import LimitError, LoreError
 from companions.lore.explanation import describe_pattern_problem
 from companions.lore.keys import PatternError, compile_pattern, is_pattern_literal
+from companions.lore.quota import require_room
 from companions.models import Companion, Lorebook, LoreEntry
 from text.strings import one_line
 
@@ -121,6 +122,7 @@ def make_book(
         if not is_enabled:
             kept.is_enabled = False
             kept.save(update_fields=["is_enabled"])
+        require_room(user)
     return kept
 
 
@@ -147,6 +149,7 @@ def replace_book(
         kept.entries.all().delete()
         new.entries.update(lorebook=kept)
         new.delete()
+        require_room(kept.user)
 
 
 def add_entry(book: Lorebook, data: Mapping[str, Any], id: UUID | None = None) -> LoreEntry:
@@ -157,14 +160,18 @@ def add_entry(book: Lorebook, data: Mapping[str, Any], id: UUID | None = None) -
         _check_count(book.entries.count() + 1)
         last = book.entries.aggregate(last=Max("place"))["last"]
         place = 0 if last is None else last + 1
-        return LoreEntry.objects.create(lorebook=book, place=place, data=dict(data))
+        entry = LoreEntry.objects.create(lorebook=book, place=place, data=dict(data))
+        require_room(book.user)
+        return entry
 
 
 def change_entry(entry: LoreEntry, data: Mapping[str, Any]) -> None:
-    """Write another content and other rules. LoreError."""
+    """Write another content and other rules. LoreError, LimitError."""
     check_entry(data)
-    entry.data = dict(data)
-    entry.save(update_fields=["data"])
+    with transaction.atomic():
+        entry.data = dict(data)
+        entry.save(update_fields=["data"])
+        require_room(entry.lorebook.user)
 
 
 def compose_book(book: Lorebook) -> dict[str, Any]:

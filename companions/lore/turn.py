@@ -1,7 +1,9 @@
 """The lore of one turn: the books that count for a companion, what of them its talk calls, and what it has called."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
 from random import Random
 from typing import Any
 from uuid import UUID
@@ -17,6 +19,7 @@ from providers.selection import get_provider
 from providers.tokens import estimate
 
 MAX_DROPPED, MAX_DETAIL = 100, 200  # entries in a reply's trace, and characters of what is told of one
+MAX_KNOWN_CHARACTERS = 2_000_000  # of a book that is not read again while it stays as it is
 BUDGET_SHARE = 5  # of the context, one part in so many, for all books together
 NOTHING = Scan((), (), ())
 
@@ -47,9 +50,18 @@ def read_entries(books: Sequence[Lorebook]) -> list[Entry]:
         written = [
             {**entry.data, "id": str(entry.pk), "name": entry.title[:200]} for entry in book.entries.all()
         ]
-        rank = 0 if book.companion_id else 1
-        entries += read_book(str(book.pk), {**book.as_card(), "entries": written}, rank)
+        content = json.dumps({**book.as_card(), "entries": written})
+        read = _read_known if len(content) <= MAX_KNOWN_CHARACTERS else _read
+        entries += read(str(book.pk), content, 0 if book.companion_id else 1)
     return entries
+
+
+def _read(key: str, content: str, rank: int) -> Sequence[Entry]:
+    return tuple(read_book(key, json.loads(content), rank))
+
+
+# To read two thousand entries takes 0.1 s, in each turn: a book that is as it was is not read again.
+_read_known = lru_cache(maxsize=8)(_read)
 
 
 def get_entry_id(key: str) -> UUID:

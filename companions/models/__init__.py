@@ -2,6 +2,7 @@ from companions.models.attachment import Attachment
 from companions.models.bookmark import Bookmark
 from companions.models.branch import Branch, JournalEntry
 from companions.models.card import Card, CardUpload
+from companions.models.character_version import CharacterVersion
 from companions.models.closing import Closing
 from companions.models.companion import Companion
 from companions.models.comparison import ComparedExchange, Comparison
@@ -27,6 +28,7 @@ __all__ = [
     "Branch",
     "Card",
     "CardUpload",
+    "CharacterVersion",
     "Closing",
     "Companion",
     "ComparedExchange",

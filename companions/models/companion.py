@@ -1,10 +1,12 @@
 import uuid
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
-from django.db import models
+from django.db import models, transaction
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
@@ -18,10 +20,23 @@ from text.strings import one_line
 PERSONA_CHARACTERS, GREETING_CHARACTERS = 40_000, 12_000
 TEXT_CHARACTERS = 20_000  # of the scenario, of example dialogue and of each of the instructions
 MAX_GREETINGS = 50  # beside the first
+CHARACTER_FIELDS = (  # the texts of a character, with what belongs to them: a version holds them all
+    *("name", "nickname", "persona", "personality", "scenario", "greeting", "alternate_greetings"),
+    *("example_dialogue", "system_prompt", "post_history_instructions"),
+    *("depth_prompt", "depth_prompt_depth", "depth_prompt_role"),
+)
 
 
 class CompanionQuerySet(OwnedQuerySet["Companion"]):
     owner = "user"
+
+    def update(self, **values: Any) -> int:
+        """Update the rows; TypeError for a text of a character, which only `Companion.save` writes."""
+        if not values.keys().isdisjoint(CHARACTER_FIELDS):
+            raise TypeError(
+                "The texts of a character are written by Companion.save, which keeps the former ones"
+            )
+        return super().update(**values)
 
 
 class Companion(models.Model):
@@ -91,6 +106,25 @@ class Companion(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def save(
+        self,
+        *args: Any,
+        update_fields: Iterable[str] | None = None,
+        changed_by: str = "other",
+        now: datetime | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Save it; where a text of its character changes, the former texts are kept as a version.
+
+        `changed_by` is one of CharacterVersion.By. Version and texts are written in one transaction.
+        """
+        fields = None if update_fields is None else frozenset(update_fields)
+        is_written = fields is None or not fields.isdisjoint(CHARACTER_FIELDS)
+        with transaction.atomic():
+            if is_written and not self._state.adding:
+                self.versions.keep_former(self, fields, changed_by, now)
+            super().save(*args, update_fields=fields, **kwargs)
 
     @property
     def greetings(self) -> list[str]:

@@ -23,7 +23,6 @@ from companions.deletion import delete_companion, delete_rehearsed
 from companions.life.outreach import count_unread
 from companions.models import Companion
 from companions.models.companion import GREETING_CHARACTERS, MAX_GREETINGS
-from companions.pages.context import warn_of_size
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, page_view, post_view
 from companions.templatetags.talk import PRESET_HUES, find_nearest_preset
 from companions.transfer.account import account_export_response
@@ -237,22 +236,6 @@ def companions(request: SignedInRequest) -> HttpResponse:
         context["open"] = request.GET.get("open", "")
         return render(request, "companions/_people.html", context)
     return render(request, "companions/companions.html", context)
-
-
-@form_view
-def about(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """Who it is: its name, persona, greeting, example dialogue and colour."""
-    companion = get_companion(request.user, companion_id)
-    form = AboutForm(request.POST or None, instance=companion)
-    if form.is_bound and form.is_valid():
-        form.save()
-        messages.success(request, _("Saved."))
-        if warning := warn_of_size(companion):
-            messages.warning(request, warning)
-        return redirect("about", companion.pk)
-    status = UNPROCESSABLE if form.is_bound else 200
-    shown = get_companion(request.user, companion_id)  # as it is, not as the form would have it
-    return render(request, "companions/about.html", {"companion": shown, "form": form}, status=status)
 
 
 @form_view

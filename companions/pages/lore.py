@@ -197,9 +197,13 @@ def entry(
     found = get_lore_entry(request.user, lorebook_id, lore_entry_id)
     form = LoreEntryForm(found, request.POST or None)
     if request.method == "POST" and form.is_valid():
-        editing.change_entry(found, form.compose())
-        messages.success(request, _("Saved."))
-        return redirect("lorebook", companion_id, lorebook_id)
+        try:
+            editing.change_entry(found, form.compose())
+        except CompanionsError as error:
+            form.add_error(None, str(error.detail))
+        else:
+            messages.success(request, _("Saved."))
+            return redirect("lorebook", companion_id, lorebook_id)
     context = {"companion": companion, "book": book, "entry": found, "form": form}
     return render(request, "lore/entry.html", context, status=UNPROCESSABLE if form.errors else 200)
 

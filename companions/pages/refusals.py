@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec
 
-from django.http import HttpResponse, JsonResponse
+from django.http import HttpResponseBase, JsonResponse
 from django.utils.translation import gettext as _
 
 from accounts.authentication import SignedInRequest
@@ -12,14 +12,14 @@ from accounts.errors import RefusedError
 from database.queries import DATABASE_UNAVAILABLE
 
 P = ParamSpec("P")
-View = Callable[Concatenate[SignedInRequest, P], Coroutine[Any, Any, HttpResponse]]
+View = Callable[Concatenate[SignedInRequest, P], Coroutine[Any, Any, HttpResponseBase]]
 
 
 def refusals_as_json(view: View[P]) -> View[P]:
     """Decorate the view so that a refusal is answered as JSON, with a code and a sentence."""
 
     @wraps(view)
-    async def answering(request: SignedInRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+    async def answering(request: SignedInRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         try:
             return await view(request, *args, **kwargs)
         except RefusedError as error:

@@ -60,7 +60,7 @@ PLACES = (
         _("About {name}"),
         "about",
         (
-            Tab("about", _("Who {name} is")),
+            Tab("about", _("Who {name} is"), ("character_versions", "character_version", "version_delete")),
             Tab("self_concept", _("How {name} sees itself"), _list_revision_pages("self_concept")),
             Tab(
                 "lore",

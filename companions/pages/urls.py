@@ -3,6 +3,7 @@
 from django.urls import URLPattern, URLResolver, include, path
 
 from companions.pages import (
+    about,
     attachments,
     branches,
     cards,
@@ -156,7 +157,13 @@ companion_patterns: list[URLPattern | URLResolver] = [
     path("face/image/", face.image, name="face_image"),
     path("face/pictures/", face.add_picture, name="face_pictures"),
     path("face/pictures/<slug:emotion>/remove/", face.remove_picture, name="face_picture_remove"),
-    path("about/", companions.about, name="about"),
+    path("about/", about.about, name="about"),
+    path("about/count/", about.count, name="about_count"),
+    path("about/try/", about.try_out, name="about_try"),
+    path("about/versions/", about.versions, name="character_versions"),
+    path("about/versions/<uuid:version_id>/", about.version, name="character_version"),
+    path("about/versions/<uuid:version_id>/restore/", about.restore_version, name="version_restore"),
+    path("about/versions/<uuid:version_id>/delete/", about.delete_version, name="version_delete"),
     path("settings/", companions.edit, name="companion"),
     path("settings/advanced/", context.advanced, name="advanced"),
     path("settings/context/", context.context, name="context"),

@@ -1,10 +1,12 @@
-"""How the next prompt of a companion would fill the context, before anybody has said anything."""
+"""How the next prompt of a companion would fill the context, and its character, before anybody has said anything."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 
 from companions import tools
 from companions.conversations.messages import load_spoken
-from companions.lore.turn import find_lore
+from companions.lore.turn import find_constant_lore, find_lore
 from companions.models import Companion, Message, Reply, Session
 from companions.prompting.persona import Persona
 from companions.prompting.pinned_context import load_pinned_context
@@ -13,6 +15,13 @@ from companions.prompting.usage import ContextUsage, Part, leaves_no_room, measu
 from companions.replies.context import MAX_HISTORY_MESSAGES, choose_history, load_facts
 from memory.recall.recall import NOWHERE
 from providers.preference import preferring
+from providers.selection import get_provider
+from providers.tokens import MESSAGE_TOKENS, estimate
+
+COUNTED_FIELDS = (
+    *("persona", "personality", "scenario", "greeting", "example_dialogue"),
+    *("system_prompt", "post_history_instructions", "depth_prompt"),
+)
 
 
 def preview_usage(companion: Companion, now: datetime) -> ContextUsage:
@@ -49,3 +58,37 @@ def is_crowded(companion: Companion) -> bool:
     """Return whether what always stands in the prompt leaves no room for a talk."""
     with preferring(companion.preference):
         return leaves_no_room(companion, tools.count_tokens(tools.get_offers()))
+
+
+@dataclass(frozen=True, slots=True)
+class CharacterSize:
+    """What a character takes, in tokens, about: each of its texts, and all that stands in every prompt with the lore that
+    is always read; its example dialogue, which is the first to go; and the greeting, which is said once.
+
+    `context` is what its model reads at once; where the character is crowded, it leaves no room for a talk.
+    """
+
+    texts: Mapping[str, int]
+    always: int
+    examples: int
+    greeting: int
+    context: int
+    is_crowded: bool
+
+
+def measure_character(companion: Companion) -> CharacterSize:
+    """Return what the companion's texts take as they are in memory, saved or not."""
+    with preferring(companion.preference):
+        seed = companion.pk.int
+        persona = Persona(companion=companion, lore=find_constant_lore(companion, seed), seed=seed)
+        texts = {name: estimate(persona.expand(getattr(companion, name))) for name in COUNTED_FIELDS}
+        greetings = [estimate(persona.expand(text)) for text in companion.alternate_greetings]
+        notes = sum(estimate(text) + MESSAGE_TOKENS for _depth, _role, text in persona.notes)
+        return CharacterSize(
+            texts={**texts, "alternate_greetings": sum(greetings)},
+            always=estimate(persona.render()) + notes + texts["post_history_instructions"],
+            examples=estimate(persona.render_examples()),
+            greeting=texts["greeting"],
+            context=get_provider().context_tokens,
+            is_crowded=leaves_no_room(companion, tools.count_tokens(tools.get_offers())),
+        )

@@ -19,6 +19,7 @@ from cards.reader import ReadCard
 from companions import creation
 from companions.errors import CompanionsError
 from companions.lore.editing import make_book
+from companions.lore.quota import require_room
 from companions.models import Card, CardUpload, Companion, Picture
 from companions.models.companion import MAX_GREETINGS
 from files.contents import store_content
@@ -51,13 +52,14 @@ class CardError(CompanionsError):
 
 
 def keep_upload(user: User, read: ReadCard, content: bytes, now: datetime) -> CardUpload:
-    """Keep what was read of the file for a day.
+    """Keep what was read of the file for a day; LimitError where the person's cards and lorebooks have no room for it.
 
     A picture that cannot be drawn is left out, and so is it, or are the further files, where they have no room.
     """
     kept = CardUpload.objects.owned_by(user).order_by("-created_at").values_list("pk", flat=True)
     for pk in list(kept[UPLOADS_EACH - 1 :]):
         drop_upload(pk)
+    require_room(user, len(json.dumps(read.card, ensure_ascii=False)))
     drawn, packed, remarks = None, None, {*read.remarks}
     try:
         drawn = _draw(user, read.picture, now) if read.picture else None
@@ -109,13 +111,13 @@ def make_companion(
         Card.objects.create(
             companion=companion, content=content, sha256=upload.sha256, assets=assets, created_at=now
         )
-        if book := data.get("character_book"):
-            make_book(upload.user, book, now, companion=companion)
         if file := upload.picture:
             file.kind, file.companion = StoredFile.Kind.PICTURE, companion
             file.save(update_fields=["kind", "companion"])
             Picture.objects.create(companion=companion, file=file)
-        upload.delete()
+        upload.delete()  # it counts no more where room is asked for
+        if book := data.get("character_book"):
+            make_book(upload.user, book, now, companion=companion)
     return companion
 
 

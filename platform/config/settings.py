@@ -249,6 +249,8 @@ RATES = {  # of one person: how often, and in how many seconds
     "news": [(60, 60)],
     "documents": [(5, 60)],
     "comparisons": [(6, 3600)],
+    "trials": [(10, 60), (120, 3600)],
+    "counts": [(240, 60)],
     "imports": [(20, 3600)],
     "uploads": [(120, 60)],
     "timers": [(120, 60)],
@@ -344,6 +346,8 @@ OWN_ANSWER_SECONDS = env.float("KITH_OWN_ANSWER_SECONDS", 120.0)
 #: `KITH_OWN_PROVIDERS_ALLOWED` | none | `host:port` of your own, with commas, that people may name as their model's
 #:   address though not on the open Internet; whoever has an account reaches what listens there
 OWN_PROVIDERS_ALLOWED = set(env.list("KITH_OWN_PROVIDERS_ALLOWED", default=[]))
+#: `KITH_CHARACTERS_MB` | `50` | what each person's lorebooks and the cards that came may take
+CHARACTER_BYTES_EACH = env.int("KITH_CHARACTERS_MB", 50) * 1_000_000
 #: `KITH_FILES_MB` | `500` | what each person's sound and pictures may take
 FILES_BYTES_EACH = env.int("KITH_FILES_MB", 500) * 1_000_000
 MESSAGES_EACH = 300_000  # of one companion; what is imported may not go beyond

@@ -16,3 +16,9 @@ export function post(url, fields = {}) {
   const body = new URLSearchParams(fields);
   return fetch(url, { method: "POST", headers, body, credentials: "same-origin", keepalive: true }); // also as one leaves
 }
+
+// A form of any size; what was asked for before can be left by the signal.
+export function submit(url, body, signal) {
+  const headers = JSON.parse(document.body.getAttribute("hx-headers"));
+  return fetch(url, { method: "POST", headers, body, credentials: "same-origin", signal });
+}

@@ -16,6 +16,7 @@ from companions.models import (
     Branch,
     Card,
     CardUpload,
+    CharacterVersion,
     Closing,
     Companion,
     ComparedExchange,
@@ -217,6 +218,8 @@ def grow(companion: Companion, message: Message, fact: Memory) -> None:
     CardUpload.objects.create(
         user=companion.user, content={"data": {"name": MARKER}}, form="json", version="3", created_at=NOON
     )
+    texts = {"number": 1, "texts": {"persona": MARKER}, "changed": ["persona"], "size": 20}
+    CharacterVersion.objects.create(companion=companion, changed_by="page", changed_at=NOON, **texts)
     book = Lorebook.objects.create(
         user=companion.user, companion=companion, name=MARKER, data={"description": MARKER}, created_at=NOON
     )

@@ -19,7 +19,7 @@ Linear = tuple[float, float, float]
 
 @pytest.mark.parametrize("sheet", SHEETS, ids=lambda path: path.name)
 def test_measures_and_colours_stand_in_the_tokens(sheet: Path) -> None:
-    text = re.sub(r"/\*.*?\*/|@media [^{]+", "", sheet.read_text(), flags=re.DOTALL)
+    text = re.sub(r"/\*.*?\*/|@(?:media|container) [^{]+", "", sheet.read_text(), flags=re.DOTALL)
     assert [found for found in MEASURE.findall(text) if found not in {"100vw", "100dvh"}] == []
     assert COLOUR.findall(text) == []
 

@@ -114,6 +114,14 @@ def recording(told: Told) -> UUID:
     ).pk
 
 
+def version(told: Told) -> UUID:
+    """A version of the character, from before it got another persona."""
+    if not told.companion.versions.exists():
+        told.companion.persona = "Mira is loud."
+        told.companion.save(update_fields=["persona"])
+    return told.companion.versions.get().pk
+
+
 def lorebook(told: Told) -> Lorebook:
     """A lorebook of the companion, with one entry."""
     found = told.companion.lorebooks.first()
@@ -241,6 +249,12 @@ PAGES: dict[str, Callable[[Told], str]] = {
     "recording_correct": lambda told: f"{told.path}recordings/{recording(told)}/correct/",
     "recording_delete": lambda told: f"{told.path}recordings/{recording(told)}/delete/",
     "about": lambda told: f"{told.path}about/",
+    "about_count": lambda told: f"{told.path}about/count/",
+    "about_try": lambda told: f"{told.path}about/try/",
+    "character_versions": lambda told: f"{told.path}about/versions/",
+    "character_version": lambda told: f"{told.path}about/versions/{version(told)}/",
+    "version_delete": lambda told: f"{told.path}about/versions/{version(told)}/delete/",
+    "version_restore": lambda told: f"{told.path}about/versions/{version(told)}/restore/",
     "companion": lambda told: f"{told.path}settings/",
     "advanced": lambda told: f"{told.path}settings/advanced/",
     "context": lambda told: f"{told.path}settings/context/",
@@ -260,7 +274,7 @@ POST_ONLY = {
     *("voice_sample", "voice_reads_aloud", "voice_reference", "voice_reference_delete"),
     *("message_choose", "message_part", "message_bookmark", "branch_choose", "branch_rename"),
     "document_give",
-    *("lore_try", "lorebook_add", "lorebook_import"),
+    *("lore_try", "lorebook_add", "lorebook_import", "about_count", "about_try", "version_restore"),
     "change_undo",
     "change_settle",
     "memories_delete",
@@ -315,9 +329,10 @@ LOOKED_AT = {
     *("inner_states", "timers", "timer_preview", "pursuits", "context", "face_preview", "face_image"),
     *("reply_speech", "message_speech", "call", "call_notice", "branches", "branch_compare"),
     *("search", "bookmarks", "advanced", "lore", "lorebook", "lorebook_export"),
+    *("character_versions", "character_version"),
 }
 ON_THE_LOOP = pytest.mark.django_db(transaction=True)  # visits the database from several threads
-IN_THREADS = {"message_edit", "reply_speech", "message_speech", "voice_sample", "call_notice"}
+IN_THREADS = {"about_try", "message_edit", "reply_speech", "message_speech", "voice_sample", "call_notice"}
 every = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[ON_THE_LOOP] if name in IN_THREADS else [], id=name) for name in PAGES]
 )

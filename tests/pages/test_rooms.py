@@ -58,7 +58,8 @@ def test_each_page_shows_where_one_is(at_home: Client, told: Told) -> None:
 
 
 def test_a_name_is_never_markup(at_home: Client, mira: Companion) -> None:
-    Companion.objects.filter(pk=mira.pk).update(name="<b>{name}</b>")
+    mira.name = "<b>{name}</b>"
+    mira.save()
     page = at_home.get(f"/companions/{mira.pk}/about/").content.decode()
     assert "<b>" not in page
     assert "About &lt;b&gt;{name}&lt;/b&gt;" in page

@@ -17,6 +17,7 @@ class ModelCall(models.Model):
         REFLECTION = "reflection", _("reflection")
         WAKING = "waking", _("waking")
         COMPARISON = "comparison", _("comparison of models")
+        TRIAL = "trial", _("try-out of a character")
         CHECK = "check", _("check before sending")
 
     class Outcome(models.TextChoices):

@@ -193,7 +193,8 @@ def test_a_mail_tells_of_all_that_waits_and_another_one_comes_three_hours_later(
 
 
 def test_a_name_cannot_write_headers(mira: Companion) -> None:
-    Companion.objects.filter(pk=mira.pk).update(name="Mira\nBcc: eve@example.org")
+    mira.name = "Mira\nBcc: eve@example.org"
+    mira.save()
     with_email(mira)
     mira.refresh_from_db()
     wrote(mira, "Hello")

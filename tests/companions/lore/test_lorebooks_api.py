@@ -1,10 +1,18 @@
 """Lorebooks over REST: made, read, replaced, deleted, tried; what is too much is refused."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.db import transaction
+from django.utils import timezone
 
-from companions.models import Companion, Lorebook
+from cards.reader import ReadCard
+from cards.schema import normalise
+from companions.errors import LimitError
+from companions.lore import editing
+from companions.models import Companion, Lorebook, LoreEntry
+from companions.transfer.card_import import keep_upload
 from tests.fixtures.rest import Api, problem
 
 pytestmark = pytest.mark.django_db
@@ -59,6 +67,28 @@ def test_what_is_too_much_is_refused_with_its_entry(
     told = problem(as_alice.post("/lorebooks", book(*entries)), 422, code)
     assert "Entry 1 cannot be kept" in told["detail"] or code == "too_many_entries"
     assert not Lorebook.objects.exists()
+
+
+def test_lorebooks_and_cards_have_bounded_room(as_alice: Api, mira: Companion, settings: Any) -> None:
+    settings.CHARACTER_BYTES_EACH = 2_200
+    read = ReadCard("json", "3", normalise({"spec": "chara_card_v3", "data": {"name": "O"}})[0], None, [], [])
+    keep_upload(mira.user, read, b"", timezone.now())
+    made = as_alice.post("/lorebooks", book(ENTRY | {"content": "x" * 500})).json()
+    kept = Lorebook.objects.get(pk=made["id"])
+    entry = kept.entries.get()
+    larger = {**entry.data, "content": "x" * 1_500}
+    for write in (
+        lambda: editing.change_entry(entry, larger),
+        lambda: editing.add_entry(kept, larger),
+        lambda: keep_upload(
+            mira.user, replace(read, card={**read.card, "more": "x" * 3_000}), b"", timezone.now()
+        ),
+    ):
+        with transaction.atomic(), pytest.raises(LimitError, match="no_room"):
+            write()
+    problem(as_alice.post("/lorebooks", book(ENTRY | {"content": "x" * 1_500})), 409, "no_room")
+    assert [len(one.data["content"]) for one in LoreEntry.objects.all()] == [500]
+    assert mira.user.card_uploads.count() == 1
 
 
 def test_another_ones_companion_gets_no_book(as_mallory: Api, mira: Companion) -> None:

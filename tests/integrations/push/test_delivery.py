@@ -258,7 +258,8 @@ HOSTILE = {
 def test_hostile_texts_fit_and_arrive_as_they_are(
     mira: Companion, subscription: Subscription, laptop: Browser, service: PushService, text: str
 ) -> None:
-    Companion.objects.filter(pk=mira.pk).update(name=text[:80])
+    mira.name = text[:80]
+    mira.save()
     mira.refresh_from_db()
     wrote(mira, text)
     assert outreach.send_due_deliveries(SOON) == 1

@@ -1,0 +1,133 @@
+"""The texts of a companion's character: tried out before they are saved, and their versions."""
+
+from contextlib import aclosing
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.utils import timezone
+from ninja import Field, Router, Schema, Status
+
+from accounts import admission
+from accounts.authentication import SignedInRequest
+from companions import access, character_versions
+from companions.api.companions import COMPANION, CharacterPatch, CompanionOut
+from companions.api.schemas import ListOut, Text
+from companions.errors import TrialError
+from companions.events import describe_failure
+from companions.models import Companion
+from companions.replies.trial import Trial, begin_trial, stream_trial
+from jobs.background import in_thread
+from providers.chat.events import Retracted
+from providers.errors import ProviderError
+
+router = Router(tags=["companions"])
+VERSION = COMPANION + "/versions/{uuid:version_id}"
+
+
+class TrialIn(CharacterPatch):
+    text: Text = Field(description="What one might say.")
+
+
+class FeltOut(Schema):
+    at: int = Field(description="From which character of the text on.")
+    emotion: str
+    intensity: float
+
+
+class TrialOut(Schema):
+    text: str
+    emotions: list[FeltOut]
+    model: str
+    is_rehearsed: bool = Field(description="Whether Kith's rehearsal answered, which is no language model.")
+
+
+class VersionOut(Schema):
+    id: UUID
+    number: int
+    changed: list[str] = Field(description="The fields that were changed after it.")
+    changed_by: str = Field(description="How: on its `page`, by the `api`, by a `restore`, or `other`.")
+    changed_at: datetime = Field(description="Until when it held.")
+    texts: dict[str, Any]
+
+
+class VersionsOut(ListOut[VersionOut]):
+    pass
+
+
+@router.post(
+    COMPANION + "/try",
+    response=TrialOut,
+    operation_id="try_character",
+    summary="What it would answer with these texts; nothing is kept",
+)
+async def try_character(request: SignedInRequest, companion_id: UUID, body: TrialIn) -> dict[str, object]:
+    def begin() -> Trial:
+        companion = access.get_companion(request.user, companion_id)
+        for name, value in body.dict(exclude_none=True, exclude={"text"}).items():
+            setattr(companion, name, value)
+        return begin_trial(companion, body.text.strip(), timezone.now())
+
+    try:
+        trial = await in_thread(begin)
+        await admission.take("streams")
+        admission.step_aside()
+        return await _answer(trial)
+    except ProviderError as error:
+        raise TrialError(error.code, describe_failure(error.code)) from error
+
+
+async def _answer(trial: Trial) -> dict[str, object]:
+    """Return the whole answer. ProviderError."""
+    texts: list[str] = []
+    emotions: list[dict[str, object]] = []
+    async with aclosing(stream_trial(trial, timezone.now)) as parts:
+        async for part in parts:
+            if isinstance(part, str):
+                texts.append(part)
+            elif isinstance(part, Retracted):
+                texts.clear()
+                emotions.clear()
+            else:
+                emotions.append(part.row())
+    provider = trial.providers[0]
+    return {
+        "text": "".join(texts).strip(),
+        "emotions": emotions,
+        "model": provider.model,
+        "is_rehearsed": provider.is_rehearsal,
+    }
+
+
+@router.get(
+    COMPANION + "/versions",
+    response=VersionsOut,
+    operation_id="list_character_versions",
+    summary="Its character's texts as they stood before each change, newest first; a hundred at most",
+)
+def list_character_versions(request: SignedInRequest, companion_id: UUID) -> dict[str, object]:
+    companion = access.get_companion(request.user, companion_id)
+    return {"items": list(companion.versions.all()), "next": None}
+
+
+@router.delete(
+    VERSION,
+    response={204: None},
+    operation_id="delete_character_version",
+    summary="Delete a version for good",
+)
+def delete_character_version(request: SignedInRequest, companion_id: UUID, version_id: UUID) -> Status[None]:
+    access.get_character_version(request.user, companion_id, version_id).delete()
+    return Status(204, None)
+
+
+@router.post(
+    VERSION + "/restore",
+    response=CompanionOut,
+    operation_id="restore_character_version",
+    summary="Let a version's texts hold again; what stood there is kept as a version",
+)
+def restore_character_version(request: SignedInRequest, companion_id: UUID, version_id: UUID) -> Companion:
+    version = access.get_character_version(request.user, companion_id, version_id)
+    character_versions.restore_version(version.companion, version, timezone.now())
+    return access.get_companion(request.user, companion_id)

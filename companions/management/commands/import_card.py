@@ -1,0 +1,48 @@
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from accounts.errors import RefusedError
+from accounts.models import User
+from cards.reader import MAX_BYTES, read_card
+from companions.transfer import card_import
+
+
+class Command(BaseCommand):
+    help = "Makes a companion of a character card, and prints its id and nothing else."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", help="a card as JSON, PNG or CHARX")
+        parser.add_argument("--owner", required=True, metavar="EMAIL", help="whose companion it becomes")
+        parser.add_argument("--name", default="", help="another name than the card's")
+        parser.add_argument(
+            "--greeting",
+            type=int,
+            default=0,
+            help="with which it begins: 0, as it is without this, is the first",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        user = User.objects.filter(email__iexact=options["owner"], is_active=True).first()
+        if user is None:
+            raise CommandError(f"There is no active account for {options['owner']}.")
+        now = timezone.now()
+        try:
+            path = Path(options["file"])
+            if path.stat().st_size > MAX_BYTES:
+                raise CommandError(f"Nothing was made: the file has more than {MAX_BYTES:,} bytes.")
+            content = path.read_bytes()
+            upload = card_import.keep_upload(user, read_card(content), content, now)
+            upload_id = upload.pk
+            try:
+                companion = card_import.make_companion(
+                    upload, now, name=options["name"], greeting=options["greeting"]
+                )
+            finally:
+                card_import.drop_upload(upload_id)  # where it became no companion
+        except (OSError, RefusedError) as error:
+            raise CommandError(f"Nothing was made: {getattr(error, 'detail', error)}") from error
+        self.stdout.write(str(companion.pk))

@@ -1,0 +1,218 @@
+"""Who a companion is: the texts of its character, what they take, a try-out beside them, and their versions."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing
+from typing import Any
+from uuid import UUID
+
+import orjson
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import get_language, ngettext, override
+from django.utils.translation import gettext as _
+
+from accounts import admission
+from accounts.authentication import SignedInRequest
+from accounts.rates import admit_to
+from companions import character_versions
+from companions.access import get_character_version, get_companion
+from companions.errors import TextError
+from companions.events import describe_failure
+from companions.models import CharacterVersion, Companion
+from companions.pages.companions import AboutForm
+from companions.pages.context import warn_of_size
+from companions.pages.refusals import refusals_as_json
+from companions.pages.shortcuts import UNPROCESSABLE, form_view, page_view, post_view
+from companions.replies.preview import COUNTED_FIELDS, CharacterSize, measure_character
+from companions.replies.trial import Trial, begin_trial, stream_trial
+from jobs.background import in_thread
+from providers.chat.events import Retracted
+from providers.errors import ProviderError
+from providers.tokens import estimate
+
+MAX_COUNTED_CHARACTERS = 200_000  # of a text that is too long for its field
+
+
+@form_view
+def about(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """Who it is: its name, the texts of its character and its colour."""
+    companion = get_companion(request.user, companion_id)
+    form = AboutForm(request.POST or None, instance=companion)
+    if form.is_bound and form.is_valid():
+        companion.save(
+            update_fields=list(form.fields), changed_by=CharacterVersion.By.PAGE, now=timezone.now()
+        )
+        messages.success(request, _("Saved."))
+        if warning := warn_of_size(companion):
+            messages.warning(request, warning)
+        return redirect("about", companion.pk)
+    status = UNPROCESSABLE if form.is_bound else 200
+    shown = get_companion(request.user, companion_id)  # as it is, not as the form would have it
+    size = measure_character(shown)
+    context: dict[str, Any] = {
+        "companion": shown,
+        "form": form,
+        "counts": describe_counts(size.texts),
+        "size": describe_size(size),
+        "warning": warn_of_size(shown) if size.is_crowded else "",
+        "versions": shown.versions.count(),
+        "most": settings.MESSAGE_CHARACTERS,
+    }
+    return render(request, "companions/about.html", context, status=status)
+
+
+@post_view
+def count(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """Answer with what the texts in the form take, in words; one that is not valid is counted by itself alone."""
+    companion = get_companion(request.user, companion_id)
+    admit_to(request.user, "counts", timezone.now())
+    form = AboutForm(request.POST, instance=companion)
+    form.is_valid()
+    size = measure_character(companion)
+    texts = {**size.texts, **{name: _count_raw(form, name) for name in form.errors if name in size.texts}}
+    shown = {"counts": describe_counts(texts), "total": describe_size(size)}
+    return JsonResponse({**shown, "warning": warn_of_size(companion) if size.is_crowded else ""})
+
+
+def _count_raw(form: AboutForm, name: str) -> int:
+    value = form[name].data
+    text = "\n".join(value) if isinstance(value, list) else value or ""
+    return estimate(text[:MAX_COUNTED_CHARACTERS])
+
+
+def describe_counts(texts: Mapping[str, int]) -> dict[str, str]:
+    """Return what each text takes, in words; nothing for an empty one. A token is called a piece of a word."""
+    told = {}
+    for name in (*COUNTED_FIELDS, "alternate_greetings"):
+        number = texts[name]
+        sentence = ngettext("about %(count)s word piece", "about %(count)s word pieces", number)
+        told[name] = sentence % {"count": f"{number:,}"} if number else ""
+    return told
+
+
+def describe_size(size: CharacterSize) -> str:
+    """Return what the character takes of what its model reads at once, in a sentence or three."""
+    told = _("Always read: about %(always)s word pieces of the %(context)s that the model reads at once.")
+    parts = [told % {"always": f"{size.always:,}", "context": f"{size.context:,}"}]
+    if size.examples:
+        examples = _("The example dialogue takes %(count)s more, while there is room.")
+        parts.append(examples % {"count": f"{size.examples:,}"})
+    if size.greeting:
+        parts.append(_("The greeting takes %(count)s, once.") % {"count": f"{size.greeting:,}"})
+    separator = "" if (get_language() or "").startswith("zh") else " "
+    return separator.join(parts)
+
+
+# -- the try-out
+
+
+@post_view
+@refusals_as_json
+async def try_out(request: SignedInRequest, companion_id: UUID) -> HttpResponseBase:
+    """Stream what the companion would answer to `text` with the texts in the form, as lines of JSON; nothing is kept."""
+    try:
+        trial = await in_thread(_begin_trial, request, companion_id)
+    except ProviderError as error:
+        return JsonResponse({"code": error.code, "detail": describe_failure(error.code)}, status=503)
+    await admission.take("streams")
+    admission.step_aside()
+    lines = _stream_lines(trial, get_language() or "en")
+    response = StreamingHttpResponse(lines, content_type="application/x-ndjson")
+    response["Cache-Control"] = "no-store"
+    response["X-Accel-Buffering"] = "no"
+    return response
+
+
+def _begin_trial(request: SignedInRequest, companion_id: UUID) -> Trial:
+    """Return the try-out of the form's texts. TextError where one of them cannot be saved either, GateError."""
+    companion = get_companion(request.user, companion_id)
+    form = AboutForm(request.POST, instance=companion)
+    if not form.is_valid():
+        wrong = "; ".join(f"{form[name].label}: {errors[0]}" for name, errors in form.errors.items())
+        raise TextError("not_valid", wrong)
+    return begin_trial(companion, request.POST.get("text", "").strip(), timezone.now())
+
+
+async def _stream_lines(trial: Trial, language: str) -> AsyncIterator[bytes]:
+    """Yield `rehearsed` first, then each `piece`, `again` where all before is to be taken back, and `done` or `error`."""
+    yield _line(rehearsed=trial.providers[0].is_rehearsal)
+    try:
+        async with aclosing(stream_trial(trial, timezone.now)) as parts:
+            async for part in parts:
+                if isinstance(part, str):
+                    yield _line(piece=part)
+                elif isinstance(part, Retracted):
+                    yield _line(again=True)
+    except ProviderError as error:
+        with override(language):
+            detail = describe_failure(error.code)
+        yield _line(error=detail)
+    else:
+        yield _line(done=True)
+
+
+def _line(**fields: Any) -> bytes:
+    return orjson.dumps(fields) + b"\n"
+
+
+# -- versions
+
+
+@page_view
+def versions(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """The versions of the character, newest first, each with what was changed after it."""
+    companion = get_companion(request.user, companion_id)
+    listed = [
+        (version, [character_versions.label_of(name) for name in version.changed])
+        for version in companion.versions.defer("texts")
+    ]
+    return render(request, "companions/versions.html", {"companion": companion, "versions": listed})
+
+
+@page_view
+def version(request: SignedInRequest, companion_id: UUID, version_id: UUID) -> HttpResponse:
+    """One version: what was changed after it, and all that restoring it would change."""
+    companion = get_companion(request.user, companion_id)
+    found = get_character_version(request.user, companion_id, version_id)
+    later = character_versions.find_later_texts(found)
+    context = {
+        "companion": companion,
+        "version": found,
+        "differences": character_versions.compare_texts(found.texts, later),
+        "holds": _holds(companion, found),
+    }
+    return render(request, "companions/version.html", context)
+
+
+def _holds(companion: Companion, version: CharacterVersion) -> bool:
+    return not character_versions.compare_texts(version.texts, character_versions.get_texts(companion))
+
+
+@post_view
+def restore_version(request: SignedInRequest, companion_id: UUID, version_id: UUID) -> HttpResponse:
+    """Let the version's texts hold again."""
+    companion = get_companion(request.user, companion_id)
+    found = get_character_version(request.user, companion_id, version_id)
+    if character_versions.restore_version(companion, found, timezone.now()):
+        messages.success(
+            request, _("That version holds again. What stood there before is kept as a version.")
+        )
+    else:
+        messages.info(request, _("That version holds already."))
+    return redirect("about", companion.pk)
+
+
+@form_view
+def delete_version(request: SignedInRequest, companion_id: UUID, version_id: UUID) -> HttpResponse:
+    """Ask whether to delete a version; then do it."""
+    companion = get_companion(request.user, companion_id)
+    found = get_character_version(request.user, companion_id, version_id)
+    if request.method != "POST":
+        context = {"companion": companion, "version": found}
+        return render(request, "companions/delete_version.html", context)
+    found.delete()
+    messages.success(request, _("The version is deleted."))
+    return redirect("character_versions", companion.pk)

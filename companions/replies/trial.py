@@ -1,0 +1,180 @@
+"""A try-out of a character: what it would answer to one sentence, by its own model, with texts that need not be saved.
+
+The prompt is a talk's, as it stands just after the greeting: with the rules, the lore that the sentence calls, and what
+the companion always has in mind. Nothing is recalled, no tools are offered, and nothing is kept but what the call cost.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import datetime
+from time import perf_counter
+from uuid import uuid4
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from accounts.models import ModelCall
+from accounts.rates import admit_to
+from accounts.usage import admit
+from companions.conversations.answer_lines import Names
+from companions.conversations.clean_answers import AnswerCleaner
+from companions.conversations.emotion_tags import Felt
+from companions.conversations.messages import Spoken, check_text
+from companions.lore.turn import find_lore
+from companions.minds.choice import choose_provider, get_mind
+from companions.minds.presets import compute_sampling
+from companions.models import Companion, Message, Reply, Session
+from companions.prompting.persona import Persona
+from companions.prompting.pinned_context import load_pinned_context
+from companions.prompting.tool_lines import Line
+from companions.prompting.turn_prompt import render_prompt
+from companions.replies.context import load_facts
+from companions.replies.generation import Meter, end_call
+from companions.tools.registry import TOOLS
+from jobs.background import in_thread, in_thread_with_retry
+from memory.recall.recall import NOWHERE
+from providers.chat.adaptation import merge_roles
+from providers.chat.events import Piece, Retracted, Truncated, Usage
+from providers.chat.fallback import Asked, stream_with_fallback
+from providers.chat.sampling import Sampling
+from providers.chat_provider import ChatProvider
+from providers.errors import EmptyAnswer, ProviderError
+from providers.failures import note_failure
+from providers.preference import preferring
+from providers.selection import find_fallbacks
+from providers.slots import note_pause, note_talks
+from text.strings import storable
+
+Clock = Callable[[], datetime]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What is asked, and whom; all of `providers` have the same model."""
+
+    companion: Companion
+    prompt: Sequence[Line]
+    providers: Sequence[ChatProvider]
+    sampling: Sampling
+
+
+def begin_trial(companion: Companion, text: str, now: datetime) -> Trial:
+    """Return the try-out of the companion's texts as they are in memory, which are never saved here.
+
+    Raises TextError, GateError where the person asked too often or has no tokens left, and ModelMissing.
+    """
+    check_text(text)
+    admit_to(companion.user, "trials", now)
+    with preferring(companion.preference):
+        provider, _is_stand_in = choose_provider(companion)
+        admit(companion.user, recent_messages=0, now=now, is_own=provider.is_own)
+        names = companion.names
+        return Trial(
+            companion,
+            compose_trial(companion, text, now),
+            [provider, *find_fallbacks(provider)],
+            Sampling.for_talk([names["user"]], compute_sampling(get_mind(companion))),
+        )
+
+
+def compose_trial(companion: Companion, text: str, now: datetime) -> list[Line]:
+    """Return the prompt of a talk that began a moment ago with the greeting, and in which this is said."""
+    session = Session(companion=companion, conversation=companion.conversation, started_at=now)
+    message = Message(companion=companion, session=session, role=Message.Role.USER, text=text, said_at=now)
+    reply = Reply(companion=companion, message=message)
+    seed, local = reply.pk.int, now.astimezone(companion.user.zone)
+    greeting = companion.expand(companion.greeting, nameless=_("you"), now=local, seed=seed).strip()
+    history = [Spoken(uuid4(), Message.Role.ASSISTANT, greeting, False, None, now)] if greeting else []
+    talk = [*((said.role, said.text) for said in history), (Message.Role.USER, text)]
+    facts = load_facts(companion, session, message, now, is_told=False)
+    lore = find_lore(companion, message, talk, seed=seed)
+    persona = Persona(companion=companion, lore=lore.placed, now=facts.now, seed=seed)
+    pinned = load_pinned_context(companion.pk)
+    prompt = render_prompt(persona, history, message, [], facts, reply, "", pinned, NOWHERE)
+    return merge_roles(prompt)
+
+
+async def stream_trial(trial: Trial, clock: Clock) -> AsyncGenerator[str | Felt | Retracted, None]:
+    """Yield what the companion says and feels, piece by piece; Retracted where all before was no answer.
+
+    The call is recorded also where whoever listens goes away. Raises ProviderError.
+    """
+    companion, call, meter = trial.companion, None, Meter()
+    cleaner, error, outcome = _make_cleaner(companion), None, ModelCall.Outcome.STOPPED
+    slot, has_said, received = uuid4(), False, 0
+    await note_talks(trial.providers[0], [slot])
+    try:
+        stream = stream_with_fallback(trial.providers, trial.prompt, (), trial.sampling)
+        async with aclosing(stream) as events:
+            async for event in events:
+                parts = []
+                match event:
+                    case Asked():
+                        if call and event.error:
+                            await _end(trial, call, meter, clock, event.error)
+                        call = await in_thread_with_retry(_record_call, companion, event.provider, clock())
+                        meter = Meter()
+                    case Piece(text):
+                        text = text[: max(0, settings.ANSWER_CHARACTERS - received)]
+                        meter.note_piece(text)
+                        received += len(text)
+                        parts = cleaner.take(storable(text))
+                    case Retracted():
+                        cleaner, has_said = _make_cleaner(companion), False
+                        yield event
+                    case Truncated():
+                        meter.is_truncated = True
+                    case Usage():
+                        meter.usage = event
+                for part in parts:
+                    if isinstance(part, str | Felt):
+                        has_said = has_said or isinstance(part, str)
+                        yield part
+                if cleaner.cut or received >= settings.ANSWER_CHARACTERS:
+                    break
+        for part in cleaner.end(is_cut=meter.is_truncated):
+            if isinstance(part, str | Felt):
+                has_said = has_said or isinstance(part, str)
+                yield part
+        outcome = ModelCall.Outcome.DONE
+    except ProviderError as failed:
+        error = failed
+        raise
+    finally:
+        if call:
+            await asyncio.shield(_end(trial, call, meter, clock, error, outcome))
+        await note_pause(trial.providers[0], slot)
+    if not has_said:
+        raise EmptyAnswer("The answer had no word that could be said")
+
+
+def _make_cleaner(companion: Companion) -> AnswerCleaner:
+    names = Names(companion.name, companion.user.name)
+    return AnswerCleaner(names, tools=TOOLS, keeps_directions=not companion.without_directions)
+
+
+def _record_call(companion: Companion, provider: ChatProvider, now: datetime) -> ModelCall:
+    return ModelCall.objects.create(
+        user_id=companion.user_id,
+        companion_id=companion.pk,
+        purpose=ModelCall.Purpose.TRIAL,
+        provider=provider.place,
+        model=provider.model,
+        started_at=now,
+    )
+
+
+async def _end(
+    trial: Trial,
+    call: ModelCall,
+    meter: Meter,
+    clock: Clock,
+    error: ProviderError | None,
+    outcome: ModelCall.Outcome = ModelCall.Outcome.DONE,
+) -> None:
+    """Record how the call ended and what it cost."""
+    await in_thread_with_retry(end_call, call, meter, trial.prompt, perf_counter(), error, outcome)
+    if error:
+        await in_thread(note_failure, call.provider, call.model, error, clock(), call.user_id)
