@@ -56,21 +56,18 @@ def _check_language(code: str) -> str:
     return code
 
 
-def _line(most: int) -> Any:
-    return Annotated[
-        str,
-        StringConstraints(max_length=most, strip_whitespace=True, min_length=1),
-        AfterValidator(check_storable),
-        AfterValidator(one_line),
-    ]
-
-
 Language = Annotated[
     str,
     AfterValidator(_check_language),
     Field(json_schema_extra={"enum": [code for code, _name in catalogue.LANGUAGES]}),
 ]
-Tag = _line(TAG_CHARACTERS)
+Line = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1),
+    AfterValidator(check_storable),
+    AfterValidator(one_line),
+]
+Tag = Annotated[Line, StringConstraints(max_length=TAG_CHARACTERS)]
 
 
 class GalleryQuery(PageIn):
@@ -112,10 +109,10 @@ class GalleryCharacterOut(GalleryRowOut):
 
 class PublishIn(Schema):
     companion_id: UUID
-    published_as: _line(PUBLISHER_CHARACTERS) = Field(  # type: ignore[valid-type]
-        description="What you want to be called; everybody sees it."
+    published_as: Line = Field(
+        max_length=PUBLISHER_CHARACTERS, description="What you want to be called; everybody sees it."
     )
-    line: _line(LINE_CHARACTERS) = Field(description="Something that it would say.")  # type: ignore[valid-type]
+    line: Line = Field(max_length=LINE_CHARACTERS, description="Something that it would say.")
     summary: Text = Field("", max_length=SUMMARY_CHARACTERS)
     tags: list[Tag] = Field([], max_length=MAX_TAGS)
     language: Language

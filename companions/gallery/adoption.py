@@ -1,6 +1,7 @@
 """A companion made of a character of the gallery: a copy of its card, which stays whatever becomes of the publication."""
 
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.utils.translation import gettext as _
@@ -66,7 +67,7 @@ def _copy(user: User, version: GalleryVersion, now: datetime) -> CardUpload:
     """Return the version's card as the person's own, with a copy of its picture. FilesError."""
     picture = None
     if file := version.picture:
-        of = {"width": file.width, "height": file.height}
+        of: dict[str, Any] = {"width": file.width, "height": file.height}
         picture = store_content(user, read_content(file), StoredFile.Kind.CARD, file.content_type, now, **of)
     return CardUpload.objects.create(
         user=user,

@@ -221,7 +221,7 @@ def compose_card(entry: GalleryEntry) -> dict[str, Any]:
         return content
     character = entry.character
     assert character is not None  # noqa: S101 - it is one or the other
-    data = {
+    data: dict[str, Any] = {
         "name": character.name,
         "description": character.persona,
         "first_mes": character.greetings[0],

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
@@ -29,13 +29,12 @@ ENTRY = (
     *("constant", "name", "priority", "id", "selective", "position"),
 )
 RULES = ({*WORLD_INFO_EXTENSIONS.values()} - {"outlet_name", "automation_id"}) | {"character_filter"}
-CONTACT = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+|(?<![\w.])\+?\d(?:[ ()/.-]?\d){7,}(?![\w.])")
+CONTACT = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+|(?<![\w.])\+?\d(?:[ ()/.-]?\d){7,}(?!\w)")
 MIN_NAME_CHARACTERS = 2  # a shorter one stands in every text
-NAMED = {GalleryVersion.Licence.CC_BY, GalleryVersion.Licence.CC_BY_SA}
 # Under which licences one may give on what came under which.
-GIVEN_ON: Mapping[str, set[str]] = {
+GIVEN_ON: Mapping[str, Set[str]] = {
     GalleryVersion.Licence.CC0: set(GalleryVersion.Licence),
-    GalleryVersion.Licence.CC_BY: NAMED,
+    GalleryVersion.Licence.CC_BY: {GalleryVersion.Licence.CC_BY, GalleryVersion.Licence.CC_BY_SA},
     GalleryVersion.Licence.CC_BY_SA: {GalleryVersion.Licence.CC_BY_SA},
     GalleryVersion.Licence.HERE: set(),
 }
@@ -88,14 +87,16 @@ def require_right_to_give_on(companion: Companion, licence: str) -> None:
     """Raise GalleryError where it came from the gallery under a licence that does not allow this one."""
     card = Card.objects.filter(companion=companion).first()
     origin = read_origin(card.content) if card else {}
-    came_under = origin.get("licence")
+    came_under = str(origin.get("licence"))
     own = GalleryCharacter.objects.owned_by(companion.user).values_list("pk", flat=True)
-    is_own = origin.get("character") in map(str, own)
-    if came_under in GIVEN_ON and not is_own and licence not in GIVEN_ON[came_under]:
-        if not GIVEN_ON[came_under]:
-            detail = _("It came from the gallery with all rights reserved: it is not yours to give on.")
-        else:
-            detail = _("It came from the gallery under %(licence)s, and can be given on only so.")
+    if came_under not in GIVEN_ON or str(origin.get("character")) in map(str, own):
+        return
+    allowed = GIVEN_ON[came_under]
+    if not allowed:
+        detail = _("It came from the gallery with all rights reserved: it is not yours to give on.")
+        raise GalleryError("licence_of_origin", detail, "licence")
+    if licence not in allowed:
+        detail = _("It came from the gallery under %(licence)s, and can be given on only so.")
         raise GalleryError("licence_of_origin", detail % {"licence": came_under}, "licence")
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -43,7 +44,7 @@ def copy_picture(companion: Companion, now: datetime) -> StoredFile | None:
     picture = find_picture(companion, Emotion.NEUTRAL)
     if picture is None:
         return None
-    of = {"width": picture.file.width, "height": picture.file.height}
+    of: dict[str, Any] = {"width": picture.file.width, "height": picture.file.height}
     kind = StoredFile.Kind.GALLERY
     return store_content(companion.user, read_content(picture.file), kind, "image/webp", now, **of)
 

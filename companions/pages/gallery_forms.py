@@ -114,7 +114,7 @@ class PublicationForm(forms.Form):
             del self.fields["keeps_name"]
         if before:
             names = ("line", "summary", "language", "rating", "licence", "published_as")
-            self.initial |= {name: getattr(before, name) for name in names}
+            self.initial.update({name: getattr(before, name) for name in names})
             self.initial["tags"] = ", ".join(before.tags)
         else:
             self.initial["language"] = (get_language() or "en").split("-")[0]

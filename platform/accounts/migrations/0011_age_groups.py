@@ -4,15 +4,20 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('accounts', '0010_calls_of_comparisons'),
+        ("accounts", "0010_calls_of_comparisons"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='user',
-            name='age_group',
-            field=models.CharField(blank=True, choices=[('any', 'any age'), ('16', '16 or older'), ('adult', '18 or older')], help_text='Empty: the setting KITH_AGES.', max_length=8, verbose_name='how old they are'),
+            model_name="user",
+            name="age_group",
+            field=models.CharField(
+                blank=True,
+                choices=[("any", "any age"), ("16", "16 or older"), ("adult", "18 or older")],
+                help_text="Empty: the setting KITH_AGES.",
+                max_length=8,
+                verbose_name="how old they are",
+            ),
         ),
     ]

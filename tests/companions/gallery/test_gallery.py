@@ -20,6 +20,7 @@ from companions.gallery.catalogue import find_entry
 from companions.gallery.publication import compose_publication
 from companions.models import Companion, GalleryCharacter, GalleryReport, GalleryVersion
 from companions.transfer.card_export import compose_card
+from files.contents import read_content, store_content
 from files.models import StoredFile
 from safety.models import AuditEntry
 from tests.companions.gallery.conftest import TERMS, send_in
@@ -135,10 +136,10 @@ def test_the_approved_version_stays_until_the_next_is_approved(
     Companion.objects.filter(pk=odessa.pk).update(persona="Odessa sails now.")
     odessa.refresh_from_db()
     newer = send_in(odessa, line="Cast off.")
-    path = f"/gallery/{approved.character_id}"
-    assert Api(bob).get(path).json()["line"] == "You are late."
     differing = {one.label: one for one in decisions.list_differences(approved, newer)}
     assert set(differing) == {"Description", "A line"}
+    path = f"/gallery/{approved.character_id}"
+    assert Api(bob).get(path).json()["line"] == "You are late."
     decisions.decide(olive, newer, State.APPROVED, timezone.now(), rating="16")
     problem(Api(bob).get(path), 404, "not_found")  # of whom nobody knows how old he is
     User.objects.filter(pk=bob.pk).update(age_group="16")
@@ -278,14 +279,8 @@ def test_a_copy_is_whole_and_outlives_the_publication(
     alice.delete()
     problem(Api(bob).get(path), 404, "not_found")
     assert not StoredFile.objects.filter(kind="gallery").exists()
-    with Image.open(BytesIO(b"".join(_content(bob, kept)))) as image:
+    with Image.open(BytesIO(read_content(kept))) as image:
         assert image.format == "WEBP"
-
-
-def _content(user: User, file: StoredFile) -> Any:
-    client = Client()
-    client.force_login(user)
-    return client.get(f"/files/{file.pk}/").getvalue() and [client.get(f"/files/{file.pk}/").getvalue()]
 
 
 def test_it_is_withdrawn_at_any_time_and_deleted_for_good(
@@ -358,8 +353,6 @@ def test_there_are_bounds(alice: User, odessa: Companion, settings: Any) -> None
 
 
 def test_a_picture_of_no_version_is_swept(alice: User) -> None:
-    from files.contents import store_content
-
     old = timezone.now() - timedelta(hours=2)
     store_content(alice, drawn("WEBP"), StoredFile.Kind.GALLERY, "image/webp", old)
     assert submission.delete_unused_pictures(timezone.now()) == 1
