@@ -26,6 +26,7 @@ from companions.gallery.catalogue import GalleryEntry, Question
 from companions.gallery.publication import compose_publication
 from companions.models import Companion, GalleryCharacter, GalleryReport, GalleryVersion
 from companions.models.gallery import (
+    LANGUAGES,
     LINE_CHARACTERS,
     MAX_TAGS,
     PUBLISHER_CHARACTERS,
@@ -51,7 +52,7 @@ RATING = (
 
 
 def _check_language(code: str) -> str:
-    if code not in dict(catalogue.LANGUAGES):
+    if code not in dict(LANGUAGES):
         raise ValueError("is no language that the gallery knows")
     return code
 
@@ -59,7 +60,7 @@ def _check_language(code: str) -> str:
 Language = Annotated[
     str,
     AfterValidator(_check_language),
-    Field(json_schema_extra={"enum": [code for code, _name in catalogue.LANGUAGES]}),
+    Field(json_schema_extra={"enum": [code for code, _name in LANGUAGES]}),
 ]
 Line = Annotated[
     str,

@@ -17,21 +17,13 @@ from cards.schema import CARD, normalise
 from companions.characters import Character, load_characters
 from companions.face.portraits import Features, draw_features
 from companions.models import CardUpload, GalleryCharacter, GalleryReport, GalleryVersion
-from companions.models.gallery import AGES
+from companions.models.gallery import AGES, LANGUAGES
 from companions.transfer.card_preview import CardPreview, describe
 from text.strings import folded
 
 KITH = uuid5(NAMESPACE_URL, "kith:characters")
 KITH_LICENCE = "Apache-2.0"  # that of all of Kith
 MAX_QUESTION_CHARACTERS = 100
-LANGUAGES = (  # of characters, in themselves
-    *(("en", "English"), ("zh", "中文"), ("ar", "العربية"), ("cs", "Čeština"), ("da", "Dansk")),
-    *(("de", "Deutsch"), ("el", "Ελληνικά"), ("es", "Español"), ("fa", "فارسی"), ("fi", "Suomi")),
-    *(("fr", "Français"), ("he", "עברית"), ("hi", "हिन्दी"), ("hu", "Magyar"), ("id", "Bahasa Indonesia")),
-    *(("it", "Italiano"), ("ja", "日本語"), ("ko", "한국어"), ("nl", "Nederlands"), ("no", "Norsk")),
-    *(("pl", "Polski"), ("pt", "Português"), ("ro", "Română"), ("ru", "Русский"), ("sv", "Svenska")),
-    *(("th", "ไทย"), ("tr", "Türkçe"), ("uk", "Українська"), ("vi", "Tiếng Việt"), ("und", "…")),
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,14 @@ from files.models import StoredFile
 
 LINE_CHARACTERS, SUMMARY_CHARACTERS, PUBLISHER_CHARACTERS = 200, 1_000, 40
 MAX_TAGS, TAG_CHARACTERS = 8, 30
+LANGUAGES = (  # of characters, in themselves
+    *(("en", "English"), ("zh", "中文"), ("ar", "العربية"), ("cs", "Čeština"), ("da", "Dansk")),
+    *(("de", "Deutsch"), ("el", "Ελληνικά"), ("es", "Español"), ("fa", "فارسی"), ("fi", "Suomi")),
+    *(("fr", "Français"), ("he", "עברית"), ("hi", "हिन्दी"), ("hu", "Magyar"), ("id", "Bahasa Indonesia")),
+    *(("it", "Italiano"), ("ja", "日本語"), ("ko", "한국어"), ("nl", "Nederlands"), ("no", "Norsk")),
+    *(("pl", "Polski"), ("pt", "Português"), ("ro", "Română"), ("ru", "Русский"), ("sv", "Svenska")),
+    *(("th", "ไทย"), ("tr", "Türkçe"), ("uk", "Українська"), ("vi", "Tiếng Việt"), ("und", "…")),
+)
 
 
 class GalleryCharacter(models.Model):
@@ -90,7 +98,7 @@ class GalleryVersion(models.Model):
         default=list,
         blank=True,
     )
-    language = models.CharField(_("language"), max_length=16)
+    language = models.CharField(_("language"), max_length=16, choices=LANGUAGES)
     licence = models.CharField(_("licence"), max_length=16, choices=Licence)
     rating = models.CharField(_("for which age"), max_length=16, choices=Rating)
     content = models.JSONField(_("card"))  # of V3, normalised

@@ -7,11 +7,12 @@ from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from companions.gallery.catalogue import LANGUAGES, MAX_QUESTION_CHARACTERS, Question, list_ratings
+from companions.gallery.catalogue import MAX_QUESTION_CHARACTERS, Question, list_ratings
 from companions.gallery.publication import Publication
 from companions.gallery.submission import Terms
 from companions.models import Companion, GalleryReport, GalleryVersion
 from companions.models.gallery import (
+    LANGUAGES,
     LINE_CHARACTERS,
     MAX_TAGS,
     PUBLISHER_CHARACTERS,

@@ -230,7 +230,8 @@ def grow(companion: Companion, message: Message, fact: Memory) -> None:
     GalleryVersion.objects.create(
         character=published,
         number=1,
-        **dict.fromkeys(("name", "published_as", "line", "summary", "reason"), MARKER),
+        name="Mira",
+        **dict.fromkeys(("published_as", "line", "summary", "reason"), MARKER),
         **{"tags": [MARKER], "language": "en", "licence": "CC0-1.0", "rating": "everyone"},
         content=normalise({"data": {"name": MARKER, "description": MARKER}})[0],
         chosen={"hair": MARKER},
