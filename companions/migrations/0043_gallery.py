@@ -116,9 +116,9 @@ class Migration(migrations.Migration):
                     models.CharField(
                         choices=[
                             ("waiting", "waiting"),
-                            ("approved", "to be seen"),
+                            ("approved", "approved"),
                             ("replaced", "replaced by a newer one"),
-                            ("rejected", "not taken"),
+                            ("rejected", "rejected"),
                             ("taken_down", "taken down"),
                             ("withdrawn", "withdrawn"),
                         ],

@@ -64,9 +64,9 @@ class GalleryVersion(models.Model):
 
     class State(models.TextChoices):
         WAITING = "waiting", pgettext_lazy("a version of a published character", "waiting")
-        APPROVED = "approved", pgettext_lazy("a version of a published character", "to be seen")
+        APPROVED = "approved", pgettext_lazy("a version of a published character", "approved")
         REPLACED = "replaced", pgettext_lazy("a version of a published character", "replaced by a newer one")
-        REJECTED = "rejected", pgettext_lazy("a version of a published character", "not taken")
+        REJECTED = "rejected", pgettext_lazy("a version of a published character", "rejected")
         TAKEN_DOWN = "taken_down", pgettext_lazy("a version of a published character", "taken down")
         WITHDRAWN = "withdrawn", pgettext_lazy("a version of a published character", "withdrawn")
 

@@ -30,7 +30,7 @@ from companions.pages.shortcuts import UNPROCESSABLE, form_view, list_page, page
 from files.errors import FilesError
 from files.responses import serve
 
-ENTRIES = 24  # on a page
+ENTRIES, TAGS = 24, 12  # on a page
 State = GalleryVersion.State
 
 
@@ -48,7 +48,8 @@ def gallery(request: SignedInRequest) -> HttpResponse:
         "form": form,
         "question": question,
         "entries": entries,
-        "tags": catalogue.list_tags(entries),
+        "tags": catalogue.list_tags(entries)[:TAGS],
+        "key": uuid4(),
         "next": next_cursor,
         "has_published": GalleryCharacter.objects.owned_by(request.user).exists(),
     }
@@ -73,7 +74,7 @@ def character(request: SignedInRequest, character_id: UUID) -> HttpResponse:
                 name=name,
                 greeting=int(greeting) if greeting.isdecimal() else 0,
             )
-        except (CompanionsError, FilesError) as error:
+        except RefusedError as error:
             refusal = str(error.detail)
         else:
             if warning := warn_of_size(get_companion(request.user, made_id)):
