@@ -34,9 +34,7 @@ def publish(
 
     first = send_in(keeper, 9)
     decisions.decide(operator, first, State.APPROVED, now - timedelta(days=8))
-    decisions.report(
-        guest, find_entry(guest, first.character_id, "en"), "copied", "I know this from a book.", now
-    )
+    decisions.report(guest, find_entry(guest, first.character_id), "copied", "I know this from a book.", now)
     keeper.persona += "\nShe has begun to teach the gulls their names."
     keeper.save(update_fields=["persona"])
     send_in(keeper, 1, summary="Keeps the light on a rock far out, and names the gulls.")

@@ -287,7 +287,7 @@ def report_character(request: SignedInRequest, character_id: UUID, body: ReportI
 
 def _find(request: SignedInRequest, character_id: UUID) -> GalleryEntry:
     catalogue.require_open()
-    return catalogue.find_entry(request.user, character_id, _language())
+    return catalogue.find_entry(request.user, character_id)
 
 
 def _language() -> str:

@@ -22,6 +22,7 @@ from companions.transfer.card_preview import CardPreview, describe
 from text.strings import folded
 
 KITH = uuid5(NAMESPACE_URL, "kith:characters")
+OWN_LANGUAGES = {"en": "en", "zh": "zh-hans"}  # in which Kith's own are written, by what the gallery calls it
 KITH_LICENCE = "Apache-2.0"  # that of all of Kith
 MAX_QUESTION_CHARACTERS = 100
 
@@ -112,9 +113,9 @@ def find_own(question: Question, reader_language: str) -> list[GalleryEntry]:
     """Return what is asked for of Kith's own characters, in that language or else in the reader's."""
     if question.rating not in {"", GalleryVersion.Rating.EVERYONE}:
         return []
-    language = {"en": "en", "zh": "zh-hans"}.get(question.language, reader_language)
-    if question.language not in {"", "en", "zh"}:
+    if question.language not in {"", *OWN_LANGUAGES}:
         return []
+    language = OWN_LANGUAGES.get(question.language or reader_language.split("-")[0], "en")
     entries = [_entry_of_own(character, language) for character in load_characters(language)]
     words = folded(question.text).split()
     return [
@@ -140,14 +141,15 @@ def list_tags(entries: Iterable[GalleryEntry]) -> list[str]:
 # -- one of them ------------------------------------------------------------------------------------
 
 
-def find_entry(user: User, character_id: UUID, reader_language: str) -> GalleryEntry:
+def find_entry(user: User, character_id: UUID) -> GalleryEntry:
     """Return the character as the person sees it; Http404 where it is not there for them.
 
     Its publisher sees the newest version where none is approved, whatever became of it.
     """
-    for character in load_characters(reader_language):
-        if _id_of(character) == character_id:
-            return _entry_of_own(character, reader_language)
+    for language in OWN_LANGUAGES.values():
+        for character in load_characters(language):
+            if _id_of(character, language) == character_id:
+                return _entry_of_own(character, language)
     version = list_visible(user).filter(character=character_id).first()
     if version is None:
         own = GalleryVersion.objects.owned_by(user).filter(character=character_id)
@@ -233,13 +235,13 @@ def preview(card: Mapping[str, Any], name: str = "{{user}}") -> CardPreview:
     return describe(CardUpload(user=User(name=name), content=dict(card), form=form, version=version))
 
 
-def _id_of(character: Character) -> UUID:
-    return uuid5(KITH, character.slug)
+def _id_of(character: Character, language: str) -> UUID:
+    return uuid5(KITH, f"{character.slug} {language}")
 
 
 def _entry_of_own(character: Character, language: str) -> GalleryEntry:
     return GalleryEntry(
-        id=_id_of(character),
+        id=_id_of(character, language),
         name=character.name,
         line=character.line,
         summary=character.kind,

@@ -10,6 +10,7 @@ from typing import Any
 from allauth.account.models import EmailAddress
 from django.utils.translation import gettext as _
 
+from accounts.models import User
 from cards.errors import CardFormatError
 from cards.lorebooks import WORLD_INFO_EXTENSIONS
 from cards.schema import CARD, normalise
@@ -79,7 +80,9 @@ def compose_publication(companion: Companion, *, keeps_name: bool = False) -> Pu
     if len(json.dumps(content, ensure_ascii=False).encode()) > MAX_BYTES:
         told = _("Its texts and lorebooks take more than %(most)s MB, which is too much for the gallery.")
         raise GalleryError("too_large", told % {"most": MAX_BYTES // 1_000_000})
-    _refuse_addresses(companion, content)
+    if holds_own_address(companion.user, json.dumps(content, ensure_ascii=False)):
+        detail = _("Your e-mail address stands in its texts. Take it out first.")
+        raise GalleryError("own_address", detail)
     return Publication(content, _list_warnings(content["data"], pattern), has_name)
 
 
@@ -154,13 +157,10 @@ def _replace(chosen: dict[str, Any], pattern: re.Pattern[str]) -> dict[str, Any]
     return replaced
 
 
-def _refuse_addresses(companion: Companion, content: Mapping[str, Any]) -> None:
-    addresses = EmailAddress.objects.filter(user=companion.user).values_list("email", flat=True)
-    written = json.dumps(content, ensure_ascii=False).casefold()
-    for address in {companion.user.email, *addresses}:
-        if address.casefold() in written:
-            detail = _("Your e-mail address stands in its texts. Take it out first.")
-            raise GalleryError("own_address", detail)
+def holds_own_address(user: User, text: str) -> bool:
+    """Return whether one of the person's e-mail addresses stands in the text."""
+    addresses = EmailAddress.objects.filter(user=user).values_list("email", flat=True)
+    return any(address.casefold() in text.casefold() for address in (user.email, *addresses))
 
 
 def _list_texts(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from companions.errors import GalleryError, LimitError
 from companions.face.portraits import find_picture, get_seed
-from companions.gallery.publication import Publication, require_right_to_give_on
+from companions.gallery.publication import Publication, holds_own_address, require_right_to_give_on
 from companions.models import Companion, GalleryCharacter, GalleryVersion
 from companions.models.gallery import AGES
 from files.contents import read_content, store_content
@@ -56,6 +56,8 @@ def check_terms(companion: Companion, terms: Terms) -> None:
         raise GalleryError("published_as", _("Choose a name, no address: everybody sees it."), "published_as")
     if not user.is_at_least(AGES[GalleryVersion.Rating(terms.rating)]):
         raise GalleryError("rating", _("You cannot publish what you could not see in the gallery."), "rating")
+    if holds_own_address(user, "\n".join((terms.line, terms.summary, *terms.tags))):
+        raise GalleryError("own_address", _("Your e-mail address stands in it. Take it out first."))
     require_right_to_give_on(companion, terms.licence)
 
 

@@ -60,7 +60,7 @@ def gallery(request: SignedInRequest) -> HttpResponse:
 def character(request: SignedInRequest, character_id: UUID) -> HttpResponse:
     """All that a character's card holds, hidden parts too; and making one's companion of it."""
     catalogue.require_open()
-    entry = catalogue.find_entry(request.user, character_id, _language())
+    entry = catalogue.find_entry(request.user, character_id)
     refusal = ""
     if request.method == "POST":
         greeting, name = request.POST.get("greeting", "0")[:4], request.POST.get("name", "").strip()[:80]
@@ -114,7 +114,7 @@ def picture(request: SignedInRequest, version_id: UUID) -> HttpResponseBase:
 def report(request: SignedInRequest, character_id: UUID) -> HttpResponse:
     """Tell the operators what is wrong with a character."""
     catalogue.require_open()
-    entry = catalogue.find_entry(request.user, character_id, _language())
+    entry = catalogue.find_entry(request.user, character_id)
     form = ReportForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:

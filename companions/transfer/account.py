@@ -67,7 +67,10 @@ def describe_account(user: User, now: datetime) -> dict[str, Any]:
         "exported_at": now,
         "person": {
             name: getattr(user, name)
-            for name in ("email", "name", "about", "time_zone", "language", "date_joined", "last_login")
+            for name in (
+                *("email", "name", "about", "time_zone", "language", "age_group"),
+                *("date_joined", "last_login"),
+            )
         },
         "addresses": list(EmailAddress.objects.filter(user=user).values("email", "verified", "primary")),
         "tokens": list(Token.objects.owned_by(user).values(*TOKEN_FIELDS)),

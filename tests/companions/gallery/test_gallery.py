@@ -73,6 +73,8 @@ def test_what_looks_private_is_said_and_the_own_address_refused(odessa: Companio
     with pytest.raises(GalleryError) as refused:
         compose_publication(odessa)
     assert refused.value.code == "own_address"
+    with pytest.raises(GalleryError):
+        send_in(make_companion(odessa.user, name="Ann"), summary="Write to alice@example.org.")
 
 
 def test_the_page_shows_word_for_word_what_it_sends(alice: User, odessa: Companion, client: Client) -> None:
@@ -107,7 +109,7 @@ def test_what_came_from_the_gallery_is_given_on_under_its_licence_alone(
 ) -> None:
     version = send_in(odessa, licence="own-rights")
     decisions.decide(olive, version, State.APPROVED, timezone.now())
-    entry = find_entry(bob, version.character_id, "en")
+    entry = find_entry(bob, version.character_id)
     theirs = Companion.objects.get(pk=adopt(bob, entry, timezone.now(), key=None))
     with pytest.raises(GalleryError) as refused:
         send_in(theirs, licence="CC0-1.0")
@@ -317,6 +319,8 @@ def test_kiths_own_are_the_first_and_bring_their_lore(
     names = {item["name"] for item in Api(bob).get("/gallery?language=zh").json()["items"]}
     assert "老周" in names
     assert len(names) == 12
+    items = Api(alice).get("/gallery?language=zh&q=夜车").json()["items"]
+    assert Api(alice).get(f"/gallery/{items[0]['id']}").json()["name"] == "老周"
     found = Api(bob).get("/gallery?q=lighthouse").json()["items"]
     assert [item["name"] for item in found] == ["Odessa"]
     assert [item["name"] for item in Api(bob).get("/gallery?tag=sea").json()["items"]] == ["Odessa"]
