@@ -11,12 +11,14 @@ from django.dispatch import Signal
 from django.utils.translation import gettext as _
 
 from accounts.models import User
+from cards.lorebooks import normalise_book
 from companions.characters import Character
 from companions.conversations.messages import open_session, say
 from companions.errors import LimitError
 from companions.face.portraits import choose_features
 from companions.life import inner_state
 from companions.life.timers import set_predefined
+from companions.lore.editing import make_book
 from companions.models import Companion, Conversation, Life, Message
 
 companion_made = Signal()
@@ -88,13 +90,14 @@ def create(
     return companion
 
 
-def begin_as(user: User, character: Character, chance: float, now: datetime) -> Companion:
-    """Return a new companion that is this character; the chance, from 0 to below 1, chooses its greeting. LimitError."""
-    return create(
+@transaction.atomic
+def begin_as(user: User, character: Character, greeting: str, now: datetime, *, name: str = "") -> Companion:
+    """Return a new companion that is this character, with its lorebook where it has one. LimitError."""
+    companion = create(
         user,
-        name=character.name,
+        name=name or character.name,
         persona=character.persona,
-        greeting=character.choose_greeting(chance),
+        greeting=greeting,
         example_dialogue=character.example_dialogue,
         suggestions=character.suggestions,
         tint=character.tint,
@@ -102,6 +105,9 @@ def begin_as(user: User, character: Character, chance: float, now: datetime) -> 
         pace=character.pace,
         now=now,
     )
+    if character.lorebook:
+        make_book(user, normalise_book(dict(character.lorebook)), now, companion=companion)
+    return companion
 
 
 def compose_persona(role: str, manner: str, interests: str, more: str) -> str:

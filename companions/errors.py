@@ -6,6 +6,7 @@ CompanionsError(code, detail)
 ├── AttachmentError      a picture that is not there, or one too many
 ├── BranchError          a branch that is not there, is chosen, or is one too many
 ├── ConflictError        the same client id with another text
+├── GalleryError         a character that cannot be published, by its `field`, or is not in a state for that
 ├── LoreError            a lorebook or an entry that cannot be kept, by its `field`
 ├── LimitError           more than one person or one companion can have
 ├── MindError            a model that is not there, or a value for one that will not do, by its `field`
@@ -51,6 +52,12 @@ class ConflictError(CompanionsError):
 
 class LimitError(CompanionsError):
     status = 409
+
+
+class GalleryError(CompanionsError):
+    def __init__(self, code: str, detail: str, field: str = "", status: int | None = None) -> None:
+        super().__init__(code, detail, status)
+        self.field = field
 
 
 class LoreError(CompanionsError):

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from companions.conversations.attachments import sweep_attachments
 from companions.face.portraits import delete_unused_pictures
+from companions.gallery import submission
 from companions.memories import consolidation
 from companions.memories.forget_proposals import lapse
 from companions.minds import comparison
@@ -37,11 +38,12 @@ def drop_old_prompts() -> None:
 
 @shared_task
 def sweep_pictures() -> None:
-    """Drop pictures that never came to stand for a face, or were never sent, and cards that became no companion."""
+    """Drop pictures that never came to stand for a face or into the gallery, or were never sent, and unused cards."""
     now = timezone.now()
     delete_unused_pictures(now)
     sweep_attachments(now)
     delete_unused_uploads(now)
+    submission.delete_unused_pictures(now)
 
 
 @shared_task

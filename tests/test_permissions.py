@@ -20,6 +20,8 @@ from cards.reader import ReadCard
 from cards.schema import normalise
 from companions.conversations.attachments import keep_picture
 from companions.conversations.log_import import Line, import_log
+from companions.gallery import submission
+from companions.gallery.publication import compose_publication
 from companions.life import timers
 from companions.lore import editing
 from companions.memories.editing import give_document, write_revision
@@ -91,6 +93,8 @@ class Things:
             "number": 1,  # of a revision
             "emotion": "happy",  # of a picture
             "upload_id": self.companion.user.card_uploads.get().pk,
+            "character_id": self.companion.gallery_character.pk,
+            "version_id": self.companion.gallery_character.versions.get().pk,
         }
 
 
@@ -138,6 +142,7 @@ def things(alice: User, mira: Companion) -> Things:
     keep_picture(mira, Drawn(painted("WEBP"), 40, 30), "cat.png", now)
     read = ReadCard("json", "3", normalise(json.loads(CARD))[0], None, [], [])
     keep_upload(alice, read, CARD, now)
+    submission.submit(mira, compose_publication(mira), submission.Terms(**TERMS), None, now)
     return Things(mira, started.message, started.reply, memory, document, job.pk, token)
 
 
@@ -150,10 +155,17 @@ def who(request: pytest.FixtureRequest) -> User | None:
 
 # A browser's key, of RFC 8291's example
 POINT = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
+TERMS: dict[str, Any] = {
+    **{"published_as": "Lantern", "line": "Come in.", "summary": "", "tags": [], "language": "en"},
+    **{"licence": "CC0-1.0", "rating": "everyone"},
+}
 NUMBER = 1_000_000  # of things whose address is a number; no sequence comes so far
-BODIES: dict[str, object] = {
+BODIES: dict[str, Any] = {
     "confirm_forget_proposal": {},
     "create_companion": {"name": "New"},
+    "adopt_character": {},
+    "report_character": {"kind": "other"},
+    "publish_character": {"companion_id": "", "is_mine": True, **TERMS},
     "change_companion": {"name": "Changed"},
     "send_message": {"text": "Hi"},
     "say_anew": {"text": "Hi"},
@@ -220,6 +232,8 @@ ONES_OWN = {
     "count_unread",
     "list_notices",
     "list_presets",
+    "list_gallery",
+    "list_published",
 }
 ONES_OWN |= {"get_me", "change_me", "list_lorebooks", "create_lorebook"}
 ONES_OWN |= {"list_files", "get_push_key", "list_push_subscriptions", "subscribe_to_push", "transcribe"}
@@ -235,8 +249,10 @@ IN_THE_WRONG_STATE = {
     "send_recording",
     "transcribe_recording",
     "get_reply_speech",
-}  # of this table the reply and the memory are still open, the contradiction not settled, the recording sent, and the
-# message of a new branch not there: 409
+    "adopt_character",
+    "report_character",
+}  # of this table the reply and the memory are still open, the contradiction not settled, the recording sent, the
+# message of a new branch not there, and the published character hers and not approved: 409
 
 
 ASYNC = {
@@ -276,7 +292,10 @@ def call(who: User | None, things: Things, name: str, method: str, path: str) ->
     where = path.removeprefix("/api/v1") + QUERIES.get(name, "")
     if name in FORMS:
         return Api(who).form(where, {field: make() for field, make in FORMS[name].items()})
-    return Api(who).call(method, where, BODIES.get(name))
+    body = BODIES.get(name)
+    if name == "publish_character":
+        body = {**BODIES[name], "companion_id": str(things.companion.pk)}
+    return Api(who).call(method, where, body)
 
 
 def check_operation(things: Things, people: dict[str, User], operation: Operation) -> None:

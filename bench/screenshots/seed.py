@@ -9,10 +9,11 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone, translation
 
-from accounts.models import ModelCall, Token
+from accounts.models import ModelCall, Token, User
 from accounts.signup import create_account
 from bench.screenshots.admin import admin_pages, operator, provider
 from bench.screenshots.cards import keep_card
+from bench.screenshots.gallery import publish
 from bench.screenshots.given import change_character, give, learn, recall_for_months, write_lore
 from bench.screenshots.mind import grow
 from bench.screenshots.minds import compare, send_away
@@ -290,6 +291,8 @@ message = wren.messages.filter(role="user").first()
 set_bookmark(message, timezone.now())
 odessa = make_companion(keep_card(person, now, marlow), timezone.now(), greeting=1)
 card = keep_card(person, now, marlow)
+guest = create_account("guest@example.org", "correct horse battery", name="Guest")
+published = publish(odessa, marlow, User.objects.get(email="operator@example.org"), guest, now)
 print(
     json.dumps(
         {
@@ -410,6 +413,7 @@ print(
             "account-devices": "/accounts/devices/",
             "share": "/share/?text=The+night+train+to+Vienna&url=https%3A%2F%2Fexample.org%2Ftrains",
             "offline": "/offline/",
+            **published,
             **admin_pages(),
         }
     )

@@ -39,6 +39,7 @@ class CardEntryOut(Schema):
     text: str
     is_constant: bool = Field(description="It is always read.")
     is_enabled: bool
+    secondary_keys: list[str] = Field(description="Of which one has to be met as well, or not to be met.")
 
 
 class CardOut(Schema):

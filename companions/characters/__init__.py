@@ -1,6 +1,7 @@
-"""Twelve characters of Kith's own writing, in English and in Chinese, to begin a companion from."""
+"""Twelve characters of Kith's own writing, in English and in Chinese, to begin a companion from; some have lore."""
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -25,6 +26,8 @@ class Character:
     greetings: tuple[str, ...]
     example_dialogue: str
     suggestions: tuple[str, ...]  # what the person may say first
+    tags: tuple[str, ...]
+    lorebook: Mapping[str, Any] | None = None  # in the form of a V3 card
 
     def choose_greeting(self, chance: float) -> str:
         """Return one of the greetings by a chance from 0 to below 1."""
@@ -46,7 +49,11 @@ def find_character(slug: str, language: str) -> Character | None:
 
 def _read_character(slug: str, written: dict[str, Any], language: str) -> Character:
     texts: dict[str, Any] = {
-        name: text.strip() if isinstance(text, str) else tuple(text)
+        name: text.strip() if isinstance(text, str) else tuple(text) if isinstance(text, list) else text
         for name, text in written.get(language, written[FALLBACK_LANGUAGE]).items()
     }
+    if book := texts.get("lorebook"):
+        rules = {"extensions": {"match_whole_words": True}}
+        entries = [{**entry, "content": entry["content"].strip(), **rules} for entry in book["entries"]]
+        texts["lorebook"] = {**book, "entries": entries}
     return Character(slug, written["tint"], written["face"], written["pace"], **texts)

@@ -9,6 +9,7 @@ from companions.models.comparison import ComparedExchange, Comparison
 from companions.models.conversation import Conversation, Session
 from companions.models.delivery import Delivery
 from companions.models.forget_proposal import ForgetProposal
+from companions.models.gallery import GalleryCharacter, GalleryReport, GalleryVersion
 from companions.models.inner_state import InnerState
 from companions.models.job import Job
 from companions.models.life import Life
@@ -36,6 +37,9 @@ __all__ = [
     "Conversation",
     "Delivery",
     "ForgetProposal",
+    "GalleryCharacter",
+    "GalleryReport",
+    "GalleryVersion",
     "InnerState",
     "Job",
     "JournalEntry",

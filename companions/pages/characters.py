@@ -5,6 +5,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -94,7 +95,11 @@ class OwnCompanionForm(CompanionForm):
 def new(request: SignedInRequest) -> HttpResponse:
     """The characters to begin with; a tap on one is enough to be talking with it, and two are no more."""
     language = get_language() or "en"
-    context: dict[str, object] = {"characters": load_characters(language), "key": uuid4()}
+    context: dict[str, object] = {
+        "characters": load_characters(language),
+        "key": uuid4(),
+        "gallery_is_open": settings.GALLERY,
+    }
     if request.method != "POST":
         return render(request, "companions/new.html", context)
     slug = request.POST.get("character", "")
@@ -105,7 +110,8 @@ def new(request: SignedInRequest) -> HttpResponse:
 
     def make() -> UUID:
         admit_to(request.user, "companions", timezone.now())
-        return creation.begin_as(request.user, character, CHANCE.random(), timezone.now()).pk
+        greeting = character.choose_greeting(CHANCE.random())
+        return creation.begin_as(request.user, character, greeting, timezone.now()).pk
 
     try:
         made_id, _is_new = once(request.user, "begin_as", request.POST.get("key"), slug, make)

@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 from uuid import UUID
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.validators import MaxLengthValidator, ProhibitNullCharactersValidator
@@ -21,7 +22,7 @@ from accounts.authentication import SignedInRequest
 from companions.access import get_companion
 from companions.deletion import delete_companion, delete_rehearsed
 from companions.life.outreach import count_unread
-from companions.models import Companion
+from companions.models import Companion, GalleryCharacter
 from companions.models.companion import GREETING_CHARACTERS, MAX_GREETINGS
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, page_view, post_view
 from companions.templatetags.talk import PRESET_HUES, find_nearest_preset
@@ -288,6 +289,8 @@ def _companion_page(
         "form": form,
         "deletion_form": deletion_form,
         "rehearsed": companion.messages.filter(is_rehearsed=True).count(),
+        "gallery_is_open": settings.GALLERY,
+        "is_published": GalleryCharacter.objects.filter(companion=companion).exists(),
     }
     status = UNPROCESSABLE if form.is_bound or deletion_form.is_bound else 200
     return render(request, "companions/companion.html", context, status=status)

@@ -17,6 +17,7 @@ from companions.pages import (
     face,
     forget_proposals,
     forgetting,
+    gallery,
     goals,
     life,
     lore,
@@ -167,6 +168,7 @@ companion_patterns: list[URLPattern | URLResolver] = [
     path("settings/", companions.edit, name="companion"),
     path("settings/advanced/", context.advanced, name="advanced"),
     path("settings/context/", context.context, name="context"),
+    path("settings/publish/", gallery.publish, name="companion_publish"),
     path("settings/export/", companions.export, name="companion_export"),
     path("settings/export/card/", cards.export_card, name="companion_export_card"),
     path(
@@ -187,4 +189,11 @@ urlpatterns = [
     path("companions/new/card/<uuid:upload_id>/", cards.card, name="card"),
     path("companions/new/digital-life/", cards.bring, name="companion_move_in"),
     path("companions/<uuid:companion_id>/", include(companion_patterns)),
+    path("gallery/", gallery.gallery, name="gallery"),
+    path("gallery/mine/", gallery.published, name="published"),
+    path("gallery/pictures/<uuid:version_id>/", gallery.picture, name="gallery_picture"),
+    path("gallery/<uuid:character_id>/", gallery.character, name="gallery_character"),
+    path("gallery/<uuid:character_id>/report/", gallery.report, name="gallery_report"),
+    path("gallery/<uuid:character_id>/withdraw/", gallery.withdraw, name="gallery_withdraw"),
+    path("gallery/<uuid:character_id>/delete/", gallery.delete, name="gallery_delete"),
 ]

@@ -9,6 +9,7 @@ from django.utils.safestring import SafeString
 from companions.face.drawing import PALETTE, build_poses, render_portrait
 from companions.face.expressions import express
 from companions.face.portraits import ALWAYS, TABLES, Features, draw_features, get_features, load_pictures
+from companions.gallery.catalogue import GalleryEntry
 from companions.life.inner_state import CALM, Feeling
 from companions.models import Companion, Reply
 from memory.emotion import Emotion
@@ -46,6 +47,12 @@ def live_face(
 def drawn_face(seed: int, tint: int) -> SafeString:
     """The face of somebody who is not there yet, such as a starting character."""
     return render_portrait(draw_features(seed), hue=tint, ids=f"face-{seed}")
+
+
+@register.simple_tag
+def published_face(entry: GalleryEntry) -> SafeString:
+    """The drawn face of a character of the gallery."""
+    return render_portrait(entry.features, hue=entry.tint, ids=f"face-{entry.id}")
 
 
 @register.filter

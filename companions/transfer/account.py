@@ -22,7 +22,7 @@ from django.utils import timezone
 from django.utils.text import slugify
 
 from accounts.models import Token, User
-from companions.models import Companion, Lorebook
+from companions.models import Companion, GalleryReport, GalleryVersion, Lorebook
 from companions.transfer.archive import export, stream_file
 from files.contents import open_content
 from files.errors import FilesError
@@ -34,6 +34,10 @@ from safety.models import Notice
 VERSION = 1
 PIECE_BYTES = 256_000
 MAX_NAME_CHARACTERS = 40
+PUBLISHED_FIELDS = (
+    *("character_id", "number", "state", "name", "published_as", "line", "summary", "tags", "language"),
+    *("licence", "rating", "content", "submitted_at", "decided_at", "reason"),
+)
 TOKEN_FIELDS = ("name", "prefix", "created_at", "last_used_at", "expires_at", "revoked_at")
 
 
@@ -63,7 +67,10 @@ def describe_account(user: User, now: datetime) -> dict[str, Any]:
         "exported_at": now,
         "person": {
             name: getattr(user, name)
-            for name in ("email", "name", "about", "time_zone", "language", "date_joined", "last_login")
+            for name in (
+                *("email", "name", "about", "time_zone", "language", "age_group"),
+                *("date_joined", "last_login"),
+            )
         },
         "addresses": list(EmailAddress.objects.filter(user=user).values("email", "verified", "primary")),
         "tokens": list(Token.objects.owned_by(user).values(*TOKEN_FIELDS)),
@@ -78,6 +85,11 @@ def describe_account(user: User, now: datetime) -> dict[str, Any]:
             book.as_card()
             for book in Lorebook.objects.owned_by(user).filter(companion=None).prefetch_related("entries")
         ],
+        "published": [
+            {name: getattr(version, name) for name in PUBLISHED_FIELDS}
+            for version in GalleryVersion.objects.owned_by(user).order_by("character", "number")
+        ],
+        "reports": list(GalleryReport.objects.owned_by(user).values("kind", "text", "created_at")),
         "notices": list(Notice.objects.owned_by(user).values("kind", "made_at", "seen_at")),
     }
 

@@ -103,6 +103,7 @@ NOT_EXPORTED = {
     "companions.ComparedExchange": "answers that were never given, made of what is here; kept as long as prompts",
     "companions.JournalEntry": "how to go from one branch to another; what was said on each is here",
     "companions.MessageWords": "numbers by which messages are found, made of the texts that are here",
+    "companions.GalleryCharacter": "what was published of it, which belongs to the account, and is in its file",
     "companions.Job": "how far work is that was asked for",
     "memory.Embedding": "vectors, made of the texts that are here",
     "companions.ForgetProposal": "a question that waits for its person",

@@ -61,13 +61,17 @@ class ShownText:
 
 @dataclass(frozen=True, slots=True)
 class ShownEntry:
-    """One entry of the card's lorebook: its name, its keys, and its words; `is_constant` for one that is always read."""
+    """One entry of the card's lorebook: its name, its keys, and its words; `is_constant` for one that is always read.
+
+    Where there are secondary keys, one of them has to be met as well, or not to be met.
+    """
 
     title: str
     keys: list[str]
     text: str
     is_constant: bool
     is_enabled: bool
+    secondary_keys: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -143,6 +147,7 @@ def _show_entry(entry: Mapping[str, Any], macros: Macros) -> ShownEntry:
         text=macros.expand(entry["content"]),
         is_constant=bool(entry.get("constant")),
         is_enabled=bool(entry["enabled"]),
+        secondary_keys=[str(key) for key in entry.get("secondary_keys") or ()],
     )
 
 

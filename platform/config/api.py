@@ -30,6 +30,7 @@ from companions.api import (
     documents,
     files,
     forget_proposals,
+    gallery,
     goals,
     jobs,
     life,
@@ -78,6 +79,7 @@ for router in (
     api.add_router("/companions", router)
 api.add_router("/cards", cards.router)
 api.add_router("/lorebooks", lorebooks.router)
+api.add_router("/gallery", gallery.router)
 api.add_router("/replies", messages.replies_router)
 api.add_router("", life.my_router)
 api.add_router("", mind.presets_router)

@@ -16,7 +16,16 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from accounts.models import ModelCall, SoundCall, User
-from companions.models import Closing, Companion, Message, Reply, Timer, Waking
+from companions.models import (
+    Closing,
+    Companion,
+    GalleryReport,
+    GalleryVersion,
+    Message,
+    Reply,
+    Timer,
+    Waking,
+)
 from config.health import checks
 from memory.admin.spaces import alarms
 from memory.models import Consolidation
@@ -116,6 +125,11 @@ def list_rooms() -> dict[str, dict[str, tuple[str, str]]]:
             "voice.Voice": (_("Voices"), "record_voice_over"),
             "companions.Portrait": (_("Drawn faces"), "face"),
             "companions.Picture": (_("Own pictures"), "image"),
+        },
+        _("Gallery"): {
+            "companions.GalleryVersion": (_("Sent in and published"), "storefront"),
+            "companions.GalleryCharacter": (_("Published characters"), "groups"),
+            "companions.GalleryReport": (_("Reports of characters"), "report"),
         },
         _("Talks"): {
             "companions.Conversation": (_("Whole talks"), "forum"),
@@ -272,6 +286,16 @@ def count_today(may: Callable[[str], bool], since: datetime) -> Iterator[Figure]
             link=link_list(Companion),
             more=_("%(new)s new today") % companions,
             more_link=link_list(Companion, created_at__gte=since),
+        )
+    if may("companions.view_galleryversion"):
+        waiting = GalleryVersion.State.WAITING
+        reports = GalleryReport.objects.filter(settled_at=None).count()
+        yield Figure(
+            name=_("Characters that wait to be approved"),
+            number=GalleryVersion.objects.filter(state=waiting).count(),
+            link=link_list(GalleryVersion, state__exact=waiting.value),
+            more=ngettext("%(n)s open report", "%(n)s open reports", reports) % {"n": reports},
+            more_link=link_list(GalleryReport, settled_at__isempty=1),
         )
     if may("companions.view_message"):
         # What came by an import was not said today.

@@ -69,6 +69,13 @@ def break_after(minutes: int) -> timedelta:
     return timedelta(minutes=minutes)
 
 
+def one_of(name: str, given: str, known: tuple[str, ...]) -> str:
+    """Return what is given; ImproperlyConfigured where it is none of what is known."""
+    if given not in known:
+        raise ImproperlyConfigured(f"{name} is {given!r}; it must be one of: {', '.join(known)}.")
+    return given
+
+
 def private_storage(env: environ.Env, folder: Path) -> dict[str, Any]:
     """Return the entry of STORAGES: that folder, or the bucket where S3_BUCKET names one."""
     said = {

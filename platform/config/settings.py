@@ -13,6 +13,7 @@ from django.core.exceptions import ImproperlyConfigured
 from config.setting_rules import (
     break_after,
     encryption_keys,
+    one_of,
     private_storage,
     require_strong_secret,
     vapid_key,
@@ -255,6 +256,8 @@ RATES = {  # of one person: how often, and in how many seconds
     "uploads": [(120, 60)],
     "timers": [(120, 60)],
     "lore": [(120, 60)],
+    "publications": [(20, 3600), (60, 86_400)],
+    "reports": [(20, 3600)],
     "companions": [(60, 3600)],
     "own_models": [(10, 60), (200, 3600)],
     "memories": [(300, 60), (20_000, 86_400)],
@@ -337,6 +340,12 @@ MESSAGES_PER_MINUTE = env.int("KITH_MESSAGES_PER_MINUTE", 30)
 TOKENS_PER_DAY = env.int("KITH_TOKENS_PER_DAY", 1_000_000)
 TOKENS_EACH = 50  # keys to the API that one person holds at once
 COMPANIONS_EACH = 200
+#: `KITH_GALLERY` | `true` | whether there is a gallery, in which people publish characters that operators approve
+GALLERY = env.bool("KITH_GALLERY", True)
+#: `KITH_AGES` | `any` | how old everybody is who has an account: `any`, `16` or `adult`; what is for older people the
+#:   gallery shows nobody; the admin can set another for one person
+AGES = one_of("KITH_AGES", env.str("KITH_AGES", "any"), ("any", "16", "adult"))
+GALLERY_CHARACTERS_EACH = 50  # that one person has published
 #: `KITH_OWN_PROVIDERS` | `0` | how many chat models of their own, with their own keys, each person may have answer their
 #:   companions; `0`: none
 OWN_PROVIDERS_EACH = env.int("KITH_OWN_PROVIDERS", 0)

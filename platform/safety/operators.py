@@ -25,7 +25,7 @@ from safety.notices import describe
 log = structlog.get_logger(__name__)
 Deed = AuditEntry.Deed
 APPS = frozenset({"accounts", "files", "safety", "memory", "companions", "voice", "providers"})
-DELETABLE = ("delete_message", "delete_memory")
+GIVEN = ("delete_message", "delete_memory", "decide_galleryversion")  # beside looking
 
 
 def grant_rights(sender: AppConfig, using: str, **kwargs: Any) -> None:
@@ -34,9 +34,7 @@ def grant_rights(sender: AppConfig, using: str, **kwargs: Any) -> None:
         return
     rights = Permission.objects.using(using).filter(content_type__app_label=sender.label)
     group, _ = Group.objects.using(using).get_or_create(name=OPERATORS)
-    group.permissions.add(
-        *rights.filter(codename__startswith="view_"), *rights.filter(codename__in=DELETABLE)
-    )
+    group.permissions.add(*rights.filter(codename__startswith="view_"), *rights.filter(codename__in=GIVEN))
 
 
 @transaction.atomic

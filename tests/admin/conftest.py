@@ -8,6 +8,7 @@ from django.test import Client
 
 from accounts.models import Invitation, ModelCall, SoundCall, Token, User
 from accounts.signup import create_account
+from cards.schema import normalise
 from companions.conversations.messages import open_session, say
 from companions.creation import create
 from companions.models import (
@@ -23,6 +24,9 @@ from companions.models import (
     Comparison,
     Delivery,
     ForgetProposal,
+    GalleryCharacter,
+    GalleryReport,
+    GalleryVersion,
     Job,
     Lorebook,
     LoreEntry,
@@ -225,6 +229,19 @@ def grow(companion: Companion, message: Message, fact: Memory) -> None:
     )
     entry = LoreEntry.objects.create(lorebook=book, data={"keys": [MARKER], "content": MARKER})
     LoreFiring.objects.create(companion=companion, entry=entry, message=message)
+    published = GalleryCharacter.objects.create(user=companion.user, companion=companion, created_at=NOON)
+    GalleryVersion.objects.create(
+        character=published,
+        number=1,
+        name="Mira",
+        **dict.fromkeys(("published_as", "line", "summary", "reason"), MARKER),
+        **{"tags": [MARKER], "language": "en", "licence": "CC0-1.0", "rating": "everyone"},
+        content=normalise({"data": {"name": MARKER, "description": MARKER}})[0],
+        chosen={"hair": MARKER},
+        submitted_at=NOON,
+    )
+    told = {"number": 1, "kind": "other", "text": MARKER}
+    GalleryReport.objects.create(user=companion.user, character=published, created_at=NOON, **told)
     Pursuit.objects.create(companion=companion, memory=fact)
     Thread.objects.create(companion=companion, memory=fact, opened_at=NOON)
     wake(companion, message)

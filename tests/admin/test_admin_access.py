@@ -65,7 +65,9 @@ def test_the_group_has_its_rights_again_after_a_migration() -> None:
     call_command("migrate", verbosity=0)
     rights = set(Group.objects.get(name=OPERATORS).permissions.values_list("codename", flat=True))
     assert {"view_message", "view_reply", "view_memory", "view_user", "view_auditentry"} < rights
-    assert {"delete_message", "delete_memory"} == {right for right in rights if not right.startswith("view_")}
+    assert {"delete_message", "delete_memory", "decide_galleryversion"} == {
+        right for right in rights if not right.startswith("view_")
+    }
 
 
 def test_the_admin_has_a_policy_of_its_own(desk: Client, scene: Scene) -> None:

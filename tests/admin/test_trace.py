@@ -149,7 +149,7 @@ def test_a_replys_page_asks_as_often_for_much_as_for_little(
         fact = keep_fact(scene.companion.pk, f"{MARKER} {n}", NOON, NOON, source_ids=[scene.message.pk])
         Recalled.objects.create(recall=scene.recall, memory=fact, rank=n + 2, score=0.1, reasons={})
     desk.get(page(scene.reply))
-    with django_assert_max_num_queries(18):
+    with django_assert_max_num_queries(20):
         desk.get(page(scene.reply))
 
 
@@ -157,7 +157,7 @@ def test_the_first_page_tells_the_day(
     desk: Client, scene: Scene, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     ModelCall.objects.filter(pk=scene.call.pk).update(outcome="unavailable")
-    with django_assert_max_num_queries(18):
+    with django_assert_max_num_queries(20):
         response = desk.get(reverse("admin:index"))
     assert response.status_code == 200
     numbers = {one.name: (one.number, one.more) for one in response.context["numbers"]}

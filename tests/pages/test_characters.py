@@ -80,7 +80,7 @@ def test_a_greeting_calls_a_person_by_name_or_not_at_all(alice: User) -> None:
     alice.save()
     for character in load_characters("en"):
         for chance in (0.0, 0.4, 0.8):
-            begin_as(alice, character, chance, alice.date_joined)
+            begin_as(alice, character, character.choose_greeting(chance), alice.date_joined)
     assert not [text for text in Message.objects.values_list("text", flat=True) if "{{" in text]
 
 

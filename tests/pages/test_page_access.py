@@ -198,6 +198,7 @@ PAGES: dict[str, Callable[[Told], str]] = {
     "document_give": lambda told: f"{told.path}documents/give/",
     "document": lambda told: f"{told.path}documents/{document(told)}/",
     "document_delete": lambda told: f"{told.path}documents/{document(told)}/delete/",
+    "companion_publish": lambda told: f"{told.path}settings/publish/",
     "lore": lambda told: f"{told.path}lore/",
     "lore_try": lambda told: f"{told.path}lore/try/",
     "lorebook_add": lambda told: f"{told.path}lore/add/",

@@ -2,6 +2,7 @@ from functools import cache
 from typing import Any, ClassVar, Self, TypeVar
 from zoneinfo import ZoneInfo, available_timezones
 
+from django.conf import settings
 from django.contrib.auth.models import AbstractUser, BaseUserManager
 from django.db import models
 from django.db.models.functions import Lower
@@ -32,6 +33,14 @@ class UserManager(BaseUserManager["User"]):
         return self.filter(pk=user.pk)
 
 
+class AgeGroup(models.TextChoices):
+    """How old somebody is at least, the youngest first."""
+
+    ANY = "any", _("any age")
+    SIXTEEN = "16", _("16 or older")
+    ADULT = "adult", _("18 or older")
+
+
 class User(AbstractUser):
     """A person with an account; staff are operators."""
 
@@ -48,6 +57,13 @@ class User(AbstractUser):
     )
     tokens_per_day = models.PositiveBigIntegerField(
         null=True, blank=True, help_text=_("Empty: the setting KITH_TOKENS_PER_DAY.")
+    )
+    age_group = models.CharField(
+        _("how old they are"),
+        max_length=8,
+        choices=AgeGroup,
+        blank=True,
+        help_text=_("Empty: the setting KITH_AGES."),
     )
 
     USERNAME_FIELD = "email"
@@ -81,6 +97,11 @@ class User(AbstractUser):
     @property
     def zone(self) -> ZoneInfo:
         return ZoneInfo(self.time_zone)
+
+    def is_at_least(self, age: AgeGroup) -> bool:
+        """Return whether the person is known to be so old, by what an operator entered or else by the setting."""
+        groups = list(AgeGroup)
+        return groups.index(AgeGroup(self.age_group or settings.AGES)) >= groups.index(age)
 
     def get_full_name(self) -> str:
         return self.name or self.email

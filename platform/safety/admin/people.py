@@ -131,7 +131,10 @@ class UserAdmin(PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc
     fieldsets = (
         (None, {"fields": ("email", "password", "name")}),
         (_("Where and how they read"), {"fields": ("language", "time_zone")}),
-        (_("What they may use"), {"fields": ("messages_per_minute", "tokens_per_day", "own_models")}),
+        (
+            _("What they may use"),
+            {"fields": ("messages_per_minute", "tokens_per_day", "own_models", "age_group")},
+        ),
         (_("What they may do"), {"fields": ("is_active", *RIGHTS)}),
         (_("When"), {"fields": ("last_login", "date_joined")}),
     )

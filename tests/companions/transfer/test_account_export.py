@@ -17,6 +17,7 @@ from files.models import StoredFile
 from integrations.push.models import Address, Subscription
 from jobs.background import in_thread
 from providers.models import OwnProvider
+from tests.companions.gallery.conftest import send_in
 from tests.voice.recordings import recorded
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -36,6 +37,7 @@ async def fetch(user: User) -> zipfile.ZipFile:
 async def test_all_of_ones_own_is_in_it(alice: User, mira: Companion, tian: Companion) -> None:
     given = {"persona": "Calm.", "greeting": "", "tint": 40, "now": timezone.now()}
     other = await in_thread(lambda: create(alice, name="../../etc/诗", **given))
+    await in_thread(send_in, other)
     recording = await in_thread(recorded, mira)
     archive = await fetch(alice)
     assert archive.testzip() is None
@@ -52,6 +54,7 @@ async def test_all_of_ones_own_is_in_it(alice: User, mira: Companion, tian: Comp
     account = json.loads(archive.read("account.json"))
     assert account["person"]["email"] == alice.email
     assert [row["email"] for row in account["addresses"]] == [alice.email]
+    assert account["published"][0]["content"]["data"]["description"] == "Calm."
 
 
 def make_secrets(user: User) -> list[str]:

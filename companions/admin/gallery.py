@@ -1,0 +1,176 @@
+"""Operators' pages of the gallery: what waits, all that is in it and what is new about it, the decision, reports."""
+
+from typing import Any, cast
+from uuid import UUID
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import Count, F, Q
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import URLPattern, path
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST
+
+from accounts.models import User
+from companions.errors import GalleryError
+from companions.gallery import catalogue, decisions
+from companions.gallery.publication import read_origin
+from companions.models import GalleryCharacter, GalleryReport, GalleryVersion
+from files.errors import FilesError
+from files.responses import serve
+from safety.admin import PrivateAdmin, describe_name, link, link_to, moment, number, state
+from safety.audit import record
+from safety.models import AuditEntry
+
+State = GalleryVersion.State
+MAY_DECIDE = "companions.decide_galleryversion"
+COLOURS = {
+    State.WAITING: "warning",
+    State.APPROVED: "success",
+    State.REJECTED: "danger",
+    State.TAKEN_DOWN: "danger",
+}
+
+
+@admin.register(GalleryCharacter)
+class GalleryCharacterAdmin(PrivateAdmin):
+    """A character that somebody published, with the way to its versions."""
+
+    owner_path = "user"
+    named_by = "created_at"
+    annotations = {
+        "version_count": Count("versions", distinct=True),
+        "report_count": Count("reports", filter=Q(reports__settled_at=None), distinct=True),
+    }
+    list_display = (
+        moment("created_at", _("first sent in")),
+        *("owner", "of_companion"),
+        number("version_count", _("versions")),
+        number("report_count", _("open reports")),
+    )
+    list_filter = ("created_at",)
+    fields = ("id", "owner", "of_companion", "created_at", "of_versions")
+
+    @admin.display(description=_("versions"))
+    def of_versions(self, character: GalleryCharacter) -> str:
+        """Return links to all of them, the newest first."""
+        versions = character.versions.order_by("-number").values_list("pk", "number", "state")
+        label = GalleryVersion._meta.label
+        shown = [link_to(label, pk, f"{number} ({State(value).label})") for pk, number, value in versions]
+        return format_html("{} " * len(shown), *shown) if shown else "–"
+
+
+@admin.register(GalleryVersion)
+class GalleryVersionAdmin(PrivateAdmin):
+    """A version that was sent in: an operator reads all of it, and says yes or no, and why."""
+
+    owner_path = "character__user"
+    named_by = "submitted_at"
+    search_ids = ("pk", "character")
+    annotations = {"own_name": F("name")}
+    list_display = (
+        moment("submitted_at", _("sent in")),
+        *("called", "owner", "number", "shown_state", "rating", "language", "licence"),
+        moment("decided_at", _("decided")),
+    )
+    list_filter = ("state", "rating", "licence", "submitted_at")
+    fields = (
+        *("id", "owner", "of_character", "number", "state", "published_as", "language", "rating", "licence"),
+        *("submitted_at", "decided_at", "decided_by"),
+    )
+    private_template = "admin/companions/gallery_version.html"
+
+    of_character = link("character", _("published character"))
+    shown_state = state(COLOURS)
+
+    @admin.display(description=_("name"), ordering="own_name")
+    def called(self, version: Any) -> str:
+        return describe_name(version.own_name)
+
+    def get_urls(self) -> list[URLPattern]:
+        ours = [
+            path(
+                "<uuid:object_id>/decide/",
+                self.admin_site.admin_view(require_POST(self.decide)),
+                name="companions_galleryversion_decide",
+            ),
+            path(
+                "<uuid:object_id>/picture/",
+                self.admin_site.admin_view(self.show_picture),
+                name="companions_galleryversion_picture",
+            ),
+        ]
+        return [*ours, *super().get_urls()]
+
+    def decide(self, request: HttpRequest, object_id: UUID) -> HttpResponse:
+        """Do what the `deed` says: approve, reject, take down, or note that the reports are dealt with."""
+        if not request.user.has_perm(MAY_DECIDE):
+            raise PermissionDenied
+        version = get_object_or_404(GalleryVersion.objects.select_related("character"), pk=object_id)
+        operator, deed, now = cast(User, request.user), request.POST.get("deed"), timezone.now()
+        reason, rating = request.POST.get("reason", "")[:1_000], request.POST.get("rating", "")
+        try:
+            match deed:
+                case State.APPROVED | State.REJECTED | State.TAKEN_DOWN:
+                    is_known = rating in GalleryVersion.Rating.values
+                    chosen = {"reason": reason, "rating": rating if is_known else ""}
+                    decisions.decide(operator, version, State(deed), now, **chosen)
+                    messages.success(request, gettext("Done. Its publisher is told on their page."))
+                case "settle":
+                    count = decisions.settle_reports(operator, version, now)
+                    said = ngettext("%(n)d report is dealt with.", "%(n)d reports are dealt with.", count)
+                    messages.success(request, said % {"n": count})
+        except GalleryError as error:
+            messages.error(request, str(error.detail))
+        return redirect("admin:companions_galleryversion_change", version.pk)
+
+    def show_picture(self, request: HttpRequest, object_id: UUID) -> HttpResponseBase:
+        """Answer with the picture that would be shown."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        version = get_object_or_404(GalleryVersion.objects.exclude(picture=None), pk=object_id)
+        operator = cast(User, request.user)
+        record(operator, AuditEntry.Deed.OPENED, GalleryVersion, version.pk, self.owner_of(version.pk))
+        try:
+            return serve(request, version.picture)  # type: ignore[arg-type]
+        except FilesError as error:
+            return HttpResponse(str(error.detail), status=error.status, content_type="text/plain")
+
+    def private(self, request: HttpRequest, thing: GalleryVersion) -> dict[str, Any]:
+        approved = decisions.find_approved(thing)
+        is_other = approved is not None and approved.pk != thing.pk
+        return {
+            "version": thing,
+            "entry": catalogue.entry_of(thing),
+            "shown": catalogue.preview(thing.content),
+            "origin": read_origin(thing.content),
+            "approved": approved if is_other else None,
+            "differences": decisions.list_differences(approved, thing) if approved and is_other else [],
+            "reports": list(decisions.list_open_reports(thing).order_by("-created_at")[:50]),
+            "may_decide": request.user.has_perm(MAY_DECIDE),
+            "ratings": GalleryVersion.Rating.choices,
+        }
+
+
+@admin.register(GalleryReport)
+class GalleryReportAdmin(PrivateAdmin):
+    """What somebody found wrong with a published character."""
+
+    owner_path = "user"
+    named_by = "created_at"
+    words = ("text",)
+    search_ids = ("pk", "character")
+    list_display = (
+        moment("created_at", _("reported")),
+        *("owner", "kind", "of_character", "number"),
+        moment("settled_at", _("dealt with")),
+    )
+    list_filter = ("kind", ("settled_at", admin.EmptyFieldListFilter), "created_at")
+    fields = ("id", "owner", "of_character", "number", "kind", "created_at", "settled_at")
+
+    of_character = link("character", _("published character"))

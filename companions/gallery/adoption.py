@@ -1,0 +1,79 @@
+"""A companion made of a character of the gallery: a copy of its card, which stays whatever becomes of the publication."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+
+from accounts.idempotency import once
+from accounts.models import User
+from companions import creation
+from companions.errors import GalleryError
+from companions.face.portraits import choose_features
+from companions.gallery.catalogue import GalleryEntry
+from companions.models import CardUpload, GalleryVersion
+from companions.transfer import card_import
+from files.contents import read_content, store_content
+from files.models import StoredFile
+
+CONFLICT = 409
+
+
+def adopt(
+    user: User,
+    entry: GalleryEntry,
+    now: datetime,
+    *,
+    key: str | None,
+    name: str = "",
+    greeting: int = 0,
+) -> UUID:
+    """Return the id of the companion that is the character, made once for a key.
+
+    GalleryError where it is not approved, CardError, LimitError, FilesError.
+    """
+    body = f"{entry.id} {entry.number} {name} {greeting}"
+    if entry.character is not None:
+        character = entry.character
+        if not 0 <= greeting < len(character.greetings):
+            raise card_import.CardError("no_such_greeting", _("The card has no such greeting."))
+        begun_with = character.greetings[greeting]
+
+        def begin() -> UUID:
+            return creation.begin_as(user, character, begun_with, now, name=name).pk
+
+        return once(user, "adopt_character", key, body, begin)[0]
+    version = entry.version
+    if version is None or version.state != GalleryVersion.State.APPROVED:
+        raise GalleryError("not_approved", _("This character is not in the gallery now."), status=CONFLICT)
+    upload = _copy(user, version, now)
+    upload_id = upload.pk
+
+    def make() -> UUID:
+        companion = card_import.make_companion(upload, now, name=name, greeting=greeting)
+        choose_features(companion, version.seed, version.chosen)
+        companion.tint = version.tint
+        companion.save(update_fields=["tint"])
+        return companion.pk
+
+    try:
+        return once(user, "adopt_character", key, body, make)[0]
+    finally:
+        card_import.drop_upload(upload_id)  # where it became no companion
+
+
+def _copy(user: User, version: GalleryVersion, now: datetime) -> CardUpload:
+    """Return the version's card as the person's own, with a copy of its picture. FilesError."""
+    picture = None
+    if file := version.picture:
+        of: dict[str, Any] = {"width": file.width, "height": file.height}
+        picture = store_content(user, read_content(file), StoredFile.Kind.CARD, file.content_type, now, **of)
+    return CardUpload.objects.create(
+        user=user,
+        content=version.content,
+        form=CardUpload.Form.JSON,
+        version=CardUpload.Version.V3,
+        picture=picture,
+        created_at=now,
+    )

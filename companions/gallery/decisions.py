@@ -1,0 +1,145 @@
+"""What operators decide of published characters, on record; and what people report of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from companions.conversations.revisions import Piece, compare
+from companions.errors import GalleryError
+from companions.gallery.catalogue import GalleryEntry, is_open_to_report, preview
+from companions.gallery.submission import lock_character
+from companions.models import GalleryReport, GalleryVersion
+from companions.transfer.card_preview import CardPreview
+from safety.audit import record
+from safety.models import AuditEntry
+
+State = GalleryVersion.State
+CONFLICT = 409
+DECIDED = {State.APPROVED: State.WAITING, State.REJECTED: State.WAITING, State.TAKEN_DOWN: State.APPROVED}
+
+
+@transaction.atomic
+def decide(
+    operator: User,
+    version: GalleryVersion,
+    state: State,
+    now: datetime,
+    *,
+    reason: str = "",
+    rating: str = "",
+) -> None:
+    """Approve or reject a version that waits, or take down the one that is approved; GalleryError.
+
+    Whoever is told no is told why. An operator may approve it for other ages than its publisher said. The version before
+    stays until this one is approved.
+    """
+    if state != State.APPROVED and not reason.strip():
+        raise GalleryError("no_reason", _("Say why: its publisher is told."), "reason")
+    lock_character(version.character)
+    version.refresh_from_db(fields=["state"])
+    if version.state != DECIDED[state]:
+        raise GalleryError("decided", _("It is not in that state any more."), status=CONFLICT)
+    versions = GalleryVersion.objects.filter(character=version.character_id)
+    if state == State.APPROVED:
+        versions.filter(state=State.APPROVED).update(state=State.REPLACED)
+        version.rating = GalleryVersion.Rating(rating or version.rating)
+    version.state, version.reason = state, reason.strip()
+    version.decided_at, version.decided_by = now, operator
+    version.save(update_fields=["state", "reason", "decided_at", "decided_by", "rating"])
+    if state == State.TAKEN_DOWN:
+        _settle(version, now)
+    record(operator, AuditEntry.Deed.CHANGED, GalleryVersion, version.pk, version.character.user_id)
+
+
+def report(user: User, entry: GalleryEntry, kind: str, text: str, now: datetime) -> GalleryReport:
+    """Keep what the person finds wrong. GalleryError where it is theirs, Kith's, or reported by them already."""
+    refusal = GalleryError(
+        "cannot_report",
+        _("You have reported this already, or it is your own or Kith’s."),
+        status=CONFLICT,
+    )
+    if not is_open_to_report(user, entry):
+        raise refusal
+    try:
+        with transaction.atomic():
+            return GalleryReport.objects.create(
+                user=user, character_id=entry.id, number=entry.number, kind=kind, text=text, created_at=now
+            )
+    except IntegrityError as error:  # a second tap was quicker
+        raise refusal from error
+
+
+@transaction.atomic
+def settle_reports(operator: User, version: GalleryVersion, now: datetime) -> int:
+    """Note that the reports of the character are dealt with; return how many there were."""
+    count = _settle(version, now)
+    record(operator, AuditEntry.Deed.CHANGED, GalleryVersion, version.pk, version.character.user_id)
+    return count
+
+
+def _settle(version: GalleryVersion, now: datetime) -> int:
+    return list_open_reports(version).update(settled_at=now)
+
+
+def list_open_reports(version: GalleryVersion) -> QuerySet[GalleryReport]:
+    return GalleryReport.objects.filter(character=version.character_id, settled_at=None)
+
+
+# -- what an operator reads -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A part of a version that is not as it is in the approved one, line by line."""
+
+    label: str
+    lines: Sequence[Sequence[Piece]]
+
+
+def find_approved(version: GalleryVersion) -> GalleryVersion | None:
+    """Return the character's version that everybody sees now."""
+    approved: Any = GalleryVersion.objects.filter(character=version.character_id, state=State.APPROVED)
+    found: GalleryVersion | None = approved.first()
+    return found
+
+
+def list_differences(before: GalleryVersion, after: GalleryVersion) -> list[Difference]:
+    """Return what the later version says otherwise."""
+    parts_before, parts_after = _list_parts(before), _list_parts(after)
+    labels = [*parts_after, *(label for label in parts_before if label not in parts_after)]
+    return [
+        Difference(
+            label,
+            compare(parts_before.get(label, "").splitlines(), parts_after.get(label, "").splitlines()),
+        )
+        for label in labels
+        if parts_before.get(label) != parts_after.get(label)
+    ]
+
+
+def _list_parts(version: GalleryVersion) -> dict[str, str]:
+    shown: CardPreview = preview(version.content)
+    parts = {
+        _("Name"): version.name,
+        _("Published as"): version.published_as,
+        _("A line"): version.line,
+        _("Summary"): version.summary,
+        _("Tags"): ", ".join(version.tags),
+        _("Licence"): version.get_licence_display(),
+        _("For which age"): version.get_rating_display(),
+        _("What its creator says of it"): shown.notes,
+        **{text.label: text.text for text in (*shown.texts, *shown.hidden)},
+    }
+    for number, greeting in enumerate(shown.greetings, start=1):
+        parts[_("Greeting %(number)s") % {"number": number}] = greeting
+    for number, entry in enumerate(shown.entries, start=1):
+        label = _("Lorebook, entry %(number)s") % {"number": number}
+        keys = ", ".join((*entry.keys, *entry.secondary_keys))
+        parts[label] = f"{entry.title}\n{keys}\n{entry.text}"
+    return {label: text for label, text in parts.items() if text}

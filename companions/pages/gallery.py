@@ -1,0 +1,223 @@
+"""The gallery's pages: looking around, one character with all that is in it, what I published, publishing, reporting."""
+
+from typing import Any
+from uuid import UUID, uuid4
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db.models import Prefetch
+from django.http import HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from accounts.authentication import SignedInRequest
+from accounts.errors import RefusedError
+from accounts.rates import admit_to
+from companions.access import get_companion
+from companions.errors import CompanionsError, GalleryError
+from companions.face.drawing import render_portrait, respond_with_drawing
+from companions.gallery import catalogue, decisions, submission
+from companions.gallery.adoption import adopt
+from companions.gallery.publication import compose_publication
+from companions.models import Companion, GalleryCharacter, GalleryVersion
+from companions.pages.context import warn_of_size
+from companions.pages.gallery_forms import PublicationForm, QuestionForm, ReportForm
+from companions.pages.shortcuts import UNPROCESSABLE, form_view, list_page, page_view, post_view
+from files.errors import FilesError
+from files.responses import serve
+
+ENTRIES, TAGS = 24, 12  # on a page
+State = GalleryVersion.State
+
+
+@page_view
+def gallery(request: SignedInRequest) -> HttpResponse:
+    """Kith's own characters first, then what was approved, the newest first; searched by words, tag, language, age."""
+    catalogue.require_open()
+    form = QuestionForm(request.user, request.GET)
+    question, cursor = form.question, request.GET.get("cursor")
+    own = [] if cursor else catalogue.find_own(question, _language())
+    found = catalogue.find_versions(request.user, question).select_related("picture")
+    versions, next_cursor = list_page([(found, "decided_at")], cursor, ENTRIES)
+    entries = [*own, *map(catalogue.entry_of, versions)]
+    context = {
+        "form": form,
+        "question": question,
+        "entries": entries,
+        "tags": catalogue.list_tags(entries)[:TAGS],
+        "key": uuid4(),
+        "next": next_cursor,
+        "has_published": GalleryCharacter.objects.owned_by(request.user).exists(),
+    }
+    return render(request, "gallery/gallery.html", context)
+
+
+@form_view
+def character(request: SignedInRequest, character_id: UUID) -> HttpResponse:
+    """All that a character's card holds, hidden parts too; and making one's companion of it."""
+    catalogue.require_open()
+    entry = catalogue.find_entry(request.user, character_id)
+    refusal = ""
+    if request.method == "POST":
+        greeting, name = request.POST.get("greeting", "0")[:4], request.POST.get("name", "").strip()[:80]
+        try:
+            admit_to(request.user, "companions", timezone.now())
+            made_id = adopt(
+                request.user,
+                entry,
+                timezone.now(),
+                key=request.POST.get("key", "")[:100] or str(uuid4()),
+                name=name,
+                greeting=int(greeting) if greeting.isdecimal() else 0,
+            )
+        except RefusedError as error:
+            refusal = str(error.detail)
+        else:
+            if warning := warn_of_size(get_companion(request.user, made_id)):
+                messages.warning(request, warning)
+            return redirect("talk", made_id)
+    context: dict[str, Any] = {
+        "entry": entry,
+        "shown": catalogue.preview(catalogue.compose_card(entry), request.user.name or _("you")),
+        "history": catalogue.list_history(entry),
+        "can_report": catalogue.is_open_to_report(request.user, entry),
+        "can_start": entry.version is None or entry.version.state == State.APPROVED,
+        "is_mine": entry.version is not None and entry.version.character.user_id == request.user.pk,
+        "key": uuid4(),
+        "refusal": refusal,
+    }
+    return render(request, "gallery/character.html", context, status=UNPROCESSABLE if refusal else 200)
+
+
+@require_safe
+@login_required
+def picture(request: SignedInRequest, version_id: UUID) -> HttpResponseBase:
+    """The face of a published character, for whoever may see it."""
+    version = catalogue.get_picture(request.user, version_id)
+    if version.character.user_id != request.user.pk:
+        catalogue.require_open()
+    if version.picture is None:
+        return respond_with_drawing(
+            request, render_portrait(catalogue.entry_of(version).features, hue=version.tint)
+        )
+    try:
+        return serve(request, version.picture)
+    except FilesError as error:
+        return JsonResponse({"code": error.code, "detail": str(error.detail)}, status=error.status)
+
+
+@form_view
+def report(request: SignedInRequest, character_id: UUID) -> HttpResponse:
+    """Tell the operators what is wrong with a character."""
+    catalogue.require_open()
+    entry = catalogue.find_entry(request.user, character_id)
+    form = ReportForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            admit_to(request.user, "reports", timezone.now())
+            fields = form.cleaned_data
+            decisions.report(request.user, entry, fields["kind"], fields["text"], timezone.now())
+        except GalleryError as error:
+            form.add_error(None, str(error.detail))
+        else:
+            messages.success(request, _("Thank you. The operators of this Kith will look at it."))
+            return redirect("gallery_character", character_id)
+    context = {"entry": entry, "form": form}
+    return render(request, "gallery/report.html", context, status=UNPROCESSABLE if form.is_bound else 200)
+
+
+# -- what is mine -----------------------------------------------------------------------------------
+
+
+@page_view
+def published(request: SignedInRequest) -> HttpResponse:
+    """What I published, with what became of each version, and why."""
+    versions = GalleryVersion.objects.defer("content").order_by("-number")
+    mine = (
+        GalleryCharacter.objects.owned_by(request.user)
+        .select_related("companion")
+        .prefetch_related(Prefetch("versions", versions))
+    )
+    return render(request, "gallery/published.html", {"characters": [_describe(one) for one in mine]})
+
+
+def _describe(character: GalleryCharacter) -> dict[str, Any]:
+    versions = list(character.versions.all())
+    states = {version.state for version in versions}
+    return {
+        "character": character,
+        "newest": versions[0],
+        "entry": catalogue.entry_of(versions[0]),
+        "versions": versions,
+        "is_seen": State.APPROVED in states,
+        "can_withdraw": bool({State.APPROVED, State.WAITING} & states),
+    }
+
+
+@form_view
+def publish(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """Exactly what would go out of a companion, and the terms; sent, it waits for an operator."""
+    catalogue.require_open()
+    companion = get_companion(request.user, companion_id)
+    keeps_name = request.POST.get("keeps_name", request.GET.get("keeps_name", "")) == "on"
+    try:
+        publication = compose_publication(companion, keeps_name=keeps_name)
+    except CompanionsError as error:
+        messages.error(request, str(error.detail))
+        return redirect("companion", companion.pk)
+    before = GalleryVersion.objects.filter(character__companion=companion).order_by("-number").first()
+    form = PublicationForm(companion, publication, request.POST or None, before=before)
+    if request.method == "POST" and form.is_valid():
+        try:
+            _submit(request, companion, form)
+        except RefusedError as error:
+            name = getattr(error, "field", "")
+            form.add_error(name if name in form.fields else None, str(error.detail))
+        else:
+            messages.success(
+                request, _("It is sent. An operator looks at it before anybody else can see it.")
+            )
+            return redirect("published")
+    context = {
+        "companion": companion,
+        "form": form,
+        "warnings": publication.warnings,
+        "shown": catalogue.preview(publication.content),
+        "digest": publication.digest,
+        "is_anew": before is not None,
+    }
+    return render(request, "gallery/publish.html", context, status=UNPROCESSABLE if form.is_bound else 200)
+
+
+def _submit(request: SignedInRequest, companion: Companion, form: PublicationForm) -> None:
+    now, terms = timezone.now(), form.terms
+    admit_to(request.user, "publications", now)
+    submission.check_terms(companion, terms)
+    submission.submit(companion, form.publication, terms, submission.copy_picture(companion, now), now)
+
+
+@post_view
+def withdraw(request: SignedInRequest, character_id: UUID) -> HttpResponse:
+    submission.withdraw(catalogue.get_published(request.user, character_id), timezone.now())
+    messages.success(request, _("It is not in the gallery any more. Whoever began with it keeps their own."))
+    return redirect("published")
+
+
+@form_view
+def delete(request: SignedInRequest, character_id: UUID) -> HttpResponse:
+    """Ask whether to delete a published character with all its versions; then do it."""
+    found = catalogue.get_published(request.user, character_id)
+    if request.method != "POST":
+        newest = found.versions.order_by("-number").first()
+        return render(request, "gallery/delete.html", {"character": found, "newest": newest})
+    submission.delete_character(found)
+    messages.success(request, _("It is deleted, with all its versions."))
+    return redirect("published")
+
+
+def _language() -> str:
+    return get_language() or "en"

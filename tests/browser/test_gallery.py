@@ -1,0 +1,51 @@
+"""A character from its maker's settings by the operator's desk to somebody else's companion."""
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.person import PASSWORD, Person
+from tests.fixtures.live import Live
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_character_is_published_approved_and_begun_with_by_another(
+    person: Person, page: Page, browser: Browser, live: Live
+) -> None:
+    person.make_companion("Odessa", "You are late.")
+    person.go("Settings")
+    page.get_by_role("link", name="Publish it").click()
+    expect(page.get_by_role("heading", name="This goes out")).to_be_visible()
+    page.get_by_label("Something that it would say").fill("The lamp never sleeps.")
+    page.get_by_label("Tags").fill("sea, lighthouses")
+    page.get_by_role("radio", name="CC0").check()
+    page.get_by_label("What you want to be called").fill("Lanternlight")
+    page.get_by_role("checkbox", name="It is mine to give").check()
+    page.get_by_role("button", name="Send it to the operators").click()
+    expect(page.get_by_text("Version 1: waiting")).to_be_visible()
+
+    live.manage("create_account", "gallery-desk@example.org", "--password", PASSWORD, "--superuser")
+    desk = browser.new_page()
+    desk.goto(f"{live.url}/admin/companions/galleryversion/?state__exact=waiting")
+    desk.locator("input[name=login]").fill("gallery-desk@example.org")
+    desk.locator("input[name=password]").fill(PASSWORD)
+    desk.locator("main form button").click()
+    desk.locator("#result_list tbody th a").first.click()
+    expect(desk.get_by_text("The lamp never sleeps.")).to_be_visible()
+    desk.get_by_role("button", name="Approve").click()
+    expect(desk.get_by_text("Its publisher is told on their page.")).to_be_visible()
+    desk.close()
+    page.reload()
+    expect(page.get_by_text("Version 1: approved")).to_be_visible()
+
+    context = browser.new_context(locale="en-GB")
+    other = Person(context.new_page(), live)
+    other.sign_up()
+    other.page.get_by_role("link", name="Look around in the gallery").click()
+    other.page.get_by_role("searchbox").fill("lighthouses")
+    other.page.get_by_role("button", name="Search").click()
+    other.page.get_by_role("link", name="Look closer · Odessa").click()
+    expect(other.page.get_by_text("published by Lanternlight")).to_be_visible()
+    other.page.get_by_role("button", name="Start").click()
+    expect(other.last_answer).to_contain_text("You are late.")
+    context.close()

@@ -1,0 +1,362 @@
+"""The gallery: exactly what was shown goes out, operators decide, ages are kept, and a copy stays a copy."""
+
+import json
+from datetime import timedelta
+from io import BytesIO
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.utils import timezone
+from PIL import Image
+
+from accounts.models import User
+from companions.deletion import delete_companion
+from companions.errors import CompanionsError, GalleryError
+from companions.gallery import decisions, submission
+from companions.gallery.adoption import adopt
+from companions.gallery.catalogue import find_entry
+from companions.gallery.publication import compose_publication
+from companions.models import Companion, GalleryCharacter, GalleryReport, GalleryVersion
+from companions.transfer.card_export import compose_card
+from files.contents import read_content, store_content
+from files.models import StoredFile
+from safety.models import AuditEntry
+from tests.companions.gallery.conftest import TERMS, send_in
+from tests.files.hostile import drawn
+from tests.fixtures.rest import Api, problem
+from tests.fixtures.turns import make_companion
+
+pytestmark = pytest.mark.django_db
+State = GalleryVersion.State
+
+
+def body_of(companion: Companion, **more: Any) -> dict[str, Any]:
+    return {"companion_id": str(companion.pk), "is_mine": True, **TERMS, **more}
+
+
+# -- what goes out ----------------------------------------------------------------------------------
+
+
+def test_the_card_goes_out_and_nothing_else_of_the_person(odessa: Companion, waiting: GalleryVersion) -> None:
+    written = json.dumps(waiting.content)
+    for told in (
+        "keeps a lighthouse",
+        "The lamp is out",
+        "Never leave the rock.",
+        "The harbour froze",
+        "Ice",
+    ):
+        assert told in written
+    for private in ("Alice", "alice@example.org", "Mine for all", "unread", "Europe/Berlin", str(odessa.pk)):
+        assert private not in written
+    assert "waits for {{user}}" in written
+    assert waiting.content["data"]["creator"] == "Lantern"
+
+
+def test_a_name_stays_only_where_it_is_left(odessa: Companion) -> None:
+    kept = compose_publication(odessa, keeps_name=True)
+    assert "waits for Alice" in kept.content["data"]["description"]
+    assert any("the persona" in warning and "the lorebook" in warning for warning in kept.warnings)
+    Companion.objects.filter(pk=odessa.pk).update(persona="Malice and Alices are other words.")
+    odessa.refresh_from_db()
+    assert compose_publication(odessa).content["data"]["description"] == "Malice and Alices are other words."
+
+
+def test_what_looks_private_is_said_and_the_own_address_refused(odessa: Companion) -> None:
+    odessa.scenario = "Call +49 30 1234567."
+    told = " ".join(compose_publication(odessa).warnings)
+    assert "the scenario" in told
+    assert "example dialogue" in told
+    odessa.persona = "Writes to ALICE@example.org."
+    with pytest.raises(GalleryError) as refused:
+        compose_publication(odessa)
+    assert refused.value.code == "own_address"
+    with pytest.raises(GalleryError):
+        send_in(make_companion(odessa.user, name="Ann"), summary="Write to alice@example.org.")
+
+
+def test_the_page_shows_word_for_word_what_it_sends(alice: User, odessa: Companion, client: Client) -> None:
+    client.force_login(alice)
+    path = f"/companions/{odessa.pk}/settings/publish/"
+    page = client.get(path).content.decode()
+    for shown in (
+        "waits for {{user}}",
+        "Never leave the rock.",
+        "The harbour froze",
+        "You are late, {{user}}.",
+    ):
+        assert shown in page
+    digest = page.split('name="digest" value="')[1].split('"')[0]
+    form = {**TERMS, "tags": "Sea, winter，sea", "is_mine": "on", "digest": digest}
+    assert client.post(path, {**form, "is_mine": ""}).status_code == 422
+    assert client.post(path, {**form, "published_as": "alice@example.org"}).status_code == 422
+    Companion.objects.filter(pk=odessa.pk).update(persona="Otherwise.")
+    changed = client.post(path, form)
+    assert changed.status_code == 422
+    assert "not what you looked at" in changed.content.decode()
+    assert not GalleryVersion.objects.exists()
+    digest = changed.content.decode().split('name="digest" value="')[1].split('"')[0]
+    assert client.post(path, {**form, "digest": digest})["Location"] == "/gallery/mine/"
+    version = GalleryVersion.objects.get()
+    assert (version.state, version.tags) == ("waiting", ["sea", "winter"])
+    assert version.content["data"]["description"] == "Otherwise."
+
+
+def test_what_came_from_the_gallery_is_given_on_under_its_licence_alone(
+    bob: User, odessa: Companion, olive: User
+) -> None:
+    version = send_in(odessa, licence="own-rights")
+    decisions.decide(olive, version, State.APPROVED, timezone.now())
+    entry = find_entry(bob, version.character_id)
+    theirs = Companion.objects.get(pk=adopt(bob, entry, timezone.now(), key=None))
+    with pytest.raises(GalleryError) as refused:
+        send_in(theirs, licence="CC0-1.0")
+    assert refused.value.field == "licence"
+    send_in(odessa, licence="CC0-1.0")  # whose it is
+
+
+# -- decisions --------------------------------------------------------------------------------------
+
+
+def test_nobody_else_sees_what_is_not_approved(waiting: GalleryVersion, alice: User, mallory: User) -> None:
+    path = f"/gallery/{waiting.character_id}"
+    for state in (State.WAITING, State.REJECTED, State.TAKEN_DOWN, State.WITHDRAWN, State.REPLACED):
+        GalleryVersion.objects.update(state=state)
+        for asked in (Api(mallory).get(path), Api(mallory).get(f"{path}/picture")):
+            problem(asked, 404, "not_found")
+        problem(Api(mallory).post(f"{path}/adopt", {}), 404, "not_found")
+        assert str(waiting.character_id) not in Api(mallory).get("/gallery").content.decode()
+        assert Api(alice).get(path).status_code == 200
+        problem(Api(alice).post(f"{path}/adopt", {}), 409, "not_approved")
+
+
+def test_the_approved_version_stays_until_the_next_is_approved(
+    approved: GalleryVersion, odessa: Companion, olive: User, bob: User
+) -> None:
+    Companion.objects.filter(pk=odessa.pk).update(persona="Odessa sails now.")
+    odessa.refresh_from_db()
+    newer = send_in(odessa, line="Cast off.")
+    differing = {one.label: one for one in decisions.list_differences(approved, newer)}
+    assert set(differing) == {"Description", "A line"}
+    path = f"/gallery/{approved.character_id}"
+    assert Api(bob).get(path).json()["line"] == "You are late."
+    decisions.decide(olive, newer, State.APPROVED, timezone.now(), rating="16")
+    problem(Api(bob).get(path), 404, "not_found")  # of whom nobody knows how old he is
+    User.objects.filter(pk=bob.pk).update(age_group="16")
+    shown = Api(User.objects.get(pk=bob.pk)).get(path).json()
+    assert (shown["line"], shown["version"], [one["number"] for one in shown["versions"]]) == (
+        *("Cast off.", 2),
+        [2, 1],
+    )
+    approved.refresh_from_db()
+    assert approved.state == State.REPLACED
+
+
+def test_a_refusal_has_a_reason_which_the_publisher_reads(
+    waiting: GalleryVersion, alice: User, olive: User, client: Client
+) -> None:
+    client.force_login(olive)
+    page = f"/admin/companions/galleryversion/{waiting.pk}/"
+    shown = client.get(f"{page}change/").content.decode()
+    for told in ("keeps a lighthouse", "Never leave the rock.", "The harbour froze", "Approve"):
+        assert told in shown
+    client.post(f"{page}decide/", {"deed": "rejected", "reason": " "})
+    waiting.refresh_from_db()
+    assert waiting.state == State.WAITING
+    client.post(f"{page}decide/", {"deed": "rejected", "reason": "Too much fog."})
+    client.post(f"{page}decide/", {"deed": "approved"})  # it does not wait any more
+    waiting.refresh_from_db()
+    assert (waiting.state, waiting.decided_by) == (State.REJECTED, olive)
+    entry = AuditEntry.objects.get(deed="changed")
+    assert (entry.object_id, entry.owner, entry.operator) == (str(waiting.pk), alice, olive)
+    client.force_login(alice)
+    assert "Too much fog." in client.get("/gallery/mine/").content.decode()
+
+
+def test_who_may_not_decide_does_not(waiting: GalleryVersion, mallory: User, client: Client) -> None:
+    User.objects.filter(pk=mallory.pk).update(is_staff=True)
+    client.force_login(mallory)
+    path = f"/admin/companions/galleryversion/{waiting.pk}/decide/"
+    assert client.post(path, {"deed": "approved"}).status_code == 403
+    waiting.refresh_from_db()
+    assert waiting.state == State.WAITING
+
+
+def test_a_report_stands_beside_the_character_until_it_is_dealt_with(
+    approved: GalleryVersion, alice: User, bob: User, olive: User, client: Client
+) -> None:
+    path = f"/gallery/{approved.character_id}/report"
+    assert Api(bob).post(path, {"kind": "copied", "text": "From my book."}).status_code == 201
+    problem(Api(bob).post(path, {"kind": "copied"}), 409, "cannot_report")
+    problem(Api(alice).post(path, {"kind": "other"}), 409, "cannot_report")
+    client.force_login(olive)
+    page = f"/admin/companions/galleryversion/{approved.pk}/"
+    assert "From my book." in client.get(f"{page}change/").content.decode()
+    assert "1 open report" in client.get("/admin/").content.decode()
+    client.post(f"{page}decide/", {"deed": "taken_down", "reason": "It is from a book."})
+    assert GalleryReport.objects.get().settled_at is not None
+    problem(Api(bob).get(f"/gallery/{approved.character_id}"), 404, "not_found")
+
+
+# -- ages -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("house", "person", "seen"),
+    [
+        ("any", "", ["everyone"]),
+        ("16", "", ["everyone", "16"]),
+        ("adult", "", ["everyone", "16", "adults"]),
+        ("adult", "any", ["everyone"]),
+        ("adult", "16", ["everyone", "16"]),
+        ("any", "adult", ["everyone", "16", "adults"]),
+    ],
+)
+def test_nobody_sees_what_is_for_older_people(
+    approved: GalleryVersion,
+    bob: User,
+    settings: Any,
+    client: Client,
+    house: str,
+    person: str,
+    seen: list[str],
+) -> None:
+    settings.AGES = house
+    User.objects.filter(pk=bob.pk).update(age_group=person)
+    bob.refresh_from_db()
+    client.force_login(bob)
+    path = f"/gallery/{approved.character_id}"
+    for rating in ("everyone", "16", "adults"):
+        GalleryVersion.objects.update(rating=rating)
+        code = 200 if rating in seen else 404
+        listed = Api(bob).get(f"/gallery?rating={rating}&q=Odessa").json()["items"]
+        assert bool(listed) == (rating in seen)
+        asked = [
+            *(
+                client.get(f"{path}/"),
+                client.get(f"/gallery/pictures/{approved.pk}/"),
+                client.get(f"{path}/report/"),
+            ),
+            *(Api(bob).get(path), Api(bob).get(f"{path}/picture")),
+        ]
+        assert {answer.status_code for answer in asked} == {code}, rating
+    made = Api(bob).post(f"{path}/adopt", {})
+    assert made.status_code == (201 if "adults" in seen else 404)
+
+
+def test_nobody_publishes_what_they_could_not_see(alice: User, odessa: Companion) -> None:
+    problem(Api(alice).post("/gallery", body_of(odessa, rating="adults")), 422, "rating")
+
+
+# -- a companion made of it -------------------------------------------------------------------------
+
+
+def test_a_copy_is_whole_and_outlives_the_publication(
+    odessa: Companion, alice: User, bob: User, olive: User
+) -> None:
+    file = SimpleUploadedFile("face.png", drawn("PNG"))
+    assert Api(alice).form(f"/companions/{odessa.pk}/pictures", {"file": file}).status_code == 201
+    sent = Api(alice).post("/gallery", body_of(odessa))
+    assert sent.json()["versions"][0]["state"] == "waiting"
+    version = GalleryVersion.objects.get()
+    decisions.decide(olive, version, State.APPROVED, timezone.now())
+    path = f"/gallery/{version.character_id}"
+    body = {"name": "Dess", "greeting": 1}
+    answers = [Api(bob).post(f"{path}/adopt", body, **{"Idempotency-Key": "once"}) for _tap in range(2)]
+    assert [answer.status_code for answer in answers] == [201, 201]
+    copied = Companion.objects.owned_by(bob).get()
+    assert (copied.name, copied.tint) == ("Dess", 200)
+    assert copied.persona == "Odessa keeps a lighthouse and waits for {{user}}."
+    assert copied.conversation.head is not None
+    assert copied.conversation.head.text == "The lamp is out. Help me."
+    assert copied.lorebooks.get().entries.get().data["keys"] == ["harbour"]
+    card = compose_card(copied)["data"]
+    assert (card["creator"], card["extensions"]["kith"]["gallery"]["licence"]) == ("Lantern", "CC-BY-4.0")
+    kept = copied.pictures.get().file
+    assert kept.user == bob
+    delete_companion(odessa)
+    assert Api(bob).get(path).status_code == 200  # what was published stays, as was said
+    alice.delete()
+    problem(Api(bob).get(path), 404, "not_found")
+    assert not StoredFile.objects.filter(kind="gallery").exists()
+    with Image.open(BytesIO(read_content(kept))) as image:
+        assert image.format == "WEBP"
+
+
+def test_it_is_withdrawn_at_any_time_and_deleted_for_good(
+    approved: GalleryVersion, alice: User, bob: User
+) -> None:
+    path = f"/gallery/{approved.character_id}"
+    for method, where in (("DELETE", path), ("POST", f"{path}/report")):
+        code = Api(bob).call(method, where, {"kind": "other"}).status_code
+        assert code == (404 if method == "DELETE" else 201)
+    assert Api(alice).call("DELETE", path).status_code == 204
+    problem(Api(bob).get(path), 404, "not_found")
+    assert Api(alice).get("/gallery/mine").json()["items"][0]["versions"][0]["state"] == "withdrawn"
+    client = Client()
+    client.force_login(alice)
+    client.post(f"{path}/delete/")
+    assert not GalleryCharacter.objects.exists()
+
+
+# -- Kith's own, and the house ----------------------------------------------------------------------
+
+
+def test_kiths_own_are_the_first_and_bring_their_lore(
+    alice: User, bob: User, approved: GalleryVersion
+) -> None:
+    items = Api(alice).get("/gallery").json()["items"]
+    assert [item["published_as"] for item in items] == [""] * 12 + ["Lantern"]
+    marlow = next(item for item in items if item["name"] == "Marlow")
+    shown = Api(alice).get(f"/gallery/{marlow['id']}").json()
+    assert len(shown["card"]["entries"]) == 6
+    assert Api(alice).post(f"/gallery/{marlow['id']}/adopt", {"greeting": 2}).status_code == 201
+    companion = Companion.objects.get(name="Marlow")
+    assert companion.greeting.startswith("Tickets, please.")
+    assert companion.lorebooks.get().entries.count() == 6
+    names = {item["name"] for item in Api(bob).get("/gallery?language=zh").json()["items"]}
+    assert "老周" in names
+    assert len(names) == 12
+    items = Api(alice).get("/gallery?language=zh&q=夜车").json()["items"]
+    assert Api(alice).get(f"/gallery/{items[0]['id']}").json()["name"] == "老周"
+    found = Api(bob).get("/gallery?q=lighthouse").json()["items"]
+    assert [item["name"] for item in found] == ["Odessa"]
+    assert [item["name"] for item in Api(bob).get("/gallery?tag=sea").json()["items"]] == ["Odessa"]
+
+
+def test_a_closed_gallery_is_not_there_but_what_is_mine_can_go(
+    approved: GalleryVersion, alice: User, odessa: Companion, settings: Any, client: Client
+) -> None:
+    settings.GALLERY = False
+    client.force_login(alice)
+    path = f"/gallery/{approved.character_id}"
+    for closed in ("/gallery/", f"{path}/", f"{path}/report/", f"/companions/{odessa.pk}/settings/publish/"):
+        assert client.get(closed).status_code == 404
+    for page in ("/companions/new/", f"/companions/{odessa.pk}/settings/"):
+        assert "/gallery/" not in client.get(page).content.decode().split("To be sure")[0]
+    for asked in (Api(alice).get("/gallery"), Api(alice).post("/gallery", body_of(odessa))):
+        problem(asked, 404, "not_found")
+    assert client.get("/gallery/mine/").status_code == 200
+    assert client.post(f"{path}/withdraw/").status_code == 302
+
+
+def test_there_are_bounds(alice: User, odessa: Companion, settings: Any) -> None:
+    settings.GALLERY_CHARACTERS_EACH = 1
+    for number in range(submission.VERSIONS_KEPT + 3):
+        send_in(odessa, line=f"{number}")
+    assert GalleryVersion.objects.count() == submission.VERSIONS_KEPT
+    assert GalleryVersion.objects.filter(state=State.WAITING).count() == 1
+    with pytest.raises(CompanionsError) as refused:
+        send_in(make_companion(alice, name="Another"))
+    assert refused.value.code == "too_many_published"
+    settings.LIMITS, settings.RATES = True, {**settings.RATES, "publications": [(1, 3600)]}
+    codes = [Api(alice).post("/gallery", body_of(odessa)).status_code for _time in range(2)]
+    assert codes == [201, 429]
+
+
+def test_a_picture_of_no_version_is_swept(alice: User) -> None:
+    old = timezone.now() - timedelta(hours=2)
+    store_content(alice, drawn("WEBP"), StoredFile.Kind.GALLERY, "image/webp", old)
+    assert submission.delete_unused_pictures(timezone.now()) == 1
