@@ -14,7 +14,7 @@ from companions.conversations.emotion_tags import without_tags
 from companions.conversations.messages import say_all
 from companions.conversations.weaving import weave_in
 from companions.errors import CompanionsError, ConflictError, LimitError
-from companions.models import Closing, Companion, Job, Message, Session
+from companions.models import Closing, Companion, Job, Message, PastImport, Session
 from companions.models.companion import hold
 from database.journal import everywhere
 from memory.embedding import unembedded
@@ -76,10 +76,28 @@ def progress(job: Job) -> tuple[str, int]:
         if closing.state == Closing.State.WAITING and closing.is_begun:
             return "running", 0
         return closing.state, job.total if closing.state == Closing.State.DONE else 0
+    if job.kind == Job.Kind.IMPORT_PAST:
+        return _progress_of_past(job)
     if job.kind != Job.Kind.IMPORT_LOG:
         return "done", job.total
     left = unembedded(job.companion_id).filter(message__job=job).count()
     return ("running" if left else "done"), job.total - left
+
+
+def _progress_of_past(job: Job) -> tuple[str, int]:
+    """Return the state of an imported past, or of its undoing, and how many of its messages are there and recallable, or
+    gone.
+    """
+    past = PastImport.objects.filter(job=job).first()
+    if past is None:  # it is undone
+        return "done", job.total
+    made = Message.everywhere.filter(job=job).count()
+    if past.state == PastImport.State.UNDOING:
+        return "running", job.total - made
+    left = unembedded(job.companion_id).filter(message__job=job).count()
+    if past.state == PastImport.State.WAITING:
+        return ("running" if past.look_at else "waiting"), made - left
+    return ("running" if left else "done"), job.total if not left else made - left
 
 
 def why(job: Job) -> str:

@@ -22,6 +22,7 @@ from companions.pages import (
     memories,
     mind,
     model_change,
+    pasts,
     revisions,
     search,
     share,
@@ -160,6 +161,9 @@ companion_patterns: list[URLPattern | URLResolver] = [
     path("settings/", companions.edit, name="companion"),
     path("settings/advanced/", context.advanced, name="advanced"),
     path("settings/context/", context.context, name="context"),
+    path("settings/pasts/", pasts.list_imports, name="imports"),
+    path("settings/pasts/<uuid:import_id>/learning/", pasts.change_learning, name="import_learning"),
+    path("settings/pasts/<uuid:import_id>/undo/", pasts.undo_import, name="import_undo"),
     path("settings/export/", companions.export, name="companion_export"),
     path("settings/export/card/", cards.export_card, name="companion_export_card"),
     path(
@@ -178,6 +182,7 @@ urlpatterns = [
     path("companions/new/own/", characters.own, name="companion_own"),
     path("companions/new/card/", cards.bring, name="companion_bring"),
     path("companions/new/card/<uuid:upload_id>/", cards.card, name="card"),
+    path("companions/new/past/<uuid:upload_id>/", pasts.past, name="past"),
     path("companions/new/digital-life/", cards.bring, name="companion_move_in"),
     path("companions/<uuid:companion_id>/", include(companion_patterns)),
 ]

@@ -22,6 +22,7 @@ PAST_GAP = timedelta(days=1)  # between talks that bear no time
 SESSION_MESSAGES = 200  # after which a session ends, also where nobody was silent
 NAME_CHARACTERS = 80
 FIRST_MESSAGES = 4  # by which a talk is known that bears no name
+SHORTEST_BRANCH = 2  # messages: a single answer is found in the place of the one that was chosen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +76,9 @@ class Plan:
     titles: list[str] = field(default_factory=list)
     messages: list[PlannedMessage] = field(default_factory=list)
     sessions: list[PlannedSession] = field(default_factory=list)
-    leaves: list[tuple[str, int]] = field(default_factory=list)  # where alternatives end, by keys, and how long they are
+    leaves: list[tuple[str, int]] = field(
+        default_factory=list
+    )  # where alternatives end, by keys, and how long they are
     speakers: Counter[str] = field(default_factory=Counter)
     shortened: int = 0
     empty: int = 0
@@ -183,7 +186,9 @@ class _PastPlan:
     now: datetime
     most_characters: int
     name: str = ""
-    keys: dict[str, str | None] = field(default_factory=dict)  # by id; of what is left out, that of what it follows
+    keys: dict[str, str | None] = field(
+        default_factory=dict
+    )  # by id; of what is left out, that of what it follows
     made: dict[str, PlannedMessage] = field(default_factory=dict)  # by key
     chosen_after: dict[str | None, str] = field(default_factory=dict)
 

@@ -37,6 +37,7 @@ from companions.api import (
     messages,
     mind,
     model_change,
+    pasts,
     portrait,
     search,
     threads,
@@ -72,9 +73,11 @@ for router in (
     portrait.router,
     mind.router,
     lorebooks.companions_router,
+    pasts.companions_router,
 ):
     api.add_router("/companions", router)
 api.add_router("/cards", cards.router)
+api.add_router("/pasts", pasts.router)
 api.add_router("/lorebooks", lorebooks.router)
 api.add_router("/replies", messages.replies_router)
 api.add_router("", life.my_router)
