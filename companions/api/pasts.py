@@ -18,7 +18,15 @@ from companions.conversations.log_import import progress
 from companions.models import Companion, PastImport
 from companions.models.past import PATTERN_CHARACTERS, SPEAKER_CHARACTERS
 from companions.pagination import PageQuery
-from companions.pasts import imports, learning, undo, uploads
+from companions.pasts import imports, undo, uploads
+from companions.pasts.learning import (
+    LEAST_NIGHTLY,
+    MOST_NIGHTLY,
+    NIGHTLY_TOKENS,
+    LearningProgress,
+    change_learning,
+    count_progress,
+)
 from companions.pasts.plan import Choice
 from companions.pasts.preview import PastPreview, describe
 from files.uploads import read_upload
@@ -71,12 +79,12 @@ class ReadForm(Schema):
 
 class PreviewForm(ReadForm):
     companion: UUID | None = Field(None, description="Whose messages may be there already.")
-    nightly_tokens: int = Field(learning.NIGHTLY_TOKENS, ge=learning.LEAST_NIGHTLY, le=learning.MOST_NIGHTLY)
+    nightly_tokens: int = Field(NIGHTLY_TOKENS, ge=LEAST_NIGHTLY, le=MOST_NIGHTLY)
 
 
 class PastForm(ReadForm):
     learn: bool = Field(False, description="Also learn from it, over nights.")
-    nightly_tokens: int = Field(learning.NIGHTLY_TOKENS, ge=learning.LEAST_NIGHTLY, le=learning.MOST_NIGHTLY)
+    nightly_tokens: int = Field(NIGHTLY_TOKENS, ge=LEAST_NIGHTLY, le=MOST_NIGHTLY)
 
 
 class LearntOut(Schema):
@@ -114,8 +122,8 @@ class ImportOut(Schema):
         return past.skipped_count
 
     @staticmethod
-    def resolve_learnt(past: PastImport) -> learning.LearningProgress:
-        return learning.count_progress(past)
+    def resolve_learnt(past: PastImport) -> LearningProgress:
+        return count_progress(past)
 
 
 class ImportsOut(ListOut[ImportOut]):
@@ -124,7 +132,7 @@ class ImportsOut(ListOut[ImportOut]):
 
 class ImportPatch(Schema):
     learning: Literal["running", "paused"] | None = None
-    nightly_tokens: int | None = Field(None, ge=learning.LEAST_NIGHTLY, le=learning.MOST_NIGHTLY)
+    nightly_tokens: int | None = Field(None, ge=LEAST_NIGHTLY, le=MOST_NIGHTLY)
 
 
 @router.post(
@@ -203,9 +211,7 @@ def change_import(
 ) -> PastImport:
     past = access.get_past_import(request.user, companion_id, import_id)
     is_running: Any = {"running": True, "paused": False}.get(body.learning or "")
-    return learning.change_learning(
-        past, timezone.now(), is_running=is_running, nightly_tokens=body.nightly_tokens
-    )
+    return change_learning(past, timezone.now(), is_running=is_running, nightly_tokens=body.nightly_tokens)
 
 
 @companions_router.delete(

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import pairwise
 from uuid import UUID, uuid5
 
 import structlog
@@ -119,8 +120,9 @@ def find_due(now: datetime, limit: int = SWEEP) -> list[UUID]:
     return list(due.order_by("created_at").values_list("pk", flat=True)[:limit])
 
 
-def run(import_id: UUID, now: datetime, clock: Clock | None = None) -> None:
-    """Go on with the import if it is due. What goes wrong is written down, and it is tried again later.
+def run(import_id: UUID, now: datetime, clock: Clock | None = None, batch: int = BATCH) -> None:
+    """Go on with the import if it is due, so many messages in a transaction. What goes wrong is written down, and it is
+    tried again later.
 
     `now` is the time of what is written; the lease and waits count from what the clock says then, else from `now`.
     """
@@ -130,18 +132,18 @@ def run(import_id: UUID, now: datetime, clock: Clock | None = None) -> None:
         return
     with note_failures(lease, partial(_note_failure, lease)):
         try:
-            _go_on(lease, now)
+            _go_on(lease, now, batch)
         except FilesError as error:  # also one that cannot be read any more
             _note_failure(lease, error.code)
 
 
-def _go_on(lease: Lease, now: datetime) -> None:
+def _go_on(lease: Lease, now: datetime, size: int) -> None:
     past = lease.held_row.select_related("file").get()
     read = read_file(past.file, past.form, past.pattern)
     choice = Choice(pasts=tuple(past.chosen), person=past.person)
     plan = _plan(read, choice, past.before_at, past.created_at)
     places: dict[str, UUID] = {}
-    for batch in plan.batches(BATCH):
+    for batch in plan.batches(size):
         if not lease.renew() or not _save(past, plan, batch, places, now):
             return
     _finish(past, plan, places, now)
@@ -167,7 +169,7 @@ def _save(
     forgotten = load_forgotten(companion.pk)
     make = partial(_make_message, companion, past, sessions, places, forgotten)
     woven = [make(planned) for planned in sorted(chosen, key=lambda planned: planned.at)]
-    for earlier, later in zip(woven, woven[1:], strict=False):
+    for earlier, later in pairwise(woven):
         later.parent = earlier
     _say(companion, woven, now)
     weave_in(companion.conversation, woven)

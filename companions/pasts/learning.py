@@ -5,7 +5,6 @@ What is still to be learnt is found from rows: a session of the import that no c
 
 from dataclasses import dataclass
 from datetime import datetime
-from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet

@@ -35,8 +35,8 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedMessage:
-    """A message as it will be. `key` names it wherever its talk comes from again, `follows` and `beside` are keys: what it
-    was said after, and on the chosen path in whose place. `is_dated` tells whether the file bears its time.
+    """A message as it will be. `key` names it wherever its talk comes from again, `follows` and `beside` are keys: what
+    it was said after, and on the chosen path in whose place. `is_dated` tells whether the file bears its time.
     """
 
     key: str

@@ -1,4 +1,4 @@
-"""Undoing an import: its messages and all that was drawn from them are deleted, in batches; killed anywhere, it goes on."""
+"""Undoing an import: its messages go with all that was drawn from them, in batches. Killed anywhere, it goes on."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
