@@ -47,7 +47,10 @@ class PastFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextPattern:
-    """How plain text tells who speaks: the beginning of a message, as `[{date}] {name}: {text}`.
+    r"""How plain text tells who speaks: the beginning of a message, as `[{date}] {name}: {text}`.
+
+    `{name}` and `{text}` have to be in it, `{date}` may; something must stand between them, and `{text}` comes last.
+    Where what is said begins on the next line, `\n` stands before it.
 
     `day_first` says how 1/2/2024 is meant; None: as the file's other dates have it.
     """
@@ -64,6 +67,9 @@ PATTERNS = (
     TextPattern(template="[{date}] <{name}> {text}"),
     TextPattern(template="{name} [{date}]: {text}"),
     TextPattern(template="{name} ({date}): {text}"),
+    TextPattern(template="{date} {name}\n{text}"),
+    TextPattern(template="{name} {date}\n{text}"),
+    TextPattern(template="--{name}\n{text}"),  # RisuAI
     TextPattern(template="<{name}> {text}"),
     TextPattern(template="{name}: {text}"),
 )
