@@ -31,7 +31,6 @@ from companions.pasts.plan import Choice
 from companions.pasts.preview import PastPreview, describe
 from files.uploads import read_upload
 from pasts.past import MAX_BYTES
-from pasts.reader import read_past
 
 router = Router(tags=["pasts"])
 companions_router = Router(tags=["pasts"])
@@ -148,7 +147,7 @@ def preview_past(request: SignedInRequest, chosen: Form[PreviewForm]) -> PastPre
     admit_to(request.user, "imports", timezone.now())
     found = access.get_companion(request.user, chosen.companion) if chosen.companion else None
     content = read_upload(request, MAX_BYTES)
-    read = read_past(content, form=chosen.format or None, pattern=chosen.pattern or None)
+    read = uploads.read_content_of(request.user, content, form=chosen.format, pattern=chosen.pattern)
     choice = Choice(person=chosen.person)
     return describe(read, found, choice, timezone.now(), chosen.nightly_tokens)
 
@@ -173,7 +172,7 @@ def import_past(
         pattern=chosen.pattern,
         nightly_tokens=chosen.nightly_tokens if chosen.learn else None,
     )
-    read = read_past(content, form=chosen.format or None, pattern=chosen.pattern or None)
+    read = uploads.read_content_of(request.user, content, form=chosen.format, pattern=chosen.pattern)
     upload = uploads.keep_upload(request.user, content, read.form, "", now)
     upload_id = upload.pk
 

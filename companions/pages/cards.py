@@ -32,7 +32,7 @@ from companions.transfer.digital_life_import import import_mind
 from files.errors import FilesError
 from files.uploads import read_upload
 from pasts.past import MAX_BYTES as MAX_PAST_BYTES
-from pasts.reader import looks_like_past, read_past
+from pasts.reader import looks_like_past
 
 
 @post_view
@@ -62,7 +62,7 @@ def bring(request: SignedInRequest) -> HttpResponse:
 
 def _look_at_past(request: SignedInRequest, content: bytes) -> HttpResponse:
     """Keep the earlier talk to be looked at, for the companion from whose page it came. FilesError."""
-    read = read_past(content)
+    read = uploads.read_content_of(request.user, content)
     name = request.FILES["file"].name or ""
     kept = uploads.keep_upload(request.user, content, read.form, name, timezone.now())
     given = request.POST.get("companion", "")

@@ -68,7 +68,7 @@ def past(request: SignedInRequest, upload_id: UUID) -> HttpResponse:
     upload = get_past_upload(request.user, upload_id)
     refusal = ""
     try:
-        read = read_file(upload.file, upload.form)
+        read = read_file(upload.file)
         form = ChoiceForm(request.POST if request.method == "POST" else request.GET, read)
         is_valid = form.is_valid()
         if "remember" in request.POST and is_valid:
@@ -85,7 +85,7 @@ def _show(request: SignedInRequest, upload: PastUpload, read: PastFile | None, r
     context: dict[str, Any] = {"upload": upload, "refusal": refusal}
     if read is None:
         try:
-            read = read_file(upload.file, upload.form)
+            read = read_file(upload.file)
         except RefusedError:
             return render(request, "pasts/past.html", context, status=UNPROCESSABLE)
     form = ChoiceForm(request.POST if request.method == "POST" else request.GET, read)

@@ -138,8 +138,8 @@ def run(import_id: UUID, now: datetime, clock: Clock | None = None, batch: int =
 
 
 def _go_on(lease: Lease, now: datetime, size: int) -> None:
-    past = lease.held_row.select_related("file").get()
-    read = read_file(past.file, past.form, past.pattern)
+    past = lease.held_row.select_related("file__user").get()
+    read = read_file(past.file, past.pattern)
     choice = Choice(pasts=tuple(past.chosen), person=past.person)
     plan = _plan(read, choice, past.before_at, past.created_at)
     places: dict[str, UUID] = {}

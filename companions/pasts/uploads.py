@@ -11,7 +11,7 @@ from companions.models import PastUpload
 from companions.models.past import FILE_NAME_CHARACTERS
 from files.contents import read_content, store_content
 from files.models import StoredFile
-from pasts.past import PastFile
+from pasts.past import PastFile, TextPattern
 from pasts.reader import read_past
 from text.strings import one_line, storable
 
@@ -33,11 +33,23 @@ def keep_upload(user: User, content: bytes, form: str, name: str, now: datetime)
     return PastUpload.objects.create(user=user, file=file, name=name, form=form, created_at=now)
 
 
-def read_file(file: StoredFile | None, form: str, pattern: str = "") -> PastFile:
+def read_content_of(user: User, content: bytes, *, form: str = "", pattern: str = "") -> PastFile:
+    """Return what the file of the person's holds; its times are theirs where it tells no zone. PastError, BusyError.
+
+    PastImportError where it is not of the `form` that was told. With a `pattern` it is plain text.
+    """
+    read = read_past(content, TextPattern(template=pattern) if pattern else None, zone=user.zone)
+    if form and read.form != form:
+        told = _("This file is of another form: %(form)s.") % {"form": read.form}
+        raise PastImportError("other_form", told)
+    return read
+
+
+def read_file(file: StoredFile | None, pattern: str = "") -> PastFile:
     """Return what the kept file holds. PastError, FilesError."""
     if file is None:
         raise PastImportError("no_file", _("The file is gone. Bring it again."))
-    return read_past(read_content(file), form=form or None, pattern=pattern or None)
+    return read_content_of(file.user, read_content(file), pattern=pattern)
 
 
 def drop_upload(upload_id: UUID) -> None:

@@ -5,14 +5,13 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
-from pasts.reader import read_past
 
 from accounts.errors import RefusedError
 from companions.models import Companion, PastImport
 from companions.pasts import imports
 from companions.pasts.learning import NIGHTLY_TOKENS
 from companions.pasts.plan import Choice
-from companions.pasts.uploads import keep_upload
+from companions.pasts.uploads import keep_upload, read_content_of
 
 
 class Command(BaseCommand):
@@ -39,7 +38,9 @@ class Command(BaseCommand):
         try:
             companion = Companion.objects.select_related("user").get(pk=options["companion"])
             content = path.read_bytes()
-            read = read_past(content, form=options["format"] or None, pattern=options["pattern"] or None)
+            read = read_content_of(
+                companion.user, content, form=options["format"], pattern=options["pattern"]
+            )
             upload = keep_upload(companion.user, content, read.form, path.name, now)
             past = imports.begin(companion, upload, read, wanted, now)
         except (Companion.DoesNotExist, ValidationError, OSError, RefusedError) as error:

@@ -15,12 +15,12 @@ Line = tuple[bool, str, datetime | None]  # whether the person said it, what, an
 
 
 def sillytavern(
-    lines: Sequence[Line], swipes: dict[int, Sequence[str]] | None = None, names: tuple[str, str] = ("Alice", "Odo")
+    lines: Sequence[Line],
+    swipes: dict[int, Sequence[str]] | None = None,
+    names: tuple[str, str] = ("Alice", "Odo"),
 ) -> bytes:
     """A chat of SillyTavern's; `swipes` are by the place of a line what else was answered there."""
-    rows: list[dict[str, Any]] = [
-        {"user_name": names[0], "character_name": names[1], "chat_metadata": {}}
-    ]
+    rows: list[dict[str, Any]] = [{"user_name": names[0], "character_name": names[1], "chat_metadata": {}}]
     for place, (is_person, text, at) in enumerate(lines):
         row: dict[str, Any] = {"name": names[0] if is_person else names[1], "is_user": is_person, "mes": text}
         if at:
@@ -33,7 +33,9 @@ def sillytavern(
 
 def chatgpt(lines: Sequence[Line], others: dict[int, Sequence[str]] | None = None) -> bytes:
     """ChatGPT's conversations.json with one talk; `others` are by the place of a line a chain that parts there."""
-    mapping: dict[str, dict[str, Any]] = {"root": {"id": "root", "message": None, "parent": None, "children": []}}
+    mapping: dict[str, dict[str, Any]] = {
+        "root": {"id": "root", "message": None, "parent": None, "children": []}
+    }
 
     def add(name: str, parent: str, is_person: bool, text: str, at: datetime | None) -> None:
         mapping[name] = {

@@ -18,7 +18,6 @@ from jobs.lease import LEASE_TIME
 from memory.embedding import embed_waiting
 from memory.models import Memory
 from memory.recall.recall import recall
-from pasts.reader import read_past
 from tests.companions.pasts.files import begin, chatgpt, imported, sillytavern
 from tests.companions.talking import say
 from tests.fixtures import faults
@@ -54,7 +53,9 @@ def test_a_past_stands_with_its_dates_before_what_was_said_here_and_comes_to_min
     say(mira, "Good morning.", "Good morning to you.", at=NOW - timedelta(hours=1))
     here = texts(mira)
     past = imported(mira, sillytavern(LINES), NOW)
-    assert told(mira)[:4] == [("user" if is_person else "assistant", text, at) for is_person, text, at in LINES]
+    assert told(mira)[:4] == [
+        ("user" if is_person else "assistant", text, at) for is_person, text, at in LINES
+    ]
     assert texts(mira)[4:] == here
     assert (past.state, past.messages_count, past.first_at, past.last_at) == ("done", 4, THEN, LINES[3][2])
     assert not StoredFile.objects.exists()
@@ -70,7 +71,11 @@ def test_a_file_leaves_the_same_memories_as_the_log_of_the_same_talk(
     mira: Companion, tian: Companion, make: Any
 ) -> None:
     lines = [
-        (turn % 2 == 0, f"Turn {turn} of session {session}.", THEN + timedelta(days=session * 9, minutes=turn))
+        (
+            turn % 2 == 0,
+            f"Turn {turn} of session {session}.",
+            THEN + timedelta(days=session * 9, minutes=turn),
+        )
         for session in range(5)
         for turn in range(8)
     ]
@@ -132,7 +137,9 @@ def test_the_person_is_whom_they_say_they_are(mira: Companion) -> None:
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 4])
-@pytest.mark.parametrize("statement", ['INSERT INTO "companions_message"', 'UPDATE "companions_conversation"'])
+@pytest.mark.parametrize(
+    "statement", ['INSERT INTO "companions_message"', 'UPDATE "companions_conversation"']
+)
 def test_an_import_that_is_killed_anywhere_goes_on_and_doubles_nothing(
     mira: Companion, statement: str, number: int
 ) -> None:
