@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from bench.common.past_files import chatgpt, sillytavern
 from companions.branches.alternatives import load_alternatives
 from companions.branches.operations import choose, choose_alternative
 from companions.conversations.log_import import Line, import_log, progress
@@ -18,7 +19,7 @@ from jobs.lease import LEASE_TIME
 from memory.embedding import embed_waiting
 from memory.models import Memory
 from memory.recall.recall import recall
-from tests.companions.pasts.files import begin, chatgpt, imported, sillytavern
+from tests.companions.pasts.files import begin, imported
 from tests.companions.talking import say
 from tests.fixtures import faults
 

@@ -4,12 +4,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from bench.common.past_files import sillytavern
 from companions.models import Closing, Companion, InnerState, Message, PastImport
 from companions.pasts import learning
 from companions.pasts.imports import Wanted
 from companions.sessions import closing
 from memory.models import DiaryEntry, Memory
-from tests.companions.pasts.files import imported, sillytavern
+from tests.companions.pasts.files import imported
 from tests.companions.sessions.conftest import GARDEN, TEA
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("rehearsal")]
@@ -61,7 +62,9 @@ def test_each_session_is_learnt_with_quotes_of_its_lines_and_a_diary_of_its_day(
         assert fact.happened_at <= SUMMER + timedelta(hours=1)
     assert not Message.objects.filter(is_learnt=False).exists()
     assert past.tokens_spent == past.tokens_tonight > 0
-    assert InnerState.objects.filter(companion=mira).count() == felt  # how it was then is not how it feels today
+    assert (
+        InnerState.objects.filter(companion=mira).count() == felt
+    )  # how it was then is not how it feels today
     assert learning.count_progress(past) == learning.LearningProgress(2, 0, 2)
     assert past.learning == PastImport.Learning.DONE
 

@@ -1,19 +1,22 @@
-"""An import is undone as a whole: no row and no derived sentence is left of it, and what was there before is as it was."""
+"""An import is undone whole: no row and no derived sentence is left of it, and what was there before is as it was."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from bench.common.past_files import chatgpt
 from companions.models import Branch, Companion, Message, PastImport, Session
 from companions.pasts import undo
 from companions.pasts.imports import Wanted
+from files.contents import DIGITS
 from files.models import StoredFile
+from files.storage import private
 from jobs.lease import LEASE_TIME
 from memory.embedding import embed_waiting
 from memory.models import Memory
 from tests.companions.everywhere import tables_with
-from tests.companions.pasts.files import begin, chatgpt, imported
+from tests.companions.pasts.files import begin, imported
 from tests.companions.pasts.test_imports import told
 from tests.companions.pasts.test_learning import NIGHT, work
 from tests.companions.talking import say
@@ -57,6 +60,7 @@ def test_an_import_that_is_undone_leaves_nothing_of_itself_and_all_else_as_it_wa
     assert tables_with(MARKER) == {}
     assert before(mira) == there
     assert not PastImport.objects.exists()
+    assert not any(True for digit in DIGITS for _ in private().contents(StoredFile.Kind.PAST, digit))
     assert not Branch.objects.filter(head__text__contains=MARKER).exists()
 
 
