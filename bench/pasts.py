@@ -1,6 +1,7 @@
 """`make bench-pasts`: how soon can a past be recalled that comes as a file, and how soon is it undone?
 
-One chat of SillyTavern's, with swipes, comes into a companion that has talked already; then it is undone.
+One chat of SillyTavern's, with swipes, comes into a companion that has talked already; then it is undone. A worker does
+both, as it does where Kith runs.
 """
 
 import random
@@ -13,6 +14,7 @@ from bench.common.command import count, machine, parser
 from bench.common.past_files import Line, sillytavern
 from bench.common.place import Place
 from bench.common.sentences import sentence
+from config.up.run import worker_program
 
 T = TypeVar("T")
 MESSAGES = 10_000
@@ -28,7 +30,7 @@ def main() -> None:
     asks.add_argument("--keep", action="store_true", help="without undoing it")
     asked = asks.parse_args()
     print(f"Kith on {machine()}, a past of {asked.messages:,} messages.")
-    with Place():
+    with Place() as place, place.running(worker_program(with_beat=True)):
         _measure(asked.messages, keeps=asked.keep)
 
 
@@ -37,7 +39,7 @@ def _measure(messages: int, *, keeps: bool) -> None:
 
     from bench.common import rows
     from companions.conversations.log_import import progress
-    from companions.models import Message
+    from companions.models import Message, PastImport
     from companions.pasts import imports, undo
     from companions.pasts.plan import Choice
     from companions.pasts.preview import describe
@@ -55,9 +57,9 @@ def _measure(messages: int, *, keeps: bool) -> None:
     upload = keep_upload(companion.user, content, read.form, "chat.jsonl", now)
     began = time.monotonic()
     past = show("begin", lambda: imports.begin(companion, upload, read, imports.Wanted(), now))
-    show("rows", lambda: imports.run(past.pk, now, timezone.now))
-    show("embeddings", lambda: embed_waiting(companion.pk))
-    print(f"{progress(past.job)[0]}: recallable after {time.monotonic() - began:.1f} s.")
+    show("recallable by words", lambda: wait_for(lambda: PastImport.objects.get(pk=past.pk).state == "done"))
+    show("and by meaning", lambda: wait_for(lambda: progress(past.job)[0] == "done"))
+    print(f"Recallable after {time.monotonic() - began:.1f} s.")
     again = keep_upload(companion.user, content, read.form, "chat.jsonl", now)
     twice = show("the same file again", lambda: imports.begin(companion, again, read, imports.Wanted(), now))
     print(f"  {twice.messages_count} are new.")
@@ -65,7 +67,7 @@ def _measure(messages: int, *, keeps: bool) -> None:
         return
     rows.count_anew()
     undo.begin_undo(past, now)
-    show("undone", lambda: undo.run(past.pk, now, timezone.now))
+    show("undone", lambda: wait_for(lambda: not PastImport.objects.filter(pk=past.pk).exists()))
     left = Message.everywhere.filter(companion=companion).count()
     print(f"  {left} messages are left of {HERE}.")
 
@@ -79,6 +81,11 @@ def make_file(messages: int, began: datetime) -> bytes:
         lines.append((number % 2 == 0, sentence(chance), at))
     swipes = {number: [sentence(chance)] for number in range(1, messages, 2 * EVERY_SWIPE)}
     return sillytavern(lines, swipes)
+
+
+def wait_for(is_done: Callable[[], bool]) -> None:
+    while not is_done():
+        time.sleep(0.5)
 
 
 def show(name: str, work: Callable[[], T]) -> T:

@@ -63,9 +63,9 @@ class ChoiceForm(forms.Form):
 
 
 @form_view
-def past(request: SignedInRequest, upload_id: UUID) -> HttpResponse:
+def past(request: SignedInRequest, past_upload_id: UUID) -> HttpResponse:
     """All that would come of the file, before anything does; what is chosen changes it; and the making."""
-    upload = get_past_upload(request.user, upload_id)
+    upload = get_past_upload(request.user, past_upload_id)
     refusal = ""
     try:
         read = read_file(upload.file)

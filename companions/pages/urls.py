@@ -182,7 +182,7 @@ urlpatterns = [
     path("companions/new/own/", characters.own, name="companion_own"),
     path("companions/new/card/", cards.bring, name="companion_bring"),
     path("companions/new/card/<uuid:upload_id>/", cards.card, name="card"),
-    path("companions/new/past/<uuid:upload_id>/", pasts.past, name="past"),
+    path("companions/new/past/<uuid:past_upload_id>/", pasts.past, name="past"),
     path("companions/new/digital-life/", cards.bring, name="companion_move_in"),
     path("companions/<uuid:companion_id>/", include(companion_patterns)),
 ]

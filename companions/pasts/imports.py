@@ -106,10 +106,15 @@ def begin(
         asked_at=now if learns else None,
         created_at=now,
     )
-    upload.file.companion = held
-    upload.file.save(update_fields=["companion"])
     PastUpload.objects.filter(pk=upload.pk).delete()
-    enqueue(IMPORT_TASK, str(past.pk))
+    if new:
+        upload.file.companion = held
+        upload.file.save(update_fields=["companion"])
+        enqueue(IMPORT_TASK, str(past.pk))
+    else:  # all of it is there
+        past.state, past.ended_at, past.file = PastImport.State.DONE, now, None
+        past.save(update_fields=["state", "ended_at", "file"])
+        upload.file.delete()
     return past
 
 

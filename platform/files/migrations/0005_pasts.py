@@ -4,15 +4,26 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('files', '0004_cards_and_lorebooks'),
+        ("files", "0004_cards_and_lorebooks"),
     ]
 
     operations = [
         migrations.AlterField(
-            model_name='storedfile',
-            name='kind',
-            field=models.CharField(choices=[('speech', 'speech'), ('recording', 'recording'), ('reference', 'reference recording'), ('picture', 'picture'), ('attachment', 'attachment'), ('card', 'picture of a card'), ('past', 'earlier talk')], max_length=16, verbose_name='kind'),
+            model_name="storedfile",
+            name="kind",
+            field=models.CharField(
+                choices=[
+                    ("speech", "speech"),
+                    ("recording", "recording"),
+                    ("reference", "reference recording"),
+                    ("picture", "picture"),
+                    ("attachment", "attachment"),
+                    ("card", "picture of a card"),
+                    ("past", "earlier talk"),
+                ],
+                max_length=16,
+                verbose_name="kind",
+            ),
         ),
     ]
