@@ -63,7 +63,7 @@ def bring(request: SignedInRequest) -> HttpResponse:
 def _look_at_past(request: SignedInRequest, content: bytes) -> HttpResponse:
     """Keep the earlier talk to be looked at, for the companion from whose page it came. FilesError."""
     read = uploads.read_content_of(request.user, content)
-    name = request.FILES["file"].name or ""
+    name = getattr(request.FILES["file"], "name", "")
     kept = uploads.keep_upload(request.user, content, read.form, name, timezone.now())
     given = request.POST.get("companion", "")
     address = reverse("past", args=[kept.pk])
