@@ -152,7 +152,8 @@ def _read_old_message(collector: Collector, told: dict[str, Any], facts: dict[st
     created = told.get("created")  # CAI Tools writes the history's own at each message
     at = None if created == facts.get("created") else read_time(created)
     is_person = bool(told.get("src__is_human", source.get("is_human")))
-    return Turn(speaker, is_person, [(told.get("id") or told.get("uuid"), as_text(told.get("text")), at)])
+    id = told.get("uuid") if told.get("id") is None else told["id"]
+    return Turn(speaker, is_person, [(id, as_text(told.get("text")), at)])
 
 
 def _is_after(first: datetime, last: datetime) -> bool:

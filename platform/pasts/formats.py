@@ -66,7 +66,7 @@ def find_form(content: bytes) -> str | None:
         return "chatgpt"
     if told.get("type", b"")[1:20].split(b'"')[0].decode("latin-1") in risuai.KINDS and not is_list:
         return "risuai"
-    if character_ai.is_export(keys):
+    if character_ai.is_export(keys) or b'"src__is_human"' in told.get("messages", b""):
         return "character_ai"
     return "sillytavern" if sillytavern.is_chat_line(keys) else None
 

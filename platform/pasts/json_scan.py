@@ -10,6 +10,7 @@ from pasts.errors import PastFormatError
 
 MAX_PIECE_BYTES = 20_000_000  # of what is built at once
 MAX_PIECE_VALUES = 500_000
+PEEKED_BYTES = 400  # of each value
 WHOLE_BYTES = 8_000_000  # up to here it is built rather than scanned, which is quicker
 SPACE = re.compile(rb"[ \t\r\n]*+")
 STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
@@ -100,7 +101,7 @@ def peek_members(source: bytes, at: int = 0) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     try:
         for key, start, _end in _scan(source, at, len(source), is_part=True):
-            found.setdefault(str(build(key)), source[start : start + 100])
+            found.setdefault(str(build(key)), source[start : start + PEEKED_BYTES])
     except PastFormatError:
         pass
     return found
