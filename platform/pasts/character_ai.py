@@ -29,7 +29,7 @@ def is_export(keys: Iterable[str]) -> bool:
 def read_export(collector: Collector, root: Piece) -> None:
     """Read whatever histories it holds. PastFormatError."""
     for history in _find_histories(root):
-        told = dict(history.members()) if history.kind == "{" else {}
+        told = dict(history.members()) if history.is_object else {}
         inner = next((told[name] for name in LISTS if name in told), history)
         facts = {
             key: piece.load()
@@ -43,12 +43,12 @@ def _find_histories(root: Piece) -> Iterator[Piece]:
     """Yield each object that holds messages or turns, or the list itself that does."""
     piece = root
     for _level in range(WITHIN):
-        if piece.kind == "{":
+        if piece.is_object:
             told = dict(piece.members())
             inner = next((told[name] for name in LISTS if name in told), None)
             if inner is None:
                 return
-            if inner.kind == "[" and _holds_messages(inner):
+            if inner.is_list and _holds_messages(inner):
                 yield piece
                 return
             piece = inner
@@ -56,7 +56,7 @@ def _find_histories(root: Piece) -> Iterator[Piece]:
             yield piece
             return
         else:
-            yield from (inner for inner in piece.elements() if inner.kind == "{")
+            yield from (inner for inner in piece.elements() if inner.is_object)
             return
 
 
@@ -152,7 +152,8 @@ def _read_old_message(collector: Collector, told: dict[str, Any], facts: dict[st
     created = told.get("created")  # CAI Tools writes the history's own at each message
     at = None if created == facts.get("created") else read_time(created)
     is_person = bool(told.get("src__is_human", source.get("is_human")))
-    return Turn(speaker, is_person, [(told.get("id") or told.get("uuid"), as_text(told.get("text")), at)])
+    id = told.get("uuid") if told.get("id") is None else told["id"]
+    return Turn(speaker, is_person, [(id, as_text(told.get("text")), at)])
 
 
 def _is_after(first: datetime, last: datetime) -> bool:

@@ -48,7 +48,7 @@ class Node(NamedTuple):
 
 def read_conversations(collector: Collector, root: Piece) -> None:
     """Read a list of conversations, an object with one under `conversations`, or one conversation. PastFormatError."""
-    if root.kind == "{":
+    if root.is_object:
         inner = dict(root.members())
         if "mapping" in inner:
             _read_conversation(collector, root)

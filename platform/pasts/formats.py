@@ -8,8 +8,9 @@ from pasts import character_ai, chatgpt, risuai, sillytavern, text
 from pasts.archive import START, choose_paths, list_paths, read_files
 from pasts.collector import Collector
 from pasts.errors import PastFormatError
-from pasts.json_scan import Piece, peek_members, scan_first
+from pasts.json_scan import Piece, peek_members, read_json
 from pasts.past import MAX_BYTES, TextPattern
+from pasts.values import as_mapping
 
 PEEKED_BYTES = 256_000
 BRACKETS = re.compile(rb"\s*(?:\[\s*)*\{")
@@ -65,29 +66,27 @@ def find_form(content: bytes) -> str | None:
         return "chatgpt"
     if told.get("type", b"")[1:20].split(b'"')[0].decode("latin-1") in risuai.KINDS and not is_list:
         return "risuai"
-    if character_ai.is_export(keys):
+    if character_ai.is_export(keys) or b'"src__is_human"' in told.get("messages", b""):
         return "character_ai"
     return "sillytavern" if sillytavern.is_chat_line(keys) else None
 
 
 def _read(collector: Collector, content: bytes, pattern: TextPattern | None) -> str:
-    form = None if pattern else find_form(content[:PEEKED_BYTES]) or find_form(content)
-    if form is None:
-        if not pattern and BRACKETS.match(content):
-            raise PastFormatError("no_past" if scan_first(content) else "broken_json")
+    is_json = not pattern and BRACKETS.match(content)
+    form = (find_form(content[:PEEKED_BYTES]) or find_form(content)) if is_json else "text"
+    if form == "text":
         text.read_text(collector, content, pattern)
-        return "text"
-    root = scan_first(content) if form != "sillytavern" or content.lstrip().startswith(b"[") else None
-    if root is None:
+    elif form == "sillytavern" and not content.lstrip().startswith(b"["):
         sillytavern.read_lines(collector, content)
-    elif scan_first(content, root.end):
-        raise PastFormatError("broken_json")
     elif form == "sillytavern":
         sillytavern.read_chat(
-            collector, (told for piece in root.elements() if isinstance(told := piece.load(), dict))
+            collector, map(as_mapping, (piece.load() for piece in read_json(content).elements()))
         )
+    elif form:
+        READERS[form](collector, read_json(content))
     else:
-        READERS[form](collector, root)
+        read_json(content)
+        raise PastFormatError("no_past")
     return form
 
 

@@ -85,6 +85,10 @@ REMARKS: dict[str, str | Promise] = {
     "lines_left_out": _("Some lines could not be read, or belong to no message. They were left out."),
     "person_guessed": _("The file does not say which speaker is you. Look whether the right one is chosen."),
     "reasoning_left_out": _("The model's hidden reasoning was left out."),
+    "speakers_guessed": _(
+        "Lines that begin with a word and a colon which stand there once only were taken for a part of the message"
+        " before them."
+    ),
     "system_left_out": _("Notices and instructions of the program were left out."),
     "text_cleaned": _("Some characters are none that can be kept. They were left out or replaced."),
     "times_local": _("The file tells times without a time zone. They were read as of your time zone."),

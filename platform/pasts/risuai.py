@@ -19,7 +19,7 @@ def read_export(collector: Collector, root: Piece) -> None:
     data = dict(root.members()).get("data")
     if data is None:
         return
-    for chat in [data] if data.kind == "{" else data.elements():
+    for chat in [data] if data.is_object else data.elements():
         _read_chat(collector, dict(chat.members()))
 
 

@@ -37,6 +37,8 @@ def read_text(collector: Collector, content: bytes, pattern: TextPattern | None)
         collector.remarks.add("dates_guessed")
         day_first = True
     known = _choose_names(names) if matcher.begins_with_name and not matcher.has_date else list(names)
+    if len(known) < len(names):
+        collector.remarks.add("speakers_guessed")
     person = next((name for name in known if name.casefold() in PERSON), known[0])
     if person.casefold() not in PERSON:
         collector.remarks.add("person_guessed")
