@@ -16,6 +16,7 @@ from bench.screenshots.cards import keep_card
 from bench.screenshots.given import give, learn, recall_for_months, write_lore
 from bench.screenshots.mind import grow
 from bench.screenshots.minds import compare, send_away
+from bench.screenshots.pasts import bring_past, keep_past
 from companions import creation
 from companions.branches.operations import part_from, rename
 from companions.characters import load_characters
@@ -289,6 +290,7 @@ message = wren.messages.filter(role="user").first()
 set_bookmark(message, timezone.now())
 odessa = make_companion(keep_card(person, now, marlow), timezone.now(), greeting=1)
 card = keep_card(person, now, marlow)
+past_import, past_upload = bring_past(odessa, now), keep_past(person, now)
 print(
     json.dumps(
         {
@@ -350,6 +352,10 @@ print(
             "new": "/companions/new/",
             "new-own": "/companions/new/own/",
             "new-card": f"/companions/new/card/{card.pk}/",
+            "new-past": f"/companions/new/past/{past_upload.pk}/?companion={odessa.pk}&learn=on",
+            "imports": talk(odessa) + "settings/pasts/",
+            "imports-none": talk(new) + "settings/pasts/",
+            "imports-undo": talk(odessa) + f"settings/pasts/{past_import.pk}/undo/",
             "about-card": talk(odessa) + "about/",
             "talk": talk(wren),
             "talk-open": talk(wren),
