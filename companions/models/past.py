@@ -13,6 +13,16 @@ from files.models import StoredFile
 FILE_NAME_CHARACTERS, SPEAKER_CHARACTERS, PATTERN_CHARACTERS = 200, 200, 200
 
 
+class PastForm(models.TextChoices):
+    """What wrote a file of earlier talk, as `pasts.past.FORMS` has it."""
+
+    SILLYTAVERN = "sillytavern", _("a talk from SillyTavern")
+    CHATGPT = "chatgpt", _("conversations from ChatGPT")
+    CHARACTER_AI = "character_ai", _("talks from Character.AI")
+    RISUAI = "risuai", _("talks from RisuAI")
+    TEXT = "text", _("plain text")
+
+
 class PastUpload(models.Model):
     """A file of earlier talk that somebody looks at, and may have a companion remember within a day."""
 
@@ -22,7 +32,7 @@ class PastUpload(models.Model):
         StoredFile, models.CASCADE, related_name="past_upload", verbose_name=_("file")
     )
     name = models.CharField(_("name of the file"), max_length=FILE_NAME_CHARACTERS, blank=True)
-    form = models.CharField(_("form"), max_length=20)
+    form = models.CharField(_("form"), max_length=20, choices=PastForm)
     created_at = models.DateTimeField(_("given"))
 
     objects = UserOwnedQuerySet.as_manager()
@@ -71,7 +81,7 @@ class PastImport(models.Model):
         related_name="past_import",
         verbose_name=_("file"),
     )
-    form = models.CharField(_("form"), max_length=20)
+    form = models.CharField(_("form"), max_length=20, choices=PastForm)
     titles = models.JSONField(_("talks"), default=list, blank=True)
     chosen = models.JSONField(_("chosen talks"), default=list, blank=True)
     person = models.CharField(_("who the person is"), max_length=SPEAKER_CHARACTERS, blank=True)

@@ -160,6 +160,8 @@ def _describe(past: PastImport) -> dict[str, Any]:
         "done": done,
         "total": past.job.total,
         "learnt": learnt,
+        "spent": f"{past.tokens_spent:,}",
+        "nightly": f"{past.nightly_tokens:,}",
     }
 
 

@@ -1,16 +1,16 @@
-"""What would come of a file of earlier talk, in plain words, before anything is made of it; and what was told by no row
-yet is told by the same plan by which it will be made.
+"""What would come of a file of earlier talk, in plain words, before anything is made of it: by the same plan by which it
+will be made.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import ngettext
 
 from companions.models import Companion
+from companions.models.past import PastForm
 from companions.pasts.imports import find_there, plan_for
 from companions.pasts.learning import NIGHTLY_TOKENS, LearningCost, estimate_cost
 from companions.pasts.plan import SHORTEST_BRANCH, Choice, Plan, count_speakers
@@ -18,13 +18,6 @@ from pasts.past import Past, PastFile
 from pasts.reader import REMARKS
 from text.strings import one_line, shorten
 
-FORMS: dict[str, str | Promise] = {
-    "sillytavern": gettext_lazy("a talk from SillyTavern"),
-    "chatgpt": gettext_lazy("conversations from ChatGPT"),
-    "character_ai": gettext_lazy("talks from Character.AI"),
-    "risuai": gettext_lazy("talks from RisuAI"),
-    "text": gettext_lazy("plain text"),
-}
 PASTS_SHOWN = 500
 FIRST_LINES, LINE_CHARACTERS = 4, 200
 
@@ -75,8 +68,9 @@ class PastPreview:
     remarks: list[str] = field(default_factory=list)
 
     @property
-    def new(self) -> int:
-        return self.messages - self.duplicates
+    def tokens(self) -> str:
+        """What learning would take, as it is read."""
+        return f"{self.cost.tokens:,}"
 
 
 def describe(
@@ -117,7 +111,7 @@ def describe(
 
 def name_form(form: str) -> str:
     """Return what such a file is, in words."""
-    return str(FORMS.get(form, form))
+    return str(PastForm(form).label) if form in PastForm else form
 
 
 def _list_speakers(pasts: Sequence[Past], choice: Choice) -> list[ShownSpeaker]:
