@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-memorybank bench-recall bench-talk bench-prompts bench-scale bench-peers bench-ten-days bench-life bench-voice bench-crowd bench-search bench-long-talk bench-branches prove-attacks prove-branches prove-flaky-line prove-kept-model prove-properties prove-reach prove-readers lock openapi-snapshot dev bench-learning
+.PHONY: help up test check bench bench-memorybank bench-recall bench-talk bench-prompts bench-scale bench-peers bench-ten-days bench-life bench-voice bench-crowd bench-search bench-pasts bench-long-talk bench-branches prove-attacks prove-branches prove-flaky-line prove-kept-model prove-properties prove-reach prove-readers lock openapi-snapshot dev bench-learning
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -73,6 +73,9 @@ bench-crowd: dev ## measure 500 event streams and 500 sockets of 100 people at o
 
 bench-search: dev ## measure the search of a talk of 300,000 messages, and going to any place in it
 	@exec $(BIN)/python -m bench.search $(OPTIONS)
+
+bench-pasts: dev ## measure how soon a past of 10,000 messages from a file is recallable, and undone
+	@exec $(BIN)/python -m bench.pasts $(OPTIONS)
 
 bench-long-talk: dev ## measure a talk of 50,000 messages in a browser: opening, going to a day, scrolling, typing
 	@exec $(BIN)/python -m bench.long_talk $(OPTIONS)

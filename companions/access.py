@@ -20,6 +20,8 @@ from companions.models import (
     Lorebook,
     LoreEntry,
     Message,
+    PastImport,
+    PastUpload,
     Reply,
     Timer,
     Waking,
@@ -108,6 +110,14 @@ def get_character_version(user: User, companion_id: UUID, version_id: UUID) -> C
 
 def get_card_upload(user: User, upload_id: UUID) -> CardUpload:
     return get_owned(user, CardUpload, "user", "picture", "assets", pk=upload_id)
+
+
+def get_past_upload(user: User, upload_id: UUID) -> PastUpload:
+    return get_owned(user, PastUpload, "user", "file", pk=upload_id)
+
+
+def get_past_import(user: User, companion_id: UUID, import_id: UUID) -> PastImport:
+    return get_owned(user, PastImport, "companion__user", "job", companion=companion_id, pk=import_id)
 
 
 def get_lorebook_of(user: User, companion_id: UUID, lorebook_id: UUID) -> Lorebook:

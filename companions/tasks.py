@@ -13,6 +13,7 @@ from companions.memories.forget_proposals import lapse
 from companions.minds import comparison
 from companions.models import Prompt, Waking
 from companions.models.companion import lock
+from companions.pasts import imports, learning, undo, uploads
 from companions.transfer.card_import import delete_unused_uploads
 from memory.consolidation import runs
 from memory.documents import gists
@@ -38,12 +39,13 @@ def drop_old_prompts() -> None:
 
 @shared_task
 def sweep_pictures() -> None:
-    """Drop pictures that never came to stand for a face or into the gallery, or were never sent, and unused cards."""
+    """Drop pictures that never came to stand for a face or into the gallery, or were never sent, and unused uploads."""
     now = timezone.now()
     delete_unused_pictures(now)
     sweep_attachments(now)
     delete_unused_uploads(now)
     submission.delete_unused_pictures(now)
+    uploads.delete_unused_uploads(now)
 
 
 @shared_task
@@ -88,3 +90,26 @@ def begin_nights() -> None:
 def work_a_night(companion_id: str, night_id: str) -> None:
     """Do the work of one night."""
     consolidation.run_night(UUID(companion_id), UUID(night_id), timezone.now(), timezone.now)
+
+
+@shared_task
+def import_past(import_id: str) -> None:
+    """Go on with one import of a past."""
+    imports.run(UUID(import_id), timezone.now(), timezone.now)
+
+
+@shared_task
+def undo_past(import_id: str) -> None:
+    """Go on with undoing one import of a past."""
+    undo.run(UUID(import_id), timezone.now(), timezone.now)
+
+
+@shared_task
+def go_on_with_pasts() -> None:
+    """Go on with whichever import or undoing is due, and with learning from pasts at night: the sweep."""
+    now = timezone.now()
+    for import_id in imports.find_due(now):
+        import_past.delay(str(import_id))
+    for import_id in undo.find_due(now):
+        undo_past.delay(str(import_id))
+    learning.begin_due(now)

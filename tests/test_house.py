@@ -19,6 +19,7 @@ LAYERS = [
     "memory",
     "safety",
     "cards",
+    "pasts",
     "files",
     "accounts",
     "providers",

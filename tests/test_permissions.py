@@ -15,6 +15,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import Token, User
+from bench.common.past_files import sillytavern
 from cards.lorebooks import normalise_book
 from cards.reader import ReadCard
 from cards.schema import normalise
@@ -26,6 +27,7 @@ from companions.life import timers
 from companions.lore import editing
 from companions.memories.editing import give_document, write_revision
 from companions.models import Branch, Companion, Comparison, ForgetProposal, Message, Reply
+from companions.pasts import imports, uploads
 from companions.replies.lifecycle import start
 from companions.transfer.card_import import keep_upload
 from files.pictures import Drawn
@@ -95,6 +97,8 @@ class Things:
             "upload_id": self.companion.user.card_uploads.get().pk,
             "character_id": self.companion.gallery_character.pk,
             "version_id": self.companion.gallery_character.versions.get().pk,
+            "past_upload_id": self.companion.user.past_uploads.get().pk,
+            "import_id": self.companion.past_imports.get().pk,
         }
 
 
@@ -143,6 +147,11 @@ def things(alice: User, mira: Companion) -> Things:
     read = ReadCard("json", "3", normalise(json.loads(CARD))[0], None, [], [])
     keep_upload(alice, read, CARD, now)
     submission.submit(mira, compose_publication(mira), submission.Terms(**TERMS), None, now)
+    for _number in range(2):  # one becomes an import, one is looked at still
+        past_read = uploads.read_content_of(alice, PAST)
+        past_upload = uploads.keep_upload(alice, PAST, past_read.form, "past.jsonl", now)
+        if not mira.past_imports.exists():
+            imports.begin(mira, past_upload, past_read, imports.Wanted(), now)
     return Things(mira, started.message, started.reply, memory, document, job.pk, token)
 
 
@@ -198,6 +207,7 @@ BODIES: dict[str, Any] = {
     "decide_model_change": {"decision": "later", "model": "loud"},
     "start_comparison": {"model": "loud"},
     "settle_change": {"keep": "both"},
+    "change_import": {"learning": "paused"},
     "change_pursuit": {"progress": 40},
     "change_thread": {"state": "settled"},
     "change_life_settings": {"reaches_out": True},
@@ -220,6 +230,10 @@ CARD = b'{"spec": "chara_card_v3", "data": {"name": "Odessa"}}'
 FORMS |= {
     name: {"file": lambda: SimpleUploadedFile("a.json", CARD)} for name in ("preview_card", "import_card")
 }
+PAST = sillytavern([(True, "My cat hides under the stove.", None), (False, "Then it is off.", None)])
+FORMS |= {
+    name: {"file": lambda: SimpleUploadedFile("a.jsonl", PAST)} for name in ("preview_past", "import_past")
+}
 FORMS["put_picture"] = {"file": lambda: SimpleUploadedFile("a.png", painted())}
 QUERIES = dict.fromkeys(("send_message", "say_anew", "get_reply_speech", "reply_speech"), "?wait=0")
 QUERIES["search_messages"] = "?q=hello"
@@ -229,6 +243,7 @@ ONES_OWN = {
     "import_digital_life",
     "import_card",
     "preview_card",
+    "preview_past",
     "count_unread",
     "list_notices",
     "list_presets",

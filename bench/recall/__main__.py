@@ -30,7 +30,7 @@ def main() -> None:
     with Place():
         from bench.recall.report import Report
 
-        report = Report(read, is_markdown=asked.markdown)
+        report = Report(read, is_markdown=asked.markdown, form=asked.form)
         report.quality()
         report.speed()
         if not asked.quick:
@@ -42,6 +42,13 @@ def _arguments() -> argparse.Namespace:
     parser = parser_of_talks("recall", __doc__)
     parser.add_argument(
         "--only-first", type=count, metavar="N", help="only each conversation's first N questions"
+    )
+    parser.add_argument(
+        "--as",
+        dest="form",
+        default="",
+        choices=["sillytavern", "chatgpt"],
+        help="bring the talks in as such files, instead of as they are stored",
     )
     parser.add_argument("--quick", action="store_true", help="without the pool test")
     parser.add_argument(

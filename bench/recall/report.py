@@ -17,9 +17,9 @@ HEAD = [*(f"@{depth}" for depth in DEPTHS), f"all@{GIVEN}", "MRR"]
 class Report:
     """The talks, stored and asked about, and tables of how well and how fast that went."""
 
-    def __init__(self, talks: list[Talk], *, is_markdown: bool) -> None:
+    def __init__(self, talks: list[Talk], *, is_markdown: bool, form: str = "") -> None:
         self._is_markdown = is_markdown
-        self._stored = store_all(talks)
+        self._stored = store_all(talks, form)
         self._cues = asking.cues(self._stored)
         asking.answers(self._cues[:WARM_UP])
         self._timed = asking.answers(self._cues)

@@ -2,15 +2,19 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from uuid import UUID
 
 from django.db import connection, transaction
 
 from accounts.models import User
+from bench.common.past_files import chatgpt, sillytavern
 from bench.recall.talk import Talk, Turn
 from companions.conversations.messages import say_all
 from companions.creation import create
 from companions.models import Companion, Message, Session
+from companions.pasts import imports
+from companions.pasts.uploads import keep_upload, read_content_of
 from memory.embedding import embed_waiting
 
 
@@ -28,9 +32,13 @@ class Stored:
         return {"user": self.companion.user.name, "companion": self.companion.name}
 
 
-def store_all(talks: list[Talk]) -> list[Stored]:
-    """The talks, each with a new person of its own, embedded, and Postgres told what its tables hold."""
-    stored = [store(talk, person(f"speaker{n}", talk.user)) for n, talk in enumerate(talks)]
+def store_all(talks: list[Talk], form: str = "") -> list[Stored]:
+    """The talks, each with a new person of its own, embedded, and Postgres told what its tables hold.
+
+    With a form they come as files of that form.
+    """
+    keep = partial(bring, form=form) if form else store
+    stored = [keep(talk, person(f"speaker{n}", talk.user)) for n, talk in enumerate(talks)]
     embed_waiting()
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")  # autovacuum would within a minute
@@ -58,6 +66,25 @@ def store(talk: Talk, user: User) -> Stored:
     companion.conversation.head = messages[-1]
     companion.conversation.save(update_fields=["head"])
     return Stored(talk, companion, turns)
+
+
+def bring(talk: Talk, user: User, *, form: str) -> Stored:
+    """The talk in a new companion, as it comes in by a file of SillyTavern's or ChatGPT's."""
+    began, now = talk.turns[0].at, talk.asked_at
+    companion = create(user, name=talk.companion, persona="", greeting="", tint=40, now=began)
+    lines = [(turn.is_users, turn.text, turn.at) for turn in talk.turns]
+    content = (
+        chatgpt(lines)
+        if form == "chatgpt"
+        else sillytavern(lines, person=talk.user, character=talk.companion)
+    )
+    read = read_content_of(user, content, form=form)
+    past = imports.begin(companion, keep_upload(user, content, form, "", now), read, imports.Wanted(), now)
+    imports.run(past.pk, now)
+    said = Message.objects.filter(companion=companion).order_by("said_at", "id").values_list("pk", flat=True)
+    kept = sorted(talk.turns, key=lambda turn: turn.at)
+    companion = Companion.objects.select_related("user", "conversation").get(pk=companion.pk)
+    return Stored(talk, companion, dict(zip(said, kept, strict=True)))
 
 
 def session_of(companion: Companion, began: datetime, ended: datetime) -> Session:

@@ -17,6 +17,7 @@ from bench.screenshots.gallery import publish
 from bench.screenshots.given import change_character, give, learn, recall_for_months, write_lore
 from bench.screenshots.mind import grow
 from bench.screenshots.minds import compare, send_away
+from bench.screenshots.pasts import bring_past, keep_past
 from companions import creation
 from companions.branches.operations import part_from, rename
 from companions.characters import load_characters
@@ -293,6 +294,7 @@ odessa = make_companion(keep_card(person, now, marlow), timezone.now(), greeting
 card = keep_card(person, now, marlow)
 guest = create_account("guest@example.org", "correct horse battery", name="Guest")
 published = publish(odessa, marlow, User.objects.get(email="operator@example.org"), guest, now)
+past_import, past_upload = bring_past(odessa, now), keep_past(person, now)
 print(
     json.dumps(
         {
@@ -358,6 +360,10 @@ print(
             "new": "/companions/new/",
             "new-own": "/companions/new/own/",
             "new-card": f"/companions/new/card/{card.pk}/",
+            "new-past": f"/companions/new/past/{past_upload.pk}/?companion={odessa.pk}&learn=on",
+            "imports": talk(odessa) + "settings/pasts/",
+            "imports-none": talk(new) + "settings/pasts/",
+            "imports-undo": talk(odessa) + f"settings/pasts/{past_import.pk}/undo/",
             "about-card": talk(odessa) + "about/",
             "talk": talk(wren),
             "talk-open": talk(wren),

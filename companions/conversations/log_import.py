@@ -11,9 +11,10 @@ from django.utils.translation import gettext as _
 
 from accounts.usage import NO_TOKENS
 from companions.conversations.emotion_tags import without_tags
-from companions.conversations.messages import load_path, say_all
+from companions.conversations.messages import say_all
+from companions.conversations.weaving import weave_in
 from companions.errors import CompanionsError, ConflictError, LimitError
-from companions.models import Closing, Companion, Conversation, Job, Message, Session
+from companions.models import Closing, Companion, Job, Message, PastImport, Session
 from companions.models.companion import hold
 from database.journal import everywhere
 from memory.embedding import unembedded
@@ -22,7 +23,6 @@ from memory.models import Memory
 
 SESSION_GAP = timedelta(hours=8)
 MAX_MESSAGES = 10_000
-EVERYTHING = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ def import_log(companion: Companion, lines: Sequence[Line], now: datetime, id: U
     say_all(companion, messages, now)
     hidden = [message.pk for message in messages if message.is_hidden]
     Memory.objects.of(companion.pk).filter(message__in=hidden).update(is_private=True)
-    _weave_in(companion.conversation, messages)
+    weave_in(companion.conversation, messages)
     return job
 
 
@@ -76,10 +76,28 @@ def progress(job: Job) -> tuple[str, int]:
         if closing.state == Closing.State.WAITING and closing.is_begun:
             return "running", 0
         return closing.state, job.total if closing.state == Closing.State.DONE else 0
+    if job.kind == Job.Kind.IMPORT_PAST:
+        return _progress_of_past(job)
     if job.kind != Job.Kind.IMPORT_LOG:
         return "done", job.total
     left = unembedded(job.companion_id).filter(message__job=job).count()
     return ("running" if left else "done"), job.total - left
+
+
+def _progress_of_past(job: Job) -> tuple[str, int]:
+    """Return the state of an imported past, or of its undoing, and how many of its messages are there and recallable, or
+    gone.
+    """
+    past = PastImport.objects.filter(job=job).first()
+    if past is None:  # it is undone
+        return "done", job.total
+    made = Message.everywhere.filter(job=job).count()
+    if past.state == PastImport.State.UNDOING:
+        return "running", job.total - made
+    left = unembedded(job.companion_id).filter(message__job=job).count()
+    if past.state == PastImport.State.WAITING:
+        return ("running" if past.look_at else "waiting"), made - left
+    return ("running" if left else "done"), job.total if not left else made - left
 
 
 def why(job: Job) -> str:
@@ -139,18 +157,3 @@ def _make_messages(companion: Companion, job: Job, lines: Sequence[Line]) -> lis
     for earlier, later in pairwise(messages):
         later.parent = earlier
     return messages
-
-
-def _weave_in(conversation: Conversation, imported: Sequence[Message]) -> None:
-    """Weave the messages into the path by their times."""
-    if not imported:
-        return
-    path = load_path(conversation, conversation.head_id, EVERYTHING)[::-1]
-    woven = sorted([*path, *imported], key=lambda message: message.said_at)
-    moved = []
-    for later, earlier in zip(woven, [None, *woven[:-1]], strict=True):
-        if later.parent_id != (earlier.pk if earlier else None):
-            later.parent = earlier
-            moved.append(later)
-    Message.objects.bulk_update(moved, ["parent"], batch_size=1000)
-    Conversation.objects.filter(pk=conversation.pk).update(head=woven[-1])

@@ -17,6 +17,7 @@ from companions.models.lorebook import Lorebook, LoreEntry, LoreFiring
 from companions.models.message import Message
 from companions.models.message_words import MessageWords
 from companions.models.mind import Mind
+from companions.models.past import PastImport, PastUpload
 from companions.models.portrait import Picture, Portrait
 from companions.models.prompt import Prompt
 from companions.models.reply import Reply
@@ -50,6 +51,8 @@ __all__ = [
     "Message",
     "MessageWords",
     "Mind",
+    "PastImport",
+    "PastUpload",
     "Picture",
     "Portrait",
     "Prompt",

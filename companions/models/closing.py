@@ -19,7 +19,8 @@ class Closing(models.Model):
     """The end of a session, from its asking to its last transaction; what steps have made so far is in `drafts`.
 
     It closes the session with what was said until `until_at`; what was said later begins the next one. Each draft tells
-    what it was made from: where something of that is gone or has changed, or more has come, it alone is made again.
+    what it was made from: where something of that is gone or has changed, or more has come, it alone is made again. That
+    of an imported `past` learns from a session that has long ended, at night.
     """
 
     class State(models.TextChoices):
@@ -31,6 +32,14 @@ class Closing(models.Model):
     companion = models.ForeignKey(Companion, models.CASCADE, related_name="closings")
     session = models.ForeignKey(Session, models.CASCADE, related_name="closings")
     job = models.OneToOneField(Job, models.SET_NULL, null=True, blank=True, related_name="closing")
+    past = models.ForeignKey(
+        "companions.PastImport",
+        models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="closings",
+        verbose_name=_("of an imported past"),
+    )
     until_at = models.DateTimeField(_("closes what was said until"))
     is_forgetful = models.BooleanField(_("without remembering"), default=False)
     state = models.CharField(_("state"), max_length=16, choices=State, default=State.WAITING)

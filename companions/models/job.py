@@ -12,6 +12,7 @@ class Job(models.Model):
 
     class Kind(models.TextChoices):
         IMPORT_LOG = "import_log", _("import of a log")
+        IMPORT_PAST = "import_past", _("import of a past")
         CLOSE = "close", _("closing of a session")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

@@ -1,12 +1,14 @@
 """A character that comes as a card: dropped, looked at, and made into a companion; and a companion that goes as one."""
 
 from typing import Any
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
@@ -22,27 +24,32 @@ from companions.models import CardUpload, Companion
 from companions.pages.context import warn_of_size
 from companions.pages.lore import tell_of_book
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, post_view
+from companions.pasts import uploads
 from companions.transfer import card_import, digital_life
 from companions.transfer.card_export import card_response
 from companions.transfer.card_preview import describe
 from companions.transfer.digital_life_import import import_mind
 from files.errors import FilesError
 from files.uploads import read_upload
+from pasts.past import MAX_BYTES as MAX_PAST_BYTES
+from pasts.reader import looks_like_past
 
 
 @post_view
 def bring(request: SignedInRequest) -> HttpResponse:
-    """Tell what was dropped or chosen, and go on with it: a card is looked at first, a mind of DigitalLife's moves in, a
-    lorebook is kept for all of the person's companions.
+    """Tell what was dropped or chosen, and go on with it: a card or earlier talk is looked at first, a mind of
+    DigitalLife's moves in, a lorebook is kept for all of the person's companions.
 
     What is wrong with it is said above the form.
     """
     now = timezone.now()
     try:
         admit_to(request.user, "imports", now)
-        content = read_upload(request, MAX_BYTES)
+        content = read_upload(request, max(MAX_BYTES, MAX_PAST_BYTES))
         if digital_life.looks_like_mind(content):
             return _move_in(request, content)
+        if looks_like_past(content):
+            return _look_at_past(request, content)
         read = read_card(content)
         if read.form == CardUpload.Form.LOREBOOK:
             return _keep_lorebook(request, read)
@@ -51,6 +58,16 @@ def bring(request: SignedInRequest) -> HttpResponse:
         messages.error(request, str(error.detail))
         return redirect("companion_new")
     return redirect("card", kept.pk)
+
+
+def _look_at_past(request: SignedInRequest, content: bytes) -> HttpResponse:
+    """Keep the earlier talk to be looked at, for the companion from whose page it came. FilesError."""
+    read = uploads.read_content_of(request.user, content)
+    name = getattr(request.FILES["file"], "name", "")
+    kept = uploads.keep_upload(request.user, content, read.form, name, timezone.now())
+    given = request.POST.get("companion", "")
+    address = reverse("past", args=[kept.pk])
+    return redirect(f"{address}?{urlencode({'companion': given})}" if given else address)
 
 
 def _keep_lorebook(request: SignedInRequest, read: ReadCard) -> HttpResponse:

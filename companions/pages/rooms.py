@@ -117,6 +117,7 @@ PLACES = (
             Tab("companion", _("This talk"), ("companion_delete", "companion_publish")),
             Tab("mind", _("The model"), ("mind_values", "mind_preset_file", "comparison")),
             Tab("branches", _("Branches"), ("branch_compare", "branch_delete")),
+            Tab("imports", _("Earlier talk"), ("import_undo",)),
             Tab("advanced", _("Advanced"), ("forgetting", "context")),
         ),
     ),

@@ -9,14 +9,15 @@ from uuid import UUID
 
 import structlog
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q
 
 from accounts.usage import NO_TOKENS, waits_until
 from companions.deletion import delete_messages
 from companions.life.inner_state import revise
 from companions.life.reflection import read_feeling
-from companions.models import Closing, Companion, InnerState, Job, Message, Session
+from companions.models import Closing, Companion, InnerState, Job, Message, PastImport, Session
 from companions.models.companion import hold
+from companions.pasts.budget import find_wait, spending
 from companions.sessions import digests
 from companions.sessions.drafts import Drafts, Material, gather, is_new, load_known
 from companions.sessions.parts import (
@@ -28,6 +29,7 @@ from companions.sessions.parts import (
     keep_told,
 )
 from companions.sessions.transcript import build_talk, is_being_answered, measure, select_messages
+from jobs.background import enqueue
 from jobs.lease import MAX_ATTEMPTS, RETRY_DELAY, Clock, Lease, note_failures, retry_at
 from memory.learning.answers import Reflection
 from memory.learning.contradictions import group_by_place
@@ -40,6 +42,7 @@ log = structlog.get_logger(__name__)
 
 BATCH = 200
 PARTS = 4
+NEXT_TASK = "companions.tasks.go_on_with_pasts"
 MAX_DRAFTS = 3 * PARTS  # in one run: whoever deletes meanwhile need not be outrun
 
 
@@ -57,7 +60,8 @@ def run(closing_id: UUID, now: datetime, clock: Clock | None = None) -> None:
     row = Closing.objects.open().filter(pk=closing_id)
     lease = Lease.take(row, "next_at", clock or (lambda: now), error="")
     if lease:
-        with note_failures(lease, partial(_note_failure, lease)):
+        past_id = row.values_list("past", flat=True).first()
+        with note_failures(lease, partial(_note_failure, lease)), spending(past_id, now):
             _go_on(closing_id, lease, now)
 
 
@@ -71,6 +75,7 @@ def _go_on(closing_id: UUID, lease: Lease, now: datetime) -> None:
             "companion__user",
             "companion__conversation",
             "companion__mind",
+            "past__companion__user",
         )
         closing = Closing.objects.open().select_related(*related).filter(pk=closing_id).first()
         if attempt == MAX_DRAFTS or closing is None or is_being_answered(closing.session, closing.until_at):
@@ -110,12 +115,18 @@ def _draft(closing: Closing, lease: Lease, now: datetime) -> bool:
 
 
 def _may_ask(closing: Closing, lease: Lease) -> bool:
-    """Whether the model may be asked now: no other worker is at it, and the day's tokens are not used up.
+    """Whether the model may be asked now: no other worker is at it, and the day's tokens are not used up, or, of an
+    imported past, the night's.
 
     Where they are, it is gone on with tomorrow; but what has begun comes to its end.
     """
     if not lease.renew():
         return False
+    if closing.past:
+        later = find_wait(closing.past, lease.clock(), has_begun=bool(closing.drafts))
+        if later:
+            lease.release(later)
+        return later is None
     if closing.drafts:
         return True
     user, is_asked_for = closing.companion.user, closing.job_id is not None
@@ -182,7 +193,7 @@ def _hold_closing(closing_id: UUID) -> Closing | None:
     """Return the closing as it waits, with its companion locked; None where it is done or gone."""
     companion_id = Closing.objects.filter(pk=closing_id).values_list("companion_id", flat=True).first()
     companion = hold(companion_id) if companion_id else None
-    closing = Closing.objects.open().filter(pk=closing_id).select_related("session").first()
+    closing = Closing.objects.open().filter(pk=closing_id).select_related("session", "past").first()
     if closing and companion:
         closing.companion = companion
     return closing if companion else None
@@ -248,9 +259,9 @@ def _keep_diary(material: Material, drafts: Drafts, now: datetime) -> str:
         session_id=material.session.pk, started_at=messages[0].said_at, ended_at=ended_at, written=written
     )
     entry = keep_session(companion.pk, ended, now, companion.user.zone)
-    if understanding or (companion.understood_until and material.is_understanding_due):
+    if understanding or (material.understood_until and material.is_understanding_due):
         # Also where nothing was learnt: what teaches nothing is not shown again with each later talk.
-        Companion.objects.filter(pk=companion.pk).update(understood_until=ended_at)
+        _note_understood(material, ended_at)
     state = material.inner_state
     if diary.inner_state and state and str(state.pk) == diary.felt_before:
         answer = Reflection.model_validate(diary.inner_state)
@@ -265,6 +276,17 @@ def _keep_diary(material: Material, drafts: Drafts, now: datetime) -> str:
             call_id=diary.call_id,
         )
     return entry.title
+
+
+def _note_understood(material: Material, until_at: datetime) -> None:
+    """Note until when self-concept and profile were looked through: for the past that it came with, and for the
+    companion, which may have been later already.
+    """
+    mine = Companion.objects.filter(pk=material.companion.pk)
+    if material.past:
+        PastImport.objects.filter(pk=material.past.pk).update(understood_until=until_at)
+        mine = mine.filter(Q(understood_until=None) | Q(understood_until__lt=until_at))
+    mine.update(understood_until=until_at)
 
 
 def _end_session(closing: Closing, now: datetime) -> None:
@@ -286,3 +308,5 @@ def _end_session(closing: Closing, now: datetime) -> None:
     closing.state, closing.ended_at, closing.error = Closing.State.DONE, now, ""
     closing.drafts = {}
     closing.save()
+    if closing.past:
+        enqueue(NEXT_TASK)

@@ -193,7 +193,7 @@ def _is_unchanged(session: Session, batch: Batch) -> bool:
     now_there = [there[message.pk] for message in shown if message.pk in there]
     return (
         fingerprint(now_there) == fingerprint(shown)
-        and Session.objects.filter(pk=session.pk, ended_at=None, summary=session.summary).exists()
+        and Session.objects.filter(pk=session.pk, ended_at=session.ended_at, summary=session.summary).exists()
     )
 
 

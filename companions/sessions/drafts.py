@@ -6,14 +6,14 @@ that landed meanwhile changes nothing of it.
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, TypeVar
 from uuid import UUID
 from zlib import crc32
 
 from companions.life.inner_state import get_newest
 from companions.life.reflection import shorten_state
-from companions.models import Closing, Companion, InnerState, Message, Session
+from companions.models import Closing, Companion, InnerState, Message, PastImport, Session
 from companions.sessions.transcript import (
     fingerprint_words,
     measure_room,
@@ -41,7 +41,8 @@ CHANGES = {"added", "reinforced", "revised", "retracted"}
 class Material:
     """What a session holds as it ends, with the diary entry before it.
 
-    `earlier` was said before it, since self-concept and profile were last looked through.
+    `earlier` was said before it, since self-concept and profile were last looked through. Where it belongs to an imported
+    `past`, that alone is looked at, and how the companion feels today is none of its business.
     """
 
     companion: Companion
@@ -52,6 +53,18 @@ class Material:
     inner_state: InnerState | None = None
     before: DiaryEntry | None = None
     earlier: list[Message] = field(default_factory=list)
+    past: PastImport | None = None
+
+    @property
+    def understood_until(self) -> datetime | None:
+        """Until when self-concept and profile were looked through, of the talk or of the past that it belongs to."""
+        return self.past.understood_until if self.past else self.companion.understood_until
+
+    @property
+    def is_older(self) -> bool:
+        """Whether self-concept and profile know of later talk already."""
+        known = self.companion.understood_until
+        return bool(self.past and known and self.messages[-1].said_at < known)
 
     @property
     def unlearnt(self) -> list[Message]:
@@ -71,7 +84,7 @@ class Material:
     @property
     def is_understanding_due(self) -> bool:
         """Whether enough was said to look through self-concept and profile, or nobody did for long, or ever."""
-        since = self.companion.understood_until
+        since = self.understood_until
         said = [*self.earlier, *self.messages]
         count = sum(message.role == Message.Role.USER for message in said)
         return (
@@ -123,16 +136,20 @@ def gather(closing: Closing) -> Material:
         messages=list(select_visible(select_messages(session, closing.until_at))),
         self_concept=current(companion.pk, Revision.About.SELF_CONCEPT),
         user_profile=current(companion.pk, Revision.About.USER_PROFILE),
-        inner_state=get_newest(companion.pk),
+        inner_state=None if closing.past else get_newest(companion.pk),
         before=find_entry_before(companion, session),
-        earlier=_load_earlier(companion, session),
+        earlier=_load_earlier(companion, session, closing.past),
+        past=closing.past,
     )
 
 
-def _load_earlier(companion: Companion, session: Session) -> list[Message]:
-    since = companion.understood_until
+def _load_earlier(companion: Companion, session: Session, past: PastImport | None) -> list[Message]:
+    since = past.understood_until if past else companion.understood_until
     if since is None:
         return []
+    if past:
+        said = Message.objects.filter(job=past.job_id, said_at__gt=since, said_at__lt=session.started_at)
+        return list(select_visible(said.exclude(session=session)).order_by("said_at", "id"))
     said = Message.objects.filter(companion=companion, said_at__gt=since, session__ended_at__isnull=False)
     return list(select_visible(said.exclude(session=session)).order_by("said_at", "id"))
 

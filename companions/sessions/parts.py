@@ -183,6 +183,13 @@ def draft_understanding(material: Material, drafts: Drafts) -> UnderstandingDraf
     )
     with charged(Payer(companion.user_id, companion.pk), ModelCall.Purpose.CLOSING) as charge:
         answer = ask("understanding", request, Understanding)
+    if material.is_older:  # what is known of today stays
+        answer = answer.model_copy(
+            update={
+                name: [edit for edit in getattr(answer, name) if edit.do == "add"]
+                for name in ("self_concept", "user_profile")
+            }
+        )
     return UnderstandingDraft(
         self_concept=weigh_edits(Revision.About.SELF_CONCEPT, own, answer.self_concept, talk, names),
         user_profile=weigh_edits(Revision.About.USER_PROFILE, theirs, answer.user_profile, talk, names),

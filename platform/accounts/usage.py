@@ -4,6 +4,7 @@ import asyncio
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
 from uuid import UUID
@@ -153,6 +154,20 @@ class Charge:
     calls: list[ModelCall] = field(default_factory=list)
 
 
+_collected: ContextVar[list[ModelCall] | None] = ContextVar("collected", default=None)
+
+
+@contextmanager
+def collecting() -> Iterator[list[ModelCall]]:
+    """Give the list of the rows that blocks of `charged` within the block write."""
+    calls: list[ModelCall] = []
+    token = _collected.set(calls)
+    try:
+        yield calls
+    finally:
+        _collected.reset(token)
+
+
 @contextmanager
 def charged(
     payer: Payer | None, purpose: ModelCall.Purpose, clock: Callable[[], datetime] = timezone.now
@@ -169,6 +184,9 @@ def charged(
             if payer and calls:
                 rows = [_build_call(payer, purpose, call, began_at) for call in calls]
                 charge.calls = ModelCall.objects.bulk_create(rows)
+                collected = _collected.get()
+                if collected is not None:
+                    collected += charge.calls
             for call in calls:
                 if call.error:
                     user_id = payer.user_id if payer else None

@@ -39,6 +39,7 @@ from companions.api import (
     messages,
     mind,
     model_change,
+    pasts,
     portrait,
     search,
     threads,
@@ -75,9 +76,11 @@ for router in (
     portrait.router,
     mind.router,
     lorebooks.companions_router,
+    pasts.companions_router,
 ):
     api.add_router("/companions", router)
 api.add_router("/cards", cards.router)
+api.add_router("/pasts", pasts.router)
 api.add_router("/lorebooks", lorebooks.router)
 api.add_router("/gallery", gallery.router)
 api.add_router("/replies", messages.replies_router)

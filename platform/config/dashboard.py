@@ -119,6 +119,8 @@ def list_rooms() -> dict[str, dict[str, tuple[str, str]]]:
             "companions.Card": (_("Cards they came from"), "badge"),
             "companions.CardUpload": (_("Cards looked at"), "upload_file"),
             "companions.CharacterVersion": (_("Versions of characters"), "history"),
+            "companions.PastUpload": (_("Earlier talk looked at"), "upload_file"),
+            "companions.PastImport": (_("Earlier talk that came"), "history"),
             "companions.Lorebook": (_("Lorebooks"), "auto_stories"),
             "companions.LoreEntry": (_("Entries of lorebooks"), "short_text"),
             "companions.LoreFiring": (_("When lore was called"), "bolt"),

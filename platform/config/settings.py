@@ -590,6 +590,7 @@ CELERY_BEAT_SCHEDULE = {
     "write stale diary entries anew": every(60, "companions.sessions.tasks.rewrite_stale_diary"),
     "write gists of waiting pages": every(60, "companions.tasks.write_waiting_gists"),
     "go on comparing models": every(60, "companions.tasks.go_on_comparing"),
+    "go on with pasts": every(60, "companions.tasks.go_on_with_pasts"),
     "begin the nights that have come": every(300, "companions.tasks.begin_nights"),
     "tick": every(TICK_SECONDS, "companions.life.tasks.tick", expires=30),
     "reach whoever has not read": every(TICK_SECONDS, "companions.life.tasks.send_deliveries", expires=30),

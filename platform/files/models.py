@@ -22,6 +22,7 @@ class StoredFile(models.Model):
         ATTACHMENT = "attachment", _("attachment")
         CARD = "card", _("picture of a card")
         GALLERY = "gallery", _("picture of a published character")
+        PAST = "past", _("earlier talk")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(User, models.CASCADE, related_name="files", verbose_name=_("user"))

@@ -33,6 +33,8 @@ from companions.models import (
     LoreFiring,
     Message,
     Mind,
+    PastImport,
+    PastUpload,
     Picture,
     Portrait,
     Prompt,
@@ -224,6 +226,20 @@ def grow(companion: Companion, message: Message, fact: Memory) -> None:
     )
     texts = {"number": 1, "texts": {"persona": MARKER}, "changed": ["persona"], "size": 20}
     CharacterVersion.objects.create(companion=companion, changed_by="page", changed_at=NOON, **texts)
+    made = {"form": "text", "created_at": NOON}
+    file = {
+        "user": companion.user,
+        "kind": "past",
+        "content_type": "text/plain",
+        "bytes": 1,
+        "created_at": NOON,
+    }
+    PastUpload.objects.create(
+        user=companion.user, file=StoredFile.objects.create(key="past/00/given", **file), name=MARKER, **made
+    )
+    job = Job.objects.create(companion=companion, kind=Job.Kind.IMPORT_PAST)
+    words = {"titles": [MARKER], "person": MARKER, "pattern": MARKER}
+    PastImport.objects.create(companion=companion, job=job, before_at=NOON, **words, **made)
     book = Lorebook.objects.create(
         user=companion.user, companion=companion, name=MARKER, data={"description": MARKER}, created_at=NOON
     )

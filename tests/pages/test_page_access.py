@@ -14,7 +14,7 @@ from cards.lorebooks import normalise_book
 from companions.conversations.attachments import keep_picture
 from companions.lore.editing import make_book
 from companions.memories.editing import give_document
-from companions.models import Branch, ForgetProposal, Lorebook, Timer, Waking
+from companions.models import Branch, ForgetProposal, Job, Lorebook, PastImport, Timer, Waking
 from companions.pages.urls import companion_patterns
 from files.pictures import Drawn
 from memory.goals import begin_goal
@@ -138,6 +138,17 @@ def lore_entry(told: Told) -> str:
     return f"{book.pk}/entries/{book.entries.get().pk}/"
 
 
+def past(told: Told) -> UUID:
+    """Earlier talk that came as a file."""
+    found = told.companion.past_imports.first()
+    if found is None:
+        job = Job.objects.create(companion=told.companion, kind=Job.Kind.IMPORT_PAST)
+        found = PastImport.objects.create(
+            companion=told.companion, job=job, form="text", before_at=NOW, created_at=NOW, state="done"
+        )
+    return found.pk
+
+
 PAGES: dict[str, Callable[[Told], str]] = {
     "talk": lambda told: told.path,
     "turns": lambda told: f"{told.path}turns/",
@@ -259,6 +270,9 @@ PAGES: dict[str, Callable[[Told], str]] = {
     "companion": lambda told: f"{told.path}settings/",
     "advanced": lambda told: f"{told.path}settings/advanced/",
     "context": lambda told: f"{told.path}settings/context/",
+    "imports": lambda told: f"{told.path}settings/pasts/",
+    "import_learning": lambda told: f"{told.path}settings/pasts/{past(told)}/learning/",
+    "import_undo": lambda told: f"{told.path}settings/pasts/{past(told)}/undo/",
     "companion_delete": lambda told: f"{told.path}settings/delete/",
     "rehearsals_delete": lambda told: f"{told.path}settings/rehearsals/",
     "mind": lambda told: f"{told.path}mind/",
@@ -313,6 +327,7 @@ POST_ONLY = {
     "recording_transcribe",
     "recording_send",
     "recording_delete",
+    "import_learning",
 }
 LOOKED_AT = {
     *("talk", "turns", "turn", "gauge", "memories", "memory", "always", "documents", "document", "nights"),
@@ -329,7 +344,7 @@ LOOKED_AT = {
     *("profile", "profile_compare", "self_concept", "self_concept_compare", "life"),
     *("inner_states", "timers", "timer_preview", "pursuits", "context", "face_preview", "face_image"),
     *("reply_speech", "message_speech", "call", "call_notice", "branches", "branch_compare"),
-    *("search", "bookmarks", "advanced", "lore", "lorebook", "lorebook_export"),
+    *("imports", "search", "bookmarks", "advanced", "lore", "lorebook", "lorebook_export"),
     *("character_versions", "character_version"),
 }
 ON_THE_LOOP = pytest.mark.django_db(transaction=True)  # visits the database from several threads

@@ -1,0 +1,53 @@
+"""Weaving messages that were said elsewhere into the chosen path of a talk, by their times."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db import connection
+
+from companions.conversations.messages import WALK
+from companions.models import Conversation, Message
+
+EVERYTHING = 1_000_000
+STEPS = WALK.format(columns="message.id, message.parent_id, message.said_at")
+MOVE = """
+UPDATE companions_message message SET parent_id = moved.parent
+FROM unnest(%s::uuid[], %s::uuid[]) AS moved (id, parent) WHERE message.id = moved.id
+"""
+
+
+class Step(NamedTuple):
+    """A message of the path, by what its place depends on."""
+
+    pk: UUID
+    parent_id: UUID | None
+    said_at: datetime
+
+
+def weave_in(conversation: Conversation, messages: Sequence[Message]) -> None:
+    """Weave the messages, which are saved and awake, into the path by their times; of one time, the path's come first.
+
+    Call it with the companion held.
+    """
+    if not messages:
+        return
+    new = [Step(message.pk, message.parent_id, message.said_at) for message in messages]
+    woven = sorted([*_load_steps(conversation), *new], key=lambda step: step.said_at)
+    moved = [
+        (later.pk, earlier.pk if earlier else None)
+        for later, earlier in zip(woven, [None, *woven[:-1]], strict=True)
+        if later.parent_id != (earlier.pk if earlier else None)
+    ]
+    with connection.cursor() as cursor:  # thousands may move, each after another one
+        cursor.execute(MOVE, [[pk for pk, _ in moved], [parent for _, parent in moved]])
+    Conversation.objects.filter(pk=conversation.pk).update(head=woven[-1].pk)
+
+
+def _load_steps(conversation: Conversation) -> list[Step]:
+    """Return the chosen path, from the first message on."""
+    named = {"start": conversation.head_id, "conversation": conversation.pk}
+    with connection.cursor() as cursor:
+        cursor.execute(STEPS, named | {"limit": EVERYTHING, "session": None})
+        return [Step(*row) for row in cursor.fetchall()][::-1]

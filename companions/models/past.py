@@ -1,0 +1,129 @@
+import uuid
+
+from django.db import models
+from django.utils.timezone import localtime
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import User
+from accounts.models.user import OwnedQuerySet, UserOwnedQuerySet
+from companions.models.companion import Companion
+from companions.models.job import Job
+from files.models import StoredFile
+
+FILE_NAME_CHARACTERS, SPEAKER_CHARACTERS, PATTERN_CHARACTERS = 200, 200, 200
+
+
+class PastForm(models.TextChoices):
+    """What wrote a file of earlier talk, as `pasts.past.FORMS` has it."""
+
+    SILLYTAVERN = "sillytavern", _("a talk from SillyTavern")
+    CHATGPT = "chatgpt", _("conversations from ChatGPT")
+    CHARACTER_AI = "character_ai", _("talks from Character.AI")
+    RISUAI = "risuai", _("talks from RisuAI")
+    TEXT = "text", _("plain text")
+
+
+class PastUpload(models.Model):
+    """A file of earlier talk that somebody looks at, and may have a companion remember within a day."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    user = models.ForeignKey(User, models.CASCADE, related_name="past_uploads", verbose_name=_("user"))
+    file = models.OneToOneField(
+        StoredFile, models.CASCADE, related_name="past_upload", verbose_name=_("file")
+    )
+    name = models.CharField(_("name of the file"), max_length=FILE_NAME_CHARACTERS, blank=True)
+    form = models.CharField(_("form"), max_length=20, choices=PastForm)
+    created_at = models.DateTimeField(_("given"))
+
+    objects = UserOwnedQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("uploaded past")
+        verbose_name_plural = _("uploaded pasts")
+        ordering = ["-created_at"]
+        indexes = [models.Index(fields=["created_at"], name="past_upload_age")]  # dropping what is old
+
+    def __str__(self) -> str:
+        return f"{self.form} {self.created_at:%Y-%m-%d %H:%M}"
+
+
+class PastImport(models.Model):
+    """Earlier talk that came from a file: which, how far it is, and how far it is learnt.
+
+    Its messages bear its `job`. `chosen` are the places of those talks in the file that were wanted, `person` is whoever
+    of its speakers is the person, where the file does not say so; what bears no time was said before `before_at`. Until
+    all of it is there, `file` holds it.
+
+    It is learnt session by session, within so many tokens a night. `night_of` is the day that the last such night led to,
+    in which `tokens_tonight` were spent. Until `understood_until` self-concept and profile were looked through for it.
+    """
+
+    class State(models.TextChoices):
+        WAITING = "waiting", _("coming in")
+        DONE = "done", _("remembered")
+        FAILED = "failed", _("failed")
+        UNDOING = "undoing", _("being undone")
+
+    class Learning(models.TextChoices):
+        NONE = "none", _("nothing is learnt from it")
+        RUNNING = "running", _("learnt from at night")
+        PAUSED = "paused", _("paused")
+        DONE = "done", _("learnt from")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    companion = models.ForeignKey(Companion, models.CASCADE, related_name="past_imports")
+    job = models.OneToOneField(Job, models.CASCADE, related_name="past_import")
+    file = models.OneToOneField(
+        StoredFile,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="past_import",
+        verbose_name=_("file"),
+    )
+    form = models.CharField(_("form"), max_length=20, choices=PastForm)
+    titles = models.JSONField(_("talks"), default=list, blank=True)
+    chosen = models.JSONField(_("chosen talks"), default=list, blank=True)
+    person = models.CharField(_("who the person is"), max_length=SPEAKER_CHARACTERS, blank=True)
+    pattern = models.CharField(_("pattern"), max_length=PATTERN_CHARACTERS, blank=True)
+    before_at = models.DateTimeField(_("before"))
+    messages_count = models.PositiveIntegerField(_("messages"), default=0)
+    skipped_count = models.PositiveIntegerField(_("messages that were there"), default=0)
+    first_at = models.DateTimeField(_("from"), null=True, blank=True)
+    last_at = models.DateTimeField(_("until"), null=True, blank=True)
+    state = models.CharField(_("state"), max_length=16, choices=State, default=State.WAITING)
+    error = models.CharField(_("error"), max_length=40, blank=True)
+    attempts = models.PositiveSmallIntegerField(_("failed tries"), default=0)
+    look_at = models.DateTimeField(_("next look"), null=True, blank=True)
+    learning = models.CharField(_("learning"), max_length=16, choices=Learning, default=Learning.NONE)
+    nightly_tokens = models.PositiveIntegerField(_("tokens a night"), default=0)
+    tokens_spent = models.PositiveIntegerField(_("tokens spent"), default=0)
+    tokens_tonight = models.PositiveIntegerField(_("tokens spent in that night"), default=0)
+    night_of = models.DateField(_("last night of learning"), null=True, blank=True)
+    asked_at = models.DateTimeField(_("learning asked for"), null=True, blank=True)
+    understood_until = models.DateTimeField(_("understood until"), null=True, blank=True)
+    created_at = models.DateTimeField(_("began"))
+    ended_at = models.DateTimeField(_("ended"), null=True, blank=True)
+
+    objects = OwnedQuerySet["PastImport"].as_manager()
+
+    class Meta:
+        verbose_name = _("imported past")
+        verbose_name_plural = _("imported pasts")
+        ordering = ["-created_at", "-id"]
+        indexes = [
+            # My imports.
+            models.Index(fields=["companion", "-created_at", "-id"], name="past_import_companion"),
+            # The sweeps: of what comes in or is undone, and of what is learnt from.
+            models.Index(
+                fields=["look_at"],
+                condition=models.Q(state__in=["waiting", "undoing"]),
+                name="past_import_due",
+            ),
+            models.Index(
+                fields=["asked_at"], condition=models.Q(learning="running"), name="past_import_learning"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.form} {localtime(self.created_at):%Y-%m-%d %H:%M}"

@@ -1,0 +1,192 @@
+"""Earlier talk that comes as a file: looked at, remembered, learnt from at night, and undone."""
+
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django_htmx.http import HttpResponseClientRedirect
+
+from accounts.authentication import SignedInRequest
+from accounts.errors import RefusedError
+from accounts.idempotency import once
+from accounts.rates import admit_to
+from companions import creation
+from companions.access import get_companion, get_past_import, get_past_upload
+from companions.conversations.log_import import progress
+from companions.models import Companion, PastImport, PastUpload
+from companions.models.past import SPEAKER_CHARACTERS
+from companions.pages.shortcuts import UNPROCESSABLE, form_view, list_page, page_view, post_view
+from companions.pasts import imports, learning, undo
+from companions.pasts.plan import Choice
+from companions.pasts.preview import describe, name_form
+from companions.pasts.uploads import PastImportError, read_file
+from pasts.past import PastFile
+from text.strings import one_line
+
+PAGE = 20
+TINT = 40
+MAX_CHOSEN = 10_000
+
+
+class ChoiceForm(forms.Form):
+    """What is wanted of a file: for whom, which talks, who is the person, and whether to learn from it."""
+
+    companion = forms.UUIDField(required=False)
+    name = forms.CharField(required=False, max_length=80)
+    person = forms.CharField(required=False, max_length=SPEAKER_CHARACTERS, strip=False)
+    talk = forms.TypedMultipleChoiceField(required=False, coerce=int)
+    learn = forms.BooleanField(required=False)
+    nightly_tokens = forms.IntegerField(
+        required=False, min_value=learning.LEAST_NIGHTLY, max_value=learning.MOST_NIGHTLY
+    )
+
+    def __init__(self, data: QueryDict, read: PastFile) -> None:
+        super().__init__(data)
+        places = range(min(len(read.pasts), MAX_CHOSEN))
+        self.fields["talk"].choices = [(place, place) for place in places]  # type: ignore[attr-defined]
+
+    @property
+    def choice(self) -> Choice:
+        talks = self.cleaned_data.get("talk") or ()
+        return Choice(pasts=tuple(talks), person=self.cleaned_data.get("person") or "")
+
+    @property
+    def tokens(self) -> int:
+        return self.cleaned_data.get("nightly_tokens") or learning.NIGHTLY_TOKENS
+
+
+@form_view
+def past(request: SignedInRequest, past_upload_id: UUID) -> HttpResponse:
+    """All that would come of the file, before anything does; what is chosen changes it; and the making."""
+    upload = get_past_upload(request.user, past_upload_id)
+    refusal = ""
+    try:
+        read = read_file(upload.file)
+        form = ChoiceForm(request.POST if request.method == "POST" else request.GET, read)
+        is_valid = form.is_valid()
+        if "remember" in request.POST and is_valid:
+            return _remember(request, upload, read, form)
+        if "remember" in request.POST:
+            refusal = _("Look through what you chose: something of it will not do.")
+    except RefusedError as error:
+        refusal = str(error.detail)
+        read = None
+    return _show(request, upload, read, refusal)
+
+
+def _show(request: SignedInRequest, upload: PastUpload, read: PastFile | None, refusal: str) -> HttpResponse:
+    context: dict[str, Any] = {"upload": upload, "refusal": refusal}
+    if read is None:
+        try:
+            read = read_file(upload.file)
+        except RefusedError:
+            return render(request, "pasts/past.html", context, status=UNPROCESSABLE)
+    form = ChoiceForm(request.POST if request.method == "POST" else request.GET, read)
+    form.is_valid()
+    given = form.cleaned_data.get("companion")
+    companion = get_companion(request.user, given) if given else None
+    shown = describe(read, companion, form.choice, timezone.now(), form.tokens)
+    context |= {
+        "shown": shown,
+        "companion": companion,
+        "companions": Companion.objects.owned_by(request.user).order_by("-created_at"),
+        "name": form.cleaned_data.get("name") or shown.name,
+        "learns": form.cleaned_data.get("learn", False),
+        "least": learning.LEAST_NIGHTLY,
+        "most": learning.MOST_NIGHTLY,
+    }
+    is_part = request.htmx.target == "past-figures"
+    template = "pasts/_figures.html" if is_part else "pasts/past.html"
+    return render(request, template, context, status=UNPROCESSABLE if refusal else 200)
+
+
+def _remember(request: SignedInRequest, upload: PastUpload, read: PastFile, form: ChoiceForm) -> HttpResponse:
+    """Begin the import, into a companion or a new one. RefusedError."""
+    now = timezone.now()
+    wanted = imports.Wanted(
+        choice=form.choice, nightly_tokens=form.tokens if form.cleaned_data["learn"] else None
+    )
+    given = form.cleaned_data["companion"]
+    found = get_companion(request.user, given) if given else None
+
+    @transaction.atomic
+    def make() -> UUID:
+        companion = found
+        if companion is None:
+            name = one_line(form.cleaned_data["name"])[:80]
+            if not name:
+                raise PastImportError("no_name", _("Give the new companion a name."))
+            admit_to(request.user, "companions", now)
+            companion = creation.create(request.user, name=name, persona="", greeting="", tint=TINT, now=now)
+        return imports.begin(companion, upload, read, wanted, now).pk
+
+    made_id, _is_new = once(request.user, "import_past", str(upload.pk), "", make)  # two taps are one
+    return redirect("imports", PastImport.objects.get(pk=made_id).companion_id)
+
+
+@page_view
+def list_imports(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """The pasts that came, the newest first, how far each is, and what can be done with it."""
+    companion = get_companion(request.user, companion_id)
+    mine = PastImport.objects.filter(companion=companion).select_related("job")
+    listed, following = list_page([(mine, "created_at")], request.GET.get("cursor"), PAGE)
+    lines = [_describe(past) for past in listed]
+    context = {
+        "companion": companion,
+        "lines": lines,
+        "following": following,
+        "waits": any(line["state"] in {"waiting", "running"} for line in lines),
+        "least": learning.LEAST_NIGHTLY,
+        "most": learning.MOST_NIGHTLY,
+    }
+    is_part = request.htmx.target == "imports"
+    return render(request, "pasts/_list.html" if is_part else "pasts/imports.html", context)
+
+
+def _describe(past: PastImport) -> dict[str, Any]:
+    state, done = progress(past.job)
+    learnt = learning.count_progress(past) if past.learning != PastImport.Learning.NONE else None
+    return {
+        "past": past,
+        "form": name_form(past.form),
+        "state": state,
+        "done": done,
+        "total": past.job.total,
+        "learnt": learnt,
+        "spent": f"{past.tokens_spent:,}",
+        "nightly": f"{past.nightly_tokens:,}",
+    }
+
+
+@post_view
+def change_learning(request: SignedInRequest, companion_id: UUID, import_id: UUID) -> HttpResponse:
+    """Begin to learn from it, go on or pause, or let it take another amount a night."""
+    past = get_past_import(request.user, companion_id, import_id)
+    do, tokens = request.POST.get("do", ""), request.POST.get("nightly_tokens", "")[:9]
+    learning.change_learning(
+        past,
+        timezone.now(),
+        is_running={"run": True, "pause": False}.get(do),
+        nightly_tokens=int(tokens) if tokens.isdecimal() else None,
+    )
+    messages.success(request, _("Saved."))
+    return redirect("imports", companion_id)
+
+
+@form_view
+def undo_import(request: SignedInRequest, companion_id: UUID, import_id: UUID) -> HttpResponse:
+    """Ask whether to take the import back with all that came of it; then do it."""
+    past = get_past_import(request.user, companion_id, import_id)
+    if request.method != "POST":
+        context = {"companion": past.companion, "past": past, "form": name_form(past.form)}
+        return render(request, "pasts/undo.html", context)
+    undo.begin_undo(past, timezone.now())
+    address = reverse("imports", args=[companion_id])
+    return HttpResponseClientRedirect(address) if request.htmx else redirect(address)

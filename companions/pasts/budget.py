@@ -1,0 +1,61 @@
+"""What learning from imported pasts may spend: so many tokens of a night, and nothing while it is paused."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db.models import F
+
+from accounts.usage import collecting, waits_until
+from companions.memories.consolidation import find_night
+from companions.models import PastImport
+
+PAUSED_FOR = timedelta(hours=1)  # until it is looked at again; to go on brings that forward
+SESSION_CALLS = 4  # diary, facts, understanding, and a second reading
+CALL_TOKENS = 2_500  # of rules, of what is known, and of the answer
+
+
+def estimate_session(tokens: int) -> int:
+    """Return how many tokens it takes to learn from a session of so many, about."""
+    return SESSION_CALLS * (tokens + CALL_TOKENS)
+
+
+def may_begin(past: PastImport, now: datetime) -> bool:
+    """Return whether another session may be learnt from: it is night, and something is left of its tokens."""
+    night_of, begins_at = find_night(now, past.companion.user.zone)
+    if past.learning != PastImport.Learning.RUNNING or not past.asked_at or past.asked_at >= begins_at:
+        return False
+    is_spent = past.night_of == night_of and past.tokens_tonight >= past.nightly_tokens
+    return not is_spent and waits_until(past.companion.user, now) is None
+
+
+def find_wait(past: PastImport, now: datetime, *, has_begun: bool) -> datetime | None:
+    """Return until when learning from a session waits; None where the model may be asked now. What has begun comes to
+    its end, but where it is paused.
+    """
+    if past.learning != PastImport.Learning.RUNNING:
+        return now + PAUSED_FOR
+    return None if has_begun or may_begin(past, now) else now + PAUSED_FOR
+
+
+@contextmanager
+def spending(past_id: UUID | None, now: datetime) -> Iterator[None]:
+    """Count what the model calls within the block take to the past's night; nothing where there is no past."""
+    with collecting() as calls:
+        try:
+            yield
+        finally:
+            tokens = sum(call.prompt_tokens + call.completion_tokens for call in calls)
+            if past_id and tokens:
+                _count(past_id, tokens, now)
+
+
+def _count(past_id: UUID, tokens: int, now: datetime) -> None:
+    past = PastImport.objects.select_related("companion__user").filter(pk=past_id).first()
+    if past is None:
+        return
+    night_of, _begins_at = find_night(now, past.companion.user.zone)
+    row = PastImport.objects.filter(pk=past_id)
+    row.exclude(night_of=night_of).update(night_of=night_of, tokens_tonight=0)
+    row.update(tokens_spent=F("tokens_spent") + tokens, tokens_tonight=F("tokens_tonight") + tokens)

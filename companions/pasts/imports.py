@@ -1,0 +1,311 @@
+"""Imported pasts: asked for, and made rows in batches. Killed anywhere and run again, it adds what is missing, once."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import partial
+from itertools import pairwise
+from uuid import UUID, uuid5
+
+import structlog
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F, QuerySet
+from django.utils.translation import gettext as _
+
+from companions.conversations.messages import say_all
+from companions.conversations.weaving import weave_in
+from companions.errors import LimitError
+from companions.models import Companion, Job, Message, PastImport, PastUpload, Session
+from companions.models.companion import hold
+from companions.pasts.branches import make_branches
+from companions.pasts.plan import Choice, Plan, PlannedMessage, plan_messages
+from companions.pasts.uploads import PastImportError, read_file
+from database.journal import everywhere
+from database.queries import lift_statement_timeout
+from files.errors import FilesError
+from jobs.background import enqueue
+from jobs.lease import MAX_ATTEMPTS, Clock, Lease, note_failures, retry_at
+from memory.forgotten import ForgottenStatements, load_forgotten
+from memory.models import Memory
+from pasts.past import PastFile
+
+log = structlog.get_logger(__name__)
+
+BATCH = 2_000  # messages in one transaction
+SWEEP = 200
+LEASE_TIME = timedelta(minutes=10)  # longer than one batch, or reading the file, may take
+IMPORT_TASK = "companions.tasks.import_past"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is asked for: which talks, who is the person, and how many tokens a night may learn with; None: nothing."""
+
+    choice: Choice = field(default_factory=Choice)
+    pattern: str = ""
+    nightly_tokens: int | None = None
+
+
+def plan_for(companion: Companion | None, read: PastFile, choice: Choice, now: datetime) -> Plan:
+    """Return what the file would become in the companion, or in a new one."""
+    return _plan(read, choice, find_beginning(companion, now), now)
+
+
+def find_beginning(companion: Companion | None, now: datetime) -> datetime:
+    """Return when the companion's first message was said; now where there is none."""
+    said = Message.everywhere.filter(companion=companion) if companion else Message.everywhere.none()
+    return said.order_by("said_at").values_list("said_at", flat=True).first() or now
+
+
+def _plan(read: PastFile, choice: Choice, before: datetime, now: datetime) -> Plan:
+    most = settings.MESSAGE_CHARACTERS
+    return plan_messages(read.pasts, choice, before=before, now=now, most_characters=most)
+
+
+@transaction.atomic
+def begin(
+    companion: Companion, upload: PastUpload, read: PastFile, wanted: Wanted, now: datetime
+) -> PastImport:
+    """Return the import, which has yet to be run; its upload is used up. PastImportError, LimitError."""
+    held = hold(companion.pk)
+    if held is None:
+        raise PastImportError("no_such_companion", _("There is no such companion of yours."))
+    if not PastUpload.objects.select_for_update().filter(pk=upload.pk).exists():
+        raise PastImportError(
+            "no_such_past", _("This file has been used, or dropped meanwhile. Bring it again.")
+        )
+    plan = plan_for(held, read, wanted.choice, now)
+    if not plan.messages:
+        raise PastImportError("nothing_said", _("Nothing is said in what you chose."))
+    there = find_there(held.pk, None, plan.messages)
+    new = len(plan.messages) - len(there)
+    if Message.everywhere.filter(companion=held).count() + new > settings.MESSAGES_EACH:
+        limit = f"{settings.MESSAGES_EACH:,}"
+        raise LimitError(
+            "too_many_messages", _("A companion can hold %(limit)s messages.") % {"limit": limit}
+        )
+    first_at, last_at = plan.span or (None, None)
+    learns = wanted.nightly_tokens is not None and new > 0
+    past = PastImport.objects.create(
+        companion=held,
+        job=Job.objects.create(companion=held, kind=Job.Kind.IMPORT_PAST, total=new),
+        file=upload.file,
+        form=read.form,
+        titles=plan.titles,
+        chosen=list(wanted.choice.pasts),
+        person=wanted.choice.person,
+        pattern=wanted.pattern,
+        before_at=find_beginning(held, now),
+        messages_count=new,
+        skipped_count=len(there),
+        first_at=first_at,
+        last_at=last_at,
+        learning=PastImport.Learning.RUNNING if learns else PastImport.Learning.NONE,
+        nightly_tokens=wanted.nightly_tokens or 0,
+        asked_at=now if learns else None,
+        created_at=now,
+    )
+    PastUpload.objects.filter(pk=upload.pk).delete()
+    if new:
+        upload.file.companion = held
+        upload.file.save(update_fields=["companion"])
+        enqueue(IMPORT_TASK, str(past.pk))
+    else:  # all of it is there
+        past.state, past.ended_at, past.file = PastImport.State.DONE, now, None
+        past.save(update_fields=["state", "ended_at", "file"])
+        upload.file.delete()
+    return past
+
+
+def find_due(now: datetime, limit: int = SWEEP) -> list[UUID]:
+    """Return the imports that anybody may go on with now."""
+    waiting = PastImport.objects.filter(state=PastImport.State.WAITING)
+    due = waiting.filter(look_at=None) | waiting.filter(look_at__lte=now)
+    return list(due.order_by("created_at").values_list("pk", flat=True)[:limit])
+
+
+def run(import_id: UUID, now: datetime, clock: Clock | None = None, batch: int = BATCH) -> None:
+    """Go on with the import if it is due, so many messages in a transaction. What goes wrong is written down, and it is
+    tried again later.
+
+    `now` is the time of what is written; the lease and waits count from what the clock says then, else from `now`.
+    """
+    row = PastImport.objects.filter(pk=import_id, state=PastImport.State.WAITING)
+    lease = Lease.take(row, "look_at", clock or (lambda: now), LEASE_TIME)
+    if lease is None:
+        return
+    with note_failures(lease, partial(_note_failure, lease)):
+        try:
+            _go_on(lease, now, batch)
+        except FilesError as error:  # also one that cannot be read any more
+            _note_failure(lease, error.code)
+
+
+def _go_on(lease: Lease, now: datetime, size: int) -> None:
+    past = lease.held_row.select_related("file__user").get()
+    read = read_file(past.file, past.pattern)
+    choice = Choice(pasts=tuple(past.chosen), person=past.person)
+    plan = _plan(read, choice, past.before_at, past.created_at)
+    places: dict[str, UUID] = {}
+    for batch in plan.batches(size):
+        if not lease.renew() or not _save(past, plan, batch, places, now):
+            return
+    _finish(past, plan, places, now)
+
+
+@everywhere()
+def _save(
+    past: PastImport, plan: Plan, batch: Sequence[PlannedMessage], places: dict[str, UUID], now: datetime
+) -> bool:
+    """Save what of the batch is not there, woven into the talk; note in `places` where each message is.
+
+    Return False where the import is not wanted any more.
+    """
+    lift_statement_timeout()
+    companion = hold(past.companion_id)
+    if companion is None or not _is_wanted(past):
+        return False
+    places |= find_there(companion.pk, past.job_id, batch)
+    new = [planned for planned in batch if planned.key not in places]
+    sessions = _make_sessions(companion, past, plan, {planned.session for planned in new})
+    chosen = [planned for planned in new if planned.is_chosen]
+    others = [planned for planned in new if not planned.is_chosen]
+    forgotten = load_forgotten(companion.pk)
+    make = partial(_make_message, companion, past, sessions, places, forgotten)
+    woven = [make(planned) for planned in sorted(chosen, key=lambda planned: planned.at)]
+    for earlier, later in pairwise(woven):
+        later.parent = earlier
+    _say(companion, woven, now)
+    weave_in(companion.conversation, woven)
+    beside = _load_parents(places[planned.beside] for planned in others if planned.beside)
+    aside = []
+    for planned in others:  # each after what it follows
+        message = make(planned)
+        message.is_asleep = message.is_learnt = True
+        place = places.get(planned.beside or "")
+        message.parent_id = beside[place] if place in beside else places.get(planned.follows or "")
+        aside.append(message)
+    _say(companion, aside, now)
+    Memory.objects.of(companion.pk).filter(message__in=aside).update(is_asleep=True)
+    return True
+
+
+def _say(companion: Companion, messages: Sequence[Message], now: datetime) -> None:
+    """Save the messages with their memories; what tells something forgotten is hidden from models."""
+    say_all(companion, messages, now)
+    hidden = [message.pk for message in messages if message.is_hidden]
+    Memory.everywhere.of(companion.pk).filter(message__in=hidden).update(is_private=True)
+
+
+def _make_message(
+    companion: Companion,
+    past: PastImport,
+    sessions: Mapping[int, Session],
+    places: dict[str, UUID],
+    forgotten: ForgottenStatements,
+    planned: PlannedMessage,
+) -> Message:
+    """Return the message, and note where it is."""
+    message = Message(
+        companion=companion,
+        conversation=companion.conversation,
+        session=sessions[planned.session],
+        role=planned.role,
+        author=planned.author
+        or (companion.name if planned.role == Message.Role.ASSISTANT else companion.user.name),
+        text=planned.text,
+        client_id=planned.key,
+        said_at=planned.at,
+        is_hidden=forgotten.select_since(planned.at).forbid(planned.text),
+        is_learnt=True,  # nothing is learnt from it before its night
+        job_id=past.job_id,
+    )
+    places[planned.key] = message.pk
+    return message
+
+
+def _make_sessions(
+    companion: Companion, past: PastImport, plan: Plan, numbers: Collection[int]
+) -> dict[int, Session]:
+    """Return the sessions of these numbers, made where they are not there; all have ended."""
+    sessions = {
+        number: Session(
+            id=uuid5(past.pk, f"session {number}"),
+            companion=companion,
+            conversation=companion.conversation,
+            started_at=plan.sessions[number].started_at,
+            ended_at=plan.sessions[number].ended_at,
+        )
+        for number in numbers
+    }
+    Session.everywhere.bulk_create(sessions.values(), ignore_conflicts=True)
+    return sessions
+
+
+def _load_parents(ids: Iterable[UUID]) -> dict[UUID, UUID | None]:
+    return dict(Message.everywhere.filter(pk__in=list(ids)).values_list("pk", "parent_id"))
+
+
+def find_there(
+    companion_id: UUID, job_id: UUID | None, messages: Sequence[PlannedMessage]
+) -> dict[str, UUID]:
+    """Return which of the messages the companion has already, by their keys: those that came from the same talk before,
+    and those that the same speaker said in the same words within the same second, each of which stands for one.
+    """
+    keys = [message.key for message in messages]
+    mine = Message.everywhere.filter(companion=companion_id)
+    there: dict[str, UUID] = dict(mine.filter(client_id__in=keys).values_list("client_id", "pk"))  # type: ignore[arg-type]
+    dated = [message for message in messages if message.is_dated and message.key not in there]
+    if not dated:
+        return there
+    said: dict[tuple[str, int, str], list[UUID]] = {}
+    for role, at, text, pk in (
+        _select_between(mine, dated)
+        .exclude(job=job_id)
+        .exclude(pk__in=there.values())
+        .values_list("role", "said_at", "text", "pk")
+    ):
+        said.setdefault((role, int(at.timestamp()), text), []).append(pk)
+    for message in dated:
+        same = said.get((message.role, int(message.at.timestamp()), message.text))
+        if same:
+            there[message.key] = same.pop()
+    return there
+
+
+def _select_between(mine: QuerySet[Message], messages: Sequence[PlannedMessage]) -> QuerySet[Message]:
+    second = timedelta(seconds=1)
+    first, last = min(message.at for message in messages), max(message.at for message in messages)
+    return mine.filter(said_at__gte=first - second, said_at__lte=last + second).order_by("said_at", "id")
+
+
+@everywhere()
+def _finish(past: PastImport, plan: Plan, places: Mapping[str, UUID], now: datetime) -> None:
+    """Make branches of where alternatives went on, and let go of the file."""
+    companion = hold(past.companion_id)
+    if companion is None or not _is_wanted(past):
+        return
+    make_branches(companion, past, plan, places)
+    row = PastImport.objects.filter(pk=past.pk)
+    row.update(state=PastImport.State.DONE, ended_at=now, look_at=None, file=None, error="")
+    if past.file:
+        past.file.delete()
+
+
+def _is_wanted(past: PastImport) -> bool:
+    return PastImport.objects.filter(pk=past.pk, state=PastImport.State.WAITING).exists()
+
+
+def _note_failure(lease: Lease, code: str) -> None:
+    """Count the try; after the last one what came so far stays, and can be undone."""
+    lease.held_row.update(attempts=F("attempts") + 1, error=code)
+    past = lease.held_row.first()
+    if past is None:
+        return
+    if past.attempts < MAX_ATTEMPTS:
+        lease.release(retry_at(past.attempts, lease.clock()))
+        return
+    Job.objects.filter(pk=past.job_id).update(error=code)
+    lease.held_row.update(state=PastImport.State.FAILED, ended_at=lease.clock())
+    log.error("past_not_imported", import_id=str(past.pk), companion_id=str(past.companion_id), code=code)

@@ -1,0 +1,115 @@
+"""Learning from imported pasts, at night: session by session in the order of time, as from talk whose session ends.
+
+What is still to be learnt is found from rows: a session of the import that no closing of its was asked for.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
+
+from companions.models import Closing, Message, PastImport, Session
+from companions.models.companion import lock
+from companions.pasts.budget import estimate_session, may_begin
+from companions.pasts.plan import Plan
+from jobs.background import enqueue
+
+NIGHTLY_TOKENS = 200_000  # that are offered first
+LEAST_NIGHTLY, MOST_NIGHTLY = 10_000, 100_000_000
+SWEEP = 200
+CLOSE_TASK = "companions.sessions.tasks.close_session"
+
+
+@dataclass(frozen=True, slots=True)
+class LearningCost:
+    """What learning from a plan would take, about."""
+
+    sessions: int
+    tokens: int
+
+    def count_nights(self, nightly_tokens: int) -> int:
+        return -(-self.tokens // max(1, nightly_tokens))
+
+
+@dataclass(frozen=True, slots=True)
+class LearningProgress:
+    """How many of an import's sessions are learnt from, how many could not be, and how many there are."""
+
+    done: int
+    failed: int
+    total: int
+
+
+def estimate_cost(plan: Plan) -> LearningCost:
+    told = [session for session in plan.sessions if session.has_person]
+    return LearningCost(len(told), sum(estimate_session(session.tokens) for session in told))
+
+
+def count_progress(past: PastImport) -> LearningProgress:
+    closings = Closing.objects.filter(past=past)
+    done = closings.filter(state=Closing.State.DONE).count()
+    failed = closings.filter(state=Closing.State.FAILED).count()
+    return LearningProgress(done, failed, done + failed + _select_unfinished(past).count())
+
+
+def _select_unfinished(past: PastImport) -> QuerySet[Session]:
+    ended = Closing.objects.filter(past=past, session=OuterRef("pk")).exclude(state=Closing.State.WAITING)
+    return _select_sessions(past).filter(~Exists(ended))
+
+
+def _select_sessions(past: PastImport) -> QuerySet[Session]:
+    """Return the sessions in which the person said something of this import, on the chosen branch."""
+    said = Message.objects.filter(session=OuterRef("pk"), job=past.job_id, role=Message.Role.USER)
+    return Session.objects.filter(Exists(said), companion=past.companion_id)
+
+
+def begin_due(now: datetime, limit: int = SWEEP) -> int:
+    """Ask for the next session of each past that may be learnt from now; return how many were asked for."""
+    running = PastImport.objects.filter(learning=PastImport.Learning.RUNNING, state=PastImport.State.DONE)
+    pasts = running.select_related("companion__user").order_by("asked_at")[:limit]
+    return sum(_begin_next(past, now) for past in pasts if may_begin(past, now))
+
+
+@transaction.atomic
+def _begin_next(past: PastImport, now: datetime) -> bool:
+    """Ask for its next session; where none is left, it is learnt from."""
+    still = PastImport.objects.filter(pk=past.pk, learning=PastImport.Learning.RUNNING)
+    if not lock(past.companion_id) or not still.exists():
+        return False
+    if Closing.objects.open().filter(past=past).exists():
+        return False
+    session = _select_unfinished(past).order_by("started_at", "id").first()
+    if session is None:
+        still.update(learning=PastImport.Learning.DONE)
+        return False
+    Message.objects.filter(session=session, job=past.job_id).update(is_learnt=False)
+    closing = Closing.objects.create(
+        companion_id=past.companion_id,
+        session=session,
+        past=past,
+        until_at=session.ended_at or session.started_at,
+        asked_at=now,
+        next_at=now,
+    )
+    enqueue(CLOSE_TASK, str(closing.pk))
+    return True
+
+
+def change_learning(
+    past: PastImport, now: datetime, *, is_running: bool | None = None, nightly_tokens: int | None = None
+) -> PastImport:
+    """Begin, go on or pause, or spend another amount a night; return the import as it is then."""
+    row = PastImport.objects.filter(pk=past.pk)
+    if nightly_tokens is not None:
+        row.update(nightly_tokens=min(max(nightly_tokens, LEAST_NIGHTLY), MOST_NIGHTLY))
+    if is_running is False:
+        row.filter(learning=PastImport.Learning.RUNNING).update(learning=PastImport.Learning.PAUSED)
+    elif is_running:
+        resting = row.filter(learning__in=[PastImport.Learning.NONE, PastImport.Learning.PAUSED])
+        resting.filter(nightly_tokens=0).update(nightly_tokens=NIGHTLY_TOKENS)
+        resting.filter(asked_at=None).update(asked_at=now)
+        resting.update(learning=PastImport.Learning.RUNNING)
+        Closing.objects.open().filter(past=past, next_at__gt=now, drafts__isnull=False).update(next_at=now)
+    past.refresh_from_db()
+    return past

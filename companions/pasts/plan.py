@@ -1,0 +1,283 @@
+"""What the talks of a file become: messages with a role, a time, a session, and what each is an alternative to. Pure.
+
+The same file, chosen from in the same way, gives the same plan: an import that was stopped goes on by it.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from hashlib import sha256
+
+from companions.conversations.emotion_tags import without_tags
+from companions.conversations.log_import import SESSION_GAP
+from companions.moments import is_moment
+from pasts.past import Past, PastMessage
+from providers.tokens import estimate
+from text.strings import one_line, shorten, storable
+
+STEP = timedelta(minutes=1)  # between messages that bear no time
+LEAST_STEP = timedelta(microseconds=1)  # what follows a message is not said before it
+PAST_GAP = timedelta(days=1)  # between talks that bear no time
+SESSION_MESSAGES = 200  # after which a session ends, also where nobody was silent
+NAME_CHARACTERS = 80
+FIRST_MESSAGES = 4  # by which a talk is known that bears no name
+SHORTEST_BRANCH = 2  # messages: a single answer is found in the place of the one that was chosen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What of a file is wanted: the places of its talks, all for none, and who is the person where it is not told."""
+
+    pasts: tuple[int, ...] = ()
+    person: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedMessage:
+    """A message as it will be. `key` names it wherever its talk comes from again, `follows` and `beside` are keys: what
+    it was said after, and on the chosen path in whose place. `is_dated` tells whether the file bears its time.
+    """
+
+    key: str
+    follows: str | None
+    beside: str | None
+    is_chosen: bool
+    role: str
+    author: str
+    text: str
+    at: datetime
+    is_dated: bool
+    session: int
+
+
+@dataclass(slots=True)
+class PlannedSession:
+    """A stretch of one talk, with how many tokens its chosen messages take, about, and whether the person spoke."""
+
+    started_at: datetime
+    ended_at: datetime
+    messages: int = 0
+    tokens: int = 0
+    has_person: bool = False
+
+    def note(self, message: PlannedMessage) -> None:
+        """Count a message of the chosen path in."""
+        self.ended_at = message.at
+        self.messages += 1
+        self.tokens += estimate(message.text)
+        self.has_person = self.has_person or message.role == "user"
+
+
+@dataclass(slots=True)
+class Plan:
+    """All that comes of the chosen talks. Each talk's chosen path comes first, then what else was said in its places."""
+
+    titles: list[str] = field(default_factory=list)
+    messages: list[PlannedMessage] = field(default_factory=list)
+    sessions: list[PlannedSession] = field(default_factory=list)
+    leaves: list[tuple[str, int]] = field(
+        default_factory=list
+    )  # where alternatives end, by keys, and how long they are
+    speakers: Counter[str] = field(default_factory=Counter)
+    shortened: int = 0
+    empty: int = 0
+
+    @property
+    def alternatives(self) -> int:
+        return sum(not message.is_chosen for message in self.messages)
+
+    @property
+    def undated(self) -> int:
+        return sum(not message.is_dated for message in self.messages)
+
+    @property
+    def span(self) -> tuple[datetime, datetime] | None:
+        """When the first and the last were said."""
+        times = [message.at for message in self.messages]
+        return (min(times), max(times)) if times else None
+
+    def batches(self, size: int) -> Iterator[list[PlannedMessage]]:
+        for start in range(0, len(self.messages), size):
+            yield self.messages[start : start + size]
+
+
+def plan_messages(
+    pasts: Sequence[Past], choice: Choice, *, before: datetime, now: datetime, most_characters: int
+) -> Plan:
+    """Return what the chosen talks become. What bears no time was said before what follows it, one a minute, or, where
+    nothing of its talk bears one, before `before`.
+    """
+    plan = Plan()
+    wanted = [past for place, past in enumerate(pasts) if not choice.pasts or place in choice.pasts]
+    paths = [(past, _find_path(past)) for past in wanted]
+    until = before
+    placed: list[tuple[Past, list[PastMessage], list[datetime]]] = []
+    for past, path in reversed(paths):  # the last of those without a time lies nearest
+        times = spread_times([message.at for message in path], until, now)
+        if path and not any(_is_told(message.at, now) for message in path):
+            until = times[0] - PAST_GAP
+        placed.append((past, path, times))
+    placed.sort(key=lambda each: each[2][0] if each[2] else before)
+    for past, path, times in placed:
+        _PastPlan(plan, past, choice, now, most_characters).add(path, times)
+    return plan
+
+
+def spread_times(told: Sequence[datetime | None], before: datetime, now: datetime) -> list[datetime]:
+    """Return a time for each message of a path, none earlier than the one before it.
+
+    What bears none, or one that has not come yet, was said a minute before what follows, or in the room there is. After
+    the last one that bears a time it follows that one.
+    """
+    times = [at if _is_told(at, now) else None for at in told]
+    latest: datetime | None = None
+    for place, at in enumerate(times):
+        if at is not None:
+            latest = times[place] = max(at, latest + LEAST_STEP) if latest else at
+    known = [place for place, at in enumerate(times) if at is not None]
+    if not known:
+        return [before - STEP * (len(times) - place) for place in range(len(times))]
+    for first, last in zip([-1, *known], [*known, len(times)], strict=True):
+        _fill(times, first, last, now)
+    return [at for at in times if at is not None]
+
+
+def _fill(times: list[datetime | None], first: int, last: int, now: datetime) -> None:
+    """Give times to what stands between these two places, which have one, or lie beyond the ends."""
+    count = last - first - 1
+    begin = times[first] if first >= 0 else None
+    end = times[last] if last < len(times) else None
+    if begin is None and end is not None:
+        for place in range(first + 1, last):
+            times[place] = end - STEP * (last - place)
+    elif begin is not None:
+        room = max((end or now) - begin, LEAST_STEP)
+        step = max(min(STEP, room / (count + 1)), LEAST_STEP)
+        base = begin if end is None else max(begin, end - step * (count + 1))
+        for place in range(first + 1, last):
+            times[place] = base + step * (place - first)
+
+
+def _is_told(at: datetime | None, now: datetime) -> bool:
+    return at is not None and is_moment(at) and at <= now
+
+
+def _find_path(past: Past) -> list[PastMessage]:
+    """Return the messages from the first to the leaf that was chosen; to the last one where none was."""
+    by_id = {message.id: message for message in past.messages}
+    message = by_id.get(past.leaf or "") or (past.messages[-1] if past.messages else None)
+    path: list[PastMessage] = []
+    seen = set[str]()
+    while message and message.id not in seen:
+        seen.add(message.id)
+        path.append(message)
+        message = by_id.get(message.parent or "")
+    return path[::-1]
+
+
+@dataclass(slots=True)
+class _PastPlan:
+    """One talk on its way into the plan."""
+
+    plan: Plan
+    past: Past
+    choice: Choice
+    now: datetime
+    most_characters: int
+    name: str = ""
+    keys: dict[str, str | None] = field(
+        default_factory=dict
+    )  # by id; of what is left out, that of what it follows
+    made: dict[str, PlannedMessage] = field(default_factory=dict)  # by key
+    chosen_after: dict[str | None, str] = field(default_factory=dict)
+
+    def add(self, path: Sequence[PastMessage], times: Sequence[datetime]) -> None:
+        self.name = _name_past(self.past)
+        self.plan.titles.append(one_line(self.past.title)[:NAME_CHARACTERS])
+        on_path = {message.id for message in path}
+        for message, at in zip(path, times, strict=True):
+            self._add(message, at, is_chosen=True)
+        ends: dict[str, int] = {}
+        for message in self.past.messages:
+            if message.id not in on_path:
+                planned = self._add(message, None, is_chosen=False)
+                if planned:
+                    ends[planned.key] = ends.pop(planned.follows or "", 0) + 1
+        self.plan.leaves += ends.items()
+
+    def _add(self, message: PastMessage, at: datetime | None, *, is_chosen: bool) -> PlannedMessage | None:
+        """Add the message, and return it; None for one in which nothing is said: what follows it follows what it did."""
+        follows = self.keys.get(message.parent or "")
+        is_person = message.speaker == self.choice.person if self.choice.person else message.is_person
+        text = storable(message.text)
+        text = text if is_person else without_tags(text)
+        if not text.strip():
+            self.keys[message.id] = follows
+            self.plan.empty += 1
+            return None
+        if len(text) > self.most_characters:
+            text = shorten(text, self.most_characters)
+            self.plan.shortened += 1
+        key = self._make_key(message)
+        before = self.made.get(follows or "")
+        if at is None:
+            at = message.at if message.at and _is_told(message.at, self.now) else None
+            beside = self.made.get(self.chosen_after.get(follows, ""))
+            at = at or (beside.at if beside else before.at if before else self.now)
+            at = max(at, before.at + LEAST_STEP) if before else at
+        planned = PlannedMessage(
+            key=key,
+            follows=follows,
+            beside=None if is_chosen else self.chosen_after.get(follows),
+            is_chosen=is_chosen,
+            role="user" if is_person else "assistant",
+            author=one_line(message.speaker)[:NAME_CHARACTERS],
+            text=text,
+            at=at,
+            is_dated=_is_told(message.at, self.now),
+            session=self._find_session(at, before, is_chosen=is_chosen),
+        )
+        self.keys[message.id] = key
+        self.made[key] = planned
+        if is_chosen:
+            self.chosen_after[follows] = key
+            self.plan.sessions[planned.session].note(planned)
+        self.plan.messages.append(planned)
+        self.plan.speakers[message.speaker] += 1
+        return planned
+
+    def _find_session(self, at: datetime, before: PlannedMessage | None, *, is_chosen: bool) -> int:
+        """Return the number of its session: a new one after eight silent hours, or many messages."""
+        sessions = self.plan.sessions
+        near = before or next(iter(self.made.values()), None)
+        if near and not is_chosen:
+            return near.session
+        if before and at - before.at <= SESSION_GAP and sessions[before.session].messages < SESSION_MESSAGES:
+            return before.session
+        sessions.append(PlannedSession(at, at))
+        return len(sessions) - 1
+
+    def _make_key(self, message: PastMessage) -> str:
+        told = "\x1f".join([self.name, message.id, message.speaker, message.text])
+        return f"past-{sha256(told.encode('utf-8', 'replace')).hexdigest()[:40]}"
+
+
+def _name_past(past: Past) -> str:
+    """Return what tells this talk from others, also when its file comes again with more in it."""
+    if past.id:
+        return past.id
+    first = past.messages[:FIRST_MESSAGES]
+    told = "\x1f".join(f"{message.speaker}\x1e{message.text}\x1e{message.at}" for message in first)
+    return sha256(told.encode("utf-8", "replace")).hexdigest()
+
+
+def count_speakers(pasts: Sequence[Past]) -> Mapping[str, tuple[int, bool]]:
+    """Return by the names of those who speak how much they said, and whether the file takes them for the person."""
+    counts: Counter[str] = Counter()
+    persons: Counter[str] = Counter()
+    for past in pasts:
+        for message in past.messages:
+            counts[message.speaker] += 1
+            persons[message.speaker] += message.is_person
+    return {name: (count, persons[name] * 2 > count) for name, count in counts.most_common()}

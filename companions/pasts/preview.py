@@ -1,0 +1,153 @@
+"""What would come of a file of earlier talk, in plain words, before anything is made of it: by the same plan by which it
+will be made.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from companions.models import Companion
+from companions.models.past import PastForm
+from companions.pasts.imports import find_there, plan_for
+from companions.pasts.learning import NIGHTLY_TOKENS, LearningCost, estimate_cost
+from companions.pasts.plan import SHORTEST_BRANCH, Choice, Plan, count_speakers
+from pasts.past import Past, PastFile
+from pasts.reader import REMARKS
+from text.strings import one_line, shorten
+
+PASTS_SHOWN = 500
+FIRST_LINES, LINE_CHARACTERS = 4, 200
+
+
+@dataclass(frozen=True, slots=True)
+class ShownSpeaker:
+    name: str
+    messages: int
+    is_person: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPast:
+    """One talk of the file, by its place in it."""
+
+    place: int
+    title: str
+    messages: int
+    is_chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShownLine:
+    author: str
+    is_person: bool
+    text: str
+
+
+@dataclass(slots=True)
+class PastPreview:
+    """What a page or an answer of the API tells of it. `name` is what a new companion would be called."""
+
+    form: str
+    conversations: int
+    messages: int
+    alternatives: int
+    branches: int
+    duplicates: int
+    first_at: datetime | None
+    last_at: datetime | None
+    name: str
+    speakers: list[ShownSpeaker]
+    pasts: list[ShownPast]
+    lines: list[ShownLine]
+    cost: LearningCost
+    nightly_tokens: int
+    nights: int
+    remarks: list[str] = field(default_factory=list)
+
+    @property
+    def tokens(self) -> str:
+        """What learning would take, as it is read."""
+        return f"{self.cost.tokens:,}"
+
+
+def describe(
+    read: PastFile,
+    companion: Companion | None,
+    choice: Choice,
+    now: datetime,
+    nightly_tokens: int = NIGHTLY_TOKENS,
+) -> PastPreview:
+    """Return what the chosen talks would become in the companion, or in a new one."""
+    plan = plan_for(companion, read, choice, now)
+    there = find_there(companion.pk, None, plan.messages) if companion else {}
+    speakers = _list_speakers(read.pasts, choice)
+    first_at, last_at = plan.span or (None, None)
+    cost = estimate_cost(plan)
+    return PastPreview(
+        form=name_form(read.form),
+        conversations=len(plan.titles),
+        messages=len(plan.messages),
+        alternatives=plan.alternatives,
+        branches=sum(length >= SHORTEST_BRANCH for _key, length in plan.leaves),
+        duplicates=len(there),
+        first_at=first_at,
+        last_at=last_at,
+        name=next((speaker.name for speaker in speakers if not speaker.is_person), ""),
+        speakers=speakers,
+        pasts=list(_list_pasts(read.pasts, choice)),
+        lines=[
+            ShownLine(line.author, line.role == "user", shorten(line.text, LINE_CHARACTERS))
+            for line in plan.messages[:FIRST_LINES]
+        ],
+        cost=cost,
+        nightly_tokens=nightly_tokens,
+        nights=cost.count_nights(nightly_tokens),
+        remarks=[*(str(REMARKS[code]) for code in read.remarks if code in REMARKS), *_list_remarks(plan)],
+    )
+
+
+def name_form(form: str) -> str:
+    """Return what such a file is, in words."""
+    return str(PastForm(form).label) if form in PastForm else form
+
+
+def _list_speakers(pasts: Sequence[Past], choice: Choice) -> list[ShownSpeaker]:
+    return [
+        ShownSpeaker(
+            name=name,
+            messages=messages,
+            is_person=name == choice.person if choice.person else is_person,
+        )
+        for name, (messages, is_person) in count_speakers(pasts).items()
+    ]
+
+
+def _list_pasts(pasts: Sequence[Past], choice: Choice) -> Iterator[ShownPast]:
+    for place, past in enumerate(pasts[:PASTS_SHOWN]):
+        title = one_line(past.title) or _("Talk %(number)s") % {"number": place + 1}
+        yield ShownPast(place, title, len(past.messages), not choice.pasts or place in choice.pasts)
+
+
+def _list_remarks(plan: Plan) -> Iterator[str]:
+    """Yield what is changed or left out on the way, in sentences."""
+    if plan.undated:
+        yield ngettext(
+            "%(count)d message bears no time. It is put before what follows it, a minute apart.",
+            "%(count)d messages bear no time. They are put before what follows them, a minute apart.",
+            plan.undated,
+        ) % {"count": plan.undated}
+    if plan.empty:
+        yield ngettext(
+            "%(count)d message without text is left out.",
+            "%(count)d messages without text are left out.",
+            plan.empty,
+        ) % {"count": plan.empty}
+    if plan.shortened:
+        yield ngettext(
+            "%(count)d message is longer than a message here can be. Its end is left out.",
+            "%(count)d messages are longer than a message here can be. Their ends are left out.",
+            plan.shortened,
+        ) % {"count": plan.shortened}

@@ -1,0 +1,116 @@
+"""What readers find, checked and written down message by message, so that no file is held twice in memory.
+
+The form in which the sandbox hands it on: a line of JSON a message, [id, parent, speaker, is_person, text, at], and
+after those of one past its end, [title, id, leaf]. `at` is microseconds since 1970 in UTC, or text without a zone.
+"""
+
+import json
+import re
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+
+from pasts.errors import PastFormatError
+from pasts.past import MAX_CHARACTERS, MAX_ID, MAX_MESSAGES, MAX_NAME
+from pasts.times import EPOCH
+
+MAX_BODY_BYTES = 240_000_000
+REASONING = re.compile(r"\s*<(think|thinking|thoughts|reasoning)>", re.IGNORECASE)
+
+
+class Collector:
+    """Collects pasts: `add` for each message, parents first, and `end` after the last of one past."""
+
+    def __init__(self) -> None:
+        self.body = bytearray()
+        self.remarks: set[str] = set()
+        self.count = 0
+        self.pasts = 0
+        self._ids: dict[str, int] = {}  # those of the past that is being read, and how often each was told
+
+    def add(
+        self,
+        id: str,
+        *,
+        parent: str | None,
+        speaker: object,
+        is_person: bool,
+        text: str,
+        at: datetime | None,
+    ) -> str | None:
+        """Write a message down and return the id that it got; None where it says nothing. PastFormatError."""
+        text = self.clean(text if is_person else self._strip_reasoning(text))
+        if not text.strip():
+            return None
+        if len(text) > MAX_CHARACTERS:
+            raise PastFormatError("message_too_long")
+        self.count += 1
+        if self.count > MAX_MESSAGES:
+            raise PastFormatError("too_many_messages")
+        if at is None:
+            self.remarks.add("times_missing")
+        given = self._choose_id(self.shorten_id(id))
+        self._write([given, parent, self.clean_name(speaker), is_person, text, write_time(at)])
+        return given
+
+    def end(self, *, title: object, id: object = "", leaf: str | None) -> None:
+        """Close the past whose messages were added; one without any is left out."""
+        if self._ids:
+            self._write([self.clean_name(title), self.shorten_id(id), leaf])
+            self.pasts += 1
+        else:
+            self.remarks.add("empty_left_out")
+        self._ids = {}
+
+    def clean(self, text: str) -> str:
+        """Return text that PostgreSQL can keep: NUL goes, half a character is marked."""
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            self.remarks.add("text_cleaned")
+            text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        if "\0" in text or "\ufffd" in text:
+            self.remarks.add("text_cleaned")
+        return text.replace("\0", "")
+
+    def clean_name(self, told: object) -> str:
+        return " ".join(self.clean(told[: 2 * MAX_NAME]).split())[:MAX_NAME] if isinstance(told, str) else ""
+
+    def shorten_id(self, told: object) -> str:
+        """Return an id as a short text, the same each time."""
+        if isinstance(told, int) and not isinstance(told, bool) and abs(told) < 10**MAX_ID:
+            return str(told)
+        text = told if isinstance(told, str) else ""
+        if len(text) <= MAX_ID and text.isascii() and text.isprintable():
+            return text
+        return sha256(text.encode(errors="replace")).hexdigest()
+
+    def _choose_id(self, told: str) -> str:
+        """Return the id, or where another message has it already, one that is made of it."""
+        given = told
+        while given in self._ids:
+            self._ids[told] += 1
+            given = f"{told[: MAX_ID - 10]}~{self._ids[told]}"
+        self._ids[given] = 1
+        return given
+
+    def _strip_reasoning(self, text: str) -> str:
+        """Return it without the thinking that some programs leave at the head of an answer."""
+        if found := REASONING.match(text):
+            end = text.lower().find(f"</{found[1].lower()}>", found.end())
+            if end >= 0:
+                self.remarks.add("reasoning_left_out")
+                return text[end + len(found[1]) + 3 :].lstrip()
+        return text
+
+    def _write(self, line: list[Any]) -> None:
+        self.body += json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+        if len(self.body) > MAX_BODY_BYTES:
+            raise PastFormatError("too_large")
+
+
+def write_time(at: datetime | None) -> int | str | None:
+    if at is None or at.tzinfo is None:
+        return at and at.isoformat()
+    since = at - EPOCH
+    return (since.days * 86_400 + since.seconds) * 10**6 + since.microseconds

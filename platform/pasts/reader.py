@@ -1,0 +1,226 @@
+"""Files of earlier talk that people bring: SillyTavern's, ChatGPT's, Character.AI's, RisuAI's, and plain text.
+
+They are read in a process of its own. What that answers is read anew here: a file that took it over could have it say
+anything.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from datetime import UTC, datetime, timedelta, tzinfo
+from io import BytesIO
+from threading import BoundedSemaphore
+from typing import Any
+
+import orjson
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from files.errors import BusyError, FilesError
+from jobs.sandbox import SandboxError, module_command, run_in_sandbox
+from pasts.child import LARGE, SMALL, SMALL_BYTES
+from pasts.formats import looks_like_past
+from pasts.past import (
+    FORMS,
+    MAX_BYTES,
+    MAX_CHARACTERS,
+    MAX_ID,
+    MAX_MESSAGES,
+    MAX_NAME,
+    Past,
+    PastFile,
+    PastMessage,
+    TextPattern,
+)
+from pasts.times import EPOCH, FIRST_YEAR, LAST_YEAR
+
+__all__ = ["REFUSALS", "REMARKS", "PastError", "choose_person", "looks_like_past", "read_past"]
+
+TIMEOUT_SECONDS = 40.0  # the process itself may compute for ten
+COMMAND = module_command("pasts.child")
+READ_AT_ONCE = BoundedSemaphore(1)  # in one process: it may take 512 MB
+REFUSALS: dict[str, str | Promise] = {
+    "no_past": _(
+        "There is no talk in this file that Kith knows. Send a chat of SillyTavern (.jsonl), ChatGPT's export, a chat of"
+        " Character.AI or RisuAI, or plain text."
+    ),
+    "no_messages": _("There are no messages in this file. Export the talk again, or choose another file."),
+    "unreadable": _("This file cannot be read safely. Export the talk again from the program it came from."),
+    "broken_json": _("The file's JSON is broken or incomplete. Export the talk again."),
+    "broken_zip": _("This ZIP is broken or incomplete. Download it again."),
+    "encrypted_zip": _("This ZIP is protected by a password. Unpack it, and send the file that is in it."),
+    "other_archive": _("This is a RAR or 7z archive. Unpack it, and send the file that is in it."),
+    "too_many_files": _(
+        "This ZIP has more files in it than are looked through. Unpack it, and send conversations.json alone."
+    ),
+    "too_deep": _("The file's JSON is nested deeper than any talk needs, so it is not read."),
+    "too_many_messages": _(
+        "A file can have at most 200,000 messages. Export fewer talks at once, and send them one after the other."
+    ),
+    "message_too_long": _(
+        "A message in this file has more than 100,000 characters. Shorten it, or leave it out, and send the file again."
+    ),
+    "wrong_encoding": _("This text is not in UTF-8. Save it as UTF-8, and send it again."),
+    "bad_pattern": _(
+        "This pattern cannot be used. It needs {name} and {text}, may have {date}, and something has to stand between"
+        " them, as in “[{date}] {name}: {text}”."
+    ),
+    "pattern_unmatched": _("No line of this file begins as the pattern says. Choose another one."),
+    "no_such_speaker": _("Nobody of that name speaks in this file. Choose one of those who do."),
+    "too_large": _(
+        "A file can have at most 100 MB, and no single message as much. Export fewer talks at once."
+    ),
+}
+REMARKS: dict[str, str | Promise] = {
+    "citations_left_out": _("Marks of web sources within answers were left out."),
+    "dates_guessed": _(
+        "Days and months could be meant either way in this file. Look whether the dates are right."
+    ),
+    "empty_left_out": _("Talks without a message were left out."),
+    "files_left_out": _("Pictures, sound and other files were left out. Kith takes over what was said."),
+    "greeting_missing": _(
+        "RisuAI keeps a character's first message with the character, so it is not in this file."
+    ),
+    "hidden_left_out": _("Messages that the program itself did not show were left out."),
+    "lines_left_out": _("Some lines could not be read, or belong to no message. They were left out."),
+    "person_guessed": _("The file does not say which speaker is you. Look whether the right one is chosen."),
+    "reasoning_left_out": _("The model's hidden reasoning was left out."),
+    "speakers_guessed": _(
+        "Lines that begin with a word and a colon which stand there once only were taken for a part of the message"
+        " before them."
+    ),
+    "system_left_out": _("Notices and instructions of the program were left out."),
+    "text_cleaned": _("Some characters are none that can be kept. They were left out or replaced."),
+    "times_local": _("The file tells times without a time zone. They were read as of your time zone."),
+    "times_missing": _("Some messages have no time in this file."),
+    "tools_left_out": _("What was exchanged with tools, as searches and programs, was left out."),
+    "tree_mended": _("Some messages follow one that is missing. Each begins a branch of its own."),
+}
+
+
+class PastError(FilesError):
+    """A file that is not read: `code` is a key of REFUSALS, `detail` the sentence for it."""
+
+    def __init__(self, code: object) -> None:
+        known = code if isinstance(code, str) and code in REFUSALS else "unreadable"
+        super().__init__(known, REFUSALS[known], 413 if known == "too_large" else None)
+
+
+def read_past(
+    content: bytes,
+    pattern: TextPattern | None = None,
+    *,
+    zone: tzinfo = UTC,
+    person_speaker: str | None = None,
+    command: Sequence[str] = COMMAND,
+    wait_seconds: float = TIMEOUT_SECONDS,
+) -> PastFile:
+    """Return the talks that are in a file, told by its content. The calling thread waits for it.
+
+    With `pattern` it is read as plain text. Times that tell no zone are of `zone`. `person_speaker` names who the person
+    is, in whatever form; else the file tells it, and plain text has the first who speaks. PastError; BusyError.
+    """
+    if len(content) > MAX_BYTES:
+        raise PastError("too_large")
+    if not READ_AT_ONCE.acquire(timeout=wait_seconds):
+        raise BusyError("busy", _("Kith is reading other files right now. Try again in a moment."))
+    try:
+        size = LARGE if len(content) > SMALL_BYTES or content.startswith(b"PK") else SMALL
+        told = [json.dumps(asdict(pattern))] if pattern else []
+        head, body = run_in_sandbox([*command, size, *told], content, wait_seconds)
+    except SandboxError:
+        raise PastError("unreadable") from None
+    finally:
+        READ_AT_ONCE.release()
+    if "code" in head:
+        raise PastError(head["code"])
+    try:
+        file = believe(head, body, zone)
+    except (KeyError, TypeError, ValueError, OverflowError):
+        raise PastError("unreadable") from None
+    return file if person_speaker is None else choose_person(file, person_speaker)
+
+
+def choose_person(file: PastFile, speaker: str) -> PastFile:
+    """Return the file with this speaker as the person, and all others as the character. PastError `no_such_speaker`."""
+    if not any(message.speaker == speaker for past in file.pasts for message in past.messages):
+        raise PastError("no_such_speaker")
+    pasts = tuple(
+        replace(
+            past,
+            messages=tuple(
+                replace(message, is_person=message.speaker == speaker) for message in past.messages
+            ),
+        )
+        for past in file.pasts
+    )
+    return replace(
+        file, pasts=pasts, remarks=tuple(code for code in file.remarks if code != "person_guessed")
+    )
+
+
+def believe(head: dict[str, Any], body: bytes, zone: tzinfo) -> PastFile:
+    """Return what the process answered, if it has its form. KeyError, TypeError, ValueError, OverflowError."""
+    if head["form"] not in FORMS:
+        raise ValueError(head["form"])
+    pasts: list[Past] = []
+    messages: dict[str, PastMessage] = {}
+    names: dict[str, str] = {}  # one text for all of a speaker's messages
+    remarks = {code for code in head["remarks"] if code in REMARKS}
+    count = 0
+    for line in BytesIO(body):
+        told = orjson.loads(line)
+        if len(told) == 3:
+            title, id, leaf = told
+            if not messages or leaf not in messages:
+                raise ValueError(leaf)
+            pasts.append(
+                Past(
+                    title=_check(title, MAX_NAME),
+                    messages=tuple(messages.values()),
+                    leaf=leaf,
+                    id=_check(id, MAX_ID),
+                )
+            )
+            messages = {}
+            continue
+        id, parent, speaker, is_person, text, at = told
+        count += 1
+        is_known = parent is None or parent in messages
+        if count > MAX_MESSAGES or id in messages or not is_known or not isinstance(is_person, bool):
+            raise ValueError(id)
+        if isinstance(at, str):
+            remarks.add("times_local")
+        messages[_check(id, MAX_ID)] = PastMessage(
+            id=id,
+            parent=messages[parent].id if parent is not None else None,
+            speaker=names.setdefault(_check(speaker, MAX_NAME), speaker),
+            is_person=is_person,
+            text=_check(text, MAX_CHARACTERS),
+            at=_read_time(at, zone),
+        )
+    if messages or not pasts:
+        raise ValueError("no end")
+    return PastFile(form=head["form"], pasts=tuple(pasts), remarks=tuple(sorted(remarks)))
+
+
+def _check(told: object, longest: int) -> str:
+    if isinstance(told, str) and len(told) <= longest and "\0" not in told:
+        return told
+    raise ValueError(told)
+
+
+def _read_time(told: object, zone: tzinfo) -> datetime | None:
+    """Return the moment; what has no zone is of `zone`."""
+    if told is None:
+        return None
+    if isinstance(told, str):
+        at = datetime.fromisoformat(told)
+        at = (at if at.tzinfo else at.replace(tzinfo=zone)).astimezone(UTC)
+    elif isinstance(told, int) and not isinstance(told, bool):
+        at = EPOCH + timedelta(microseconds=told)
+    else:
+        raise TypeError(told)
+    if not FIRST_YEAR - 1 <= at.year <= LAST_YEAR + 1:
+        raise ValueError(told)
+    return at

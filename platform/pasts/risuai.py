@@ -1,0 +1,52 @@
+"""RisuAI's chats: one, or all of a character's, as JSON. The greeting is not in them: it stays in the character."""
+
+import re
+
+from pasts.collector import Collector
+from pasts.errors import PastFormatError
+from pasts.json_scan import Piece
+from pasts.past import MAX_MESSAGES
+from pasts.times import read_time
+from pasts.values import as_mapping, as_text
+
+KINDS = {"risuChat", "risuAllChats"}
+INLAY = re.compile(r"\{\{(?:inlay|inlayed|inlayeddata)::[^{}]{0,200}\}\}")
+SPEAKERS = {"user": True, "char": False}
+
+
+def read_export(collector: Collector, root: Piece) -> None:
+    """Read one chat or many. PastFormatError."""
+    data = dict(root.members()).get("data")
+    if data is None:
+        return
+    for chat in [data] if data.is_object else data.elements():
+        _read_chat(collector, dict(chat.members()))
+
+
+def _read_chat(collector: Collector, chat: dict[str, Piece]) -> None:
+    leaf: str | None = None
+    for number, piece in enumerate(chat["message"].elements() if "message" in chat else ()):
+        if number >= 2 * MAX_MESSAGES:
+            raise PastFormatError("too_many_messages")
+        told = as_mapping(piece.load())
+        role = as_text(told.get("role"))
+        if role not in SPEAKERS or told.get("isComment"):
+            collector.remarks.add("system_left_out")
+            continue
+        text = as_text(told.get("data"))
+        if INLAY.search(text):
+            collector.remarks.add("files_left_out")
+            text = INLAY.sub("", text)
+        given = collector.add(
+            collector.shorten_id(told.get("chatId")) or str(number),
+            parent=leaf,
+            speaker=told.get("name") or told.get("saying"),
+            is_person=SPEAKERS[role],
+            text=text,
+            at=read_time(told.get("time")),
+        )
+        leaf = given or leaf
+    if leaf:
+        collector.remarks.add("greeting_missing")
+    facts = {key: chat[key].load() for key in ("name", "id") if key in chat}
+    collector.end(title=facts.get("name"), id=facts.get("id"), leaf=leaf)

@@ -1,0 +1,153 @@
+"""SillyTavern's chats: JSONL with a line about the chat, then one a message, its swipes in it.
+
+Older groups have no first line. Swipes are alternatives; `mes` is the one that was chosen.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from pasts.collector import Collector
+from pasts.errors import PastFormatError
+from pasts.json_scan import build
+from pasts.past import MAX_MESSAGES
+from pasts.times import read_time
+from pasts.values import as_list, as_mapping, as_text
+
+HEADER = {"user_name", "character_name", "chat_metadata", "is_group_chat_header"}
+UNUSED = "unused"  # what newer versions write in place of the names
+FILES = ("image", "image_swipes", "inline_image", "media", "file", "files", "video", "audio")
+# A tool's call that SillyTavern shows among the messages has its whole record in `mes`.
+TOOLS = "tool_invocations"
+
+
+def is_chat_line(keys: Iterable[str]) -> bool:
+    """Return whether an object with these keys is a line of such a chat."""
+    found = set(keys)
+    return bool(HEADER & found and "spec" not in found) or (
+        "mes" in found and bool(found & {"name", "is_user", "send_date"})
+    )
+
+
+def read_lines(collector: Collector, content: bytes) -> None:
+    """Read a file of lines. One that is no JSON, as the last of a file that was cut, is left out. PastFormatError."""
+    if content.count(b"\n") > 2 * MAX_MESSAGES:
+        raise PastFormatError("too_many_messages")
+    read_chat(collector, _parse_lines(collector, content))
+
+
+def _parse_lines(collector: Collector, content: bytes) -> Iterable[dict[str, Any]]:
+    start = 0
+    while start < len(content):
+        end = content.find(b"\n", start)
+        end = len(content) if end < 0 else end
+        line, start = content[start:end].strip(), end + 1
+        if not line:
+            continue
+        try:
+            told = build(line)
+        except PastFormatError as error:
+            if error.code != "broken_json":
+                raise
+            told = None
+        if isinstance(told, dict):
+            yield told
+        else:
+            collector.remarks.add("lines_left_out")
+
+
+def read_chat(collector: Collector, lines: Iterable[dict[str, Any]]) -> None:
+    """Read the lines of one chat, or of several after each other. PastFormatError."""
+    chat = _Chat(collector)
+    for told in lines:
+        if "mes" in told:
+            chat.add(told)
+        elif HEADER & told.keys():
+            if chat.is_begun:
+                chat.end()
+                chat = _Chat(collector)
+            chat.begin(told)
+    chat.end()
+
+
+class _Chat:
+    def __init__(self, collector: Collector) -> None:
+        self._collector = collector
+        self._character = ""
+        self._id: object = ""
+        self._leaf: str | None = None
+        self._number = 0
+        self.is_begun = False
+
+    def begin(self, header: dict[str, Any]) -> None:
+        self.is_begun = True
+        name = as_text(header.get("character_name"))
+        self._character = "" if name == UNUSED else name
+        self._id = as_mapping(header.get("chat_metadata")).get("integrity", "")
+
+    def add(self, told: dict[str, Any]) -> None:
+        self.is_begun = True
+        number, self._number = self._number, self._number + 1
+        extra = as_mapping(told.get("extra"))
+        if self._is_left_out(told, extra):
+            return
+        is_person = bool(told.get("is_user"))
+        name = as_text(told.get("name"))
+        if not is_person and not self._character:
+            self._character = name
+        if extra.get("reasoning"):
+            self._collector.remarks.add("reasoning_left_out")
+        if any(extra.get(key) for key in FILES):
+            self._collector.remarks.add("files_left_out")
+        chosen, texts = _find_swipes(told)
+        parent = self._leaf
+        for swipe in [
+            chosen,
+            *(at for at in range(len(texts)) if at != chosen),
+        ]:  # the chosen one comes first
+            text = texts[swipe]
+            if text.strip():
+                given = self._collector.add(
+                    f"{number}.{swipe}",
+                    parent=parent,
+                    speaker=name,
+                    is_person=is_person,
+                    text=text,
+                    at=read_time(_find_date(told, swipe, chosen)),
+                )
+                if swipe == chosen and given:
+                    self._leaf = given
+
+    def _is_left_out(self, told: dict[str, Any], extra: dict[str, Any]) -> bool:
+        """Return whether it is SillyTavern's own, or a narrator's; what a person only hid from the model is not."""
+        if extra.get(TOOLS):
+            self._collector.remarks.add("tools_left_out")
+            return True
+        if as_text(extra.get("type")) or (told.get("is_system") and told.get("name") == "SillyTavern System"):
+            self._collector.remarks.add("system_left_out")
+            return True
+        return False
+
+    def end(self) -> None:
+        self._collector.end(title=self._character, id=self._id, leaf=self._leaf)
+
+
+def _find_swipes(told: dict[str, Any]) -> tuple[int, list[str]]:
+    """Return which of its texts is the chosen one, and all of them."""
+    text = as_text(told.get("mes"))
+    texts = [as_text(swipe) for swipe in as_list(told.get("swipes"))]
+    number = told.get("swipe_id")
+    if not texts:
+        return 0, [text]
+    if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < len(texts):
+        number = texts.index(text) if text in texts else len(texts)
+    if number == len(texts):
+        texts.append(text)
+    elif text.strip():
+        texts[number] = text  # as it was edited
+    return number, texts
+
+
+def _find_date(told: dict[str, Any], swipe: int, chosen: int) -> object:
+    known = as_list(told.get("swipe_info"))
+    date = as_mapping(known[swipe]).get("send_date") if swipe < len(known) and swipe != chosen else None
+    return date or told.get("send_date")

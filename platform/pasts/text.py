@@ -1,0 +1,167 @@
+"""Plain text: lines in which a pattern tells who speaks. Who of them is the person, the file cannot tell."""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+
+from pasts.collector import Collector
+from pasts.errors import PastFormatError
+from pasts.past import MAX_CHARACTERS, PATTERNS, TextPattern
+from pasts.text_pattern import Beginning, Matcher
+from pasts.times import find_order, is_clock, read_date
+
+MAX_LINES = 1_000_000
+SAMPLE_LINES = 2_000
+MAX_LINE_BYTES = 4 * MAX_CHARACTERS
+DATES_COMPARED = 20_000
+PERSON = {"{{user}}", "you"}  # as Character.AI's example chats and some exports call the person
+SEPARATORS = {"<START>", "END_OF_DIALOG"}
+MARK = "\u200e"  # before what WhatsApp itself wrote: a picture that is left out, a call, a notice
+
+
+def read_text(collector: Collector, content: bytes, pattern: TextPattern | None) -> None:
+    """Read a file of lines, by this pattern or the one of PATTERNS that fits it best. PastFormatError."""
+    if content.count(b"\n") > MAX_LINES:
+        raise PastFormatError("too_many_messages")
+    pattern = pattern or find_pattern(content)
+    if pattern is None:
+        raise PastFormatError("no_past")
+    matcher = Matcher(pattern)
+    names, dates = _survey(content, matcher)
+    if not names:
+        raise PastFormatError("pattern_unmatched")
+    day_first = pattern.day_first
+    if day_first is None:
+        day_first = find_order(dates)
+    if day_first is None:
+        collector.remarks.add("dates_guessed")
+        day_first = True
+    known = _choose_names(names) if matcher.begins_with_name and not matcher.has_date else list(names)
+    if len(known) < len(names):
+        collector.remarks.add("speakers_guessed")
+    person = next((name for name in known if name.casefold() in PERSON), known[0])
+    if person.casefold() not in PERSON:
+        collector.remarks.add("person_guessed")
+    _add_messages(collector, content, matcher, known, person, day_first)
+
+
+def find_pattern(content: bytes) -> TextPattern | None:
+    """Return the pattern by which most lines at the beginning are messages; those with a date go first."""
+    lines = list(islice(iterate_lines(content), SAMPLE_LINES))
+    counts = []
+    for pattern in PATTERNS:
+        matcher = Matcher(pattern)
+        counts.append(sum(bool(found and found.name) for found in map(matcher.match, lines)))
+    best = max(counts)
+    if not best:
+        return None
+    return next(pattern for pattern, count in zip(PATTERNS, counts, strict=True) if 2 * count >= best)
+
+
+def looks_like_talk(content: bytes) -> bool:
+    """Return whether the beginning of a text is a talk rather than any other text: two who speak in turn, or dates."""
+    try:
+        lines = [line for line in islice(iterate_lines(content), 200) if line.strip()]
+    except PastFormatError:
+        return False
+    for pattern in PATTERNS:
+        matcher = Matcher(pattern)
+        names = Counter(found.name for line in lines if (found := matcher.match(line)) and found.name)
+        if matcher.has_date and names.total() >= 2:
+            return True
+        often = sum(count > 1 for count in names.values())
+        if often >= 2 and 2 * sum(count for count in names.values() if count > 1) >= len(lines):
+            return True
+    return False
+
+
+def iterate_lines(content: bytes) -> Iterator[str]:
+    """Yield the lines of UTF-8, one after the other. PastFormatError `wrong_encoding`, `message_too_long`, `no_past`."""
+    start = 3 if content.startswith(b"\xef\xbb\xbf") else 0
+    while start < len(content):
+        end = content.find(b"\n", start)
+        end = len(content) if end < 0 else end
+        if end - start > MAX_LINE_BYTES:
+            raise PastFormatError("message_too_long")
+        line, start = content[start:end], end + 1
+        if b"\0" in line:
+            raise PastFormatError("no_past")
+        try:
+            yield line.decode().removesuffix("\r")
+        except UnicodeDecodeError:
+            raise PastFormatError("wrong_encoding") from None
+
+
+def _survey(content: bytes, matcher: Matcher) -> tuple[Counter[str], list[str]]:
+    """Return who speaks how often, in the order of their first words, and the first of the dates."""
+    names: Counter[str] = Counter()
+    dates: list[str] = []
+    for found in map(matcher.match, iterate_lines(content)):
+        if found and found.name:
+            names[found.name] += 1
+            if found.date and len(dates) < DATES_COMPARED:
+                dates.append(found.date)
+    return names, dates
+
+
+def _choose_names(names: Counter[str]) -> list[str]:
+    """Return whom lines without a date may begin with: who speaks more than once, if two do."""
+    often = [name for name, count in names.items() if count > 1]
+    return often if len(often) > 1 else list(names)
+
+
+class _Message:
+    """One that is read line by line."""
+
+    def __init__(self, beginning: Beginning) -> None:
+        self.beginning = beginning
+        self.lines = [beginning.text]
+        self.length = len(beginning.text)
+
+    def add(self, line: str) -> None:
+        self.length += len(line) + 1
+        if self.length > MAX_CHARACTERS + 1_000:  # blank lines at its end are not its own
+            raise PastFormatError("message_too_long")
+        self.lines.append(line)
+
+
+def _add_messages(
+    collector: Collector, content: bytes, matcher: Matcher, speakers: list[str], person: str, day_first: bool
+) -> None:
+    known = set(speakers)
+    message: _Message | None = None
+    leaf: str | None = None
+    number = 0
+
+    def close() -> None:
+        nonlocal leaf, number
+        if message is None:
+            return
+        name, date, _text = message.beginning
+        text = "\n".join(message.lines).strip()
+        at = None if is_clock(date) else read_date(date, day_first=day_first)
+        id, number = str(number), number + 1
+        if not name or _is_omitted(text):
+            collector.remarks.add("files_left_out" if name else "system_left_out")
+            return
+        leaf = (
+            collector.add(id, parent=leaf, speaker=name, is_person=name == person, text=text, at=at) or leaf
+        )
+
+    for line in iterate_lines(content):
+        found = matcher.match(line)
+        if found and (not found.name or found.name in known):
+            close()
+            message = _Message(found)
+        elif message and line.strip() not in SEPARATORS:
+            message.add(line)
+        elif not message and line.strip() and line.strip() not in SEPARATORS:
+            collector.remarks.add("lines_left_out")
+    close()
+    collector.end(title=", ".join(name for name in speakers[:20] if name != person), leaf=leaf)
+
+
+def _is_omitted(text: str) -> bool:
+    """Return whether it only stands for a picture or file: WhatsApp marks those, or puts them in angle brackets."""
+    is_bracketed = text.startswith("<") and text.endswith(">") and len(text) <= 80 and "\n" not in text
+    return text.startswith(MARK) or (is_bracketed and " " in text)

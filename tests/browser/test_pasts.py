@@ -1,0 +1,79 @@
+"""Earlier talk, from a file on the page to a word that is found in the talk, and back out.
+
+What workers do is done here by a process: it runs the very functions of their tasks twice a second.
+"""
+
+import base64
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from bench.common.past_files import sillytavern
+from tests.browser.person import Person
+from tests.browser.test_cards import DROP
+from tests.fixtures.live import ROOT, Live
+
+pytestmark = pytest.mark.browser
+DONE_MS = 60_000  # a poll, and time for a busy machine
+THEN = datetime(2023, 5, 2, 9, tzinfo=UTC)
+FILE = sillytavern(
+    [
+        (True, "Plum hides under the stove since the rain began.", THEN),
+        (False, "Then the stove stays off.", THEN + timedelta(minutes=1)),
+    ],
+    {1: ["Plum is wise."]},
+)
+WORKING = """
+import time
+from django.utils import timezone
+from companions.pasts import imports, undo
+from memory.embedding import embed_waiting
+while True:
+    now = timezone.now()
+    for import_id in imports.find_due(now):
+        imports.run(import_id, now)
+    for import_id in undo.find_due(now):
+        undo.run(import_id, now)
+    embed_waiting()
+    time.sleep(0.5)
+"""
+
+
+@pytest.fixture
+def working(live: Live) -> Iterator[None]:
+    """A process beside the web one in which pasts come in and are undone."""
+    command = [sys.executable, str(ROOT / "manage.py"), "shell", "-v0", "-c", WORKING]
+    with (live.home / "working.log").open("ab") as log:
+        process = subprocess.Popen(command, env=live.environment, cwd=ROOT, stdout=log, stderr=log)
+    yield
+    process.kill()
+    process.wait()
+
+
+@pytest.mark.usefixtures("working")
+def test_a_dropped_past_is_looked_at_remembered_found_and_undone(person: Person, page: Page) -> None:
+    person.visit("/companions/new/")
+    page.evaluate(DROP, ["chat.jsonl", base64.b64encode(FILE).decode()])
+    page.wait_for_url("**/companions/new/past/*/")
+    figures = page.locator("#past-figures")
+    expect(figures).to_contain_text("3 messages")
+    expect(figures).to_contain_text("Odo")
+    page.get_by_role("radio", name="Odo").check()  # who one is, which the figures follow
+    figures.get_by_text("How it begins").click()
+    expect(figures).to_contain_text("Odo (you)")
+    page.get_by_role("radio", name="Alice").check()
+    page.get_by_role("button", name="Remember this").click()
+    page.wait_for_url("**/settings/pasts/")
+    expect(page.get_by_text("All of it can be recalled.")).to_be_visible(timeout=DONE_MS)
+    page.get_by_role("link", name="Find it in the talk").click()
+    page.get_by_role("searchbox").fill("stove")
+    page.get_by_role("searchbox").press("Enter")
+    expect(page.locator("main")).to_contain_text("hides under the stove")
+    person.go("Settings", "Earlier talk")
+    page.get_by_role("link", name="Undo").click()
+    page.get_by_role("button", name="Undo it").click()
+    expect(page.get_by_text("Nothing yet. Bring a file below")).to_be_visible(timeout=DONE_MS)

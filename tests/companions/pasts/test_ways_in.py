@@ -1,0 +1,169 @@
+"""Pasts through the API, the pages and the command: told before anything is made, begun once, and the owner's alone."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import User
+from bench.common.past_files import chatgpt, sillytavern
+from companions.models import Companion, Message, PastImport, PastUpload
+from companions.pasts import imports, undo, uploads
+from files.models import StoredFile
+from memory.embedding import embed_waiting
+from tests.fixtures.rest import Api, problem
+
+pytestmark = pytest.mark.django_db
+THEN = datetime(2023, 5, 2, 9, tzinfo=UTC)
+LINES = [
+    (True, "My cat Plum hides under the stove.", THEN),
+    (False, "Then the stove must be off.", THEN + timedelta(minutes=1)),
+    (True, "I start at the harbour office on Monday.", THEN + timedelta(days=1)),
+    (False, "Wear the blue coat.", THEN + timedelta(days=1, minutes=1)),
+]
+SILLY = sillytavern(LINES, {1: ["Plum is wise."]})
+
+
+def given(content: bytes = SILLY, **more: Any) -> dict[str, Any]:
+    return {"file": SimpleUploadedFile("chat.jsonl", content), **more}
+
+
+@pytest.fixture
+def at_home(alice: User, client: Client) -> Client:
+    client.force_login(alice)
+    return client
+
+
+def test_the_api_tells_of_a_past_before_anything_is_made(as_alice: Api, mira: Companion) -> None:
+    told = as_alice.form("/pasts/preview", given(companion=str(mira.pk))).json()
+    assert (told["form"], told["name"]) == ("a talk from SillyTavern", "Odo")
+    assert (told["conversations"], told["messages"], told["alternatives"], told["duplicates"]) == (1, 5, 1, 0)
+    assert [(one["name"], one["is_person"]) for one in told["speakers"]] == [("Odo", False), ("Alice", True)]
+    assert (told["cost"]["sessions"], told["nights"]) == (2, 1)
+    assert not PastUpload.objects.exists()
+    assert not StoredFile.objects.exists()
+    assert not Message.objects.exists()
+
+
+def test_the_api_imports_lists_pauses_and_undoes(as_alice: Api, mira: Companion) -> None:
+    path = f"/companions/{mira.pk}"
+    answer = as_alice.form(f"{path}/import/past", given(learn="true", format="sillytavern"))
+    assert answer.status_code == 202
+    job = answer.json()["job"]
+    assert (job["state"], job["done"], job["total"]) == ("waiting", 0, 5)
+    past = PastImport.objects.get()
+    imports.run(past.pk, timezone.now())
+    [listed] = as_alice.get(f"{path}/imports").json()["items"]
+    assert (listed["job_id"], listed["messages"], listed["learning"]) == (job["id"], 5, "running")
+    assert listed["learnt"] == {"done": 0, "failed": 0, "total": 2}
+    patched = as_alice.call(
+        "PATCH", f"{path}/imports/{past.pk}", {"learning": "paused", "nightly_tokens": 50_000}
+    )
+    assert (patched.json()["learning"], patched.json()["nightly_tokens"]) == ("paused", 50_000)
+    assert as_alice.call("DELETE", f"{path}/imports/{past.pk}").status_code == 202
+    undo.run(past.pk, timezone.now())
+    assert as_alice.get(f"{path}/jobs/{job['id']}").json()["job"]["state"] == "done"
+    assert not Message.everywhere.exists()
+
+
+def test_a_past_sent_twice_under_one_key_comes_once(as_alice: Api, mira: Companion) -> None:
+    as_alice.headers |= {"Idempotency-Key": "once"}
+    jobs = [
+        as_alice.form(f"/companions/{mira.pk}/import/past", given()).json()["job"]["id"] for _ in range(2)
+    ]
+    assert jobs[0] == jobs[1]
+    assert PastImport.objects.count() == StoredFile.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "more", "code"),
+    [
+        (b"\x00\x01\x02", {}, "no_past"),
+        (SILLY, {"format": "chatgpt"}, "other_form"),
+        (SILLY, {"pattern": "no names"}, "bad_pattern"),
+    ],
+)
+def test_what_is_no_past_is_refused_and_leaves_nothing(
+    as_alice: Api, mira: Companion, content: bytes, more: dict[str, str], code: str
+) -> None:
+    problem(as_alice.form(f"/companions/{mira.pk}/import/past", given(content, **more)), 422, code)
+    assert not PastImport.objects.exists()
+    assert not StoredFile.objects.exists()
+
+
+def test_a_dropped_past_is_looked_at_and_becomes_a_new_companion(at_home: Client) -> None:
+    looked_at = at_home.post("/companions/new/card/", given(chatgpt(LINES)))
+    page = at_home.get(looked_at["Location"]).content.decode()
+    assert "conversations from ChatGPT" in page
+    assert "4 messages" in page
+    assert not Companion.objects.exists()
+    made = at_home.post(
+        looked_at["Location"], {"remember": "yes", "companion": "", "name": "Odo", "talk": "0"}
+    )
+    companion = Companion.objects.get()
+    assert made["Location"] == f"/companions/{companion.pk}/settings/pasts/"
+    assert (companion.name, Message.objects.count()) == ("Odo", 0)
+    imports.run(PastImport.objects.get().pk, timezone.now())
+    assert Message.objects.filter(companion=companion).count() == 4
+    assert "0 of 4 messages can be recalled" in at_home.get(made["Location"]).content.decode()
+    embed_waiting(companion.pk)
+    assert "All of it can be recalled" in at_home.get(made["Location"]).content.decode()
+
+
+def test_the_figures_follow_what_is_chosen(at_home: Client, mira: Companion) -> None:
+    looked_at = at_home.post("/companions/new/card/", given(companion=str(mira.pk)))["Location"]
+    at_home.post(looked_at, {"remember": "yes", "companion": str(mira.pk)})
+    imports.run(PastImport.objects.get().pk, timezone.now())
+    again = at_home.post("/companions/new/card/", given(companion=str(mira.pk)))["Location"]
+    part = {"HTTP_HX_REQUEST": "true", "HTTP_HX_TARGET": "past-figures"}
+    asked = again.split("?")[0]
+    told = at_home.post(asked, {"companion": str(mira.pk)}, **part).content.decode()
+    assert "5 messages are there already" in told
+    assert "there already" not in at_home.post(asked, {"companion": ""}, **part).content.decode()
+
+
+def test_a_new_companion_needs_a_name_and_nothing_is_made_without(at_home: Client) -> None:
+    looked_at = at_home.post("/companions/new/card/", given())["Location"]
+    refused = at_home.post(looked_at, {"remember": "yes", "companion": "", "name": " "})
+    assert refused.status_code == 422
+    assert "Give the new companion a name." in refused.content.decode()
+    assert not Companion.objects.exists()
+    assert PastUpload.objects.count() == 1
+
+
+def test_another_persons_file_companion_or_import_does_not_exist(
+    at_home: Client, mallory: User, mira: Companion
+) -> None:
+    looked_at = at_home.post("/companions/new/card/", given())["Location"]
+    theirs = Client()
+    theirs.force_login(mallory)
+    assert theirs.get(looked_at).status_code == 404
+    own = theirs.post("/companions/new/card/", given())["Location"]
+    assert theirs.post(own, {"remember": "yes", "companion": str(mira.pk)}).status_code == 404
+    assert not PastImport.objects.exists()
+
+
+def test_what_is_looked_at_goes_after_a_day_or_for_the_sixth(at_home: Client, alice: User) -> None:
+    for _ in range(uploads.UPLOADS_EACH + 1):
+        at_home.post("/companions/new/card/", given())
+    assert PastUpload.objects.count() == StoredFile.objects.count() == uploads.UPLOADS_EACH
+    uploads.delete_unused_uploads(timezone.now() + timedelta(days=2))
+    assert not PastUpload.objects.exists()
+    assert not StoredFile.objects.exists()
+
+
+def test_the_command_brings_a_past(
+    mira: Companion, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "chat.jsonl"
+    file.write_bytes(SILLY)
+    call_command("import_past", str(file), companion=str(mira.pk))
+    assert "5 messages imported" in capsys.readouterr().out
+    assert Message.everywhere.count() == 5
+    with pytest.raises(CommandError, match="Nothing was imported"):
+        call_command("import_past", str(tmp_path / "none"), companion=str(mira.pk))

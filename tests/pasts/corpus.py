@@ -1,0 +1,571 @@
+"""One talk as each program writes it: every form, every way of telling times, and the habits that are met."""
+
+import io
+import json
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
+
+from pasts.past import Past, TextPattern
+
+ZONE = ZoneInfo("Asia/Shanghai")
+BEGIN = datetime(2024, 2, 27, 22, 40, tzinfo=ZONE)
+# A message by the texts from the first one to it: who said it, whether it was the person, and when.
+Paths = dict[tuple[str, ...], tuple[str, bool, datetime | None]]
+Raw = dict[str, Any]
+
+
+class Line(NamedTuple):
+    """One turn of a talk; `others` might have been said instead."""
+
+    speaker: str
+    is_person: bool
+    text: str
+    others: Sequence[str] = ()
+
+
+TALK = [
+    Line("Mara", False, "*looks up* You are late.", ["Oh. It is you.", "Who is there? 🌊"]),
+    Line("Ann Lee", True, "I know: sorry.\n\nThe storm — 风暴 — kept me."),
+    Line("Mara", False, 'Sit. "Tea?"', ["Hm."]),
+    Line("Ann Lee", True, "Yes"),
+    Line("Keeper", False, "The lamp is lit."),
+]
+PLAIN = [line._replace(others=()) for line in TALK]  # for what knows no alternatives
+
+
+def moment(number: int) -> datetime:
+    """When each turn was said: minutes over midnight, in the zone that is not told."""
+    return BEGIN + timedelta(minutes=37 * number)
+
+
+def paths(past: Past) -> Paths:
+    """What was read, as it can be compared whatever the ids are."""
+    found: Paths = {}
+    places: dict[str | None, tuple[str, ...]] = {None: ()}
+    for message in past.messages:
+        place = (*places[message.parent], message.text)
+        places[message.id] = place
+        assert place not in found, "each is there once"
+        found[place] = (message.speaker, message.is_person, message.at)
+    return found
+
+
+def leaf(past: Past) -> tuple[str, ...]:
+    """The texts of the path that was chosen."""
+    parents = {message.id: message for message in past.messages}
+    texts, at = [], past.leaf
+    while at is not None:
+        texts.append(parents[at].text)
+        at = parents[at].parent
+    return tuple(reversed(texts))
+
+
+def expected(
+    talk: Sequence[Line],
+    *,
+    has_times: bool | Callable[[int], bool] = True,
+    names: Callable[[Line], str] = lambda line: line.speaker,
+) -> Paths:
+    """What is to be read of the talk."""
+    found: Paths = {}
+    place: tuple[str, ...] = ()
+    for number, line in enumerate(talk):
+        is_timed = has_times(number) if callable(has_times) else has_times
+        at = moment(number).astimezone(UTC) if is_timed else None
+        for text in (line.text, *line.others):
+            found[*place, text] = (names(line), line.is_person, at)
+        place = (*place, line.text)
+    return found
+
+
+# -- times -----------------------------------------------------------------------------------------------------------
+
+
+def humanised(at: datetime) -> str:
+    return f"{at.year}-{at.month}-{at.day} @{at.hour:02}h {at.minute:02}m {at.second:02}s 0ms"
+
+
+def american(at: datetime) -> str:
+    return f"{at:%B} {at.day}, {at.year} {at.hour % 12 or 12}:{at.minute:02}{'pm' if at.hour > 11 else 'am'}"
+
+
+TIMES: dict[str, Callable[[datetime], object]] = {
+    "humanised": humanised,
+    "humanised, short": lambda at: f"{at:%Y-%m-%d@%Hh%Mm%Ss}",
+    "American": american,
+    "milliseconds": lambda at: int(at.timestamp() * 1000),
+    "milliseconds in words": lambda at: str(int(at.timestamp() * 1000)),
+    "seconds": lambda at: at.timestamp(),
+    "microseconds": lambda at: int(at.timestamp() * 1_000_000),
+    "ISO": lambda at: at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z"),
+    "ISO with an offset": lambda at: at.isoformat(),
+    "ISO without a zone": lambda at: at.replace(tzinfo=None).isoformat(),
+    "database": lambda at: at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.000000+00:00"),
+}
+TEXT_TIMES: dict[str, Callable[[datetime], str]] = {
+    "2024-02-27 22:40": lambda at: f"{at:%Y-%m-%d %H:%M}",
+    "2024-02-27 22:40:00": lambda at: f"{at:%Y-%m-%d %H:%M:%S}",
+    "2024/2/27 下午10:40": lambda at: (
+        f"{at.year}/{at.month}/{at.day} {'下午' if at.hour > 11 else '上午'}{at.hour % 12 or 12}:{at.minute:02}"
+    ),
+    "2024年2月27日 22:40": lambda at: f"{at.year}年{at.month}月{at.day}日 {at:%H:%M}",
+    "27/02/2024, 22:40": lambda at: f"{at:%d/%m/%Y, %H:%M}",
+    "2/27/24, 10:40 PM": lambda at: f"{at.month}/{at.day}/{at:%y}, {at.hour % 12 or 12}:{at:%M}\u202f{at:%p}",
+    "27.02.24, 22:40:00": lambda at: f"{at:%d.%m.%y, %H:%M:%S}",
+    "27 Feb 2024 22:40": lambda at: f"{at:%d %b %Y %H:%M}",
+}
+
+
+# -- what each program writes ----------------------------------------------------------------------------------------
+
+
+def dumped(told: object) -> bytes:
+    return json.dumps(told, ensure_ascii=False).encode()
+
+
+def escaped(told: object) -> bytes:
+    return json.dumps(told, indent=1).encode()
+
+
+def sillytavern_lines(
+    talk: Sequence[Line] = TALK, time: Callable[[datetime], object] = humanised, header: Raw | None = None
+) -> list[Raw]:
+    if header is None:
+        header = {
+            "user_name": "Ann Lee",
+            "character_name": "Mara",
+            "create_date": "2024-2-27 @22h 40m 00s 000ms",
+            "chat_metadata": {"integrity": "0b1c-77", "note_prompt": "", "variables": {}},
+        }
+    lines = [header] if header else []
+    for number, line in enumerate(talk):
+        told: Raw = {
+            "name": line.speaker,
+            "is_user": line.is_person,
+            "is_system": False,
+            "send_date": time(moment(number)),
+            "mes": line.text,
+            "extra": {"api": "openai", "model": "x", "token_count": 12},
+        }
+        if line.others:
+            info = {"send_date": time(moment(number)), "gen_started": "2024-02-27T14:40:00.000Z", "extra": {}}
+            told |= {
+                "swipes": [*line.others[:1], line.text, *line.others[1:]],
+                "swipe_id": 1,
+                "swipe_info": [info] * (len(line.others) + 1),
+            }
+        lines.append(told)
+    return lines
+
+
+def jsonl(lines: Sequence[Raw], end: str = "\n") -> bytes:
+    return end.join(json.dumps(line, ensure_ascii=False) for line in lines).encode()
+
+
+def chatgpt_node(
+    key: str,
+    parent: str | None,
+    children: Sequence[str],
+    role: str = "",
+    text: str = "",
+    at: object = None,
+    **more: Any,
+) -> Raw:
+    message = {
+        "id": key,
+        "author": {"role": role, "name": None, "metadata": {}},
+        "create_time": at,
+        "update_time": None,
+        "content": {"content_type": "text", "parts": [text]},
+        "status": "finished_successfully",
+        "end_turn": True,
+        "weight": 1.0,
+        "metadata": {"model_slug": "gpt-4o", "timestamp_": "absolute"},
+        "recipient": "all",
+    }
+    return {
+        "id": key,
+        "message": {**message, **more} if role else None,
+        "parent": parent,
+        "children": list(children),
+    }
+
+
+def chatgpt(talk: Sequence[Line] = TALK, time: Callable[[datetime], object] = TIMES["seconds"]) -> Raw:
+    """One conversation: a root without a message, the system's one, and the talk with its other answers."""
+    nodes = {
+        "root": chatgpt_node("root", None, ["system"]),
+        "system": chatgpt_node("system", "root", [], "system"),
+    }
+    parent = "system"
+    for number, line in enumerate(talk):
+        role = "user" if line.is_person else "assistant"
+        for other, text in enumerate((*line.others, line.text)):
+            key = f"{number}-{other}"
+            nodes[key] = chatgpt_node(key, parent, [], role, text, time(moment(number)))
+            nodes[parent]["children"].append(key)
+        parent = key
+    return {
+        "title": "The lighthouse",
+        "create_time": BEGIN.timestamp(),
+        "update_time": BEGIN.timestamp(),
+        "mapping": nodes,
+        "moderation_results": [],
+        "current_node": parent,
+        "conversation_id": "67a1-chat",
+        "id": "67a1-chat",
+    }
+
+
+def role(line: Line) -> str:
+    return "user" if line.is_person else "assistant"
+
+
+def cai_history(talk: Sequence[Line] = TALK, *, first: bool = True) -> Raw:
+    """A history as CAI Tools dumps it; `first`: whether the message that was chosen stands before the others."""
+    created = moment(0).astimezone(UTC).isoformat()
+    messages = []
+    for number, line in enumerate(talk):
+        texts = [(line.text, False), *((other, True) for other in line.others)]
+        for other, (text, is_alternative) in enumerate(texts if first else reversed(texts)):
+            messages.append(
+                {
+                    "id": 1000 * (number + 1) + other,
+                    "created": created,
+                    "display_name": line.speaker,
+                    "is_alternative": is_alternative,
+                    "image_rel_path": "",
+                    "text": text,
+                    "src": {
+                        "is_human": line.is_person,
+                        "name": line.speaker,
+                        "user": {"username": "x", "account": None},
+                    },
+                    "tgt": {"is_human": not line.is_person, "name": "y"},
+                }
+            )
+    last = moment(len(talk) - 1).astimezone(UTC).isoformat()
+    return {"external_id": "cai-1", "created": created, "last_interaction": last, "msgs": messages}
+
+
+def cai_raw(talk: Sequence[Line] = TALK) -> list[Raw]:
+    return [
+        {
+            "uuid": f"{number}-{other}",
+            "id": None,
+            "text": text,
+            "src__name": line.speaker,
+            "src__is_human": line.is_person,
+            "src__user__username": "x",
+            "is_alternative": other > 0,
+        }
+        for number, line in enumerate(talk)
+        for other, text in enumerate((line.text, *line.others))
+    ]
+
+
+def cai_turns(talk: Sequence[Line] = TALK, *, newest_first: bool = True) -> list[Raw]:
+    turns = [
+        {
+            "turn_key": {"chat_id": "chat-2", "turn_id": f"turn-{number}"},
+            "create_time": TIMES["ISO"](moment(number)),
+            "state": "STATE_OK",
+            "author": {"author_id": "1", "name": line.speaker}
+            | ({"is_human": True} if line.is_person else {}),
+            "candidates": [
+                {
+                    "candidate_id": f"{number}-{other}",
+                    "create_time": TIMES["ISO"](moment(number)),
+                    "raw_content": text,
+                    "is_final": True,
+                }
+                for other, text in enumerate((*line.others, line.text))
+            ],
+            "primary_candidate_id": f"{number}-{len(line.others)}",
+        }
+        for number, line in enumerate(talk)
+    ]
+    return turns[::-1] if newest_first else turns
+
+
+def risu_chat(talk: Sequence[Line] = PLAIN) -> Raw:
+    return {
+        "message": [
+            {
+                "role": "user" if line.is_person else "char",
+                "data": line.text,
+                "name": line.speaker,
+                "time": TIMES["milliseconds"](moment(number)),
+                "chatId": f"9f-{number}",
+                "generationInfo": {"model": "x"},
+            }
+            for number, line in enumerate(talk)
+        ],
+        "note": "",
+        "name": "Chat 1",
+        "localLore": [],
+        "fmIndex": -1,
+        "id": "risu-1",
+    }
+
+
+def text_of(
+    template: str,
+    talk: Sequence[Line] = PLAIN,
+    time: Callable[[datetime], str] = TEXT_TIMES["2024-02-27 22:40"],
+) -> str:
+    return "\n".join(
+        template.replace("{date}", time(moment(number)))
+        .replace("{name}", line.speaker)
+        .replace("{text}", line.text)
+        for number, line in enumerate(talk)
+    )
+
+
+def zipped(files: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method) as archive:
+        for path, content in files.items():
+            archive.writestr(path, content)
+    return file.getvalue()
+
+
+class Case(NamedTuple):
+    """A file, and what is to be read of it."""
+
+    form: str
+    make: Callable[[], bytes]
+    found: Paths
+    pasts: int = 1
+    pattern: TextPattern | None = None
+
+
+CHATGPT_PATHS = expected(TALK, names=role)
+RISU_PATHS = expected(PLAIN)
+CAI_PATHS = expected(TALK, has_times=lambda number: number in {0, len(TALK) - 1})
+# The first and the last turn of such a history have its own times; those of alternatives are not known.
+for path in [path for path in CAI_PATHS if path[-1] in TALK[0].others]:
+    CAI_PATHS[path] = (*CAI_PATHS[path][:2], None)
+
+
+def sillytavern_cases() -> Iterator[tuple[str, Case]]:
+    found = expected(TALK)
+    for name, time in TIMES.items():
+        yield (
+            f"SillyTavern, {name}",
+            Case("sillytavern", lambda time=time: jsonl(sillytavern_lines(time=time)), found),  # type: ignore[misc]
+        )
+    headers: dict[str, Raw] = {
+        "of names unused": {
+            "user_name": "unused",
+            "character_name": "unused",
+            "chat_metadata": {"integrity": "x"},
+        },
+        "of a group, old": {},
+        "of a group": {"is_group_chat_header": True, "chat_metadata": {}},
+        "of little": {"user_name": "You", "character_name": "Mara"},
+        "of metadata alone": {"chat_metadata": {}},
+    }
+    for name, header in headers.items():
+        yield (
+            f"SillyTavern {name}",
+            Case("sillytavern", lambda header=header: jsonl(sillytavern_lines(header=header)), found),  # type: ignore[misc]
+        )
+    lines = sillytavern_lines()
+    files: dict[str, Callable[[], bytes]] = {
+        "with a mark": lambda: b"\xef\xbb\xbf" + jsonl(lines),
+        "of Windows' lines": lambda: jsonl(lines, "\r\n") + b"\r\n\r\n",
+        "in UTF-16": lambda: jsonl(lines).decode().encode("utf-16"),
+        "escaped": lambda: b"\n".join(json.dumps(line).encode() for line in lines),
+        "as one list": lambda: escaped(lines),
+        "cut within its last line": lambda: jsonl(lines) + b'\n{"name": "Mara", "mes": "I w',
+    }
+    for name, make in files.items():
+        yield f"SillyTavern {name}", Case("sillytavern", make, found)
+    edited = [{**line, "swipe_id": 7} if "swipes" in line else line for line in lines]
+    yield "SillyTavern with a lost swipe", Case("sillytavern", lambda: jsonl(edited), found)
+    yield (
+        "SillyTavern, two chats in one file",
+        Case("sillytavern", lambda: jsonl(lines + lines), found, pasts=2),
+    )
+    yield (
+        "SillyTavern's folder",
+        Case(
+            "sillytavern",
+            lambda: zipped(
+                {
+                    "chats/Mara/1.jsonl": jsonl(lines),
+                    "chats/Mara/2.jsonl": jsonl(lines),
+                    "settings.json": b"{}",
+                }
+            ),
+            found,
+            pasts=2,
+        ),
+    )
+
+
+def chatgpt_cases() -> Iterator[tuple[str, Case]]:
+    for name in ("seconds", "milliseconds", "ISO", "microseconds"):
+        yield (
+            f"ChatGPT, {name}",
+            Case("chatgpt", lambda name=name: dumped([chatgpt(time=TIMES[name])]), CHATGPT_PATHS),  # type: ignore[misc]
+        )
+    one = chatgpt()
+    backwards = {**one, "mapping": dict(reversed(one["mapping"].items()))}
+    no_children = {**one, "mapping": {key: {**node, "children": []} for key, node in one["mapping"].items()}}
+    no_parents = {**one, "mapping": {key: {**node, "parent": None} for key, node in one["mapping"].items()}}
+    files: dict[str, tuple[Callable[[], bytes], int]] = {
+        "conversation alone": (lambda: dumped(one), 1),
+        "indented": (lambda: escaped([one]), 1),
+        "many": (lambda: dumped([one] * 5), 5),
+        "under a key": (lambda: dumped({"conversations": [one, one]}), 2),
+        "with empty ones": (
+            lambda: dumped([{"title": "x", "mapping": {}}, one, {"mapping": {"a": None}}]),
+            1,
+        ),
+        "nodes in no order": (lambda: dumped([backwards]), 1),
+        "without parents": (lambda: dumped([no_parents]), 1),
+        "without children": (lambda: dumped([no_children]), 1),
+        "without a current one": (lambda: dumped([{**one, "current_node": None}]), 1),
+        "with a current one that is not there": (lambda: dumped([{**one, "current_node": "gone"}]), 1),
+        "ZIP": (lambda: zipped({"conversations.json": dumped([one]), "chat.html": b"<html>"}), 1),
+        "ZIP in parts": (
+            lambda: zipped({f"x/conversations-00{n}.json": dumped([one]) for n in range(3)}),
+            3,
+        ),
+        "ZIP with pictures": (
+            lambda: zipped(
+                {f"file-{n}.png": b"x" for n in range(300)} | {"conversations.json": escaped([one])}
+            ),
+            1,
+        ),
+    }
+    for name, (make, pasts) in files.items():
+        yield f"ChatGPT {name}", Case("chatgpt", make, CHATGPT_PATHS, pasts)
+
+
+def character_ai_cases() -> Iterator[tuple[str, Case]]:
+    histories = {"histories": [cai_history(), cai_history()]}
+    untimed = expected(TALK, has_times=False)
+    files: dict[str, tuple[Callable[[], bytes], Paths, int]] = {
+        "histories": (lambda: dumped(histories), CAI_PATHS, 2),
+        "histories with the character": (
+            lambda: dumped({"info": {"character": {"name": "Mara"}}, "histories": histories}),
+            CAI_PATHS,
+            2,
+        ),
+        "others first": (lambda: dumped({"histories": [cai_history(first=False)]}), CAI_PATHS, 1),
+        "one history": (lambda: escaped(cai_history()), CAI_PATHS, 1),
+        "messages": (lambda: dumped(cai_raw()), untimed, 1),
+        "a page of messages": (lambda: dumped({"messages": cai_raw(), "has_more": False}), untimed, 1),
+        "turns": (lambda: dumped({"turns": cai_turns(), "meta": {"next_token": ""}}), expected(TALK), 1),
+        "turns, oldest first": (lambda: dumped(cai_turns(newest_first=False)), expected(TALK), 1),
+        "chats of turns": (
+            lambda: dumped({"chats": [{"chat": {"chat_id": "1"}, "turns": cai_turns()}] * 2, "turns": None}),
+            expected(TALK),
+            2,
+        ),
+    }
+    for name, (make, found, pasts) in files.items():
+        yield f"Character.AI {name}", Case("character_ai", make, found, pasts)
+
+
+def risuai_cases() -> Iterator[tuple[str, Case]]:
+    chat = risu_chat()
+    files: dict[str, tuple[Callable[[], bytes], int]] = {
+        "chat": (lambda: dumped({"type": "risuChat", "ver": 2, "data": chat, "folders": []}), 1),
+        "chat of version 1": (lambda: escaped({"type": "risuChat", "ver": 1, "data": chat}), 1),
+        "all chats": (lambda: dumped({"type": "risuAllChats", "ver": 2, "data": [chat] * 3}), 3),
+        "package": (
+            lambda: zipped(
+                {
+                    "manifest.json": dumped({"type": "risuCharacterPackage"}),
+                    "chats/chats.json": dumped({"type": "risuAllChats", "ver": 2, "data": [chat, chat]}),
+                }
+            ),
+            2,
+        ),
+    }
+    for name, (make, pasts) in files.items():
+        yield f"RisuAI {name}", Case("risuai", make, RISU_PATHS, pasts)
+
+
+def text_cases() -> Iterator[tuple[str, Case]]:
+    # The file does not tell who is the person: the first who speaks is taken for it.
+    talk = [line._replace(is_person=line.speaker == "Mara") for line in PLAIN]
+    timed, untimed = expected(talk), expected(talk, has_times=False)
+    templates = (
+        "[{date}] {name}: {text}",
+        "{date} - {name}: {text}",
+        "{date} {name}: {text}",
+        "[{date}] <{name}> {text}",
+        "{name} [{date}]: {text}",
+        "{name} ({date}): {text}",
+    )
+    for template in templates:
+        yield template, Case("text", lambda template=template: text_of(template).encode(), timed)  # type: ignore[misc]
+    for name, time in TEXT_TIMES.items():
+        for template in templates[:2]:
+            yield (
+                f"{template} with {name}",
+                Case(
+                    "text",
+                    lambda template=template, time=time: text_of(template, time=time).encode(),  # type: ignore[misc]
+                    timed,
+                ),
+            )
+    for template in ("<{name}> {text}", "--{name}\n{text}"):
+        yield template, Case("text", lambda template=template: text_of(template).encode(), untimed)  # type: ignore[misc]
+    two = [
+        line._replace(speaker=line.speaker.replace("Keeper", "Mara"), is_person=not line.is_person)
+        for line in PLAIN
+    ]
+    for template in ("{name}: {text}", "{name}：{text}"):
+        yield (
+            template,
+            Case(
+                "text",
+                lambda template=template: text_of(template, two).encode(),  # type: ignore[misc]
+                expected(two, has_times=False),
+            ),
+        )
+    marked = "\u200e[{date}] {name}: {text}"
+    day_first = TEXT_TIMES["27.02.24, 22:40:00"]
+    yield "marks of direction", Case("text", lambda: text_of(marked, time=day_first).encode(), timed)
+    yield (
+        "Windows' lines and a mark",
+        Case("text", lambda: b"\xef\xbb\xbf" + text_of(templates[0]).replace("\n", "\r\n").encode(), timed),
+    )
+    yield "text in UTF-16", Case("text", lambda: text_of(templates[0]).encode("utf-16"), timed)
+    yield (
+        "WhatsApp's ZIP",
+        Case("text", lambda: zipped({"WhatsApp Chat with Mara.txt": text_of(templates[1]).encode()}), timed),
+    )
+    for own in ("{date}|{name}|{text}", "{name} @ {date} >> {text}", "{date} {name}\\n{text}"):
+        template = own.replace("\\n", "\n")
+        yield (
+            f"one's own pattern {own}",
+            Case(
+                "text",
+                lambda template=template: text_of(template).encode(),  # type: ignore[misc]
+                timed,
+                pattern=TextPattern(template=own),
+            ),
+        )
+
+
+CORPUS: dict[str, Case] = dict(
+    case
+    for cases in (
+        sillytavern_cases(),
+        chatgpt_cases(),
+        character_ai_cases(),
+        risuai_cases(),
+        text_cases(),
+    )
+    for case in cases
+)
