@@ -5,6 +5,7 @@ from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
+from companions.archives import uploads
 from companions.conversations.attachments import sweep_attachments
 from companions.face.portraits import delete_unused_pictures
 from companions.memories import consolidation
@@ -37,11 +38,27 @@ def drop_old_prompts() -> None:
 
 @shared_task
 def sweep_pictures() -> None:
-    """Drop pictures that never came to stand for a face, or were never sent, and cards that became no companion."""
+    """Drop pictures that never came to stand for a face, or were never sent, and cards and archives that became no
+    companion.
+    """
     now = timezone.now()
     delete_unused_pictures(now)
     sweep_attachments(now)
     delete_unused_uploads(now)
+    uploads.delete_old_uploads(now)
+
+
+@shared_task
+def restore_archive(upload_id: str) -> None:
+    """Restore one archive."""
+    uploads.run(UUID(upload_id), timezone.now)
+
+
+@shared_task
+def restore_waiting() -> None:
+    """Ask for the archives that wait, or whose worker has died: the sweep."""
+    for upload_id in uploads.find_due(timezone.now()):
+        restore_archive.delay(str(upload_id))
 
 
 @shared_task

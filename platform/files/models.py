@@ -20,6 +20,7 @@ class StoredFile(models.Model):
         PICTURE = "picture", _("picture")
         ATTACHMENT = "attachment", _("attachment")
         CARD = "card", _("picture of a card")
+        ARCHIVE = "archive", _("archive of a companion")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(User, models.CASCADE, related_name="files", verbose_name=_("user"))
