@@ -9,6 +9,7 @@ from django.shortcuts import get_object_or_404
 
 from accounts.models import User
 from companions.models import (
+    ArchiveUpload,
     Attachment,
     Branch,
     CardUpload,
@@ -103,6 +104,10 @@ def get_lorebook(user: User, lorebook_id: UUID) -> Lorebook:
 
 def get_card_upload(user: User, upload_id: UUID) -> CardUpload:
     return get_owned(user, CardUpload, "user", "picture", "assets", pk=upload_id)
+
+
+def get_archive_upload(user: User, upload_id: UUID) -> ArchiveUpload:
+    return get_owned(user, ArchiveUpload, "user", "file", "companion", pk=upload_id)
 
 
 def get_lorebook_of(user: User, companion_id: UUID, lorebook_id: UUID) -> Lorebook:

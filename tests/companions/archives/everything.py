@@ -13,7 +13,7 @@ from companions.branches.operations import choose, part_from, say_anew
 from companions.life import timers
 from companions.life.inner_state import CALM
 from companions.life.inner_state import revise as revise_state
-from companions.lore.editing import make_book
+from companions.lore.editing import make_book, read_book
 from companions.models import (
     Attachment,
     Bookmark,
@@ -100,20 +100,21 @@ def live_fully(user: User, now: datetime = NOON) -> Companion:
     fact = keep_fact(companion.pk, "Alice drinks tea.", later(), now, source_ids=[asked.pk])
     Memory.objects.filter(pk=fact.pk).update(quotes=[{"message": str(asked.pk), "text": "tea"}], tags=["tea"])
     set_slot(companion.pk, "drink", "tea", by=By.COMPANION, now=now, source_ids=[asked.pk])
-    write_block(companion.pk, "habits", "Tea at five.", by=By.COMPANION, now=now)
+    block = write_block(companion.pk, "habits", "Tea at five.", by=By.COMPANION, now=now)
+    block.sources.add(asked)
     timers.set_timer(companion, "1d", "Ask about tea.", by="companion", now=later(), is_asked_for=True)
     second = talk(companion, "coffee", later())
     other = keep_fact(companion.pk, "Alice drinks coffee.", later(), now, source_ids=[second.pk])
     retract(fact, later(), replaced_by=other)
     grow(companion, second, other, later())
     # Another branch from the first answer, with a mind of its own.
-    branch = part_from(companion, first.pk, later(), "without coffee")
+    part_from(companion, first.pk, later(), "without coffee")
     talk(companion, "cocoa", later())
     set_slot(companion.pk, "drink", "cocoa", by=By.COMPANION, now=later())
     keep_fact(companion.pk, "Alice drinks cocoa.", later(), now)
     correct(Memory.objects.get(pk=fact.pk), "Alice drinks green tea.", later())
     talk(companion, "cocoa, again", later(), say_anew(Message.objects.get(text="cocoa")))
-    choose(Branch.objects.exclude(pk=branch.pk).order_by("made_at")[0], later())
+    choose(Branch.objects.get(head__text="About coffee"), later())
     furnish(companion, asked, first, other, now)
     return companion
 
@@ -160,7 +161,9 @@ def furnish(companion: Companion, asked: Message, answer: Message, fact: Memory,
     common = {"companion": companion, "created_at": now}
     book = make_book(
         companion.user,
-        {"name": "Drinks", "entries": [{"keys": ["tea"], "content": "Tea is hot.", "extensions": {}}]},
+        read_book(
+            {"name": "Drinks", "entries": [{"keys": ["tea"], "content": "Tea is hot.", "extensions": {}}]}
+        ),
         now,
         companion=companion,
     )
@@ -216,7 +219,7 @@ def furnish(companion: Companion, asked: Message, answer: Message, fact: Memory,
     Attachment.objects.create(
         message=asked, file=store(webp(), kinds.ATTACHMENT, "image/webp"), name="tea.png", **common
     )
-    recorded = store(mp3(sound()), kinds.RECORDING, "audio/mpeg")
+    recorded = store(mp3(sound(), {}), kinds.RECORDING, "audio/mpeg")
     Recording.objects.create(message=asked, file=recorded, heard="tea", seconds=0.5, **common)
     reference = store(wav(sound()), kinds.REFERENCE, "audio/wav")
     Voice.objects.update_or_create(
