@@ -36,9 +36,7 @@ class RestoreOut(Schema):
     COMPANION + "/export/archive",
     operation_id="export_archive",
     summary="The whole companion as one ZIP archive, streamed",
-    openapi_extra={
-        "responses": {200: {"description": "The archive.", "content": {"application/zip": {}}}}
-    },
+    openapi_extra={"responses": {200: {"description": "The archive.", "content": {"application/zip": {}}}}},
 )
 def export_archive(request: SignedInRequest, companion_id: UUID) -> StreamingHttpResponse:
     return archive_response(access.get_companion(request.user, companion_id))
@@ -60,12 +58,20 @@ def import_archive(request: SignedInRequest, key: IdempotencyKey = None) -> Stat
     for piece in file.chunks(READ_BYTES):
         digest.update(piece)
 
-    def make() -> UUID:
-        upload = uploads.keep_upload(request.user, file, now)
-        uploads.begin(upload, now)
-        return upload.pk
+    file.seek(0)
+    upload = uploads.keep_upload(
+        request.user, file, now
+    )  # before the transaction: it speaks with the storage
+    upload_id = made_id = upload.pk
 
-    made_id, _ = once(request.user, "import_archive", key, digest.hexdigest(), make)
+    def make() -> UUID:
+        uploads.begin(upload, now)
+        return upload_id
+
+    try:
+        made_id, _ = once(request.user, "import_archive", key, digest.hexdigest(), make)
+    finally:
+        uploads.drop_unused(upload_id)  # where it came before, or could not begin
     return Status(202, describe_restore(access.get_archive_upload(request.user, made_id)))
 
 
@@ -84,7 +90,11 @@ def describe_restore(upload: ArchiveUpload) -> dict[str, object]:
     state = "running" if upload.state == ArchiveUpload.State.WAITING and upload.attempts else upload.state
     progress = {"done": upload.done, "total": upload.total, "error": upload.code or None}
     return {
-        "job": {"id": upload.pk, "state": "waiting" if state == ArchiveUpload.State.KEPT else state, **progress},
+        "job": {
+            "id": upload.pk,
+            "state": "waiting" if state == ArchiveUpload.State.KEPT else state,
+            **progress,
+        },
         "detail": upload.error,
         "remarks": upload.remarks,
         "companion": upload.companion_id,

@@ -18,6 +18,6 @@ class RowError(Exception):
 
     def locate(self, section: str, line: int) -> ArchiveError:
         """Return the refusal, which says in which line of the archive it stands."""
-        detail = _("Line %(line)s of %(section)s cannot be restored: %(field)s %(what)s.")
-        told = {"line": f"{line:,}", "section": section, "field": self.field, "what": self.what}
+        detail = _("Line %(line)s of %(section)s cannot be restored. %(field)s: %(what)s.")
+        told = {"line": f"{line:,}", "section": section, "field": self.field, "what": self.what.rstrip(".")}
         return ArchiveError("bad_row", detail % told)

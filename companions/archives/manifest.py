@@ -116,7 +116,7 @@ def read_manifest(archive: Archive) -> Manifest:
     try:
         manifest = Manifest.model_validate(raw)
     except ValidationError as error:
-        where = ".".join(map(str, error.errors()[0]["loc"]))[:80]
+        where = ".".join(map(str, error.errors()[0]["loc"]))[:80] or MANIFEST
         detail = _("The archive's list of contents is not as it should be (%(where)s).") % {"where": where}
         raise ArchiveError("bad_manifest", detail) from None
     moments = [at for at in (manifest.made_at, manifest.span.first, manifest.span.last) if at]

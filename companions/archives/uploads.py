@@ -82,6 +82,12 @@ def drop_upload(upload: ArchiveUpload) -> None:
     upload.delete()
 
 
+def drop_unused(upload_id: UUID) -> None:
+    """Drop it unless its restore has begun."""
+    for upload in ArchiveUpload.objects.filter(pk=upload_id, state=State.KEPT).select_related("file"):
+        drop_upload(upload)
+
+
 def find_due(now: datetime) -> list[UUID]:
     """Return those that wait, or whose worker has died: the sweep."""
     due = ArchiveUpload.objects.filter(Q(look_at=None) | Q(look_at__lte=now), state=State.WAITING)

@@ -189,7 +189,7 @@ def _is_storable(value: Any, depth: int = 0) -> bool:
     if isinstance(value, str):
         return is_storable(value)
     if depth > MAX_DEPTH:
-        return False
+        raise RowError("JSON", _("is nested too deeply"))
     if isinstance(value, dict):
         return all(is_storable(key) and _is_storable(item, depth + 1) for key, item in value.items())
     return all(_is_storable(item, depth + 1) for item in value) if isinstance(value, list) else True

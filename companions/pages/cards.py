@@ -1,8 +1,9 @@
-"""A character that comes as a card: dropped, looked at, and made into a companion; and a companion that goes as one."""
+"""What is brought: told by its content, looked at, and made into a companion; and a companion that goes as a card."""
 
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
@@ -16,6 +17,8 @@ from accounts.idempotency import once
 from accounts.rates import admit_to
 from cards.reader import MAX_BYTES, ReadCard, read_card
 from companions.access import get_card_upload, get_companion
+from companions.archives import uploads
+from companions.archives.manifest import looks_like_archive
 from companions.errors import CompanionsError
 from companions.lore.editing import make_book
 from companions.models import CardUpload, Companion
@@ -26,21 +29,27 @@ from companions.transfer import card_import, digital_life
 from companions.transfer.card_export import card_response
 from companions.transfer.card_preview import describe
 from companions.transfer.digital_life_import import import_mind
+from files.archives import is_zip
 from files.errors import FilesError
-from files.uploads import read_upload
+from files.uploads import open_upload, refuse_size
 
 
 @post_view
 def bring(request: SignedInRequest) -> HttpResponse:
-    """Tell what was dropped or chosen, and go on with it: a card is looked at first, a mind of DigitalLife's moves in, a
-    lorebook is kept for all of the person's companions.
+    """Tell what was dropped or chosen, and go on with it: a card and an archive are looked at first, a mind of
+    DigitalLife's moves in, a lorebook is kept for all of the person's companions.
 
     What is wrong with it is said above the form.
     """
     now = timezone.now()
     try:
         admit_to(request.user, "imports", now)
-        content = read_upload(request, MAX_BYTES)
+        file = open_upload(request, settings.ARCHIVE_BYTES)
+        if is_zip(file) and looks_like_archive(file):
+            return redirect("archive", uploads.keep_upload(request.user, file, now).pk)
+        if (file.size or 0) > MAX_BYTES:
+            raise refuse_size(MAX_BYTES)
+        content: bytes = file.read()
         if digital_life.looks_like_mind(content):
             return _move_in(request, content)
         read = read_card(content)

@@ -3,6 +3,7 @@
 from django.urls import URLPattern, URLResolver, include, path
 
 from companions.pages import (
+    archives,
     attachments,
     branches,
     cards,
@@ -161,6 +162,7 @@ companion_patterns: list[URLPattern | URLResolver] = [
     path("settings/advanced/", context.advanced, name="advanced"),
     path("settings/context/", context.context, name="context"),
     path("settings/export/", companions.export, name="companion_export"),
+    path("settings/export/archive/", archives.export, name="companion_export_archive"),
     path("settings/export/card/", cards.export_card, name="companion_export_card"),
     path(
         "settings/export/digital-life/", companions.export_digital_life, name="companion_export_digital_life"
@@ -178,6 +180,7 @@ urlpatterns = [
     path("companions/new/own/", characters.own, name="companion_own"),
     path("companions/new/card/", cards.bring, name="companion_bring"),
     path("companions/new/card/<uuid:upload_id>/", cards.card, name="card"),
+    path("companions/new/archive/<uuid:upload_id>/", archives.archive, name="archive"),
     path("companions/new/digital-life/", cards.bring, name="companion_move_in"),
     path("companions/<uuid:companion_id>/", include(companion_patterns)),
 ]

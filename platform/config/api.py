@@ -19,6 +19,7 @@ from accounts import api as account
 from accounts.authentication import BearerToken
 from accounts.errors import RefusedError
 from companions.api import (
+    archives,
     attachments,
     branches,
     cards,
@@ -57,6 +58,7 @@ for router in (
     forget_proposals.router,
     companions.transfer_router,
     cards.transfer_router,
+    archives.router,
     consolidation.router,
     diary.router,
     diary.revisions_router,

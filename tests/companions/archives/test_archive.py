@@ -1,39 +1,21 @@
 """A companion leaves as an archive and comes back: alike in every row but for ids, on every branch."""
 
-import io
-
 import pytest
-from asgiref.sync import async_to_sync
 from django.apps import apps
 from django.db import models
 
 from accounts.models import User
-from companions.archives.export import export_archive
-from companions.archives.restore import restore
 from companions.archives.sections import NOT_ARCHIVED, NOT_CARRIED, SECTIONS
 from companions.branches.operations import choose
 from companions.models import Branch, Companion, Prompt
-from files.archives import Archive
 from files.contents import read_content
 from files.models import StoredFile
 from memory.models import Embedding
 from tests.companions.archives.everything import NOON, live_fully
+from tests.companions.archives.packing import pack, unpack
 from tests.fixtures.alike import find_difference, read_rows
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def pack(companion: Companion) -> bytes:
-    async def join() -> bytes:
-        return b"".join([piece async for piece in export_archive(companion, NOON)])
-
-    return async_to_sync(join)()
-
-
-def unpack(user: User, archive: bytes) -> Companion:
-    return restore(
-        user, Archive(io.BytesIO(archive)), NOON, lambda done: None, lambda restored: None
-    ).companion
 
 
 def test_every_table_and_column_of_a_companion_travels_or_stays_for_a_reason() -> None:
