@@ -23,7 +23,7 @@ from companions.conversations.log_import import Line, import_log
 from companions.life import timers
 from companions.lore import editing
 from companions.memories.editing import give_document, write_revision
-from companions.models import Branch, Companion, Comparison, ForgetProposal, Message, Reply
+from companions.models import ArchiveUpload, Branch, Companion, Comparison, ForgetProposal, Message, Reply
 from companions.replies.lifecycle import start
 from companions.transfer.card_import import keep_upload
 from files.pictures import Drawn
@@ -36,6 +36,7 @@ from memory.models.core_memory import By
 from memory.threads import open_thread
 from providers.models import OwnProvider
 from safety import notices
+from tests.companions.archives.packing import empty_archive
 from tests.companions.face.paintings import painted
 from tests.fixtures.rest import Api
 from tests.fixtures.routes import openapi, routes
@@ -89,6 +90,7 @@ class Things:
             "branch_id": self.companion.branches.get().pk,
             "number": 1,  # of a revision
             "emotion": "happy",  # of a picture
+            "archive_id": self.companion.user.archive_uploads.get().pk,
             "upload_id": self.companion.user.card_uploads.get().pk,
         }
 
@@ -135,6 +137,7 @@ def things(alice: User, mira: Companion) -> Things:
     keep_picture(mira, Drawn(painted("WEBP"), 40, 30), "cat.png", now)
     read = ReadCard("json", "3", normalise(json.loads(CARD))[0], None, [], [])
     keep_upload(alice, read, CARD, now)
+    ArchiveUpload.objects.create(user=alice, created_at=now)
     return Things(mira, started.message, started.reply, memory, document, job.pk, token)
 
 
@@ -204,6 +207,7 @@ CARD = b'{"spec": "chara_card_v3", "data": {"name": "Odessa"}}'
 FORMS |= {
     name: {"file": lambda: SimpleUploadedFile("a.json", CARD)} for name in ("preview_card", "import_card")
 }
+FORMS["import_archive"] = {"file": lambda: SimpleUploadedFile("a.zip", empty_archive())}
 FORMS["put_picture"] = {"file": lambda: SimpleUploadedFile("a.png", painted())}
 QUERIES = dict.fromkeys(("send_message", "say_anew", "get_reply_speech", "reply_speech"), "?wait=0")
 QUERIES["search_messages"] = "?q=hello"
@@ -211,6 +215,7 @@ ONES_OWN = {
     "list_companions",
     "create_companion",
     "import_digital_life",
+    "import_archive",
     "import_card",
     "preview_card",
     "count_unread",

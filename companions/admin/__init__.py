@@ -1,5 +1,5 @@
 """Companions and what is said with them, for operators: read only but for deletion, all on record."""
 
-from companions.admin import cards, companion, conversation, life, minds, person, reply
+from companions.admin import archives, cards, companion, conversation, life, minds, person, reply
 
-__all__ = ["cards", "companion", "conversation", "life", "minds", "person", "reply"]
+__all__ = ["archives", "cards", "companion", "conversation", "life", "minds", "person", "reply"]

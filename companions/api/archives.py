@@ -76,13 +76,13 @@ def import_archive(request: SignedInRequest, key: IdempotencyKey = None) -> Stat
 
 
 @router.get(
-    "/import/archive/{uuid:upload_id}",
+    "/import/archive/{uuid:archive_id}",
     operation_id="get_restore",
     response=RestoreOut,
     summary="How far the restore of an archive is",
 )
-def get_restore(request: SignedInRequest, upload_id: UUID) -> dict[str, object]:
-    return describe_restore(access.get_archive_upload(request.user, upload_id))
+def get_restore(request: SignedInRequest, archive_id: UUID) -> dict[str, object]:
+    return describe_restore(access.get_archive_upload(request.user, archive_id))
 
 
 def describe_restore(upload: ArchiveUpload) -> dict[str, object]:

@@ -25,9 +25,9 @@ def export(request: SignedInRequest, companion_id: UUID) -> StreamingHttpRespons
 
 
 @form_view
-def archive(request: SignedInRequest, upload_id: UUID) -> HttpResponse:
+def archive(request: SignedInRequest, archive_id: UUID) -> HttpResponse:
     """What is in the archive, before anything is made of it; then how far its restore is, and what became of it."""
-    upload = get_archive_upload(request.user, upload_id)
+    upload = get_archive_upload(request.user, archive_id)
     refusal = ""
     if request.method == "POST":
         now = timezone.now()

@@ -1,6 +1,6 @@
 """What is brought: told by its content, looked at, and made into a companion; and a companion that goes as a card."""
 
-from typing import Any
+from typing import Any, BinaryIO, cast
 from uuid import UUID
 
 from django.conf import settings
@@ -44,12 +44,12 @@ def bring(request: SignedInRequest) -> HttpResponse:
     now = timezone.now()
     try:
         admit_to(request.user, "imports", now)
-        file = open_upload(request, settings.ARCHIVE_BYTES)
+        file = cast(BinaryIO, open_upload(request, settings.ARCHIVE_BYTES))
         if is_zip(file) and looks_like_archive(file):
             return redirect("archive", uploads.keep_upload(request.user, file, now).pk)
-        if (file.size or 0) > MAX_BYTES:
+        content = file.read(MAX_BYTES + 1)
+        if len(content) > MAX_BYTES:
             raise refuse_size(MAX_BYTES)
-        content: bytes = file.read()
         if digital_life.looks_like_mind(content):
             return _move_in(request, content)
         read = read_card(content)

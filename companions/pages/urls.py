@@ -180,7 +180,7 @@ urlpatterns = [
     path("companions/new/own/", characters.own, name="companion_own"),
     path("companions/new/card/", cards.bring, name="companion_bring"),
     path("companions/new/card/<uuid:upload_id>/", cards.card, name="card"),
-    path("companions/new/archive/<uuid:upload_id>/", archives.archive, name="archive"),
+    path("companions/new/archive/<uuid:archive_id>/", archives.archive, name="archive"),
     path("companions/new/digital-life/", cards.bring, name="companion_move_in"),
     path("companions/<uuid:companion_id>/", include(companion_patterns)),
 ]

@@ -109,6 +109,7 @@ def list_rooms() -> dict[str, dict[str, tuple[str, str]]]:
             "companions.ComparedExchange": (_("Compared answers"), "compare"),
             "companions.Card": (_("Cards they came from"), "badge"),
             "companions.CardUpload": (_("Cards looked at"), "upload_file"),
+            "companions.ArchiveUpload": (_("Archives brought"), "move_to_inbox"),
             "companions.Lorebook": (_("Lorebooks"), "auto_stories"),
             "companions.LoreEntry": (_("Entries of lorebooks"), "short_text"),
             "companions.LoreFiring": (_("When lore was called"), "bolt"),

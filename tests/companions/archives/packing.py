@@ -32,6 +32,12 @@ def unpack(user: User, archive: bytes) -> Companion:
     return restore(user, opened, NOON, lambda done: None, lambda restored: None).companion
 
 
+def empty_archive() -> bytes:
+    """An archive that holds nothing but its list, which can be looked at and not restored."""
+    manifest = {"format": "kith-archive", "version": "1.0", "made_at": NOON.isoformat(), "sections": {}}
+    return write_entries({"manifest.json": json.dumps({**manifest, "companion": {"name": "Mira"}}).encode()})
+
+
 def read_entries(archive: bytes) -> Entries:
     with ZipFile(io.BytesIO(archive)) as opened:
         return {info.filename: opened.read(info) for info in opened.infolist()}
