@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from io import BytesIO
 from typing import Any, TypeVar
 
 import pytest
@@ -18,12 +19,13 @@ from accounts.models import Token, User
 from cards.lorebooks import normalise_book
 from cards.reader import ReadCard
 from cards.schema import normalise
+from companions.archives import uploads
 from companions.conversations.attachments import keep_picture
 from companions.conversations.log_import import Line, import_log
 from companions.life import timers
 from companions.lore import editing
 from companions.memories.editing import give_document, write_revision
-from companions.models import ArchiveUpload, Branch, Companion, Comparison, ForgetProposal, Message, Reply
+from companions.models import Branch, Companion, Comparison, ForgetProposal, Message, Reply
 from companions.replies.lifecycle import start
 from companions.transfer.card_import import keep_upload
 from files.pictures import Drawn
@@ -137,7 +139,7 @@ def things(alice: User, mira: Companion) -> Things:
     keep_picture(mira, Drawn(painted("WEBP"), 40, 30), "cat.png", now)
     read = ReadCard("json", "3", normalise(json.loads(CARD))[0], None, [], [])
     keep_upload(alice, read, CARD, now)
-    ArchiveUpload.objects.create(user=alice, created_at=now)
+    uploads.keep_upload(alice, BytesIO(empty_archive()), now)
     return Things(mira, started.message, started.reply, memory, document, job.pk, token)
 
 

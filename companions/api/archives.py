@@ -1,6 +1,7 @@
 """Archives: a whole companion given out, and taken in."""
 
 from hashlib import sha256
+from typing import BinaryIO, cast
 from uuid import UUID
 
 from django.conf import settings
@@ -60,7 +61,7 @@ def import_archive(request: SignedInRequest, key: IdempotencyKey = None) -> Stat
 
     file.seek(0)
     upload = uploads.keep_upload(
-        request.user, file, now
+        request.user, cast(BinaryIO, file), now
     )  # before the transaction: it speaks with the storage
     upload_id = made_id = upload.pk
 

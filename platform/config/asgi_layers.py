@@ -80,7 +80,7 @@ class BodyLimit:
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE + FORM_OVERHEAD_BYTES
         declared = dict(scope["headers"]).get(b"content-length", b"0")
-        if scope.get("path") in ARCHIVE_PATHS and await in_thread(find_sender, scope, timezone.now()):
+        if scope.get("path") in ARCHIVE_PATHS and await in_thread(_is_signed_in, scope):
             limit = settings.ARCHIVE_BYTES + FORM_OVERHEAD_BYTES
         if declared.isdigit() and int(declared) > limit:
             return await _refuse(send, BodyTooLargeError(), "too large")
@@ -91,6 +91,10 @@ class BodyLimit:
                 await _refuse(send, error, "too large")
             except GateError as error:
                 await _refuse(send, error, "too many")
+
+
+def _is_signed_in(scope: Message) -> bool:
+    return find_sender(scope, timezone.now()) is not None
 
 
 def _count_bytes(receive: Receive, limit: int, large_body: ExitStack, scope: Message) -> Receive:

@@ -24,7 +24,7 @@ def read_upload(request: HttpRequest, most_bytes: int) -> bytes:
     return content
 
 
-def open_upload(request: HttpRequest, most_bytes: int) -> UploadedFile[bytes]:
+def open_upload(request: HttpRequest, most_bytes: int) -> "UploadedFile[bytes]":
     """Return the form's one `file`, which lies on the disk where it is large.
 
     TooLargeError, where its length is declared before anything of it is read; ContentError where there is none, or
