@@ -95,6 +95,9 @@ prove-kept-model: dev ## talk through many turns with providers that fail and va
 prove-branches: dev ## walk at random over branches (COUNT=100000 steps), and make what is known anew from the path after each
 	@exec env PROOF_STEPS=$(or $(COUNT),100000) $(BIN)/python -m pytest -n 2 -v -s tests/companions/branches/test_oracle.py
 
+prove-archive: dev ## move a companion of 5,000 messages into a second Kith, killing the restore on the way: all rows and recall alike
+	@exec $(BIN)/python -m bench.archive $(OPTIONS)
+
 prove-properties: dev ## try two thousand new examples of each property that `make test` tries on fixed ones (OPTIONS=schedules: of those)
 	@exec $(BIN)/python -m pytest $(PYTEST_FLAGS) --hypothesis-profile=proof --timeout=1800 -m hypothesis -k "$(OPTIONS)"
 

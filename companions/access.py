@@ -9,6 +9,7 @@ from django.shortcuts import get_object_or_404
 
 from accounts.models import User
 from companions.models import (
+    ArchiveUpload,
     Attachment,
     Branch,
     CardUpload,
@@ -118,6 +119,10 @@ def get_past_upload(user: User, upload_id: UUID) -> PastUpload:
 
 def get_past_import(user: User, companion_id: UUID, import_id: UUID) -> PastImport:
     return get_owned(user, PastImport, "companion__user", "job", companion=companion_id, pk=import_id)
+
+
+def get_archive_upload(user: User, upload_id: UUID) -> ArchiveUpload:
+    return get_owned(user, ArchiveUpload, "user", "file", "companion", pk=upload_id)
 
 
 def get_lorebook_of(user: User, companion_id: UUID, lorebook_id: UUID) -> Lorebook:

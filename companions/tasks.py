@@ -5,6 +5,7 @@ from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
+from companions.archives import uploads as archive_uploads
 from companions.conversations.attachments import sweep_attachments
 from companions.face.portraits import delete_unused_pictures
 from companions.gallery import submission
@@ -13,7 +14,8 @@ from companions.memories.forget_proposals import lapse
 from companions.minds import comparison
 from companions.models import Prompt, Waking
 from companions.models.companion import lock
-from companions.pasts import imports, learning, undo, uploads
+from companions.pasts import imports, learning, undo
+from companions.pasts import uploads as past_uploads
 from companions.transfer.card_import import delete_unused_uploads
 from memory.consolidation import runs
 from memory.documents import gists
@@ -39,13 +41,29 @@ def drop_old_prompts() -> None:
 
 @shared_task
 def sweep_pictures() -> None:
-    """Drop pictures that never came to stand for a face or into the gallery, or were never sent, and unused uploads."""
+    """Drop pictures that never came to stand for a face or into the gallery, or were never sent, and what was brought
+    and came to nothing.
+    """
     now = timezone.now()
     delete_unused_pictures(now)
     sweep_attachments(now)
     delete_unused_uploads(now)
     submission.delete_unused_pictures(now)
-    uploads.delete_unused_uploads(now)
+    past_uploads.delete_unused_uploads(now)
+    archive_uploads.delete_old_uploads(now)
+
+
+@shared_task
+def restore_archive(upload_id: str) -> None:
+    """Restore one archive."""
+    archive_uploads.run(UUID(upload_id), timezone.now)
+
+
+@shared_task
+def restore_waiting() -> None:
+    """Ask for the archives that wait, or whose worker has died: the sweep."""
+    for upload_id in archive_uploads.find_due(timezone.now()):
+        restore_archive.delay(str(upload_id))
 
 
 @shared_task

@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from io import BytesIO
 from typing import Any, TypeVar
 
 import pytest
@@ -19,6 +20,7 @@ from bench.common.past_files import sillytavern
 from cards.lorebooks import normalise_book
 from cards.reader import ReadCard
 from cards.schema import normalise
+from companions.archives import uploads as archive_uploads
 from companions.conversations.attachments import keep_picture
 from companions.conversations.log_import import Line, import_log
 from companions.gallery import submission
@@ -27,7 +29,8 @@ from companions.life import timers
 from companions.lore import editing
 from companions.memories.editing import give_document, write_revision
 from companions.models import Branch, Companion, Comparison, ForgetProposal, Message, Reply
-from companions.pasts import imports, uploads
+from companions.pasts import imports
+from companions.pasts import uploads as past_uploads
 from companions.replies.lifecycle import start
 from companions.transfer.card_import import keep_upload
 from files.pictures import Drawn
@@ -40,6 +43,7 @@ from memory.models.core_memory import By
 from memory.threads import open_thread
 from providers.models import OwnProvider
 from safety import notices
+from tests.companions.archives.packing import empty_archive
 from tests.companions.face.paintings import painted
 from tests.fixtures.rest import Api
 from tests.fixtures.routes import openapi, routes
@@ -94,9 +98,10 @@ class Things:
             "branch_id": self.companion.branches.get().pk,
             "number": 1,  # of a revision
             "emotion": "happy",  # of a picture
+            "archive_id": self.companion.user.archive_uploads.get().pk,
             "upload_id": self.companion.user.card_uploads.get().pk,
             "character_id": self.companion.gallery_character.pk,
-            "version_id": self.companion.gallery_character.versions.get().pk,
+            "gallery_version_id": self.companion.gallery_character.versions.get().pk,
             "past_upload_id": self.companion.user.past_uploads.get().pk,
             "import_id": self.companion.past_imports.get().pk,
         }
@@ -148,10 +153,11 @@ def things(alice: User, mira: Companion) -> Things:
     keep_upload(alice, read, CARD, now)
     submission.submit(mira, compose_publication(mira), submission.Terms(**TERMS), None, now)
     for _number in range(2):  # one becomes an import, one is looked at still
-        past_read = uploads.read_content_of(alice, PAST)
-        past_upload = uploads.keep_upload(alice, PAST, past_read.form, "past.jsonl", now)
+        past_read = past_uploads.read_content_of(alice, PAST)
+        past_upload = past_uploads.keep_upload(alice, PAST, past_read.form, "past.jsonl", now)
         if not mira.past_imports.exists():
             imports.begin(mira, past_upload, past_read, imports.Wanted(), now)
+    archive_uploads.keep_upload(alice, BytesIO(empty_archive()), now)
     return Things(mira, started.message, started.reply, memory, document, job.pk, token)
 
 
@@ -234,6 +240,7 @@ PAST = sillytavern([(True, "My cat hides under the stove.", None), (False, "Then
 FORMS |= {
     name: {"file": lambda: SimpleUploadedFile("a.jsonl", PAST)} for name in ("preview_past", "import_past")
 }
+FORMS["import_archive"] = {"file": lambda: SimpleUploadedFile("a.zip", empty_archive())}
 FORMS["put_picture"] = {"file": lambda: SimpleUploadedFile("a.png", painted())}
 QUERIES = dict.fromkeys(("send_message", "say_anew", "get_reply_speech", "reply_speech"), "?wait=0")
 QUERIES["search_messages"] = "?q=hello"
@@ -241,6 +248,7 @@ ONES_OWN = {
     "list_companions",
     "create_companion",
     "import_digital_life",
+    "import_archive",
     "import_card",
     "preview_card",
     "preview_past",

@@ -7,6 +7,7 @@ class VoiceConfig(AppConfig):
     verbose_name = _("Voice")
 
     def ready(self) -> None:
+        from companions.archives.sections import Section, register
         from companions.transfer.archive import SECTIONS
         from voice import hearing  # noqa: F401 (its receiver)
         from voice.models import Recording, Voice
@@ -14,3 +15,21 @@ class VoiceConfig(AppConfig):
 
         SECTIONS["voices"] = Voice, "companion"
         SECTIONS["recordings"] = Recording, "companion"
+        register(
+            "voice",
+            Section(
+                Voice,
+                (
+                    *("name", "speed", "reads_aloud", "reference_id", "reference_text", "consent"),
+                    "consented_at",
+                ),
+                most=1,
+            ),
+        )
+        register(
+            "recordings",
+            Section(
+                Recording,
+                ("id", "message_id", "file_id", "heard", "language", "seconds", "created_at"),
+            ),
+        )

@@ -1,5 +1,27 @@
 """Companions and what is said with them, for operators: read only but for deletion, all on record."""
 
-from companions.admin import cards, companion, conversation, gallery, life, minds, pasts, person, reply
+from companions.admin import (
+    archives,
+    cards,
+    companion,
+    conversation,
+    gallery,
+    life,
+    minds,
+    pasts,
+    person,
+    reply,
+)
 
-__all__ = ["cards", "companion", "conversation", "gallery", "life", "minds", "pasts", "person", "reply"]
+__all__ = [
+    "archives",
+    "cards",
+    "companion",
+    "conversation",
+    "gallery",
+    "life",
+    "minds",
+    "pasts",
+    "person",
+    "reply",
+]

@@ -10,7 +10,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("companions", "0039_cards_and_lorebooks"),
-        ("files", "0005_pasts"),
+        ("files", "0005_pasts_archives_gallery"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

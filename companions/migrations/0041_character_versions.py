@@ -9,7 +9,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("companions", "0039_cards_and_lorebooks"),
+        ("companions", "0040_pasts"),
     ]
 
     operations = [

@@ -1,3 +1,4 @@
+from companions.models.archive_upload import ArchiveUpload
 from companions.models.attachment import Attachment
 from companions.models.bookmark import Bookmark
 from companions.models.branch import Branch, JournalEntry
@@ -25,6 +26,7 @@ from companions.models.timer import Timer
 from companions.models.waking import Waking
 
 __all__ = [
+    "ArchiveUpload",
     "Attachment",
     "Bookmark",
     "Branch",

@@ -1,9 +1,10 @@
-"""A character that comes as a card: dropped, looked at, and made into a companion; and a companion that goes as one."""
+"""What is brought: told by its content, looked at, and made into a companion; and a companion that goes as a card."""
 
-from typing import Any
+from typing import Any, BinaryIO, cast
 from urllib.parse import urlencode
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
@@ -18,34 +19,43 @@ from accounts.idempotency import once
 from accounts.rates import admit_to
 from cards.reader import MAX_BYTES, ReadCard, read_card
 from companions.access import get_card_upload, get_companion
+from companions.archives import uploads as archive_uploads
+from companions.archives.manifest import looks_like_archive
 from companions.errors import CompanionsError
 from companions.lore.editing import make_book
 from companions.models import CardUpload, Companion
 from companions.pages.context import warn_of_size
 from companions.pages.lore import tell_of_book
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, post_view
-from companions.pasts import uploads
+from companions.pasts import uploads as past_uploads
 from companions.transfer import card_import, digital_life
 from companions.transfer.card_export import card_response
 from companions.transfer.card_preview import describe
 from companions.transfer.digital_life_import import import_mind
+from files.archives import is_zip
 from files.errors import FilesError
-from files.uploads import read_upload
+from files.uploads import open_upload, refuse_size
 from pasts.past import MAX_BYTES as MAX_PAST_BYTES
 from pasts.reader import looks_like_past
 
 
 @post_view
 def bring(request: SignedInRequest) -> HttpResponse:
-    """Tell what was dropped or chosen, and go on with it: a card or earlier talk is looked at first, a mind of
-    DigitalLife's moves in, a lorebook is kept for all of the person's companions.
+    """Tell what was dropped or chosen, and go on with it: a card, earlier talk and an archive are looked at first, a mind
+    of DigitalLife's moves in, a lorebook is kept for all of the person's companions.
 
     What is wrong with it is said above the form.
     """
     now = timezone.now()
     try:
         admit_to(request.user, "imports", now)
-        content = read_upload(request, max(MAX_BYTES, MAX_PAST_BYTES))
+        file = cast(BinaryIO, open_upload(request, settings.ARCHIVE_BYTES))
+        if is_zip(file) and looks_like_archive(file):
+            return redirect("archive", archive_uploads.keep_upload(request.user, file, now).pk)
+        most = max(MAX_BYTES, MAX_PAST_BYTES)
+        content = file.read(most + 1)
+        if len(content) > most:
+            raise refuse_size(most)
         if digital_life.looks_like_mind(content):
             return _move_in(request, content)
         if looks_like_past(content):
@@ -62,9 +72,9 @@ def bring(request: SignedInRequest) -> HttpResponse:
 
 def _look_at_past(request: SignedInRequest, content: bytes) -> HttpResponse:
     """Keep the earlier talk to be looked at, for the companion from whose page it came. FilesError."""
-    read = uploads.read_content_of(request.user, content)
+    read = past_uploads.read_content_of(request.user, content)
     name = getattr(request.FILES["file"], "name", "")
-    kept = uploads.keep_upload(request.user, content, read.form, name, timezone.now())
+    kept = past_uploads.keep_upload(request.user, content, read.form, name, timezone.now())
     given = request.POST.get("companion", "")
     address = reverse("past", args=[kept.pk])
     return redirect(f"{address}?{urlencode({'companion': given})}" if given else address)

@@ -95,9 +95,9 @@ def character(request: SignedInRequest, character_id: UUID) -> HttpResponse:
 
 @require_safe
 @login_required
-def picture(request: SignedInRequest, version_id: UUID) -> HttpResponseBase:
+def picture(request: SignedInRequest, gallery_version_id: UUID) -> HttpResponseBase:
     """The face of a published character, for whoever may see it."""
-    version = catalogue.get_picture(request.user, version_id)
+    version = catalogue.get_picture(request.user, gallery_version_id)
     if version.character.user_id != request.user.pk:
         catalogue.require_open()
     if version.picture is None:

@@ -4,6 +4,7 @@ from django.urls import URLPattern, URLResolver, include, path
 
 from companions.pages import (
     about,
+    archives,
     attachments,
     branches,
     cards,
@@ -174,6 +175,7 @@ companion_patterns: list[URLPattern | URLResolver] = [
     path("settings/pasts/<uuid:import_id>/learning/", pasts.change_learning, name="import_learning"),
     path("settings/pasts/<uuid:import_id>/undo/", pasts.undo_import, name="import_undo"),
     path("settings/export/", companions.export, name="companion_export"),
+    path("settings/export/archive/", archives.export, name="companion_export_archive"),
     path("settings/export/card/", cards.export_card, name="companion_export_card"),
     path(
         "settings/export/digital-life/", companions.export_digital_life, name="companion_export_digital_life"
@@ -192,11 +194,12 @@ urlpatterns = [
     path("companions/new/card/", cards.bring, name="companion_bring"),
     path("companions/new/card/<uuid:upload_id>/", cards.card, name="card"),
     path("companions/new/past/<uuid:past_upload_id>/", pasts.past, name="past"),
+    path("companions/new/archive/<uuid:archive_id>/", archives.archive, name="archive"),
     path("companions/new/digital-life/", cards.bring, name="companion_move_in"),
     path("companions/<uuid:companion_id>/", include(companion_patterns)),
     path("gallery/", gallery.gallery, name="gallery"),
     path("gallery/mine/", gallery.published, name="published"),
-    path("gallery/pictures/<uuid:version_id>/", gallery.picture, name="gallery_picture"),
+    path("gallery/pictures/<uuid:gallery_version_id>/", gallery.picture, name="gallery_picture"),
     path("gallery/<uuid:character_id>/", gallery.character, name="gallery_character"),
     path("gallery/<uuid:character_id>/report/", gallery.report, name="gallery_report"),
     path("gallery/<uuid:character_id>/withdraw/", gallery.withdraw, name="gallery_withdraw"),

@@ -8,7 +8,6 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import closing
 from datetime import datetime
-from io import RawIOBase
 from mimetypes import guess_extension
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -24,6 +23,7 @@ from django.utils.text import slugify
 from accounts.models import Token, User
 from companions.models import Companion, GalleryReport, GalleryVersion, Lorebook
 from companions.transfer.archive import export, stream_file
+from files.archives import Outlet
 from files.contents import open_content
 from files.errors import FilesError
 from files.models import StoredFile
@@ -39,24 +39,6 @@ PUBLISHED_FIELDS = (
     *("licence", "rating", "content", "submitted_at", "decided_at", "reason"),
 )
 TOKEN_FIELDS = ("name", "prefix", "created_at", "last_used_at", "expires_at", "revoked_at")
-
-
-class Outlet(RawIOBase):
-    """What a ZIP file is written to, and taken from again piece by piece; it cannot go back, as no stream can."""
-
-    def __init__(self) -> None:
-        self._pieces: list[bytes] = []
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, piece: Any, /) -> int:
-        self._pieces.append(bytes(piece))
-        return len(piece)
-
-    def take(self) -> bytes:
-        pieces, self._pieces = self._pieces, []
-        return b"".join(pieces)
 
 
 def describe_account(user: User, now: datetime) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from accounts import api as account
 from accounts.authentication import BearerToken
 from accounts.errors import RefusedError
 from companions.api import (
+    archives,
     attachments,
     branches,
     cards,
@@ -61,6 +62,7 @@ for router in (
     companions.transfer_router,
     cards.transfer_router,
     characters.router,
+    archives.router,
     consolidation.router,
     diary.router,
     diary.revisions_router,

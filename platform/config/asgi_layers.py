@@ -20,8 +20,9 @@ from django.utils import timezone
 from accounts.admission import address_of, arriving, step_aside, visiting
 from accounts.errors import GateError, RefusedError
 from companions.replies.turn import beat_on, drain
+from companions.sockets.authorization import find_sender
 from files.uploads import FORM_OVERHEAD_BYTES
-from jobs.background import in_request_thread
+from jobs.background import in_request_thread, in_thread
 from providers.clients import aclose_clients
 
 Message = MutableMapping[str, Any]
@@ -51,6 +52,10 @@ class OwnContext:
         await asyncio.get_running_loop().create_task(answering, context=contextvars.Context())
 
 
+# Where archives come, which are larger than anything else; of whoever is signed in. Django keeps them in a file.
+ARCHIVE_PATHS = {"/companions/new/card/", "/api/v1/companions/import/archive"}
+
+
 class BodyTooLargeError(RefusedError):
     """More bytes came than a request may have."""
 
@@ -75,6 +80,8 @@ class BodyLimit:
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE + FORM_OVERHEAD_BYTES
         declared = dict(scope["headers"]).get(b"content-length", b"0")
+        if scope.get("path") in ARCHIVE_PATHS and await in_thread(_is_signed_in, scope):
+            limit = settings.ARCHIVE_BYTES + FORM_OVERHEAD_BYTES
         if declared.isdigit() and int(declared) > limit:
             return await _refuse(send, BodyTooLargeError(), "too large")
         with ExitStack() as large_body:
@@ -84,6 +91,10 @@ class BodyLimit:
                 await _refuse(send, error, "too large")
             except GateError as error:
                 await _refuse(send, error, "too many")
+
+
+def _is_signed_in(scope: Message) -> bool:
+    return find_sender(scope, timezone.now()) is not None
 
 
 def _count_bytes(receive: Receive, limit: int, large_body: ExitStack, scope: Message) -> Receive:

@@ -121,6 +121,7 @@ def list_rooms() -> dict[str, dict[str, tuple[str, str]]]:
             "companions.CharacterVersion": (_("Versions of characters"), "history"),
             "companions.PastUpload": (_("Earlier talk looked at"), "upload_file"),
             "companions.PastImport": (_("Earlier talk that came"), "history"),
+            "companions.ArchiveUpload": (_("Archives brought"), "move_to_inbox"),
             "companions.Lorebook": (_("Lorebooks"), "auto_stories"),
             "companions.LoreEntry": (_("Entries of lorebooks"), "short_text"),
             "companions.LoreFiring": (_("When lore was called"), "bolt"),

@@ -359,6 +359,8 @@ OWN_PROVIDERS_ALLOWED = set(env.list("KITH_OWN_PROVIDERS_ALLOWED", default=[]))
 CHARACTER_BYTES_EACH = env.int("KITH_CHARACTERS_MB", 50) * 1_000_000
 #: `KITH_FILES_MB` | `500` | what each person's sound and pictures may take
 FILES_BYTES_EACH = env.int("KITH_FILES_MB", 500) * 1_000_000
+#: `KITH_ARCHIVE_MB` | `700` | what an archive of a companion may take that somebody brings
+ARCHIVE_BYTES = env.int("KITH_ARCHIVE_MB", 700) * 1_000_000
 MESSAGES_EACH = 300_000  # of one companion; what is imported may not go beyond
 REPLIES_WAITING = 50  # of one companion
 
@@ -591,6 +593,7 @@ CELERY_BEAT_SCHEDULE = {
     "write gists of waiting pages": every(60, "companions.tasks.write_waiting_gists"),
     "go on comparing models": every(60, "companions.tasks.go_on_comparing"),
     "go on with pasts": every(60, "companions.tasks.go_on_with_pasts"),
+    "go on restoring archives": every(60, "companions.tasks.restore_waiting"),
     "begin the nights that have come": every(300, "companions.tasks.begin_nights"),
     "tick": every(TICK_SECONDS, "companions.life.tasks.tick", expires=30),
     "reach whoever has not read": every(TICK_SECONDS, "companions.life.tasks.send_deliveries", expires=30),

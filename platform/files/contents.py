@@ -5,7 +5,7 @@ import secrets
 from contextlib import closing
 from datetime import datetime, timedelta
 from itertools import product
-from typing import Any
+from typing import Any, BinaryIO
 
 import structlog
 from django.conf import settings
@@ -23,6 +23,7 @@ from files.storage import Part, private
 
 log = structlog.get_logger(__name__)
 YOUNG_AGE = timedelta(hours=1)  # a content comes before its row
+PIECE_BYTES = 256_000
 DIGITS = "0123456789abcdef"
 
 
@@ -45,13 +46,12 @@ def store_content(
     """
     if not content:
         raise ContentError("empty", _("There is nothing in it."))
-    _require_room(user, len(content))
-    name = secrets.token_urlsafe(32)  # that nobody can guess
+    require_room(user, len(content))
     file = StoredFile(
         user=user,
         companion_id=companion.pk if companion else None,
         kind=kind,
-        key=f"{kind}/{hashlib.sha256(name.encode()).hexdigest()[:2]}/{name}",
+        key=name_content(kind),
         content_type=content_type,
         bytes=len(content),
         sha256=hashlib.sha256(content).hexdigest(),
@@ -65,12 +65,60 @@ def store_content(
         with transaction.atomic():
             # One at a time: two that fill the last room together would each find it free.
             User.objects.select_for_update(no_key=True, of=("self",)).get(pk=user.pk)
-            _require_room(user, file.bytes)
+            require_room(user, file.bytes)
             file.save(force_insert=True)
     except Exception:  # whatever it was, it is told as it is once the content is gone
-        _remove_contents([file.key])
+        remove_contents([file.key])
         raise
     return file
+
+
+def store_file(
+    user: User, content: BinaryIO, kind: StoredFile.Kind, content_type: str, now: datetime
+) -> StoredFile:
+    """Store what may be too large for memory, read piece by piece, and return its row; it counts no room.
+
+    ContentError where nothing is in it, StorageAwayError: then there is neither row nor content.
+    """
+    digest, size = hashlib.sha256(), 0
+    while piece := content.read(PIECE_BYTES):
+        digest.update(piece)
+        size += len(piece)
+    if not size:
+        raise ContentError("empty", _("There is nothing in it."))
+    content.seek(0)
+    file = StoredFile(
+        user=user,
+        kind=kind,
+        key=name_content(kind),
+        content_type=content_type,
+        bytes=size,
+        sha256=digest.hexdigest(),
+        created_at=now,
+    )
+    private().put_file(file.key, content, content_type)
+    try:
+        file.save(force_insert=True)
+    except Exception:
+        remove_contents([file.key])
+        raise
+    return file
+
+
+def name_content(kind: str) -> str:
+    """Return a new name in the storage, which nobody can guess."""
+    name = secrets.token_urlsafe(32)
+    return f"{kind}/{hashlib.sha256(name.encode()).hexdigest()[:2]}/{name}"
+
+
+def put_content(kind: str, content: bytes, content_type: str) -> str:
+    """Put the content into the storage, and return its name there, which a row is to bear; else it is swept.
+
+    For what comes with many rows at once: it counts no room. StorageAwayError.
+    """
+    key = name_content(kind)
+    private().put(key, content, content_type)
+    return key
 
 
 def open_content(file: StoredFile, start: int = 0, end: int | None = None) -> Part:
@@ -88,11 +136,13 @@ def read_content(file: StoredFile) -> bytes:
 
 
 def used_bytes(user: User) -> int:
-    """Return what the person's files take."""
-    return StoredFile.objects.owned_by(user).aggregate(all=Sum("bytes"))["all"] or 0
+    """Return what the person's files take, but for archives, which stay for hours."""
+    mine = StoredFile.objects.owned_by(user).exclude(kind=StoredFile.Kind.ARCHIVE)
+    return mine.aggregate(all=Sum("bytes"))["all"] or 0
 
 
-def _require_room(user: User, more: int) -> None:
+def require_room(user: User, more: int) -> None:
+    """Raise NoRoomError where the person's files would take too much with so many bytes more."""
     if used_bytes(user) + more > settings.FILES_BYTES_EACH:
         most = settings.FILES_BYTES_EACH // 1_000_000
         words = _("Your files would take more than the %(most)s MB there are for each. Delete some first.")
@@ -109,7 +159,7 @@ class ContentRemoval:
         self.keys: list[str] = []
 
     def __call__(self) -> None:
-        _remove_contents(self.keys)
+        remove_contents(self.keys)
 
 
 @receiver(post_delete, sender=StoredFile)
@@ -127,7 +177,8 @@ def remove_content_on_commit(instance: StoredFile, using: str, **_more: Any) -> 
     transaction.on_commit(removal, using=using, robust=True)
 
 
-def _remove_contents(keys: list[str]) -> None:
+def remove_contents(keys: list[str]) -> None:
+    """Remove these contents; where the storage is away they stay until they are swept."""
     try:
         private().remove(keys)
     except FilesError as error:

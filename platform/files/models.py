@@ -23,6 +23,7 @@ class StoredFile(models.Model):
         CARD = "card", _("picture of a card")
         GALLERY = "gallery", _("picture of a published character")
         PAST = "past", _("earlier talk")
+        ARCHIVE = "archive", _("archive of a companion")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(User, models.CASCADE, related_name="files", verbose_name=_("user"))

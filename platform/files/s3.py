@@ -2,10 +2,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import Any, BinaryIO
 
 import boto3
 import structlog
+from boto3.exceptions import S3UploadFailedError
+from boto3.s3.transfer import TransferConfig
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from storages.backends.s3 import S3Storage
@@ -15,6 +17,7 @@ from files.storage import AWAY, LOST, Content, NoLinks, Part
 
 log = structlog.get_logger(__name__)
 GONE = {"NoSuchKey", "404", "InvalidRange"}  # a range that the content does not reach: it was cut
+IN_PARTS = TransferConfig(multipart_chunksize=8_388_608, max_concurrency=2)  # bounds what is in memory
 MAX_REMOVED_AT_ONCE = 1000  # keys that S3 removes in one call
 
 
@@ -38,6 +41,12 @@ class PrivateS3(NoLinks, S3Storage):  # type: ignore[misc]
     def put(self, key: str, content: bytes, content_type: str) -> None:
         with failures(key):
             self.client.put_object(Bucket=self.bucket_name, Key=key, Body=content, ContentType=content_type)
+
+    def put_file(self, key: str, file: BinaryIO, content_type: str) -> None:
+        with failures(key):
+            self.client.upload_fileobj(
+                file, self.bucket_name, key, ExtraArgs={"ContentType": content_type}, Config=IN_PARTS
+            )
 
     def part(self, key: str, start: int, end: int, of: int) -> Part:
         with failures(key):
@@ -92,6 +101,6 @@ def failures(key: str) -> Iterator[None]:
             raise ContentLostError(*LOST) from error
         log.error("the storage failed", key=key, error=str(error))
         raise StorageAwayError(*AWAY) from error
-    except BotoCoreError as error:
+    except (BotoCoreError, S3UploadFailedError) as error:
         log.error("the storage failed", key=key, error=str(error))
         raise StorageAwayError(*AWAY) from error

@@ -1,11 +1,13 @@
 """Where contents lie: a folder of this machine, or a bucket of an S3-compatible server. Neither makes links."""
 
 import os
+import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
-from typing import NamedTuple, NoReturn, Protocol, cast
+from typing import BinaryIO, NamedTuple, NoReturn, Protocol, cast
 from uuid import uuid4
 
 import structlog
@@ -15,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from files.errors import ContentLostError, StorageAwayError
 
 log = structlog.get_logger(__name__)
+COPIED_BYTES = 256_000
 AWAY = "storage_away", _("Kith's storage does not answer right now. Try again in a moment.")
 LOST = "content_lost", _("What is stored here is missing or damaged. It cannot be given back.")
 
@@ -38,6 +41,9 @@ class Private(Protocol):
     """All of it raises StorageAwayError where the storage fails; a content that is not there: ContentLostError."""
 
     def put(self, key: str, content: bytes, content_type: str) -> None: ...
+
+    def put_file(self, key: str, file: BinaryIO, content_type: str) -> None:
+        """Put all that the file holds, piece by piece."""
 
     def part(self, key: str, start: int, end: int, of: int) -> Part:
         """A stream that gives the bytes from `start` up to, not with, `end` of a content of `of` bytes."""
@@ -68,14 +74,17 @@ class PrivateFolder(NoLinks, FileSystemStorage):
         super().__init__(location, file_permissions_mode=0o600, directory_permissions_mode=0o700)
 
     def put(self, key: str, content: bytes, content_type: str) -> None:
+        self.put_file(key, BytesIO(content), content_type)
+
+    def put_file(self, key: str, file: BinaryIO, content_type: str) -> None:
         """Written beside its place and moved there, so that a content is there whole or not at all."""
         path = Path(self.path(key))
         new = path.with_name(f".{uuid4().hex}")
         with failures(key):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             try:
-                with open(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
-                    file.write(content)
+                with open(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as written:
+                    shutil.copyfileobj(file, written, COPIED_BYTES)
                 new.rename(path)
             except OSError:
                 with suppress(OSError):

@@ -19,7 +19,13 @@ def read_name(request: HttpRequest) -> str:
 
 
 def read_upload(request: HttpRequest, most_bytes: int) -> bytes:
-    """Return the content of the form's one `file`.
+    """Return the content of the form's one `file`; the errors of `open_upload`."""
+    content: bytes = open_upload(request, most_bytes).read()
+    return content
+
+
+def open_upload(request: HttpRequest, most_bytes: int) -> "UploadedFile[bytes]":
+    """Return the form's one `file`, which lies on the disk where it is large.
 
     TooLargeError, where its length is declared before anything of it is read; ContentError where there is none, or
     nothing in it; GateError where the person gave too many.
@@ -27,10 +33,7 @@ def read_upload(request: HttpRequest, most_bytes: int) -> bytes:
     if isinstance(request.user, User):
         admit_to(request.user, "uploads", timezone.now())
     declared = request.headers.get("Content-Length", "")
-    too_large = TooLargeError(
-        "too_large",
-        _("This file is too large: it can have at most %(most)s MB.") % {"most": most_bytes // 1_000_000},
-    )
+    too_large = refuse_size(most_bytes)
     if declared.isdecimal() and int(declared) > most_bytes + FORM_OVERHEAD_BYTES:
         raise too_large
     file = request.FILES.get("file") if request.content_type == "multipart/form-data" else None
@@ -40,5 +43,10 @@ def read_upload(request: HttpRequest, most_bytes: int) -> bytes:
         raise too_large
     if not file.size:
         raise ContentError("empty", _("There is nothing in this file."))
-    content: bytes = file.read()
-    return content
+    return file
+
+
+def refuse_size(most_bytes: int) -> TooLargeError:
+    """Return the refusal of a file of more bytes."""
+    sentence = _("This file is too large: it can have at most %(most)s MB.")
+    return TooLargeError("too_large", sentence % {"most": most_bytes // 1_000_000})

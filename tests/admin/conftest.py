@@ -12,6 +12,7 @@ from cards.schema import normalise
 from companions.conversations.messages import open_session, say
 from companions.creation import create
 from companions.models import (
+    ArchiveUpload,
     Attachment,
     Bookmark,
     Branch,
@@ -221,6 +222,9 @@ def grow(companion: Companion, message: Message, fact: Memory) -> None:
         companion=companion, conversation=message.conversation, head=message, name=MARKER, made_at=NOON
     )
     Card.objects.create(companion=companion, content={"data": {"creator": MARKER}}, created_at=NOON)
+    ArchiveUpload.objects.create(
+        user=companion.user, companion=companion, manifest={"companion": {"name": MARKER}}, created_at=NOON
+    )
     CardUpload.objects.create(
         user=companion.user, content={"data": {"name": MARKER}}, form="json", version="3", created_at=NOON
     )

@@ -14,6 +14,7 @@ from tests.pages.test_page_access import IN_THREADS, PAGES, POST_ONLY
 PARTS = {
     *("turns", "turn", "gauge", "closing", "timer_preview", "face_preview", "face_image"),
     *("companion_export", "companion_export_digital_life", "companion_export_card"),
+    "companion_export_archive",
     "lorebook_export",
 }
 SHOWN = sorted(set(PAGES) - POST_ONLY - PARTS - IN_THREADS)

@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("accounts", "0010_calls_of_comparisons"),
+        ("accounts", "0011_age_groups"),
     ]
 
     operations = [

@@ -1,0 +1,102 @@
+"""Archives: a whole companion given out, and taken in."""
+
+from hashlib import sha256
+from typing import BinaryIO, cast
+from uuid import UUID
+
+from django.conf import settings
+from django.http import StreamingHttpResponse
+from django.utils import timezone
+from ninja import Field, Router, Schema, Status
+
+from accounts.authentication import SignedInRequest
+from accounts.idempotency import checked, once
+from accounts.rates import admit_to
+from companions import access
+from companions.api.cards import FILE
+from companions.api.companions import COMPANION
+from companions.api.jobs import ProgressOut
+from companions.api.schemas import IdempotencyKey, describe_form
+from companions.archives import uploads
+from companions.archives.export import archive_response
+from companions.models import ArchiveUpload
+from files.uploads import open_upload
+
+router = Router(tags=["moving"])
+READ_BYTES = 1_000_000
+
+
+class RestoreOut(Schema):
+    job: ProgressOut
+    detail: str = Field(description="Why it was not restored, in a sentence.")
+    remarks: list[str] = Field(description="What of the archive is not there.")
+    companion: UUID | None = Field(description="The companion, once it is there.")
+
+
+@router.get(
+    COMPANION + "/export/archive",
+    operation_id="export_archive",
+    summary="The whole companion as one ZIP archive, streamed",
+    openapi_extra={"responses": {200: {"description": "The archive.", "content": {"application/zip": {}}}}},
+)
+def export_archive(request: SignedInRequest, companion_id: UUID) -> StreamingHttpResponse:
+    return archive_response(access.get_companion(request.user, companion_id))
+
+
+@router.post(
+    "/import/archive",
+    operation_id="import_archive",
+    response={202: RestoreOut},
+    summary="Restore a companion of an archive: all of it or nothing",
+    openapi_extra=describe_form(["file"], file=FILE),
+)
+def import_archive(request: SignedInRequest, key: IdempotencyKey = None) -> Status[dict[str, object]]:
+    now = timezone.now()
+    admit_to(request.user, "imports", now)
+    checked(key)
+    file = open_upload(request, settings.ARCHIVE_BYTES)
+    digest = sha256()
+    for piece in file.chunks(READ_BYTES):
+        digest.update(piece)
+
+    file.seek(0)
+    upload = uploads.keep_upload(
+        request.user, cast(BinaryIO, file), now
+    )  # before the transaction: it speaks with the storage
+    upload_id = made_id = upload.pk
+
+    def make() -> UUID:
+        uploads.begin(upload, now)
+        return upload_id
+
+    try:
+        made_id, _ = once(request.user, "import_archive", key, digest.hexdigest(), make)
+    finally:
+        uploads.drop_unused(upload_id)  # where it came before, or could not begin
+    return Status(202, describe_restore(access.get_archive_upload(request.user, made_id)))
+
+
+@router.get(
+    "/import/archive/{uuid:archive_id}",
+    operation_id="get_restore",
+    response=RestoreOut,
+    summary="How far the restore of an archive is",
+)
+def get_restore(request: SignedInRequest, archive_id: UUID) -> dict[str, object]:
+    return describe_restore(access.get_archive_upload(request.user, archive_id))
+
+
+def describe_restore(upload: ArchiveUpload) -> dict[str, object]:
+    """Return the restore as a job."""
+    state = "running" if upload.state == ArchiveUpload.State.WAITING and upload.attempts else upload.state
+    progress = {"done": upload.done, "total": upload.total, "error": upload.code or None}
+    return {
+        "job": {
+            "id": upload.pk,
+            "state": "waiting" if state == ArchiveUpload.State.KEPT else state,
+            **progress,
+        },
+        "detail": upload.error,
+        "remarks": upload.remarks,
+        "companion": upload.companion_id,
+    }

@@ -1,0 +1,137 @@
+"""A companion's archive, sent as it is made: its rows from one snapshot of the database, its files, and the list."""
+
+import asyncio
+import base64
+import json
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import closing
+from datetime import datetime
+from typing import IO, Any
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
+
+import orjson
+from asgiref.sync import async_to_sync
+from django.db import connection, transaction
+from django.db.models import Max, Min
+from django.http import StreamingHttpResponse
+from django.utils import timezone
+
+from accounts import admission
+from companions.archives.journal import name_tables, write_entry
+from companions.archives.manifest import FORMAT, MANIFEST, README, README_TEXT, VERSION
+from companions.archives.sections import JOURNAL, SECTIONS, Section
+from companions.models import Companion, Message
+from database.queries import lift_statement_timeout
+from files.archives import Digest, Outlet
+from files.contents import open_content
+from files.errors import FilesError
+from files.models import StoredFile
+from jobs.background import in_thread
+
+BATCH = 2_000
+PIECE_BYTES = 256_000
+PACKED = {"audio/mpeg", "audio/wav", "image/webp"}  # packing them again makes nothing smaller
+
+
+async def export_archive(companion: Companion, now: datetime) -> AsyncIterator[bytes]:
+    """Yield the ZIP file, piece by piece.
+
+    The rows wait in a file of this machine until all are read: however slowly somebody takes them, no transaction waits.
+    """
+    outlet = Outlet()
+    with tempfile.TemporaryFile() as rows, ZipFile(outlet, "w", ZIP_DEFLATED) as archive:
+        archive.writestr(README, README_TEXT)
+        yield outlet.take()  # whoever waits sees that it begins
+        manifest = await in_thread(_write_rows, companion, archive, outlet, rows, now)
+        rows.seek(0)
+        while piece := await asyncio.to_thread(rows.read, PIECE_BYTES):
+            yield piece
+        async for piece in _write_files(companion, archive, outlet, manifest):
+            yield piece
+        archive.writestr(MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=2))
+    yield outlet.take()
+
+
+def archive_response(companion: Companion) -> StreamingHttpResponse:
+    """Stream the companion's archive as a file; GateError where many are streamed already."""
+    now = timezone.now()
+    async_to_sync(admission.take)("exports")
+    response = StreamingHttpResponse(export_archive(companion, now), content_type="application/zip")
+    response["Content-Disposition"] = f'attachment; filename="kith-{companion.pk}-{now:%Y-%m-%d}.zip"'
+    response["Cache-Control"] = "private, no-store"
+    return response
+
+
+def _write_rows(
+    companion: Companion, archive: ZipFile, outlet: Outlet, rows: IO[bytes], now: datetime
+) -> dict[str, Any]:
+    """Write every section, and return the manifest as far as it goes."""
+    sections: dict[str, Any] = {}
+    with transaction.atomic():
+        with connection.cursor() as cursor:  # what is said meanwhile is in none of the sections
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        lift_statement_timeout()
+        for name, section in SECTIONS.items():
+            digest, count = Digest(), 0
+            with archive.open(f"{name}.ndjson", "w", force_zip64=True) as entry:
+                for line in _list_lines(companion, section):
+                    entry.write(line)
+                    digest.add(line)
+                    count += 1
+                    if count % BATCH == 0:
+                        rows.write(outlet.take())
+            rows.write(outlet.take())
+            sections[name] = {"rows": count, "bytes": digest.bytes, "sha256": digest.sha256}
+        said = Message.everywhere.filter(companion=companion)
+        span = said.aggregate(first=Min("said_at"), last=Max("said_at"))
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "made_at": now.isoformat(),
+        "companion": {"name": companion.name, "tint": companion.tint},
+        "span": {key: at.isoformat() if at else None for key, at in span.items()},
+        "sections": sections,
+        "files": {"count": 0, "bytes": 0},
+        "missing": [],
+    }
+
+
+def _list_lines(companion: Companion, section: Section) -> Iterator[bytes]:
+    mine = section.model._base_manager.filter(section.only, **{section.way: companion.pk}).order_by("pk")
+    tables = name_tables() if section is JOURNAL else {}
+    for row in mine.values(*section.fields).iterator(BATCH):
+        yield _dump(write_entry(row, tables) if tables else row) + b"\n"
+
+
+def _dump(row: dict[str, Any]) -> bytes:
+    def encode(value: Any) -> str:
+        return base64.b64encode(value).decode() if isinstance(value, bytes | memoryview) else str(value)
+
+    try:
+        return orjson.dumps(row, default=encode)
+    except TypeError:  # a card may hold numbers of any length
+        return json.dumps(row, default=encode, ensure_ascii=False).encode()
+
+
+async def _write_files(
+    companion: Companion, archive: ZipFile, outlet: Outlet, manifest: dict[str, Any]
+) -> AsyncIterator[bytes]:
+    """Yield what it has of files; what the storage has lost is named as missing."""
+    section = SECTIONS["files"]
+    mine = StoredFile.objects.filter(section.only, companion=companion.pk).order_by("pk")
+    for file in await in_thread(lambda: list(mine)):
+        try:
+            part = await in_thread(open_content, file)
+        except FilesError:
+            manifest["missing"].append(str(file.pk))
+            continue
+        info = ZipInfo(f"files/{file.pk}", file.created_at.timetuple()[:6])
+        info.compress_type = ZIP_STORED if file.content_type in PACKED else ZIP_DEFLATED
+        info.external_attr = 0o100600 << 16
+        with closing(part), archive.open(info, "w", force_zip64=True) as entry:
+            while piece := await asyncio.to_thread(part.read, PIECE_BYTES):
+                await asyncio.to_thread(entry.write, piece)
+                yield outlet.take()
+        manifest["files"]["count"] += 1
+        manifest["files"]["bytes"] += file.bytes

@@ -1,0 +1,317 @@
+"""A companion of an archive, as it was: all of it in one transaction that nobody sees into, or nothing.
+
+Rows go in by SQL, for the ORM would date some of them now. The journal's triggers are silent meanwhile, since the archive
+brings the journal itself. Every constraint of the database is checked before the end.
+"""
+
+import hashlib
+import secrets
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import orjson
+from django.conf import settings
+from django.db import DataError, IntegrityError, connection, transaction
+from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from companions.archives.contents import MAX_FILE_BYTES, check_content
+from companions.archives.errors import ArchiveError, RowError
+from companions.archives.journal import name_tables, read_entry
+from companions.archives.manifest import Manifest, list_remarks, read_manifest
+from companions.archives.sections import SECTIONS, Section
+from companions.archives.values import Places, complete, list_columns, parse_line, read_row
+from companions.errors import LimitError
+from companions.face.portraits import SEEDS
+from companions.models import Companion, Portrait, Reply
+from database.journal import replaying
+from database.queries import lift_statement_timeout
+from files.archives import Archive, Digest
+from files.contents import name_content, put_content, remove_contents, require_room
+from memory.models import Memory
+from memory.store import entry_of, nudge
+
+BATCH = 500
+NOBODY = UUID(int=0)
+Row = dict[str, Any]
+Progress = Callable[[int], None]
+
+INSERT = (
+    "INSERT INTO {table} ({columns}) SELECT {columns} FROM jsonb_populate_recordset(NULL::{table}, %s::jsonb)"
+)
+# What is said stands in a tree: whoever walks it comes to an end.
+LOST = """
+WITH RECURSIVE tree AS (
+    SELECT id FROM companions_message WHERE companion_id = %(companion)s AND parent_id IS NULL
+  UNION ALL
+    SELECT message.id FROM companions_message message JOIN tree ON message.parent_id = tree.id
+)
+SELECT (SELECT count(*) FROM companions_message WHERE companion_id = %(companion)s) - (SELECT count(*) FROM tree)
+"""
+# What was made while a reply was under way, which will not go on, was made where the talk is.
+MOVE_MARK = "SELECT companions_move_mark(%(companion)s, %(mark)s, companions_find_mark(%(companion)s))"
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """The companion, and in sentences what of the archive it has not."""
+
+    companion: Companion
+    remarks: list[str]
+
+
+def restore(
+    user: User, archive: Archive, now: datetime, progress: Progress, finish: Callable[[Restored], None]
+) -> Restored:
+    """Return a new companion of the person's, with all that the archive holds, and call `finish` in its transaction.
+
+    ArchiveError, LimitError, FilesError: then there is neither a row nor a file of it.
+    """
+    work = _Restore(user, archive, read_manifest(archive), now, progress)
+    try:
+        with transaction.atomic(), replaying():
+            lift_statement_timeout()
+            restored = work.run()
+            finish(restored)
+    except IntegrityError as error:
+        remove_contents(work.keys)
+        raise ArchiveError("contradiction", _explain(error)) from error
+    except DataError as error:
+        remove_contents(work.keys)
+        raise ArchiveError(
+            "bad_row", _("A row of the archive holds what the database cannot keep.")
+        ) from error
+    except BaseException:
+        remove_contents(work.keys)
+        raise
+    return restored
+
+
+def _explain(error: IntegrityError) -> str:
+    diagnosis = getattr(error.__cause__, "diag", None)
+    table = getattr(diagnosis, "table_name", None) or ""
+    names = {section.table: name for name, section in SECTIONS.items()}
+    told = {"section": names.get(table, table) or "?"}
+    if getattr(diagnosis, "sqlstate", "") == "23503":
+        return _("A row of %(section)s points at something that the archive does not hold.") % told
+    return _("Rows of %(section)s contradict each other, or what there can be.") % told
+
+
+@dataclass
+class _Restore:
+    """One run over an archive; `keys` are contents that were put into the storage."""
+
+    user: User
+    archive: Archive
+    manifest: Manifest
+    now: datetime
+    progress: Progress
+    places: Places = field(default_factory=lambda: Places(secrets.token_bytes(32)))
+    keys: list[str] = field(default_factory=list)
+    done: int = 0
+    spent: int = 0  # bytes of files
+    unknown: set[str] = field(default_factory=set)
+    open_replies: list[str] = field(default_factory=list)
+    companion_id: UUID = NOBODY
+    old_id: UUID = NOBODY
+
+    def run(self) -> Restored:
+        self._check_room()
+        for name, section in SECTIONS.items():
+            if name == "companion":
+                self._restore_companion()
+            elif name in self.manifest.sections:
+                self._restore_section(name, section)
+        self._finish_gists()
+        with connection.cursor() as cursor:
+            for reply_id in self.open_replies:
+                cursor.execute(MOVE_MARK, {"companion": self.companion_id, "mark": reply_id})
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+            cursor.execute("SET CONSTRAINTS ALL DEFERRED")
+            cursor.execute(LOST, {"companion": self.companion_id})
+            [lost] = cursor.fetchone()
+        if lost:
+            raise ArchiveError("no_tree", _("Messages of the archive follow each other in a circle."))
+        companion = Companion.objects.get(pk=self.companion_id)
+        if not hasattr(companion, "portrait"):  # its face followed from its id
+            Portrait.objects.create(companion=companion, seed=self.old_id.int % SEEDS)
+        self._check_room_left()
+        nudge(companion.pk)
+        return Restored(companion, self._list_remarks())
+
+    # -- what there can be
+
+    def _check_room(self) -> None:
+        """Raise LimitError or NoRoomError where the person cannot have it."""
+        self._check_companions(1)
+        if [self.manifest.count(name) for name in ("companion", "conversations", "life")] != [1, 1, 1]:
+            raise ArchiveError("bad_manifest", _("The archive holds no companion, or more than one."))
+        require_room(self.user, self.manifest.files.bytes)
+
+    def _check_room_left(self) -> None:
+        """Look once more at the end, while nobody else can fill the room; until then no one was to wait for that."""
+        User.objects.select_for_update(no_key=True, of=("self",)).get(pk=self.user.pk)
+        self._check_companions(0)
+        require_room(self.user, 0)
+
+    def _check_companions(self, more: int) -> None:
+        if Companion.objects.owned_by(self.user).count() + more > settings.COMPANIONS_EACH:
+            detail = _("You have %(count)s companions; there cannot be more. Delete one first.")
+            raise LimitError("too_many_companions", detail % {"count": settings.COMPANIONS_EACH})
+
+    # -- rows
+
+    @property
+    def _fixed(self) -> Row:
+        return {"companion_id": str(self.companion_id), "user_id": self.user.pk}
+
+    def _restore_companion(self) -> None:
+        [(number, raw)] = self._read_rows("companion", SECTIONS["companion"])
+        try:
+            self.old_id = UUID(str(raw.get("id")))
+        except ValueError:
+            raise RowError("id", _("is no id")).locate("companion", number) from None
+        self.companion_id = self.places.move(self.old_id)
+        self._insert_all("companion", SECTIONS["companion"], iter([(number, raw)]))
+
+    def _restore_section(self, name: str, section: Section) -> None:
+        self._insert_all(name, section, self._read_rows(name, section))
+
+    def _insert_all(self, name: str, section: Section, rows: Iterator[tuple[int, Row]]) -> None:
+        make, finish = self._maker(name, section)
+        batch: list[Row] = []
+        for number, raw in rows:
+            self.unknown |= {f"{name}.{key}"[:80] for key in raw.keys() - set(section.fields)}
+            try:
+                batch.append(make(raw))
+            except RowError as error:
+                raise error.locate(name, number) from None
+            if len(batch) == BATCH:
+                self._insert(section, finish(batch))
+                batch = []
+        if batch:
+            self._insert(section, finish(batch))
+
+    def _maker(
+        self, name: str, section: Section
+    ) -> tuple[Callable[[Row], Row], Callable[[list[Row]], list[Row]]]:
+        """Return what makes a row of one of the archive's, and what is still to be done to many of them at once."""
+
+        def make(raw: Row) -> Row:
+            return complete(section, read_row(section, raw, self.places), self._fixed)
+
+        def leave(rows: list[Row]) -> list[Row]:
+            return rows
+
+        tables = name_tables() if name == "journal" else {}
+        match name:
+            case "journal":
+                return lambda raw: read_entry(raw, self.places, self._fixed, tables), self._index_entries
+            case "files":
+                return lambda raw: self._bring_file(make(raw), raw), leave
+            case "memories":
+                return lambda raw: self._index(make(raw)), leave
+            case "replies":
+                return lambda raw: self._interrupt(make(raw)), leave
+        return make, leave
+
+    def _insert(self, section: Section, rows: list[Row]) -> None:
+        columns = [column for column in list_columns(section) if column in rows[0]]
+        quoted = ", ".join(f'"{column}"' for column in columns)
+        with connection.cursor() as cursor:
+            cursor.execute(INSERT.format(table=section.table, columns=quoted), [orjson.dumps(rows).decode()])
+        self.done += len(rows)
+        self.progress(self.done)
+
+    def _read_rows(self, name: str, section: Section) -> Iterator[tuple[int, Row]]:
+        """Yield the section's rows with the numbers of their lines. ArchiveError where the list says otherwise."""
+        listed, digest, number = self.manifest.sections[name], Digest(), 0
+        for number, line in enumerate(self.archive.read_lines(f"{name}.ndjson", digest), start=1):
+            if number > section.most or number > listed.rows:
+                break
+            try:
+                yield number, parse_line(line)
+            except RowError as error:
+                raise error.locate(name, number) from None
+        if number != listed.rows or digest.sha256 != listed.sha256:
+            detail = _("%(section)s of the archive is damaged: it is not what its list says.")
+            raise ArchiveError("bad_section", detail % {"section": f"{name}.ndjson"})
+
+    # -- what is not only a row
+
+    def _index(self, row: Row) -> Row:
+        """Give the memory what recall reads of it; a gist has its page later."""
+        row["entry"] = self._pack(row["text"], row["speaker"], row["happened_at"])
+        return row
+
+    def _pack(self, text: str, speaker: str, happened_at: str, page: str = "") -> str:
+        at = parse_datetime(happened_at)
+        assert at is not None  # noqa: S101 (it was read before)
+        return f"\\x{entry_of(text, speaker, at, self.user.zone, page).hex()}"
+
+    def _finish_gists(self) -> None:
+        gists = Memory.everywhere.of(self.companion_id).filter(kind=Memory.Kind.GIST, page__isnull=False)
+        for memory in gists.select_related("page").iterator(BATCH):
+            entry = entry_of(memory.text, "", memory.happened_at, self.user.zone, memory.page.text)
+            Memory.everywhere.filter(pk=memory.pk).update(entry=entry)
+
+    def _index_entries(self, rows: list[Row]) -> list[Row]:
+        """Give corrected memories in the journal what recall reads of them there."""
+        corrected = [
+            (row, content)
+            for row in rows
+            if row["table"] == Memory._meta.db_table
+            for content in (row["before"], row["after"])
+            if content and content.keys() & {"text", "happened_at"}
+        ]
+        there = Memory.everywhere.of(self.companion_id).defer("entry")
+        memories = there.in_bulk({UUID(row["row"]) for row, _content in corrected}) if corrected else {}
+        for row, content in corrected:
+            if memory := memories.get(UUID(row["row"])):
+                text, at = (
+                    content.get("text", memory.text),
+                    content.get("happened_at", memory.happened_at.isoformat()),
+                )
+                content["entry"] = self._pack(text, memory.speaker, at)
+        return rows
+
+    def _interrupt(self, row: Row) -> Row:
+        """End a reply that was under way: whoever made it is elsewhere."""
+        if row["state"] in Reply.OPEN:
+            row["state"], row["ended_at"] = Reply.State.INTERRUPTED, self.now.isoformat()
+            self.open_replies.append(row["id"])
+        return row
+
+    def _bring_file(self, row: Row, raw: Row) -> Row:
+        """Put the file's content into the storage, and return its row; one that was lost before has none here either."""
+        path = f"files/{raw['id']}"
+        row["missed_at"] = None
+        if path not in self.archive.entries:
+            if raw["id"] not in self.manifest.missing:
+                raise RowError("file", _("is missing in the archive"))
+            row["key"], row["missed_at"] = name_content(row["kind"]), self.now.isoformat()
+            return row
+        if not 0 < row["bytes"] <= MAX_FILE_BYTES or self.archive.entries[path].file_size != row["bytes"]:
+            raise RowError("bytes", _("is not how long the file is"))
+        content = self.archive.read(path, MAX_FILE_BYTES)
+        if hashlib.sha256(content).hexdigest() != row["sha256"]:
+            raise RowError("sha256", _("is not the file's"))
+        check_content(row["kind"], row["content_type"], content)
+        self.spent += len(content)
+        if self.spent > self.manifest.files.bytes:  # for which there was room
+            raise RowError("bytes", _("is not how long the file is"))
+        row["key"] = put_content(row["kind"], content, row["content_type"])
+        self.keys.append(row["key"])
+        return row
+
+    def _list_remarks(self) -> list[str]:
+        remarks = list_remarks(self.manifest)
+        fields = sorted(self.unknown)[:10]
+        if fields:
+            told = _("Fields that this Kith does not know were left out: %(names)s.")
+            remarks.append(told % {"names": ", ".join(fields)})
+        return remarks

@@ -1,0 +1,363 @@
+"""What travels in an archive: for each table its fields, named one by one; what is not named stays where it is.
+
+An archive may be made by hand. So a field is here only if its owner could have it anyway: nobody's ids but the archive's
+own, no owner, no lease, no cost, no file's place in the storage. Packages above add their own by `register`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from django.conf import settings
+from django.db import models
+
+from companions.archives import shapes
+from companions.archives.shapes import Check
+from companions.lore.editing import check_entry
+from companions.minds.sampling import check_sampling
+from companions.models import (
+    Attachment,
+    Bookmark,
+    Branch,
+    Card,
+    Companion,
+    Conversation,
+    ForgetProposal,
+    InnerState,
+    JournalEntry,
+    Life,
+    Lorebook,
+    LoreEntry,
+    LoreFiring,
+    Message,
+    Mind,
+    Picture,
+    Portrait,
+    Reply,
+    Session,
+    Timer,
+    Waking,
+)
+from files.models import StoredFile
+from memory.models import (
+    Block,
+    Change,
+    Consolidation,
+    DiaryEntry,
+    Document,
+    Forgotten,
+    Learning,
+    Memory,
+    Page,
+    Pursuit,
+    Recall,
+    Recalled,
+    Retraction,
+    Revision,
+    Slot,
+    Thread,
+)
+from memory.models.core_memory import MAX_BLOCKS, MAX_SLOTS
+
+MANY = 2_000_000
+
+
+@dataclass(frozen=True)
+class Section:
+    """Rows of one table. `way` leads to their companion, `fields` are columns, `most` how many rows there can be.
+
+    Where `is_numbered`, rows have numbers as ids that the journal names. `shapes` check fields of JSON, and `plain` are
+    those of them that hold nothing of Kith's ids. `only` chooses among the companion's rows.
+    """
+
+    model: type[models.Model]
+    fields: Sequence[str]
+    way: str = "companion"
+    most: int = MANY
+    is_numbered: bool = False
+    shapes: Mapping[str, Check] = field(default_factory=dict)
+    plain: frozenset[str] = frozenset()
+    only: models.Q = field(default_factory=models.Q)
+
+    @property
+    def table(self) -> str:
+        return self.model._meta.db_table
+
+
+COMPANION = Section(
+    Companion,
+    (
+        *("id", "name", "nickname", "persona", "personality", "scenario", "greeting", "alternate_greetings"),
+        *("example_dialogue", "system_prompt", "post_history_instructions", "depth_prompt"),
+        *("depth_prompt_depth", "depth_prompt_role", "without_directions", "suggestions", "tint"),
+        *("recall_policy", "recall_parameters", "idle_hours", "understood_until", "created_at"),
+    ),
+    way="pk",
+    most=1,
+    shapes={"recall_parameters": shapes.OBJECT},
+    plain=frozenset({"recall_parameters"}),
+)
+FILES = Section(
+    StoredFile,
+    ("id", "kind", "content_type", "bytes", "sha256", "seconds", "width", "height", "created_at"),
+    most=19_000,
+    only=~models.Q(kind=StoredFile.Kind.SPEECH),  # sound that is made of the texts
+)
+JOURNAL = Section(
+    JournalEntry,
+    ("at", "table", "row", "kind", "before", "after", "is_undone"),
+    shapes={"before": shapes.OBJECT, "after": shapes.OBJECT},
+)
+SECTIONS: dict[str, Section] = {
+    "companion": COMPANION,
+    "conversations": Section(
+        Conversation, ("id", "head_id", "branch_id", "read_until", "greeting", "created_at"), most=1
+    ),
+    "branches": Section(
+        Branch, ("id", "conversation_id", "head_id", "name", "made_at", "left_at"), most=10_000
+    ),
+    "sessions": Section(
+        Session,
+        (
+            *("id", "conversation_id", "started_at", "ended_at", "title", "summary", "summarised_until"),
+            *("unsent", "pressure", "digest_at", "digest_attempts", "scratch", "tool_groups", "waking_id"),
+            "is_asleep",
+        ),
+    ),
+    "messages": Section(
+        Message,
+        (
+            *("id", "conversation_id", "session_id", "parent_id", "quoted_id", "role", "author", "text"),
+            *("client_id", "said_at", "created_at", "is_hidden", "is_rehearsed", "model", "is_stand_in"),
+            *("is_learnt", "is_asleep", "waking_id"),
+        ),
+        most=settings.MESSAGES_EACH,
+    ),
+    "bookmarks": Section(Bookmark, ("id", "message_id", "made_at")),
+    "attachments": Section(Attachment, ("id", "message_id", "file_id", "document_id", "name", "created_at")),
+    "replies": Section(
+        Reply,
+        (
+            *("id", "message_id", "answer_id", "continues_id", "state", "text", "thought", "seq"),
+            *("tool_calls", "emotions", "lore", "code", "template", "model", "is_stand_in", "created_at"),
+            *("started_at", "first_piece_at", "ended_at"),
+        ),
+        shapes={"tool_calls": shapes.check_calls, "lore": shapes.check_lore, "emotions": shapes.EMOTIONS},
+    ),
+    "life": Section(
+        Life,
+        (
+            *("is_awake", "reaches_out", "is_muted", "most_a_day", "quiet_from", "quiet_until"),
+            *("sleeps_from", "sleeps_until", "by_email", "by_push", "drives_at", "reflect_at"),
+            "reflect_attempts",
+        ),
+        most=1,
+    ),
+    "mind": Section(
+        Mind,
+        (
+            *("model", "prompt_version", "background_model", "allows_stand_in", "declined_model"),
+            *("asks_again_at", "preset", "sampling", "context_tokens"),
+        ),
+        most=1,
+        shapes={"sampling": check_sampling},
+        plain=frozenset({"sampling"}),
+    ),
+    "inner_states": Section(
+        InnerState,
+        (
+            *("id", "number", "text", "valence", "arousal", "emotion", "intensity", "by", "seen"),
+            *("is_rehearsed", "until_at", "waking_id", "made_at"),
+        ),
+    ),
+    "timers": Section(
+        Timer,
+        (
+            *("id", "schedule", "name", "note", "by", "is_asked_for", "state", "due_at", "look_at"),
+            *("attempts", "error", "message_id", "waking_id", "created_at", "ended_at", "is_asleep"),
+        ),
+        most=50_000,
+    ),
+    "wakings": Section(
+        Waking,
+        (
+            *("id", "timer_id", "origin", "due_at", "missed", "missed_since", "drive", "drive_key"),
+            *("about_id", "note", "is_asked_for", "state", "outcome", "reason", "thought", "text"),
+            *("emotions", "steps", "shown", "is_rehearsed", "model", "is_stand_in", "attempts"),
+            *("look_at", "created_at", "started_at", "ended_at"),
+        ),
+        shapes={"steps": shapes.check_steps, "emotions": shapes.EMOTIONS},
+    ),
+    "memories": Section(
+        Memory,
+        (
+            *("id", "kind", "text", "speaker", "happened_at", "learnt_at", "edited_at", "closed_at"),
+            *("replaced_by_id", "is_pinned", "is_private", "is_stale", "message_id", "quotes"),
+            *("importance", "evidence", "confidence", "tags", "joy", "aversion", "times_recalled"),
+            *("recalled_at", "is_asleep"),
+        ),
+        shapes={"quotes": shapes.QUOTES},
+    ),
+    "memory_sources": Section(Memory.sources.through, ("memory_id", "message_id"), way="memory__companion"),
+    "memory_grounds": Section(
+        Memory.drawn_from.through, ("from_memory_id", "to_memory_id"), way="from_memory__companion"
+    ),
+    "pursuits": Section(
+        Pursuit,
+        (
+            *("id", "memory_id", "status", "progress", "parent_id", "excitement", "origin"),
+            *("reviewed_at", "moved_at"),
+        ),
+        is_numbered=True,
+    ),
+    "threads": Section(
+        Thread, ("id", "memory_id", "due_on", "state", "opened_at", "closed_at", "settled_by_id")
+    ),
+    "diary": Section(
+        DiaryEntry,
+        (
+            *("id", "session_id", "title", "sentences", "started_at", "ended_at", "emotion", "intensity"),
+            *("memory_id", "is_stale", "attempts", "next_at", "made_at"),
+        ),
+        shapes={"sentences": shapes.SENTENCES},
+    ),
+    "revisions": Section(
+        Revision,
+        ("id", "about", "number", "sentences", "by", "session_id", "is_stale", "made_at"),
+        shapes={"sentences": shapes.SENTENCES},
+    ),
+    "slots": Section(Slot, ("id", "name", "text", "by", "changed_at"), most=MAX_SLOTS, is_numbered=True),
+    "slot_sources": Section(
+        Slot.sources.through, ("id", "slot_id", "message_id"), way="slot__companion", is_numbered=True
+    ),
+    "blocks": Section(
+        Block,
+        ("id", "name", "description", "text", "most_characters", "is_read_only", "by", "changed_at"),
+        most=MAX_BLOCKS,
+        is_numbered=True,
+    ),
+    "block_sources": Section(
+        Block.sources.through, ("id", "block_id", "message_id"), way="block__companion", is_numbered=True
+    ),
+    "documents": Section(
+        Document, ("id", "title", "characters", "error", "attempts", "next_at", "given_at"), most=10_000
+    ),
+    "pages": Section(Page, ("document_id", "number", "text", "gist", "memory_id")),
+    "recalls": Section(Recall, ("id", "reply_id", "by", "cue", "at", "milliseconds", "policy")),
+    "recalled": Section(
+        Recalled,
+        ("recall_id", "memory_id", "rank", "score", "reasons", "is_used"),
+        way="recall__companion",
+        most=20_000_000,
+        shapes={"reasons": shapes.OBJECT},
+    ),
+    "learnings": Section(
+        Learning,
+        ("session_id", "messages", "verdicts", "at"),
+        shapes={"verdicts": shapes.VERDICTS},
+    ),
+    "nights": Section(
+        Consolidation, ("id", "night_of", "asked_at", "state", "attempts", "next_at", "error", "ended_at")
+    ),
+    "changes": Section(
+        Change,
+        ("id", "consolidation_id", "number", "kind", "memory_id", "before", "settled", "undone_at"),
+        shapes={"before": shapes.OBJECT},
+    ),
+    "change_others": Section(
+        Change.others.through, ("id", "change_id", "memory_id"), way="change__companion", is_numbered=True
+    ),
+    "retractions": Section(Retraction, ("id", "memory_id", "reply_id", "slot", "made_at"), is_numbered=True),
+    "forgotten": Section(
+        Forgotten,
+        ("id", "salt", "statements", "at"),
+        shapes={"statements": shapes.DIGESTS},
+        plain=frozenset({"statements"}),
+    ),
+    "forget_proposals": Section(
+        ForgetProposal, ("id", "reply_id", "subject", "near", "state", "made_at", "ended_at")
+    ),
+    "card": Section(
+        Card,
+        ("content", "sha256", "assets_id", "created_at"),
+        most=1,
+        shapes={"content": shapes.OBJECT},
+        plain=frozenset({"content"}),
+    ),
+    "lorebooks": Section(
+        Lorebook,
+        (
+            *("id", "name", "is_enabled", "scan_depth", "token_budget", "is_recursive", "data"),
+            "created_at",
+        ),
+        most=100,
+        shapes={"data": shapes.OBJECT},
+        plain=frozenset({"data"}),
+    ),
+    "lore_entries": Section(
+        LoreEntry,
+        ("id", "lorebook_id", "place", "data"),
+        way="lorebook__companion",
+        shapes={"data": check_entry},
+        plain=frozenset({"data"}),
+    ),
+    "lore_firings": Section(
+        LoreFiring,
+        ("entry_id", "message_id"),
+        only=models.Q(entry__lorebook__companion=models.F("companion")),  # not those of a person's books
+    ),
+    "portrait": Section(
+        Portrait,
+        ("seed", "chosen"),
+        most=1,
+        shapes={"chosen": shapes.check_features},
+        plain=frozenset({"chosen"}),
+    ),
+    "pictures": Section(Picture, ("emotion", "file_id"), most=20),
+    "files": FILES,
+    "journal": JOURNAL,
+}
+# Tables that the journal tells of, and those of them whose rows it only changes, or puts asleep, and never holds.
+JOURNALED = (
+    *("companion", "sessions", "messages", "inner_states", "timers", "memories", "pursuits", "threads"),
+    *("diary", "revisions", "slots", "slot_sources", "blocks", "block_sources", "changes"),
+    *("change_others", "retractions"),
+)
+ONLY_CHANGED = {"companion": {"understood_until"}, "messages": {"session_id", "is_learnt"}}
+SLEEPING = ("sessions", "timers", "memories")
+
+# Every other table that knows its companion, and why none of it travels.
+NOT_ARCHIVED = {
+    "companions.Prompt": "what was sent, made of what is here; kept for 30 days alone",
+    "companions.Closing": "work under way; the session stays open and is closed where it goes",
+    "companions.Comparison": "a question that waits for its person, of two models of this Kith's",
+    "companions.ComparedExchange": "answers that were never given",
+    "companions.Delivery": "by which of its person's addresses a message went out",
+    "companions.MessageWords": "numbers by which messages are found, made again by the database",
+    "companions.Job": "how far work is that was asked for",
+    "companions.ArchiveUpload": "the file that it came with",
+    "memory.Embedding": "vectors, made again by the sweep",
+    "accounts.ModelCall": "what was used, counted for the account and not for its companion",
+    "accounts.SoundCall": "the same of speech and hearing",
+    "voice.Speech": "sound, made again of the texts",
+    "voice.Spoken": "which sentences were read out as that sound",
+}
+# Columns that stay behind though their row travels, and what stands there afterwards.
+NOT_CARRIED = {
+    "companion_id": "the companion that is made",
+    "user_id": "the person who restores it",
+    "call_id": "nothing: the call is on the other account",
+    "entry": "what recall reads, made again of the text",
+    "job_id": "nothing: jobs stay behind",
+    "key": "another place in the storage",
+    "missed_at": "the time of the restore, where the archive lacks the content",
+    "prompt": "nothing: prompts as sent are kept for 30 days alone",
+    "draft": "nothing: work under way begins anew",
+    "is_stop_asked": "no",
+    "lease_by": "nobody",
+    "lease_at": "nothing",
+}
+
+
+def register(name: str, section: Section) -> None:
+    """Let rows of a package above travel as well."""
+    SECTIONS[name] = section

@@ -1,0 +1,90 @@
+"""What fields of JSON hold that pages, prompts and jobs read by name: an archive has them in this form, or is refused."""
+
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+import orjson
+from pydantic import TypeAdapter
+from typing_extensions import TypedDict  # Python 3.11's own will not do for pydantic
+
+from companions.face.portraits import TABLES
+from companions.lore.explanation import explain
+from memory.emotion import Emotion
+
+Check = Callable[[Any], object]
+MAX_FEATURE_CHARACTERS = 40
+
+
+class Sentence(TypedDict):
+    text: str
+    sources: list[UUID]
+
+
+class Quote(TypedDict):
+    message: UUID
+    text: str
+
+
+class Felt(TypedDict):
+    at: int
+    emotion: Emotion
+    intensity: float
+
+
+class Call(TypedDict):
+    name: str
+    arguments: str
+    result: dict[str, Any]
+
+
+class Step(Call):
+    round: int
+
+
+class Verdict(TypedDict):
+    outcome: str
+    memory: UUID | None
+
+
+def _shape(of: Any) -> Check:
+    return TypeAdapter(of).validate_python
+
+
+OBJECT = _shape(dict[str, Any])
+SENTENCES = _shape(list[Sentence])
+QUOTES = _shape(list[Quote])
+EMOTIONS = _shape(list[Felt])
+VERDICTS = _shape(list[Verdict])
+DIGESTS = _shape(list[list[str]])
+_calls, _steps = _shape(list[Call]), _shape(list[Step])
+
+
+def _check_arguments(calls: Any) -> None:
+    for call in calls:
+        if call["result"].get("error") is None and not isinstance(orjson.loads(call["arguments"]), dict):
+            raise ValueError("arguments")
+
+
+def check_calls(calls: Any) -> None:
+    """Raise where a prompt could not tell of these calls of tools."""
+    _calls(calls)
+    _check_arguments(calls)
+
+
+def check_steps(steps: Any) -> None:
+    """Raise where a prompt could not tell of these steps of a waking."""
+    _steps(steps)
+    _check_arguments(steps)
+
+
+def check_lore(lore: Any) -> None:
+    """Raise where a reply's trace could not tell which lore entered its prompt."""
+    explain(TypeAdapter(dict[str, list[dict[str, Any]]]).validate_python(lore))
+
+
+def check_features(chosen: Any) -> None:
+    """Raise where these are no features of a face; a name that this version lacks is passed over when it is drawn."""
+    for feature, name in TypeAdapter(dict[str, str]).validate_python(chosen).items():
+        if feature not in TABLES or len(name) > MAX_FEATURE_CHARACTERS:
+            raise ValueError(feature)

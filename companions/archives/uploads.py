@@ -1,0 +1,188 @@
+"""Archives that come: kept as files while somebody looks at one, and restored by a worker that may be killed at any line.
+
+Rows are made in one transaction that ends with the upload's own: whoever runs it again finds either nothing, or all.
+"""
+
+import shutil
+import tempfile
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import BinaryIO, cast
+from uuid import UUID
+
+import structlog
+from django.db import connection
+from django.db.models import F, Q
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+from accounts.errors import RefusedError
+from accounts.models import User
+from companions.archives.errors import ArchiveError
+from companions.archives.manifest import Manifest, Preview, describe, read_manifest
+from companions.archives.restore import Restored, restore
+from companions.errors import LostOwnershipError
+from companions.models import ArchiveUpload
+from files.archives import Archive
+from files.contents import open_content, store_file
+from files.errors import BusyError, StorageAwayError
+from files.models import StoredFile
+from jobs.background import enqueue
+from jobs.lease import RETRY_DELAY, Clock, Lease
+
+log = structlog.get_logger(__name__)
+TASK = "companions.tasks.restore_archive"
+UNUSED_AFTER, ENDED_AFTER = timedelta(days=1), timedelta(days=7)
+LEASE_TIME = timedelta(minutes=2)
+TELL_SECONDS = 1.0
+MAX_ATTEMPTS = 4
+MAX_WAITING_EACH = 3
+COPIED_BYTES = 1_000_000
+State = ArchiveUpload.State
+
+
+def keep_upload(user: User, content: BinaryIO, now: datetime) -> ArchiveUpload:
+    """Keep the archive to be looked at, in place of one that the person did not restore. ArchiveError, FilesError."""
+    manifest = read_manifest(Archive(content))
+    for earlier in ArchiveUpload.objects.owned_by(user).filter(state=State.KEPT):
+        drop_upload(earlier)
+    content.seek(0)
+    file = store_file(user, content, StoredFile.Kind.ARCHIVE, "application/zip", now)
+    return ArchiveUpload.objects.create(
+        user=user, file=file, manifest=manifest.model_dump(mode="json"), total=manifest.total, created_at=now
+    )
+
+
+def preview(upload: ArchiveUpload) -> Preview:
+    """Return what is in it, by its own account."""
+    return describe(Manifest.model_validate(upload.manifest))
+
+
+def begin(upload: ArchiveUpload, now: datetime) -> bool:
+    """Have the archive restored by a worker; return whether that is new. ArchiveError where others wait already."""
+    mine = ArchiveUpload.objects.owned_by(upload.user)
+    if mine.filter(state=State.WAITING).exclude(pk=upload.pk).count() >= MAX_WAITING_EACH:
+        raise ArchiveError(
+            "too_many_restores",
+            _("Other archives of yours are being restored. Wait until one of them is there."),
+        )
+    is_new = bool(mine.filter(pk=upload.pk, state=State.KEPT).update(state=State.WAITING, look_at=now))
+    if is_new:
+        enqueue(TASK, str(upload.pk))
+    return is_new
+
+
+def drop_upload(upload: ArchiveUpload) -> None:
+    """Drop it with its file; what became of it stays."""
+    if upload.file:
+        upload.file.delete()
+    upload.delete()
+
+
+def drop_unused(upload_id: UUID) -> None:
+    """Drop it unless its restore has begun."""
+    for upload in ArchiveUpload.objects.filter(pk=upload_id, state=State.KEPT).select_related("file"):
+        drop_upload(upload)
+
+
+def find_due(now: datetime) -> list[UUID]:
+    """Return those that wait, or whose worker has died: the sweep."""
+    due = ArchiveUpload.objects.filter(Q(look_at=None) | Q(look_at__lte=now), state=State.WAITING)
+    return list(due.values_list("pk", flat=True))
+
+
+def run(upload_id: UUID, clock: Clock) -> None:
+    """Restore the archive, unless another is at it."""
+    rows = ArchiveUpload.objects.filter(pk=upload_id, state=State.WAITING)
+    lease = Lease.take(rows, "look_at", clock, LEASE_TIME, attempts=F("attempts") + 1, done=0)
+    upload = rows.select_related("user", "file").first()
+    if lease is None or upload is None:
+        return
+    with translation.override(upload.user.language or None):
+        if upload.attempts > MAX_ATTEMPTS:
+            return _fail(
+                lease, "internal_error", _("Something went wrong on this Kith. Tell whoever runs it.")
+            )
+        try:
+            _restore(upload, lease)
+        except (BusyError, StorageAwayError):
+            lease.release(clock() + RETRY_DELAY)
+        except LostOwnershipError:
+            return  # another is at it
+        except RefusedError as error:
+            log.info("archive_refused", upload=str(upload_id), code=error.code)
+            _fail(lease, error.code, str(error.detail))
+    return None
+
+
+def delete_old_uploads(now: datetime) -> int:
+    """Delete archives that nobody restored within a day, and a week later what tells of those that were."""
+    kept = Q(state=State.KEPT, created_at__lt=now - UNUSED_AFTER)
+    ended = Q(state__in=[State.DONE, State.FAILED], ended_at__lt=now - ENDED_AFTER)
+    old = list(ArchiveUpload.objects.filter(kept | ended).select_related("file"))
+    for upload in old:
+        drop_upload(upload)
+    nobodys = StoredFile.objects.filter(kind=StoredFile.Kind.ARCHIVE, archive_upload=None)
+    nobodys.filter(created_at__lt=now - UNUSED_AFTER).delete()
+    return len(old)
+
+
+def _restore(upload: ArchiveUpload, lease: Lease) -> None:
+    if upload.file is None:
+        raise ArchiveError("file_lost", _("The file is gone. Bring it again."))
+    watch = _Watch(lease)
+    with tempfile.TemporaryFile() as copy:  # to read an archive one goes back and forth in it
+        with closing(open_content(upload.file)) as part:
+            shutil.copyfileobj(cast(BinaryIO, part), copy, COPIED_BYTES)
+
+        def finish(restored: Restored) -> None:
+            watch.stop()
+            fields = {"companion": restored.companion, "remarks": restored.remarks, "ended_at": lease.clock()}
+            if not lease.held_row.update(state=State.DONE, done=F("total"), **fields):
+                raise LostOwnershipError
+
+        try:
+            restore(upload.user, Archive(copy), lease.clock(), watch.tell, finish)
+        finally:
+            watch.stop()
+    upload.file.delete()
+
+
+def _fail(lease: Lease, code: str, error: str) -> None:
+    """Write down why it is not restored; the file goes."""
+    file = StoredFile.objects.filter(archive_upload__in=lease.held_row).first()
+    if lease.held_row.update(state=State.FAILED, code=code, error=error, ended_at=lease.clock()) and file:
+        file.delete()
+
+
+@dataclass
+class _Watch:
+    """Writes down how far a restore is, and that it lives, from a thread whose connection is outside the transaction."""
+
+    lease: Lease
+    _pool: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="restore")
+    )
+    _told: "Future[bool] | None" = None
+    _told_at: float = 0.0
+
+    def tell(self, done: int) -> None:
+        """Tell of so many rows, once a second. LostOwnershipError where another has taken over."""
+        if time.monotonic() - self._told_at < TELL_SECONDS or (self._told and not self._told.done()):
+            return
+        if self._told and not self._told.result():
+            raise LostOwnershipError
+        self._told, self._told_at = self._pool.submit(self._renew, done), time.monotonic()
+
+    def stop(self) -> None:
+        """Wait for what is under way."""
+        self._pool.shutdown()
+
+    def _renew(self, done: int) -> bool:
+        try:
+            return self.lease.renew(done=done)
+        finally:
+            connection.close()

@@ -1,0 +1,40 @@
+from argparse import ArgumentParser
+from typing import Any
+
+from asgiref.sync import async_to_sync
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from companions.archives.export import export_archive
+from companions.models import Companion
+
+MEGABYTE = 1_000_000
+
+
+class Command(BaseCommand):
+    help = "Write a whole companion into a file: a ZIP archive, which import_archive of any Kith takes in."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("companion", help="the companion's id")
+        parser.add_argument("file", help="where to write; it must not be there yet")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            companion = Companion.objects.select_related("user").get(pk=options["companion"])
+            with open(options["file"], "xb") as file:
+                size = async_to_sync(self._write)(companion, file)
+        except (Companion.DoesNotExist, ValidationError) as error:
+            raise CommandError("There is no such companion.") from error
+        except OSError as error:
+            raise CommandError(f"Nothing was written: {error}") from error
+        self.stdout.write(f"{companion.name}: {size / MEGABYTE:.1f} MB.")
+
+    async def _write(self, companion: Companion, file: Any) -> int:
+        size = told = 0
+        async for piece in export_archive(companion, timezone.now()):
+            size += file.write(piece)
+            if size - told > 50 * MEGABYTE:
+                told = size
+                self.stderr.write(f"{size // MEGABYTE} MB …")
+        return size

@@ -1,0 +1,188 @@
+"""An archive that is brought: kept, looked at, and restored once, by whoever lives long enough."""
+
+import io
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError, call_command
+from django.test import AsyncClient, Client
+from django.utils import timezone
+
+from accounts.models import User
+from companions.archives import uploads
+from companions.models import ArchiveUpload, Companion, Message, Reply
+from companions.replies.lifecycle import start
+from files.models import StoredFile
+from jobs.background import in_thread
+from memory.models import Memory
+from tests.companions.archives.everything import NOON, live_fully, talk
+from tests.companions.archives.packing import edit, pack, read_entries, rows, unpack
+from tests.fixtures.alike import find_difference, read_rows
+from tests.fixtures.rest import Api
+from tests.fixtures.turns import make_companion
+
+pytestmark = pytest.mark.django_db(transaction=True)
+State = ArchiveUpload.State
+
+
+class DyingError(BaseException):
+    """As whoever is killed: nobody catches it."""
+
+
+@pytest.fixture
+def small(alice: User) -> Companion:
+    companion = make_companion(alice)
+    talk(companion, "tea", NOON)
+    return companion
+
+
+def bring(user: User, archive: bytes) -> ArchiveUpload:
+    upload = uploads.keep_upload(user, io.BytesIO(archive), NOON)
+    uploads.begin(upload, NOON)
+    return upload
+
+
+def contents() -> set[Path]:
+    folder = Path(settings.STORAGES["private"]["OPTIONS"]["location"])
+    return {path for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_restore_that_dies_at_its_last_moment_is_run_again_and_makes_one_companion(
+    alice: User, bob: User
+) -> None:
+    companion = live_fully(alice)
+    before, stored = read_rows(companion.pk), contents()
+    upload = bring(bob, pack(companion))
+    times = iter([NOON, NOON, NOON])
+
+    def die() -> datetime:
+        now = next(times, None)
+        if now is None:
+            raise DyingError
+        return now
+
+    with pytest.raises(DyingError):
+        uploads.run(upload.pk, die)
+    assert not Companion.objects.owned_by(bob).exists()
+    uploads.run(upload.pk, lambda: NOON)  # whoever died may live yet
+    assert not Companion.objects.owned_by(bob).exists()
+    later = NOON + uploads.LEASE_TIME
+    assert uploads.find_due(NOON) == []
+    assert uploads.find_due(later) == [upload.pk]
+    for _twice in range(2):
+        uploads.run(upload.pk, lambda: later)
+    back = Companion.objects.owned_by(bob).get()
+    upload.refresh_from_db()
+    assert (upload.state, upload.companion, upload.done) == (State.DONE, back, upload.total)
+    assert find_difference(before, read_rows(back.pk)) == ""
+    assert len(contents() - stored) == StoredFile.objects.filter(companion=back).count()
+
+
+def test_what_cannot_be_restored_says_why_and_leaves_nothing(bob: User, small: Companion) -> None:
+    stored = contents()
+    broken = edit(pack(small), rows("messages", lambda listed: listed[0].update(role="nobody")))
+    upload = bring(bob, broken)
+    uploads.run(upload.pk, lambda: NOON)
+    upload.refresh_from_db()
+    assert (upload.state, upload.code) == (State.FAILED, "bad_row")
+    assert "role" in upload.error
+    assert (contents(), Companion.objects.owned_by(bob).count()) == (stored, 0)
+
+
+def test_an_answer_under_way_comes_back_as_interrupted(bob: User, small: Companion) -> None:
+    start(small, "and now?", None, NOON + timedelta(hours=1))
+    back = unpack(bob, pack(small))
+    assert list(
+        Reply.objects.filter(companion=back).order_by("created_at").values_list("state", flat=True)
+    ) == [
+        "done",
+        "interrupted",
+    ]
+
+
+def test_a_face_that_followed_from_the_id_stays(bob: User, small: Companion) -> None:
+    from companions.face.portraits import get_seed
+
+    back = unpack(bob, pack(small))
+    assert get_seed(Companion.objects.get(pk=back.pk)) == get_seed(small)
+
+
+def test_no_secret_leaves(alice: User) -> None:
+    companion = live_fully(alice)
+    entries = read_entries(pack(companion))
+    keys = [file.key for file in StoredFile.objects.filter(companion=companion)]
+    told = b"".join(entries.values()).decode(errors="replace")
+    for secret in (alice.email, alice.password, "as it was sent", *keys):
+        assert secret not in told
+
+
+def test_what_nobody_restores_goes_after_a_day(bob: User, small: Companion) -> None:
+    uploads.keep_upload(bob, io.BytesIO(pack(small)), NOON)
+    assert uploads.delete_old_uploads(NOON + timedelta(hours=23)) == 0
+    assert uploads.delete_old_uploads(NOON + timedelta(hours=25)) == 1
+    assert not StoredFile.objects.filter(user=bob).exists()
+
+
+async def test_an_archive_goes_out_and_in_by_the_api(alice: User, bob: User, small: Companion) -> None:
+    path = f"/api/v1/companions/{small.pk}/export/archive"
+    assert (await AsyncClient().get(path, headers=(await in_thread(Api, bob)).headers)).status_code == 404
+    response = await AsyncClient().get(path, headers=(await in_thread(Api, alice)).headers)
+    assert response["Content-Disposition"].endswith('.zip"')
+    archive = b"".join([piece async for piece in response.streaming_content])  # type: ignore[union-attr]
+    headers = {**(await in_thread(Api, bob)).headers, "Idempotency-Key": "once"}
+
+    async def send() -> dict[str, Any]:
+        file = SimpleUploadedFile("mira.zip", archive, "application/zip")
+        answer = await AsyncClient().post(
+            "/api/v1/companions/import/archive", {"file": file}, headers=headers
+        )
+        assert answer.status_code == 202
+        told: dict[str, Any] = answer.json()
+        return told
+
+    begun = await send()
+    assert begun["job"]["state"] == "waiting"
+    assert (await send())["job"]["id"] == begun["job"]["id"]
+    upload = await in_thread(lambda: ArchiveUpload.objects.get(user=bob))
+    await in_thread(uploads.run, upload.pk, timezone.now)
+    where = f"/api/v1/companions/import/archive/{upload.pk}"
+    done = (await AsyncClient().get(where, headers=headers)).json()
+    assert (done["job"]["state"], done["job"]["done"]) == ("done", done["job"]["total"])
+    assert await in_thread(lambda: Companion.objects.owned_by(bob).get().pk) is not None
+    others = (await in_thread(Api, alice)).headers
+    assert (await AsyncClient().get(where, headers=others)).status_code == 404
+
+
+def test_an_archive_that_is_dropped_is_told_in_words_before_it_moves_in(bob: User, small: Companion) -> None:
+    client = Client()
+    client.force_login(bob)
+    file = SimpleUploadedFile("anything.bin", pack(small))
+    page = client.post("/companions/new/card/", {"file": file}, follow=True)
+    told = page.content.decode()
+    assert "Mira wants to move in" in told
+    assert "2 messages were said." in told
+    assert not Companion.objects.owned_by(bob).exists()
+    path = page.redirect_chain[-1][0]
+    waiting = client.post(path, follow=True).content.decode()
+    assert "Mira is moving in" in waiting
+    uploads.run(ArchiveUpload.objects.get(user=bob).pk, timezone.now)
+    assert "Mira is there" in client.get(path).content.decode()
+    assert Memory.objects.filter(companion__user=bob, text="tea").count() == 1
+
+
+def test_commands_move_a_companion(bob: User, small: Companion, tmp_path: Path) -> None:
+    file = tmp_path / "mira.zip"
+    told = io.StringIO()
+    call_command("export_archive", str(small.pk), str(file), stdout=told)
+    assert told.getvalue().startswith("Mira: ")
+    with pytest.raises(CommandError):
+        call_command("export_archive", str(small.pk), str(file))  # it is there already
+    with pytest.raises(CommandError):
+        call_command("import_archive", str(file), owner="nobody@example.org")
+    told = io.StringIO()
+    call_command("import_archive", str(file), owner=bob.email, stdout=told, stderr=io.StringIO())
+    assert Message.objects.filter(companion=told.getvalue().strip()).count() == 2
