@@ -113,6 +113,7 @@ SILLYTAVERN_HABITS: dict[str, tuple[Raw, bool, set[str]]] = {
     "hidden from the model, and said all the same": ({"is_system": True}, True, set()),
     "a narrator": ({"extra": {"type": "narrator"}}, False, {"system_left_out"}),
     "a comment": ({"extra": {"type": "comment"}, "is_system": True}, False, {"system_left_out"}),
+    "a kind of another program's": ({"extra": {"type": "voice"}}, True, set()),
     "its own help": ({"name": "SillyTavern System", "is_system": True}, False, {"system_left_out"}),
     "a tool": ({"extra": {"tool_invocations": [{"name": "x"}]}}, False, {"tools_left_out"}),
     "reasoning beside": ({"extra": {"reasoning": "Hm."}}, True, {"reasoning_left_out"}),
