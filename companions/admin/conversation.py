@@ -145,7 +145,7 @@ class JournalEntryAdmin(PrivateAdmin):
             return format_html('<span class="kith-id kith-soft">{}</span>', str(entry.at)[:8])
         return link_to("companions.message", entry.at, describe_name(entry.after_said_at))
 
-    def entitle(self, thing: JournalEntry) -> str:
+    def call(self, thing: JournalEntry) -> str:
         return f"{capfirst(describe_table(thing.table))} · {thing.get_kind_display()}"
 
 

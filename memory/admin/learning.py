@@ -99,7 +99,7 @@ class RevisionAdmin(SentencesAdmin):
     of_session = link("session", _("session"))
     of_call = link("call", _("model call"))
 
-    def entitle(self, thing: Revision) -> str:
+    def call(self, thing: Revision) -> str:
         return f"{capfirst(thing.get_about_display())} · {thing.number}"
 
 

@@ -240,5 +240,5 @@ class PageAdmin(PrivateAdmin):
     of_call = link("call", _("model call"))
     of_document = link("document", _("document"))
 
-    def entitle(self, thing: Page) -> str:
+    def call(self, thing: Page) -> str:
         return gettext("Page %(number)s") % {"number": thing.number}

@@ -114,6 +114,7 @@ for (const tabs of document.querySelectorAll(".tabs")) {
   };
   if (current) tabs.scrollLeft = current.offsetLeft - tabs.offsetLeft - (tabs.clientWidth - current.offsetWidth) / 2;
   tabs.addEventListener("scroll", tell, { passive: true });
+  tabs.addEventListener("focusin", ({ target }) => target.scrollIntoView({ block: "nearest", inline: "nearest" })); // wholly
   new ResizeObserver(tell).observe(tabs);
 }
 

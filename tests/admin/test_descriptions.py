@@ -12,7 +12,7 @@ from accounts.models import User
 from safety.admin import code_column
 from safety.descriptions import describe_code, describe_model, describe_table, render_data
 from tests.admin.conftest import Scene
-from tests.admin.walk import ALL, PRIVATE
+from tests.admin.walk import ALL, MARKER, PRIVATE
 
 ROOMS = {"accounts", "files", "safety", "memory", "companions", "voice", "push", "providers"}
 # Names of what bears no other name in any language.
@@ -26,9 +26,10 @@ def test_no_page_is_called_by_an_id(scene: Scene, olive: User) -> None:
     for model in PRIVATE:
         its_admin = admin.site._registry[model]
         thing = its_admin.get_queryset(request).first()
-        title = its_admin.entitle(thing)  # type: ignore[attr-defined]
-        assert title, model
-        assert str(thing.pk) not in title or len(str(thing.pk)) < 8, (model, title)  # type: ignore[union-attr]
+        for title in (its_admin.entitle(thing), its_admin.call(thing)):  # type: ignore[attr-defined]
+            assert title, model
+            assert str(thing.pk) not in title or len(str(thing.pk)) < 8, (model, title)  # type: ignore[union-attr]
+        assert MARKER not in its_admin.call(thing), model  # type: ignore[attr-defined]
 
 
 def test_json_is_shown_as_a_list_and_never_as_markup() -> None:

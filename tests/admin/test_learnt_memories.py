@@ -37,7 +37,7 @@ def changed() -> list[tuple[str, str]]:
         (Document, [MARKER]),
         (Consolidation, ["Insight", f"Alice keeps a {MARKER}.", f"Do you remember my {MARKER}?"]),
         (Change, ["Insight", f"Alice keeps a {MARKER}."]),
-        (Closing, ["malformed_answer", MARKER]),
+        (Closing, ["the answer could not be read", MARKER]),
     ],
 )
 def test_a_page_shows_what_is_kept(desk: Client, scene: Scene, model: type[Model], texts: list[str]) -> None:

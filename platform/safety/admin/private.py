@@ -254,7 +254,8 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
     ) -> Any:
         if obj is not None:
             context |= {"private_template": self.private_template, "owner_email": obj.owner_email}
-            context |= {"subtitle": self.entitle(obj), **self.private(request, obj)}
+            obj.page_title = context["subtitle"] = self.entitle(obj)
+            context |= self.private(request, obj)
         return super().render_change_form(request, context, *args, obj=obj, **kwargs)
 
     def private(self, request: HttpRequest, thing: Any) -> dict[str, Any]:
@@ -272,12 +273,15 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
         }
 
     def entitle(self, thing: Any) -> str:
-        """Return what the thing's own page is called: how its words begin, else its name, else its kind and its id."""
-        for path in filter(None, (self.titled_by, self.named_by)):
-            value = reduce(lambda found, part: getattr(found, part, None), path.split("."), thing)
-            if text := describe_name(one_line(value) if isinstance(value, str) else value):
-                return text
-        return f"{capfirst(self.opts.verbose_name)} {str(thing.pk)[:8]}"
+        """Return what the thing's own page is called: how its words begin, else what it is called elsewhere."""
+        parts = self.titled_by.split(".") if self.titled_by else ()
+        value = reduce(lambda found, part: getattr(found, part, None), parts, thing) if parts else None
+        return describe_name(one_line(value) if isinstance(value, str) else value) or self.call(thing)
+
+    def call(self, thing: Any) -> str:
+        """Return what the thing is called where it shows no words: its name, else its kind with its id's beginning."""
+        name = describe_name(getattr(thing, self.named_by)) if self.named_by else ""
+        return name or f"{capfirst(self.opts.verbose_name)} {str(thing.pk)[:8]}"
 
     @admin.display(description=_("id"))
     def own_id(self, thing: Any) -> str:

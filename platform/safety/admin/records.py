@@ -32,7 +32,7 @@ class AuditEntryAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
     list_per_page = 50
     show_full_result_count = False
 
-    def entitle(self, entry: AuditEntry) -> str:
+    def call(self, entry: AuditEntry) -> str:
         return (
             f"{capfirst(entry.get_deed_display())}: {describe_model(entry.kind)} · {describe_name(entry.at)}"
         )

@@ -28,7 +28,8 @@ def in_words(code: str | None) -> str:
 
 @register.filter
 def entitled(part: Any) -> Any:
-    """What the page of a thing is called by its admin; whatever else stands in a title, with a capital."""
+    """What a thing's own page is called, and without words on others; whatever else stands in a title, with a capital."""
     if not isinstance(part, Model):
         return capfirst(part)
-    return getattr(admin.site._registry.get(type(part)), "entitle", str)(part)
+    call = getattr(admin.site._registry.get(type(part)), "call", str)
+    return getattr(part, "page_title", "") or call(part)
