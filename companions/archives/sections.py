@@ -19,6 +19,7 @@ from companions.models import (
     Bookmark,
     Branch,
     Card,
+    CharacterVersion,
     Companion,
     Conversation,
     ForgetProposal,
@@ -37,6 +38,7 @@ from companions.models import (
     Timer,
     Waking,
 )
+from companions.models.character_version import MAX_VERSIONS
 from files.models import StoredFile
 from memory.models import (
     Block,
@@ -283,6 +285,13 @@ SECTIONS: dict[str, Section] = {
         shapes={"content": shapes.OBJECT},
         plain=frozenset({"content"}),
     ),
+    "character_versions": Section(
+        CharacterVersion,
+        ("id", "number", "texts", "changed", "changed_by", "changed_at", "size"),
+        most=MAX_VERSIONS,
+        shapes={"texts": shapes.check_character},
+        plain=frozenset({"texts"}),
+    ),
     "lorebooks": Section(
         Lorebook,
         (
@@ -334,6 +343,8 @@ NOT_ARCHIVED = {
     "companions.Delivery": "by which of its person's addresses a message went out",
     "companions.MessageWords": "numbers by which messages are found, made again by the database",
     "companions.Job": "how far work is that was asked for",
+    "companions.PastImport": "how a talk came that travels as any other; where it goes it cannot be undone",
+    "companions.GalleryCharacter": "what was published of it, which belongs to the account",
     "companions.ArchiveUpload": "the file that it came with",
     "memory.Embedding": "vectors, made again by the sweep",
     "accounts.ModelCall": "what was used, counted for the account and not for its companion",

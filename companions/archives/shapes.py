@@ -5,15 +5,23 @@ from typing import Any
 from uuid import UUID
 
 import orjson
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict  # Python 3.11's own will not do for pydantic
 
 from companions.face.portraits import TABLES
 from companions.lore.explanation import explain
+from companions.models import Companion
+from companions.models.companion import CHARACTER_FIELDS
 from memory.emotion import Emotion
 
 Check = Callable[[Any], object]
 MAX_FEATURE_CHARACTERS = 40
+KINDS = {
+    ArrayField: list,
+    models.PositiveSmallIntegerField: int,
+}  # of a character's texts; all others are strings
 
 
 class Sentence(TypedDict):
@@ -81,6 +89,21 @@ def check_steps(steps: Any) -> None:
 def check_lore(lore: Any) -> None:
     """Raise where a reply's trace could not tell which lore entered its prompt."""
     explain(TypeAdapter(dict[str, list[dict[str, Any]]]).validate_python(lore))
+
+
+def check_character(texts: Any) -> None:
+    """Raise where these are not texts that a companion's character can have."""
+    if not texts.keys() <= set(CHARACTER_FIELDS):
+        raise ValueError
+    for name, value in texts.items():
+        model_field: Any = Companion._meta.get_field(name)
+        kind = KINDS.get(type(model_field), str)
+        if type(value) is not kind:
+            raise TypeError(name)
+        most = getattr(model_field, "base_field", model_field).max_length
+        if kind is not int and any(len(text) > most for text in (value if kind is list else [value])):
+            raise ValueError(name)
+        model_field.clean(value, None)
 
 
 def check_features(chosen: Any) -> None:

@@ -89,6 +89,8 @@ def talk(companion: Companion, text: str, now: datetime, begin: Start = start, *
 def live_fully(user: User, now: datetime = NOON) -> Companion:
     """Return the companion; each step of its talk is a minute after the one before."""
     companion = make_companion(user, greeting="Hello, {{user}}.", name="Mira")
+    companion.persona += " She keeps bees."
+    companion.save(update_fields=["persona"], changed_by="page", now=NOON)
     minute = iter(range(1, 1000))
 
     def later() -> datetime:

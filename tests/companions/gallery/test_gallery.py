@@ -59,7 +59,8 @@ def test_a_name_stays_only_where_it_is_left(odessa: Companion) -> None:
     kept = compose_publication(odessa, keeps_name=True)
     assert "waits for Alice" in kept.content["data"]["description"]
     assert any("the persona" in warning and "the lorebook" in warning for warning in kept.warnings)
-    Companion.objects.filter(pk=odessa.pk).update(persona="Malice and Alices are other words.")
+    odessa.persona = "Malice and Alices are other words."
+    odessa.save(update_fields=["persona"])
     odessa.refresh_from_db()
     assert compose_publication(odessa).content["data"]["description"] == "Malice and Alices are other words."
 
@@ -92,7 +93,8 @@ def test_the_page_shows_word_for_word_what_it_sends(alice: User, odessa: Compani
     form = {**TERMS, "tags": "Sea, winter，sea", "is_mine": "on", "digest": digest}
     assert client.post(path, {**form, "is_mine": ""}).status_code == 422
     assert client.post(path, {**form, "published_as": "alice@example.org"}).status_code == 422
-    Companion.objects.filter(pk=odessa.pk).update(persona="Otherwise.")
+    odessa.persona = "Otherwise."
+    odessa.save(update_fields=["persona"])
     changed = client.post(path, form)
     assert changed.status_code == 422
     assert "not what you looked at" in changed.content.decode()
@@ -135,7 +137,8 @@ def test_nobody_else_sees_what_is_not_approved(waiting: GalleryVersion, alice: U
 def test_the_approved_version_stays_until_the_next_is_approved(
     approved: GalleryVersion, odessa: Companion, olive: User, bob: User
 ) -> None:
-    Companion.objects.filter(pk=odessa.pk).update(persona="Odessa sails now.")
+    odessa.persona = "Odessa sails now."
+    odessa.save(update_fields=["persona"])
     odessa.refresh_from_db()
     newer = send_in(odessa, line="Cast off.")
     differing = {one.label: one for one in decisions.list_differences(approved, newer)}
