@@ -321,6 +321,10 @@ def test_kiths_own_are_the_first_and_bring_their_lore(
     assert len(names) == 12
     items = Api(alice).get("/gallery?language=zh&q=夜车").json()["items"]
     assert Api(alice).get(f"/gallery/{items[0]['id']}").json()["name"] == "老周"
+    client = Client()
+    client.force_login(bob)
+    started = [client.post(f"/gallery/{items[0]['id']}/", {"key": "one"})["Location"] for _tap in range(2)]
+    assert started[0] == started[1]
     found = Api(bob).get("/gallery?q=lighthouse").json()["items"]
     assert [item["name"] for item in found] == ["Odessa"]
     assert [item["name"] for item in Api(bob).get("/gallery?tag=sea").json()["items"]] == ["Odessa"]
