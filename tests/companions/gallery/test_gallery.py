@@ -250,6 +250,11 @@ def test_nobody_publishes_what_they_could_not_see(alice: User, odessa: Companion
     problem(Api(alice).post("/gallery", body_of(odessa, rating="adults")), 422, "rating")
 
 
+@pytest.mark.parametrize("name", ["Kith", "ＫＩＴＨ", "alice@example.org"])
+def test_nobody_is_called_like_kith_or_an_address(alice: User, odessa: Companion, name: str) -> None:
+    problem(Api(alice).post("/gallery", body_of(odessa, published_as=name)), 422, "published_as")
+
+
 # -- a companion made of it -------------------------------------------------------------------------
 
 
