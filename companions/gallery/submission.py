@@ -20,9 +20,11 @@ from companions.models.gallery import AGES
 from files.contents import read_content, store_content
 from files.models import StoredFile
 from memory.emotion import Emotion
+from text.strings import folded
 
 State = GalleryVersion.State
 UNUSED_AFTER = timedelta(hours=1)
+KITHS_NAMES = {"kith", "kith's own", "kith’s own"}
 VERSIONS_KEPT = 20  # of one character, beside the one that is approved
 
 
@@ -54,6 +56,10 @@ def check_terms(companion: Companion, terms: Terms) -> None:
     user = companion.user
     if "@" in terms.published_as:
         raise GalleryError("published_as", _("Choose a name, no address: everybody sees it."), "published_as")
+    if folded(terms.published_as).strip() in KITHS_NAMES:
+        raise GalleryError(
+            "published_as", _("This is what Kith’s own characters say. Choose another."), "published_as"
+        )
     if not user.is_at_least(AGES[GalleryVersion.Rating(terms.rating)]):
         raise GalleryError("rating", _("You cannot publish what you could not see in the gallery."), "rating")
     if holds_own_address(user, "\n".join((terms.line, terms.summary, *terms.tags))):

@@ -253,6 +253,11 @@ def test_nobody_publishes_what_they_could_not_see(alice: User, odessa: Companion
     problem(Api(alice).post("/gallery", body_of(odessa, rating="adults")), 422, "rating")
 
 
+@pytest.mark.parametrize("name", ["Kith", "ＫＩＴＨ", "alice@example.org"])
+def test_nobody_is_called_like_kith_or_an_address(alice: User, odessa: Companion, name: str) -> None:
+    problem(Api(alice).post("/gallery", body_of(odessa, published_as=name)), 422, "published_as")
+
+
 # -- a companion made of it -------------------------------------------------------------------------
 
 
@@ -324,6 +329,10 @@ def test_kiths_own_are_the_first_and_bring_their_lore(
     assert len(names) == 12
     items = Api(alice).get("/gallery?language=zh&q=夜车").json()["items"]
     assert Api(alice).get(f"/gallery/{items[0]['id']}").json()["name"] == "老周"
+    client = Client()
+    client.force_login(bob)
+    started = [client.post(f"/gallery/{items[0]['id']}/", {"key": "one"})["Location"] for _tap in range(2)]
+    assert started[0] == started[1]
     found = Api(bob).get("/gallery?q=lighthouse").json()["items"]
     assert [item["name"] for item in found] == ["Odessa"]
     assert [item["name"] for item in Api(bob).get("/gallery?tag=sea").json()["items"]] == ["Odessa"]
