@@ -172,7 +172,7 @@ def _save(
     chosen = [planned for planned in new if planned.is_chosen]
     others = [planned for planned in new if not planned.is_chosen]
     forgotten = load_forgotten(companion.pk)
-    make = partial(_make_message, companion, past, sessions, places, forgotten)
+    make = partial(_make_message, companion, past, plan, sessions, places, forgotten)
     woven = [make(planned) for planned in sorted(chosen, key=lambda planned: planned.at)]
     for earlier, later in pairwise(woven):
         later.parent = earlier
@@ -201,6 +201,7 @@ def _say(companion: Companion, messages: Sequence[Message], now: datetime) -> No
 def _make_message(
     companion: Companion,
     past: PastImport,
+    plan: Plan,
     sessions: Mapping[int, Session],
     places: dict[str, UUID],
     forgotten: ForgottenStatements,
@@ -212,8 +213,7 @@ def _make_message(
         conversation=companion.conversation,
         session=sessions[planned.session],
         role=planned.role,
-        author=planned.author
-        or (companion.name if planned.role == Message.Role.ASSISTANT else companion.user.name),
+        author=_name_author(companion, plan, planned),
         text=planned.text,
         client_id=planned.key,
         said_at=planned.at,
@@ -223,6 +223,15 @@ def _make_message(
     )
     places[planned.key] = message.pk
     return message
+
+
+def _name_author(companion: Companion, plan: Plan, planned: PlannedMessage) -> str:
+    """Return what the two are called here, by which what is learnt speaks of them; of several characters each keeps its
+    name.
+    """
+    if planned.role == Message.Role.USER:
+        return companion.user.name or planned.author
+    return planned.author if len(plan.characters) > 1 and planned.author else companion.name
 
 
 def _make_sessions(

@@ -79,7 +79,7 @@ class Plan:
     leaves: list[tuple[str, int]] = field(
         default_factory=list
     )  # where alternatives end, by keys, and how long they are
-    speakers: Counter[str] = field(default_factory=Counter)
+    characters: set[str] = field(default_factory=set)  # who speaks and is not the person
     shortened: int = 0
     empty: int = 0
 
@@ -244,7 +244,8 @@ class _PastPlan:
             self.chosen_after[follows] = key
             self.plan.sessions[planned.session].note(planned)
         self.plan.messages.append(planned)
-        self.plan.speakers[message.speaker] += 1
+        if not is_person:
+            self.plan.characters.add(planned.author)
         return planned
 
     def _find_session(self, at: datetime, before: PlannedMessage | None, *, is_chosen: bool) -> int:

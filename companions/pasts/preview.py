@@ -51,7 +51,8 @@ class PastPreview:
     """What a page or an answer of the API tells of it. `name` is what a new companion would be called."""
 
     form: str
-    conversations: int
+    talks: int  # in the file
+    conversations: int  # that are chosen
     messages: int
     alternatives: int
     branches: int
@@ -88,6 +89,7 @@ def describe(
     cost = estimate_cost(plan)
     return PastPreview(
         form=name_form(read.form),
+        talks=len(read.pasts),
         conversations=len(plan.titles),
         messages=len(plan.messages),
         alternatives=plan.alternatives,
