@@ -101,8 +101,8 @@ prove-properties: dev ## try two thousand new examples of each property that `ma
 prove-reach: dev ## look for what is out of reach or covered on any page, on small screens, in landscape and zoomed (OPTIONS=--only talk: on those)
 	@exec $(BIN)/python -m bench.reach $(OPTIONS)
 
-prove-readers: dev ## read cards with bytes changed at random (COUNT=2000000, and a thousand through the sandbox): read or refused, never else
-	@exec env PROOF_FILES=$(or $(COUNT),2000000) $(BIN)/python -m pytest -n 2 -v -s tests/cards/test_fuzz.py
+prove-readers: dev ## read cards and earlier talk with bytes changed at random (COUNT=2000000 of each, and a thousand through the sandbox): read or refused, never else
+	@exec env PROOF_FILES=$(or $(COUNT),2000000) $(BIN)/python -m pytest -n 2 -v -s tests/cards/test_fuzz.py tests/pasts/test_fuzz.py
 
 prove-accessibility: dev ## ask axe-core of every page, light and dark, on a phone and on a desktop (OPTIONS=--only talk: of those)
 	@exec $(BIN)/python -m bench.accessibility $(OPTIONS)

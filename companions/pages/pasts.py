@@ -48,6 +48,7 @@ class ChoiceForm(forms.Form):
 
     def __init__(self, data: QueryDict, read: PastFile) -> None:
         super().__init__(data)
+        self.speakers = {message.speaker for past in read.pasts for message in past.messages}
         places = range(min(len(read.pasts), PASTS_SHOWN))
         self.fields["talk"].choices = [(place, place) for place in places]  # type: ignore[attr-defined]
 
@@ -56,7 +57,8 @@ class ChoiceForm(forms.Form):
         talks = self.cleaned_data.get("talk") or ()
         if len(talks) == len(self.fields["talk"].choices):  # type: ignore[attr-defined]
             talks = ()  # all, those too that are not listed
-        return Choice(pasts=tuple(talks), person=self.cleaned_data.get("person") or "")
+        person = self.cleaned_data.get("person") or ""
+        return Choice(pasts=tuple(talks), person=person if person in self.speakers else "")
 
     @property
     def tokens(self) -> int:

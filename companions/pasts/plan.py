@@ -120,7 +120,7 @@ def plan_messages(
         placed.append((past, path, times))
     placed.sort(key=lambda each: each[2][0] if each[2] else before)
     for past, path, times in placed:
-        _PastPlan(plan, past, choice, now, most_characters).add(path, times)
+        _PastPlan(plan, past, now, most_characters).add(path, times)
     return plan
 
 
@@ -182,7 +182,6 @@ class _PastPlan:
 
     plan: Plan
     past: Past
-    choice: Choice
     now: datetime
     most_characters: int
     name: str = ""
@@ -209,7 +208,7 @@ class _PastPlan:
     def _add(self, message: PastMessage, at: datetime | None, *, is_chosen: bool) -> PlannedMessage | None:
         """Add the message, and return it; None for one in which nothing is said: what follows it follows what it did."""
         follows = self.keys.get(message.parent or "")
-        is_person = message.speaker == self.choice.person if self.choice.person else message.is_person
+        is_person = message.is_person
         text = storable(message.text)
         text = text if is_person else without_tags(text)
         if not text.strip():

@@ -41,7 +41,7 @@ def list_paths(content: bytes) -> list[str] | None:
     """Return the paths of a ZIP's files, whose contents are not touched; None where it is broken, or has too many."""
     try:
         directory = _find_directory(content)
-        paths, at = [], 0
+        at, paths = 0, list[str]()
         while at < len(directory) and len(paths) <= MAX_FILES:
             name, extra, comment = struct.unpack_from("<HHH", directory, at + 28)
             paths.append(directory[at + 46 : at + 46 + name].decode(errors="replace"))

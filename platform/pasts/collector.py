@@ -110,7 +110,9 @@ class Collector:
 
 
 def write_time(at: datetime | None) -> int | str | None:
-    if at is None or at.tzinfo is None:
-        return at and at.isoformat()
+    if at is None:
+        return None
+    if at.tzinfo is None:
+        return at.isoformat()
     since = at - EPOCH
     return (since.days * 86_400 + since.seconds) * 10**6 + since.microseconds

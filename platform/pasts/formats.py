@@ -95,7 +95,10 @@ def _decode(content: bytes) -> bytes:
     if content.startswith(b"\xef\xbb\xbf"):
         return content[3:]
     encoding = json.detect_encoding(content)
-    if encoding.startswith("utf-8") or not (content.startswith(MARKS) or b"{" in content[:64]):
+    if encoding.startswith("utf-8"):
+        return content
+    begins = content[:64].decode(encoding, "ignore").lstrip("\ufeff \r\n")
+    if not content.startswith(MARKS) and not begins.startswith(("{", "[")):
         return content
     try:
         return content.decode(encoding).encode(errors="replace")

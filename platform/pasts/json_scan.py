@@ -16,8 +16,24 @@ SPACE = re.compile(rb"[ \t\r\n]*+")
 STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 TEXT = re.compile(STRING, re.DOTALL)
 SCALAR = re.compile(rb'[^\s,\]\[{}":]++')
-BRACKET = re.compile(rb'[^"{}\[\]]*+(?:' + STRING + rb'[^"{}\[\]]*+)*+[{}\[\]]', re.DOTALL)
-OPENING = b"[{"
+MAX_DEPTH = 200
+LEVELS = 6  # of lists and objects that are passed over at once
+
+
+def _write_pattern() -> bytes:
+    """Return a pattern for whatever stands within a list or object, up to where it ends or is deeper than LEVELS.
+
+    It never goes back: a byte is looked at LEVELS times at most.
+    """
+    flat = rb'[^"{}\[\]]*+(?:' + STRING + rb'[^"{}\[\]]*+)*+'
+    within = flat
+    for _level in range(LEVELS):
+        within = flat + rb"(?:[{\[]" + within + rb"[}\]]" + flat + rb")*+"
+    return within
+
+
+WITHIN = re.compile(_write_pattern(), re.DOTALL)
+OPENING, CLOSING = b"[{", b"]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,14 +184,21 @@ def _scan(source: bytes, start: int, end: int, *, is_part: bool = False) -> Iter
 
 
 def _find_end(source: bytes, at: int, limit: int) -> int:
-    """Return where the value that begins there ends. PastFormatError `broken_json`."""
+    """Return where the value that begins there ends. PastFormatError `broken_json`, `too_deep`."""
     if at < limit and source[at] in OPENING:
-        depth = 0
-        while found := BRACKET.match(source, at, limit):
+        depth = 1
+        while depth and (found := WITHIN.match(source, at + 1, limit)) and found.end() < limit:
             at = found.end()
-            depth += 1 if source[at - 1] in OPENING else -1
-            if depth == 0:
-                return at
+            if source[at] in OPENING:
+                depth += 1
+            elif source[at] in CLOSING:
+                depth -= 1
+            else:
+                break  # a text without an end
+            if depth > MAX_DEPTH:
+                raise PastFormatError("too_deep")
+        if depth == 0:
+            return at + 1
     elif found := TEXT.match(source, at, limit) or SCALAR.match(source, at, limit):
         return found.end()
     raise PastFormatError("broken_json")

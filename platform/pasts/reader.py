@@ -36,7 +36,7 @@ from pasts.times import EPOCH, FIRST_YEAR, LAST_YEAR
 
 __all__ = ["REFUSALS", "REMARKS", "PastError", "choose_person", "looks_like_past", "read_past"]
 
-TIMEOUT_SECONDS = 40.0  # the process itself may compute for ten
+TIMEOUT_SECONDS = 60.0  # the process itself may compute for ten
 COMMAND = module_command("pasts.child")
 READ_AT_ONCE = BoundedSemaphore(1)  # in one process: it may take 512 MB
 REFUSALS: dict[str, str | Promise] = {

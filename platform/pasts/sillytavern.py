@@ -16,6 +16,22 @@ from pasts.values import as_list, as_mapping, as_text
 HEADER = {"user_name", "character_name", "chat_metadata", "is_group_chat_header"}
 UNUSED = "unused"  # what newer versions write in place of the names
 FILES = ("image", "image_swipes", "inline_image", "media", "file", "files", "video", "audio")
+# Kinds of SillyTavern's own messages, and what a person told as a narrator or noted beside the talk.
+SYSTEM_KINDS = {
+    "assistant_note",
+    "comment",
+    "empty",
+    "formatting",
+    "generic",
+    "help",
+    "hotkeys",
+    "macros",
+    "narrator",
+    "slash_commands",
+    "welcome",
+    "welcome_prompt",
+}
+SYSTEM_NAME = "SillyTavern System"
 # A tool's call that SillyTavern shows among the messages has its whole record in `mes`.
 TOOLS = "tool_invocations"
 
@@ -122,7 +138,7 @@ class _Chat:
         if extra.get(TOOLS):
             self._collector.remarks.add("tools_left_out")
             return True
-        if as_text(extra.get("type")) or (told.get("is_system") and told.get("name") == "SillyTavern System"):
+        if as_text(extra.get("type")) in SYSTEM_KINDS or told.get("name") == SYSTEM_NAME:
             self._collector.remarks.add("system_left_out")
             return True
         return False

@@ -1,5 +1,6 @@
 """Plain text: lines in which a pattern tells who speaks. Who of them is the person, the file cannot tell."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
@@ -16,11 +17,14 @@ MAX_LINE_BYTES = 4 * MAX_CHARACTERS
 DATES_COMPARED = 20_000
 PERSON = {"{{user}}", "you"}  # as Character.AI's example chats and some exports call the person
 SEPARATORS = {"<START>", "END_OF_DIALOG"}
+OTHER = re.compile(rb"\s*(?:<(?:!doctype|html|svg|\?xml)|\x89PNG|%PDF|\x7fELF)", re.IGNORECASE)
 MARK = "\u200e"  # before what WhatsApp itself wrote: a picture that is left out, a call, a notice
 
 
 def read_text(collector: Collector, content: bytes, pattern: TextPattern | None) -> None:
     """Read a file of lines, by this pattern or the one of PATTERNS that fits it best. PastFormatError."""
+    if OTHER.match(content) or b"\0" in content[:MAX_LINE_BYTES]:
+        raise PastFormatError("no_past")
     if content.count(b"\n") > MAX_LINES:
         raise PastFormatError("too_many_messages")
     pattern = pattern or find_pattern(content)
@@ -55,7 +59,14 @@ def find_pattern(content: bytes) -> TextPattern | None:
     best = max(counts)
     if not best:
         return None
-    return next(pattern for pattern, count in zip(PATTERNS, counts, strict=True) if 2 * count >= best)
+    return next(
+        (
+            pattern
+            for pattern, count in zip(PATTERNS, counts, strict=True)
+            if 2 * count >= best and (count > 1 or "{date}" in pattern.template)
+        ),
+        None,
+    )
 
 
 def looks_like_talk(content: bytes) -> bool:

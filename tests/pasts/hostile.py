@@ -1,0 +1,333 @@
+"""Files that are no talk, that are broken or lie, or that cost more than they look."""
+
+import gzip
+import json
+import random
+import struct
+import zipfile
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tests.cards.corpus import V2, V3, escaped, png_of
+from tests.files.hostile import SCRIPT, SVG
+from tests.pasts.corpus import (
+    TALK,
+    cai_history,
+    cai_turns,
+    chatgpt,
+    chatgpt_node,
+    dumped,
+    jsonl,
+    risu_chat,
+    sillytavern_lines,
+    text_of,
+    zipped,
+)
+
+Make = Callable[[], bytes]
+ZIP = zipped({"conversations.json": dumped([chatgpt()])})
+LINES = jsonl(sillytavern_lines())
+HEADER = b'{"user_name": "A", "character_name": "B", "chat_metadata": {}}\n'
+NODE = b'{"message":{"author":{"role":"user"},"content":{"parts":["x"]}}}'
+LINE = b'{"name": "A", "is_user": true, "mes": "%s"}'
+
+
+def message(text: bytes, **fields: bytes) -> bytes:
+    """A chat of one message, and what else stands in it."""
+    more = b"".join(b', "%s": %s' % (key.encode(), value) for key, value in fields.items())
+    return HEADER + b'{"name": "A", "is_user": true, "mes": "%s"%s}' % (text, more)
+
+
+def conversations(count: int, nodes: int) -> bytes:
+    """So many conversations of so many messages each."""
+    parts = b", ".join(
+        b'"%d": %s' % (n, dumped(chatgpt_node(str(n), None, [], "user", "x"))) for n in range(nodes)
+    )
+    return b"[" + b", ".join([b'{"title": "x", "mapping": {%s}}' % parts] * count) + b"]"
+
+
+def in_chatgpt(value: bytes) -> bytes:
+    """A conversation with this JSON beside its message."""
+    return dumped([chatgpt()]).replace(b'"moderation_results": []', b'"moderation_results": ' + value)
+
+
+def in_node(value: bytes) -> bytes:
+    """A conversation with this JSON for the time of one message."""
+    node = dumped(chatgpt_node("a", None, [], "user", "Hi", "HERE")).replace(b'"HERE"', value)
+    return b'[{"title": "x", "mapping": {"a": %s}, "current_node": "a"}]' % node
+
+
+def flagged(flag: int) -> bytes:
+    content = bytearray(ZIP)
+    for mark, offset in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
+        content[content.index(mark) + offset] |= flag
+    return bytes(content)
+
+
+def lying(says: int, content: bytes = ZIP) -> bytes:
+    """A ZIP whose file says that it has so many bytes."""
+    told = bytearray(content)
+    for mark, offset in ((b"PK\3\4", 22), (b"PK\1\2", 24)):
+        at = told.index(mark) + offset
+        told[at : at + 4] = struct.pack("<I", says)
+    return bytes(told)
+
+
+def zip64(count: int) -> bytes:
+    """A ZIP whose end says that it has one file, and before it that it has so many."""
+    at = ZIP.rindex(b"PK\5\6")
+    _mark, _disk, _first, _here, _count, size, start, _comment = struct.unpack("<4sHHHHIIH", ZIP[at:])
+    record = struct.pack("<4sQHHIIQQQQ", b"PK\6\6", 44, 45, 45, 0, 0, count, count, size, start)
+    locator = struct.pack("<4sIQI", b"PK\6\7", 0, at, 1)
+    return ZIP[:at] + record + locator + struct.pack("<4sHHHHIIH", b"PK\5\6", 0, 0, 1, 1, size, start, 0)
+
+
+def zeros(size: int) -> bytes:
+    """A ZIP of 100 kB that holds so many zeros for the talk."""
+    return zipped({"conversations.json": bytes(size)})
+
+
+# What none of these may become is a past: the code that says why.
+REFUSED: Mapping[str, tuple[str, Make]] = {
+    "nothing": ("no_past", lambda: b""),
+    "spaces": ("no_past", lambda: b" \n" * 1000),
+    "noise": ("no_past", lambda: b"\0" + random.Random(1).randbytes(1_000_000)),
+    "noise without zeros": (
+        "wrong_encoding",
+        lambda: random.Random(1).randbytes(1_000_000).replace(b"\0", b"x"),
+    ),
+    "101 MB": ("too_large", lambda: bytes(101_000_000)),
+    "a page": ("no_past", lambda: b"<!doctype html>\n" + SCRIPT),
+    "a drawing": ("no_past", lambda: SVG),
+    "a program": ("no_past", lambda: b"\x7fELF" + bytes(1_000)),
+    "a card": ("no_past", lambda: escaped(V3)),
+    "a card in a PNG": ("no_past", lambda: png_of(V2)),
+    "a CHARX": ("no_past", lambda: zipped({"card.json": escaped(V3), "chats/x.jsonl": LINES})),
+    "a mind": ("no_past", lambda: b'{"selfName": "x", "longTermMemory": [], "shortTermMemory": []}'),
+    "another program's JSON": ("no_past", lambda: b'{"name": "kith", "version": "1.0", "scripts": {}}'),
+    "a number": ("no_past", lambda: b"12"),
+    "a RAR": ("other_archive", lambda: b"Rar!\x1a\x07\0" + ZIP),
+    "a squeezed file": ("no_past", lambda: gzip.compress(LINES)),
+    # JSON
+    "half a JSON": ("broken_json", lambda: dumped([chatgpt()])[:-200]),
+    "JSON and more": ("broken_json", lambda: dumped([chatgpt()]) + b"x"),
+    "two JSONs": ("broken_json", lambda: dumped([chatgpt()]) * 2),
+    "a large JSON without an end": (
+        "broken_json",
+        lambda: b'[{"mapping": {"a": {"message": "' + b"x" * 30_000_000,
+    ),
+    "a large JSON and more": ("broken_json", lambda: conversations(60, 800) + b"]"),
+    "a number of ten thousand digits": ("broken_json", lambda: in_node(b"9" * 10_000)),
+    "a number of twelve million digits": ("broken_json", lambda: in_node(b"9" * 12_000_000)),
+    "24 MB of lists": ("too_large", lambda: b'[{"mapping": {"a": [' + b"[]," * 8_000_000 + b"[]]}}]"),
+    "24 MB of lists, as lines": ("too_large", lambda: HEADER + b'{"mes": [' + b"[]," * 8_000_000 + b"[]]}"),
+    "lists in lists": ("too_deep", lambda: in_chatgpt(b"[" * 100_000 + b"]" * 100_000)),
+    "objects in objects": ("too_deep", lambda: in_chatgpt(b'{"a":' * 50_000 + b"1" + b"}" * 50_000)),
+    "a line of lists in lists": (
+        "too_deep",
+        lambda: message(b"x", extra=b"[" * 100_000 + b"]" * 100_000),
+    ),
+    "lists without an end": ("too_deep", lambda: b'[{"mapping": ' + b"[" * 50_000_000),
+    "a time that lists a million": ("too_large", lambda: in_node(b"[" + b"1," * 1_000_000 + b"1]")),
+    # what there is of it
+    "no message": ("no_messages", lambda: HEADER),
+    "messages of nothing": ("no_messages", lambda: HEADER + LINE % b" \\n " + b"\n" + LINE % b"\\u0000"),
+    "only broken lines": ("no_messages", lambda: HEADER + b"{x\n" * 100_000),
+    "conversations of nothing": ("no_messages", lambda: b'[{"mapping": {}}, {"mapping": []}, 3]'),
+    "a mapping of other things": (
+        "no_messages",
+        lambda: b'[{"mapping": {"a": 1, "b": {"message": [], "parent": 5}}}]',
+    ),
+    "histories of nothing": ("no_messages", lambda: b'{"histories": {"histories": [[], 1, {"msgs": 5}]}}'),
+    "histories in histories": ("no_messages", lambda: b'{"histories":' * 60 + b"1" + b"}" * 60),
+    "RisuAI's kind alone": ("no_messages", lambda: b'{"type": "risuChat", "data": {"message": {"0": 1}}}'),
+    "200,001 lines": ("too_many_messages", lambda: HEADER + (LINE % b"x" + b"\n") * 200_001),
+    "200,001 swipes": (
+        "too_many_messages",
+        lambda: message(b"x", swipes=b"[" + b'"x",' * 200_001 + b'"x"]'),
+    ),
+    "400,001 nodes of nothing": (
+        "too_many_messages",
+        lambda: b'[{"mapping": {%s}}]' % b",".join(b'"%d":0' % n for n in range(400_001)),
+    ),
+    "30 million empty lines": ("too_many_messages", lambda: HEADER + b"\n" * 30_000_000),
+    "40 million lines of text": ("too_many_messages", lambda: b"A: x\n" * 19_000_000),
+    "a message of 100,001": ("message_too_long", lambda: message(b"x" * 100_001)),
+    "a message of 15 MB": ("message_too_long", lambda: message(b"x" * 15_000_000)),
+    "a message of 99 MB": ("too_large", lambda: message(b"x" * 99_000_000)),
+    "a title of 40 MB": (
+        "too_large",
+        lambda: in_chatgpt(b'"' + b"x" * 40_000_000 + b'"').replace(b"moderation_results", b"title"),
+    ),
+    "a swipe of 200,000": (
+        "message_too_long",
+        lambda: message(b"x", swipes=b'["x", "%s"]' % (b"y" * 200_000)),
+    ),
+    # text
+    "a line without an end": ("message_too_long", lambda: b"A: x\nB: y\n" + b"x" * 90_000_000),
+    "a message without an end": (
+        "message_too_long",
+        lambda: b"A: x\nB: y\nA: z\nB:\n" + b"x y z " * 200 + b"\n" + b"x y z\n" * 20_000,
+    ),
+    "a text of no talk": ("no_past", lambda: b"It was late.\nThe lamp was lit.\n" * 100),
+    "Latin-1": ("wrong_encoding", lambda: "Anné: ça va\nMara: oui\n".encode("latin-1") * 10),
+    "half a UTF-16": ("wrong_encoding", lambda: text_of("{name}: {text}").encode("utf-16")[:-1]),
+    "a text with zeros": ("no_past", lambda: b"A: x\nB: y\nA: \0\nB: z\n"),
+    # ZIP
+    "half a ZIP": ("broken_zip", lambda: ZIP[: len(ZIP) // 2]),
+    "a ZIP without its list": ("broken_zip", lambda: ZIP[:40] + ZIP[-22:]),
+    "a ZIP of noise": ("broken_zip", lambda: ZIP[:60] + random.Random(1).randbytes(300) + ZIP[360:]),
+    "a ZIP of no talk": ("no_past", lambda: zipped({"word/document.xml": b"<x/>"})),
+    "a ZIP of broken JSON": ("broken_json", lambda: zipped({"conversations.json": b"[{]"})),
+    "a ZIP of a picture": ("no_past", lambda: zipped({"conversations.json": png_of(V2)})),
+    "ZIPs in a ZIP": ("no_past", lambda: zipped({"conversations.json": ZIP})),
+    "200 MB of zeros": ("too_large", lambda: zeros(200_000_000)),
+    "99 MB of zeros": ("no_past", lambda: zeros(99_000_000)),
+    "two times 51 MB": (
+        "too_large",
+        lambda: zipped({f"conversations-{n}.json": b"[" + b" " * 51_000_000 for n in range(2)}),
+    ),
+    "a size that is a lie": ("broken_zip", lambda: lying(10)),
+    "a size that is a larger lie": ("too_large", lambda: lying(0xFFFF_FFF0)),
+    "zeros that say they are few": ("broken_zip", lambda: lying(1_000, zeros(110_000_000))),
+    "30,000 files": (
+        "too_many_files",
+        lambda: zipped({f"a/{n}": b"" for n in range(30_000)}, zipfile.ZIP_STORED),
+    ),
+    "a list that says it has millions": ("too_many_files", lambda: zip64(2**40)),
+    "a password": ("encrypted_zip", lambda: flagged(0x01)),
+    "another packing": (
+        "broken_zip",
+        lambda: zipped({"conversations.json": dumped([chatgpt()])}, zipfile.ZIP_BZIP2),
+    ),
+}
+
+
+def changed_nodes(**fields: Any) -> bytes:
+    told = chatgpt()
+    return dumped([{**told, "mapping": {key: {**node, **fields} for key, node in told["mapping"].items()}}])
+
+
+# What is read all the same, and what is said of it: remarks.
+ODD: Mapping[str, tuple[set[str], Make]] = {
+    "half characters and zeros": ({"text_cleaned", "times_missing"}, lambda: message(b"a\\u0000b\\ud83d")),
+    "half characters for names": (
+        {"text_cleaned", "times_missing"},
+        lambda: HEADER + b'{"name": "\\udc00\\u0000", "is_user": true, "mes": "x"}',
+    ),
+    "bytes that are no UTF-8": ({"text_cleaned", "times_missing"}, lambda: message(b"a\xff\xfe")),
+    "a number of four thousand digits": ({"times_missing"}, lambda: in_node(b"9" * 4_000)),
+    "a time beyond all": ({"times_missing"}, lambda: in_node(b"1e999")),
+    "a time that is no number": ({"times_missing"}, lambda: in_node(b"NaN")),
+    "a time in the year 999,999": ({"times_missing"}, lambda: in_node(b'"+999999-01-01T00:00:00Z"')),
+    "a swipe beyond all": (
+        {"times_missing"},
+        lambda: message(b"x", swipes=b'["x", "y"]', swipe_id=b"9" * 400, swipe_info=b"[[]]"),
+    ),
+    "ids of other types": (
+        {"system_left_out"},
+        lambda: dumped([{**chatgpt(time=str), "id": [], "conversation_id": {}}]),
+    ),
+    "all nodes' own parents": ({"system_left_out"}, lambda: changed_nodes(parent="0-0")),
+    "children of other types": (
+        {"system_left_out"},
+        lambda: changed_nodes(children=[1, None, {}, "system", "system", "root"]),
+    ),
+    "a long id": (
+        {"times_missing"},
+        lambda: dumped([{"mapping": {"k" * 100_000: chatgpt_node("", None, [], "user", "x")}}]),
+    ),
+    "one id for all": (
+        {"times_missing"},
+        lambda: dumped({"messages": [{"src__is_human": True, "text": "x", "id": "1"}] * 30_000}),
+    ),
+    "a long name": ({"times_missing"}, lambda: HEADER + b'{"name": "%s", "mes": "x"}' % (b"n" * 1_000_000)),
+    "alternatives alone": (
+        {"times_missing"},
+        lambda: dumped([{"src__is_human": False, "text": "x", "is_alternative": True}] * 3),
+    ),
+    "turns without candidates": (
+        set(),
+        lambda: dumped({"turns": [*cai_turns(), {"turn_key": 1, "candidates": None}, {"candidates": [1]}]}),
+    ),
+    "programs and pages": ({"times_missing"}, lambda: message(b"<script>alert(1)</script>{{char}}${7*7}")),
+    "names of programs": ({"times_missing"}, lambda: message(b"x", __proto__=b'{"x": 1}', __class__=b'"os"')),
+    "a message of 100,000": ({"times_missing"}, lambda: message("玛".encode() * 100_000)),
+    "files of other talks beside": (
+        {"lines_left_out"},
+        lambda: zipped({"a.jsonl": LINES + b"\n[1]\nnull\n3", "../../etc/b.jsonl": LINES}),
+    ),
+}
+EXPECTED_TIMES = {"times_local"}  # of what SillyTavern writes; not asked for above
+
+
+def mutated(seed: int) -> bytes:
+    """One of the talks, with a few bytes of it changed, cut or doubled."""
+    chance = random.Random(seed)
+    content = bytearray(chance.choice(SEEDS))
+    for _ in range(chance.choice((1, 1, 2, 4, 16))):
+        at = chance.randrange(len(content)) if content else 0
+        match chance.randrange(6):
+            case 0:
+                content[at : at + 1] = chance.randbytes(1)
+            case 1:
+                del content[at : at + chance.choice((1, 4, 30, 300))]
+            case 2:
+                content[at:at] = content[at : at + chance.choice((1, 4, 30, 300))]
+            case 3:
+                content[at:at] = chance.choice(WORDS)
+            case 4:
+                del content[at:]
+            case _:
+                other = chance.choice(SEEDS)
+                content[at:] = other[chance.randrange(len(other)) :]
+    return bytes(content)
+
+
+SHORT = TALK[:3]
+SEEDS = [
+    jsonl(sillytavern_lines(SHORT)),
+    jsonl(sillytavern_lines(SHORT), "\r\n"),
+    json.dumps(sillytavern_lines(SHORT)).encode(),
+    dumped([chatgpt(SHORT)]),
+    json.dumps(chatgpt(SHORT), indent=1).encode(),
+    dumped({"histories": [cai_history(SHORT)]}),
+    dumped({"turns": cai_turns(SHORT)}),
+    dumped({"type": "risuAllChats", "ver": 2, "data": [risu_chat(SHORT)]}),
+    text_of("[{date}] {name}: {text}").encode(),
+    text_of("{date} - {name}: {text}").encode(),
+    text_of("{name}: {text}").encode(),
+    text_of("--{name}\n{text}").encode(),
+    zipped({"conversations.json": dumped([chatgpt(SHORT)])}, zipfile.ZIP_STORED),
+    zipped({"a.jsonl": jsonl(sillytavern_lines(SHORT)), "b.jsonl": b"{}"}),
+]
+WORDS = [
+    b"PK\3\4",
+    b"PK\1\2",
+    b"PK\5\6",
+    b"PK\6\7",
+    b"\n",
+    b"\r",
+    b"\0",
+    b'"mapping":{',
+    b'"parent":"root",',
+    b'"children":["root","system"],',
+    b'"message":null,',
+    b'"swipes":["a","b"],"swipe_id":1,',
+    b'"send_date":1e400,',
+    b'"create_time":-1e18,',
+    b'"mes":[],',
+    b"NaN",
+    b"1e999",
+    b'"\\ud800\\u0000"',
+    b"[" * 2_000,
+    b"{" * 30,
+    b"9" * 5_000,
+    b"99/99/9999, 99:99 - : ",
+    b"[0000-00-00 00:00] A: ",
+    "：下午\u200e\u202f".encode(),
+    b"<think>",
+    b"</think>",
+    b"\xef\xbb\xbf",
+    b"\xff\xfe",
+]
