@@ -25,14 +25,13 @@ from companions.models.past import SPEAKER_CHARACTERS
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, list_page, page_view, post_view
 from companions.pasts import imports, learning, undo
 from companions.pasts.plan import Choice
-from companions.pasts.preview import describe, name_form
+from companions.pasts.preview import PASTS_SHOWN, describe, name_form
 from companions.pasts.uploads import PastImportError, read_file
 from pasts.past import PastFile
 from text.strings import one_line
 
 PAGE = 20
 TINT = 40
-MAX_CHOSEN = 10_000
 
 
 class ChoiceForm(forms.Form):
@@ -49,13 +48,17 @@ class ChoiceForm(forms.Form):
 
     def __init__(self, data: QueryDict, read: PastFile) -> None:
         super().__init__(data)
-        places = range(min(len(read.pasts), MAX_CHOSEN))
+        self.speakers = {message.speaker for past in read.pasts for message in past.messages}
+        places = range(min(len(read.pasts), PASTS_SHOWN))
         self.fields["talk"].choices = [(place, place) for place in places]  # type: ignore[attr-defined]
 
     @property
     def choice(self) -> Choice:
         talks = self.cleaned_data.get("talk") or ()
-        return Choice(pasts=tuple(talks), person=self.cleaned_data.get("person") or "")
+        if len(talks) == len(self.fields["talk"].choices):  # type: ignore[attr-defined]
+            talks = ()  # all, those too that are not listed
+        person = self.cleaned_data.get("person") or ""
+        return Choice(pasts=tuple(talks), person=person if person in self.speakers else "")
 
     @property
     def tokens(self) -> int:

@@ -29,6 +29,7 @@ from jobs.lease import MAX_ATTEMPTS, Clock, Lease, note_failures, retry_at
 from memory.forgotten import ForgottenStatements, load_forgotten
 from memory.models import Memory
 from pasts.past import PastFile
+from pasts.reader import choose_person
 
 log = structlog.get_logger(__name__)
 
@@ -47,8 +48,13 @@ class Wanted:
     nightly_tokens: int | None = None
 
 
+def choose_who(read: PastFile, choice: Choice) -> PastFile:
+    """Return the file with the chosen speaker as the person. PastError `no_such_speaker`."""
+    return choose_person(read, choice.person) if choice.person else read
+
+
 def plan_for(companion: Companion | None, read: PastFile, choice: Choice, now: datetime) -> Plan:
-    """Return what the file would become in the companion, or in a new one."""
+    """Return what the file would become in the companion, or in a new one. PastError `no_such_speaker`."""
     return _plan(read, choice, find_beginning(companion, now), now)
 
 
@@ -60,14 +66,18 @@ def find_beginning(companion: Companion | None, now: datetime) -> datetime:
 
 def _plan(read: PastFile, choice: Choice, before: datetime, now: datetime) -> Plan:
     most = settings.MESSAGE_CHARACTERS
-    return plan_messages(read.pasts, choice, before=before, now=now, most_characters=most)
+    pasts = choose_who(read, choice).pasts
+    return plan_messages(pasts, choice, before=before, now=now, most_characters=most)
 
 
 @transaction.atomic
 def begin(
     companion: Companion, upload: PastUpload, read: PastFile, wanted: Wanted, now: datetime
 ) -> PastImport:
-    """Return the import, which has yet to be run; its upload is used up. PastImportError, LimitError."""
+    """Return the import, which has yet to be run; its upload is used up.
+
+    PastImportError, PastError, LimitError.
+    """
     held = hold(companion.pk)
     if held is None:
         raise PastImportError("no_such_companion", _("There is no such companion of yours."))
@@ -172,7 +182,7 @@ def _save(
     chosen = [planned for planned in new if planned.is_chosen]
     others = [planned for planned in new if not planned.is_chosen]
     forgotten = load_forgotten(companion.pk)
-    make = partial(_make_message, companion, past, sessions, places, forgotten)
+    make = partial(_make_message, companion, past, plan, sessions, places, forgotten)
     woven = [make(planned) for planned in sorted(chosen, key=lambda planned: planned.at)]
     for earlier, later in pairwise(woven):
         later.parent = earlier
@@ -201,6 +211,7 @@ def _say(companion: Companion, messages: Sequence[Message], now: datetime) -> No
 def _make_message(
     companion: Companion,
     past: PastImport,
+    plan: Plan,
     sessions: Mapping[int, Session],
     places: dict[str, UUID],
     forgotten: ForgottenStatements,
@@ -212,8 +223,7 @@ def _make_message(
         conversation=companion.conversation,
         session=sessions[planned.session],
         role=planned.role,
-        author=planned.author
-        or (companion.name if planned.role == Message.Role.ASSISTANT else companion.user.name),
+        author=_name_author(companion, plan, planned),
         text=planned.text,
         client_id=planned.key,
         said_at=planned.at,
@@ -223,6 +233,15 @@ def _make_message(
     )
     places[planned.key] = message.pk
     return message
+
+
+def _name_author(companion: Companion, plan: Plan, planned: PlannedMessage) -> str:
+    """Return what the two are called here, by which what is learnt speaks of them; of several characters each keeps its
+    name.
+    """
+    if planned.role == Message.Role.USER:
+        return companion.user.name or planned.author
+    return planned.author if len(plan.characters) > 1 and planned.author else companion.name
 
 
 def _make_sessions(

@@ -79,7 +79,7 @@ class Plan:
     leaves: list[tuple[str, int]] = field(
         default_factory=list
     )  # where alternatives end, by keys, and how long they are
-    speakers: Counter[str] = field(default_factory=Counter)
+    characters: set[str] = field(default_factory=set)  # who speaks and is not the person
     shortened: int = 0
     empty: int = 0
 
@@ -120,7 +120,7 @@ def plan_messages(
         placed.append((past, path, times))
     placed.sort(key=lambda each: each[2][0] if each[2] else before)
     for past, path, times in placed:
-        _PastPlan(plan, past, choice, now, most_characters).add(path, times)
+        _PastPlan(plan, past, now, most_characters).add(path, times)
     return plan
 
 
@@ -182,7 +182,6 @@ class _PastPlan:
 
     plan: Plan
     past: Past
-    choice: Choice
     now: datetime
     most_characters: int
     name: str = ""
@@ -209,7 +208,7 @@ class _PastPlan:
     def _add(self, message: PastMessage, at: datetime | None, *, is_chosen: bool) -> PlannedMessage | None:
         """Add the message, and return it; None for one in which nothing is said: what follows it follows what it did."""
         follows = self.keys.get(message.parent or "")
-        is_person = message.speaker == self.choice.person if self.choice.person else message.is_person
+        is_person = message.is_person
         text = storable(message.text)
         text = text if is_person else without_tags(text)
         if not text.strip():
@@ -244,7 +243,8 @@ class _PastPlan:
             self.chosen_after[follows] = key
             self.plan.sessions[planned.session].note(planned)
         self.plan.messages.append(planned)
-        self.plan.speakers[message.speaker] += 1
+        if not is_person:
+            self.plan.characters.add(planned.author)
         return planned
 
     def _find_session(self, at: datetime, before: PlannedMessage | None, *, is_chosen: bool) -> int:

@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 
 from companions.models import Companion
 from companions.models.past import PastForm
-from companions.pasts.imports import find_there, plan_for
+from companions.pasts.imports import choose_who, find_there, plan_for
 from companions.pasts.learning import NIGHTLY_TOKENS, LearningCost, estimate_cost
 from companions.pasts.plan import SHORTEST_BRANCH, Choice, Plan, count_speakers
 from pasts.past import Past, PastFile
@@ -51,7 +51,8 @@ class PastPreview:
     """What a page or an answer of the API tells of it. `name` is what a new companion would be called."""
 
     form: str
-    conversations: int
+    talks: int  # in the file
+    conversations: int  # that are chosen
     messages: int
     alternatives: int
     branches: int
@@ -80,14 +81,16 @@ def describe(
     now: datetime,
     nightly_tokens: int = NIGHTLY_TOKENS,
 ) -> PastPreview:
-    """Return what the chosen talks would become in the companion, or in a new one."""
+    """Return what the chosen talks would become in the companion, or in a new one. PastError `no_such_speaker`."""
+    read = choose_who(read, choice)
     plan = plan_for(companion, read, choice, now)
     there = find_there(companion.pk, None, plan.messages) if companion else {}
-    speakers = _list_speakers(read.pasts, choice)
+    speakers = _list_speakers(read.pasts)
     first_at, last_at = plan.span or (None, None)
     cost = estimate_cost(plan)
     return PastPreview(
         form=name_form(read.form),
+        talks=len(read.pasts),
         conversations=len(plan.titles),
         messages=len(plan.messages),
         alternatives=plan.alternatives,
@@ -114,12 +117,12 @@ def name_form(form: str) -> str:
     return str(PastForm(form).label) if form in PastForm else form
 
 
-def _list_speakers(pasts: Sequence[Past], choice: Choice) -> list[ShownSpeaker]:
+def _list_speakers(pasts: Sequence[Past]) -> list[ShownSpeaker]:
     return [
         ShownSpeaker(
             name=name,
             messages=messages,
-            is_person=name == choice.person if choice.person else is_person,
+            is_person=is_person,
         )
         for name, (messages, is_person) in count_speakers(pasts).items()
     ]

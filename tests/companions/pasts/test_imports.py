@@ -135,6 +135,7 @@ def test_the_person_is_whom_they_say_they_are(mira: Companion) -> None:
     wanted = Wanted(choice=Choice(person="Odo"))
     imported(mira, sillytavern(LINES), NOW, wanted)
     assert [role for role, _, _ in told(mira)] == ["assistant", "user", "assistant", "user"]
+    assert list(Message.objects.order_by("said_at").values_list("author", flat=True)) == ["Mira", "Alice"] * 2
 
 
 @pytest.mark.parametrize(

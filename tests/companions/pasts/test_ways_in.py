@@ -86,6 +86,7 @@ def test_a_past_sent_twice_under_one_key_comes_once(as_alice: Api, mira: Compani
         (b"\x00\x01\x02", {}, "no_past"),
         (SILLY, {"format": "chatgpt"}, "other_form"),
         (SILLY, {"pattern": "no names"}, "bad_pattern"),
+        (SILLY, {"person": "Mallory"}, "no_such_speaker"),
     ],
 )
 def test_what_is_no_past_is_refused_and_leaves_nothing(
