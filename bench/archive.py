@@ -156,12 +156,16 @@ def _fill(messages: int, memories: int) -> "Companion":
     from bench.common import rows
     from bench.common.sentences import sentence
     from companions.branches.operations import choose, part_from
+    from companions.face.portraits import choose_features
     from companions.models import Branch, Message
     from memory.embedding import embed_waiting
     from memory.store import keep_fact
 
     began, chance = time.monotonic(), random.Random(SEED)
     companion = rows.person("mover").companion
+    choose_features(
+        companion, SEED, {}
+    )  # else its face follows from its id, and is kept by a row that is new
     rows.live_through(companion, messages, chance)
     said = list(Message.objects.filter(companion=companion).order_by("said_at"))
     for number in range(memories):

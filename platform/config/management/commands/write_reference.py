@@ -1,4 +1,4 @@
-"""The parts of docs/ that are made from the code: the table of settings, and the picture of the data model."""
+"""The parts of docs/ that are made from the code: the settings, the picture of the data model, an archive's sections."""
 
 import re
 from collections.abc import Iterator
@@ -9,6 +9,8 @@ from django.apps import apps
 from django.conf import settings
 from django.core.management.base import BaseCommand
 from django.db.models import Field, ForeignObject, Model
+
+from companions.archives.sections import NOT_ARCHIVED, NOT_CARRIED, SECTIONS
 
 APPS = ("providers", "accounts", "safety", "files", "push", "companions", "memory", "voice")
 ENTRY = re.compile(r"^#: (.+(?:\n#:   .+)*)", re.MULTILINE)
@@ -27,6 +29,15 @@ MODELS_HEAD = """\
 Made by `manage.py write_reference` from the models. Each picture is one app; a table of another app stands as a name
 alone. `PK` is a primary key, `FK` a foreign key, `UK` a unique column.
 """
+SECTIONS_HEAD = """\
+# What an archive holds
+
+Made by `manage.py write_reference` from `companions/archives/sections.py`; [archive.md](archive.md) tells the format. A
+column is named as in the database; `…_id` holds the id of a row in another section.
+
+| section | rows at most | columns |
+| --- | --- | --- |
+"""
 
 
 def describe_settings(source: str) -> Iterator[str]:
@@ -36,6 +47,22 @@ def describe_settings(source: str) -> Iterator[str]:
     """
     for entry in ENTRY.findall(source):
         yield f"| {' '.join(entry.replace('#:', '').split())} |"
+
+
+def describe_sections() -> Iterator[str]:
+    """Yield the lines of the tables of what travels in an archive, and of what does not and why."""
+    for name, section in SECTIONS.items():
+        yield f"| `{name}` | {section.most:,} | {', '.join(f'`{column}`' for column in section.fields)} |"
+    yield from ("", "## Tables that stay behind", "", "| table | why |", "| --- | --- |")
+    yield from (f"| {label} | {reason} |" for label, reason in NOT_ARCHIVED.items())
+    yield from (
+        "",
+        "## Columns that stay behind",
+        "",
+        "| column | what stands there afterwards |",
+        "| --- | --- |",
+    )
+    yield from (f"| `{column}` | {instead} |" for column, instead in NOT_CARRIED.items())
 
 
 def draw_app(label: str) -> Iterator[str]:
@@ -62,7 +89,7 @@ def _columns(model: type[Model]) -> list["Field[object, object]"]:
 
 
 def write_reference(folder: Path) -> list[Path]:
-    """Write settings.md and data-model.md into the folder; return both paths."""
+    """Write these documents into the folder; return their paths."""
     source = (settings.BASE_DIR / "platform" / "config" / "settings.py").read_text()
     pictures = [
         "\n".join(["", f"## {label}", "", "```mermaid", *draw_app(label), "```", ""]) for label in APPS
@@ -70,6 +97,7 @@ def write_reference(folder: Path) -> list[Path]:
     texts = {
         folder / "settings.md": SETTINGS_HEAD + "".join(f"{row}\n" for row in describe_settings(source)),
         folder / "data-model.md": MODELS_HEAD + "".join(pictures),
+        folder / "archive-sections.md": SECTIONS_HEAD + "".join(f"{line}\n" for line in describe_sections()),
     }
     for path, text in texts.items():
         path.write_text(text)
@@ -77,7 +105,7 @@ def write_reference(folder: Path) -> list[Path]:
 
 
 class Command(BaseCommand):
-    help = "Write docs/settings.md and docs/data-model.md anew from the code."
+    help = "Write docs/settings.md, docs/data-model.md and docs/archive-sections.md anew from the code."
 
     def handle(self, *args: Any, **options: Any) -> None:
         for path in write_reference(settings.BASE_DIR / "docs"):
