@@ -48,6 +48,7 @@ from providers.slots import note_pause, note_talks
 from text.strings import storable
 
 Clock = Callable[[], datetime]
+SLOT_SECONDS = 60.0  # in which work in the background leaves a slot of the server to it
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ async def stream_trial(trial: Trial, clock: Clock) -> AsyncGenerator[str | Felt 
     companion, call, meter = trial.companion, None, Meter()
     cleaner, error, outcome = _make_cleaner(companion), None, ModelCall.Outcome.STOPPED
     slot, has_said, received = uuid4(), False, 0
-    await note_talks(trial.providers[0], [slot])
+    await note_talks(trial.providers[0], [slot], SLOT_SECONDS)
     try:
         stream = stream_with_fallback(trial.providers, trial.prompt, (), trial.sampling)
         async with aclosing(stream) as events:
@@ -130,13 +131,13 @@ async def stream_trial(trial: Trial, clock: Clock) -> AsyncGenerator[str | Felt 
                         meter.usage = event
                 for part in parts:
                     if isinstance(part, str | Felt):
-                        has_said = has_said or isinstance(part, str)
+                        has_said = has_said or (isinstance(part, str) and bool(part.strip()))
                         yield part
                 if cleaner.cut or received >= settings.ANSWER_CHARACTERS:
                     break
         for part in cleaner.end(is_cut=meter.is_truncated):
             if isinstance(part, str | Felt):
-                has_said = has_said or isinstance(part, str)
+                has_said = has_said or (isinstance(part, str) and bool(part.strip()))
                 yield part
         outcome = ModelCall.Outcome.DONE
     except ProviderError as failed:
