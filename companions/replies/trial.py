@@ -36,7 +36,7 @@ from companions.tools.registry import TOOLS
 from jobs.background import in_thread, in_thread_with_retry
 from memory.recall.recall import NOWHERE
 from providers.chat.adaptation import merge_roles
-from providers.chat.events import Piece, Retracted, Truncated, Usage
+from providers.chat.events import Piece, Retracted, Thought, Truncated, Usage
 from providers.chat.fallback import Asked, stream_with_fallback
 from providers.chat.sampling import Sampling
 from providers.chat_provider import ChatProvider
@@ -122,6 +122,9 @@ async def stream_trial(trial: Trial, clock: Clock) -> AsyncGenerator[str | Felt 
                         meter.note_piece(text)
                         received += len(text)
                         parts = cleaner.take(storable(text))
+                    case Thought(text):
+                        meter.note_piece(text)
+                        received += len(text)
                     case Retracted():
                         cleaner, has_said = _make_cleaner(companion), False
                         yield event
