@@ -36,7 +36,7 @@ from companions.tools.registry import TOOLS
 from jobs.background import in_thread, in_thread_with_retry
 from memory.recall.recall import NOWHERE
 from providers.chat.adaptation import merge_roles
-from providers.chat.events import Piece, Retracted, Truncated, Usage
+from providers.chat.events import Piece, Retracted, Thought, Truncated, Usage
 from providers.chat.fallback import Asked, stream_with_fallback
 from providers.chat.sampling import Sampling
 from providers.chat_provider import ChatProvider
@@ -48,6 +48,7 @@ from providers.slots import note_pause, note_talks
 from text.strings import storable
 
 Clock = Callable[[], datetime]
+SLOT_SECONDS = 60.0  # in which work in the background leaves a slot of the server to it
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ async def stream_trial(trial: Trial, clock: Clock) -> AsyncGenerator[str | Felt 
     companion, call, meter = trial.companion, None, Meter()
     cleaner, error, outcome = _make_cleaner(companion), None, ModelCall.Outcome.STOPPED
     slot, has_said, received = uuid4(), False, 0
-    await note_talks(trial.providers[0], [slot])
+    await note_talks(trial.providers[0], [slot], SLOT_SECONDS)
     try:
         stream = stream_with_fallback(trial.providers, trial.prompt, (), trial.sampling)
         async with aclosing(stream) as events:
@@ -121,6 +122,9 @@ async def stream_trial(trial: Trial, clock: Clock) -> AsyncGenerator[str | Felt 
                         meter.note_piece(text)
                         received += len(text)
                         parts = cleaner.take(storable(text))
+                    case Thought(text):
+                        meter.note_piece(text)
+                        received += len(text)
                     case Retracted():
                         cleaner, has_said = _make_cleaner(companion), False
                         yield event
@@ -130,13 +134,13 @@ async def stream_trial(trial: Trial, clock: Clock) -> AsyncGenerator[str | Felt 
                         meter.usage = event
                 for part in parts:
                     if isinstance(part, str | Felt):
-                        has_said = has_said or isinstance(part, str)
+                        has_said = has_said or (isinstance(part, str) and bool(part.strip()))
                         yield part
                 if cleaner.cut or received >= settings.ANSWER_CHARACTERS:
                     break
         for part in cleaner.end(is_cut=meter.is_truncated):
             if isinstance(part, str | Felt):
-                has_said = has_said or isinstance(part, str)
+                has_said = has_said or (isinstance(part, str) and bool(part.strip()))
                 yield part
         outcome = ModelCall.Outcome.DONE
     except ProviderError as failed:
