@@ -12,6 +12,7 @@ from django.utils import timezone, translation
 from accounts.models import ModelCall, Token
 from accounts.signup import create_account
 from bench.screenshots.admin import admin_pages, operator, provider
+from bench.screenshots.archives import keep_archive
 from bench.screenshots.cards import keep_card
 from bench.screenshots.given import give, learn, recall_for_months, write_lore
 from bench.screenshots.mind import grow
@@ -289,6 +290,7 @@ message = wren.messages.filter(role="user").first()
 set_bookmark(message, timezone.now())
 odessa = make_companion(keep_card(person, now, marlow), timezone.now(), greeting=1)
 card = keep_card(person, now, marlow)
+archive = keep_archive(person, now, marlow)
 print(
     json.dumps(
         {
@@ -350,6 +352,7 @@ print(
             "new": "/companions/new/",
             "new-own": "/companions/new/own/",
             "new-card": f"/companions/new/card/{card.pk}/",
+            "new-archive": f"/companions/new/archive/{archive.pk}/",
             "about-card": talk(odessa) + "about/",
             "talk": talk(wren),
             "talk-open": talk(wren),

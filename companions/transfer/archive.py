@@ -101,6 +101,7 @@ NOT_EXPORTED = {
     "companions.ComparedExchange": "answers that were never given, made of what is here; kept as long as prompts",
     "companions.JournalEntry": "how to go from one branch to another; what was said on each is here",
     "companions.MessageWords": "numbers by which messages are found, made of the texts that are here",
+    "companions.ArchiveUpload": "the file that it came with, which is its person's",
     "companions.Job": "how far work is that was asked for",
     "memory.Embedding": "vectors, made of the texts that are here",
     "companions.ForgetProposal": "a question that waits for its person",
