@@ -158,6 +158,7 @@ async def test_an_archive_goes_out_and_in_by_the_api(alice: User, bob: User, sma
 
 
 def test_an_archive_that_is_dropped_is_told_in_words_before_it_moves_in(bob: User, small: Companion) -> None:
+    User.objects.filter(pk=bob.pk).update(language="en")
     client = Client()
     client.force_login(bob)
     file = SimpleUploadedFile("anything.bin", pack(small))
