@@ -31,7 +31,7 @@ AS_OF = datetime(2100, 1, 1, tzinfo=UTC)
 LEARNT_EVERY = 5  # messages
 BRANCHES = 5
 SEED = 11
-KILL_SHARES = (0.15, 0.4, 0.65, 0.9)  # of the time that a whole restore takes
+KILL_SHARES = (0.05, 0.2, 0.35, 0.5)  # of the time that a whole restore takes
 LIMIT = 10  # memories of each recall
 
 
