@@ -12,6 +12,7 @@ from django.utils import timezone, translation
 from accounts.models import ModelCall, Token, User
 from accounts.signup import create_account
 from bench.screenshots.admin import admin_pages, operator, provider
+from bench.screenshots.archives import keep_archive
 from bench.screenshots.cards import keep_card
 from bench.screenshots.gallery import publish
 from bench.screenshots.given import change_character, give, learn, recall_for_months, write_lore
@@ -295,6 +296,7 @@ card = keep_card(person, now, marlow)
 guest = create_account("guest@example.org", "correct horse battery", name="Guest")
 published = publish(odessa, marlow, User.objects.get(email="operator@example.org"), guest, now)
 past_import, past_upload = bring_past(odessa, now), keep_past(person, now)
+archive = keep_archive(person, now, marlow)
 print(
     json.dumps(
         {
@@ -364,6 +366,7 @@ print(
             "imports": talk(odessa) + "settings/pasts/",
             "imports-none": talk(new) + "settings/pasts/",
             "imports-undo": talk(odessa) + f"settings/pasts/{past_import.pk}/undo/",
+            "new-archive": f"/companions/new/archive/{archive.pk}/",
             "about-card": talk(odessa) + "about/",
             "talk": talk(wren),
             "talk-open": talk(wren),

@@ -28,6 +28,7 @@ from files.contents import open_content
 from files.errors import FilesError
 from files.models import StoredFile
 from jobs.background import in_thread
+from memory.models import Memory
 
 BATCH = 2_000
 PIECE_BYTES = 256_000
@@ -84,6 +85,7 @@ def _write_rows(
             rows.write(outlet.take())
             sections[name] = {"rows": count, "bytes": digest.bytes, "sha256": digest.sha256}
         said = Message.everywhere.filter(companion=companion)
+        learnt = Memory.everywhere.of(companion.pk).learnt().count()
         span = said.aggregate(first=Min("said_at"), last=Max("said_at"))
     return {
         "format": FORMAT,
@@ -91,6 +93,7 @@ def _write_rows(
         "made_at": now.isoformat(),
         "companion": {"name": companion.name, "tint": companion.tint},
         "span": {key: at.isoformat() if at else None for key, at in span.items()},
+        "learnt": learnt,
         "sections": sections,
         "files": {"count": 0, "bytes": 0},
         "missing": [],

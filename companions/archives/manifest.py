@@ -63,6 +63,7 @@ class Manifest(BaseModel):
     made_at: AwareDatetime
     companion: Who
     span: Span = Span()
+    learnt: Count = 0  # memories that do not merely repeat what was said
     sections: dict[Name, Listed] = Field(max_length=MAX_SECTIONS)
     files: Files = Files()
     missing: list[str] = Field(default=[], max_length=20_000)
@@ -133,7 +134,7 @@ def describe(manifest: Manifest) -> Preview:
         tint=manifest.companion.tint,
         made_at=manifest.made_at,
         messages=manifest.count("messages"),
-        memories=manifest.count("memories"),
+        memories=manifest.learnt,
         diary=manifest.count("diary"),
         files=manifest.files.count,
         first=manifest.span.first,

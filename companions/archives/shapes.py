@@ -101,7 +101,8 @@ def check_character(texts: Any) -> None:
         if type(value) is not kind:
             raise TypeError(name)
         most = getattr(model_field, "base_field", model_field).max_length
-        if kind is not int and any(len(text) > most for text in (value if kind is list else [value])):
+        parts = value if isinstance(value, list) else [value]
+        if any(isinstance(text, str) and len(text) > most for text in parts):
             raise ValueError(name)
         model_field.clean(value, None)
 

@@ -106,7 +106,7 @@ NOT_EXPORTED = {
     "companions.JournalEntry": "how to go from one branch to another; what was said on each is here",
     "companions.MessageWords": "numbers by which messages are found, made of the texts that are here",
     "companions.GalleryCharacter": "what was published of it, which belongs to the account, and is in its file",
-    "companions.ArchiveUpload": "the file that it came with",
+    "companions.ArchiveUpload": "the file that it came with, which is its person's",
     "companions.Job": "how far work is that was asked for",
     "memory.Embedding": "vectors, made of the texts that are here",
     "companions.ForgetProposal": "a question that waits for its person",

@@ -1,4 +1,5 @@
 import hashlib
+import io
 import re
 import stat
 from collections.abc import Callable
@@ -12,10 +13,11 @@ import pytest
 from django.core.files.storage import storages
 from django.db import DataError, connection, transaction
 from django.test import Client
+from django.utils import timezone
 
 from accounts.models import User
 from companions.models import Companion
-from files.contents import open_content, read_content, store_content, used_bytes
+from files.contents import open_content, read_content, store_content, store_file, used_bytes
 from files.errors import ContentError, ContentLostError, NoRoomError, StorageAwayError
 from files.models import StoredFile
 from files.storage import private
@@ -35,6 +37,23 @@ def test_what_is_kept_comes_back_byte_for_byte(alice: User) -> None:
     assert file.sha256 == hashlib.sha256(content).hexdigest()
     with closing(open_content(file, 300, 1000)) as part:
         assert part.read(700) == content[300:1000]
+
+
+@pytest.mark.usefixtures("storage")
+def test_what_is_too_large_for_memory_is_kept_piece_by_piece(
+    alice: User, all_keys: Keys, away: Callable[[], None]
+) -> None:
+    content = bytes(range(256)) * 40_000  # more than one part of an upload
+    kept = alice, io.BytesIO(content), StoredFile.Kind.ARCHIVE, "application/zip", timezone.now()
+    file = store_file(*kept)
+    assert read_content(file) == content
+    assert (file.sha256, used_bytes(alice)) == (hashlib.sha256(content).hexdigest(), 0)
+    assert all_keys() == {file.key}
+    away()
+    kept[1].seek(0)
+    with pytest.raises(StorageAwayError):
+        store_file(*kept)
+    assert StoredFile.objects.count() == 1
 
 
 @pytest.mark.usefixtures("storage")

@@ -16,6 +16,7 @@ from accounts.models import User
 from companions.archives import uploads
 from companions.models import ArchiveUpload, Companion, Message, Reply
 from companions.replies.lifecycle import start
+from config.asgi_layers import BodyLimit
 from files.models import StoredFile
 from jobs.background import in_thread
 from memory.models import Memory
@@ -158,8 +159,7 @@ async def test_an_archive_goes_out_and_in_by_the_api(alice: User, bob: User, sma
 
 
 def test_an_archive_that_is_dropped_is_told_in_words_before_it_moves_in(bob: User, small: Companion) -> None:
-    bob.language = "en"
-    bob.save(update_fields=["language"])
+    User.objects.filter(pk=bob.pk).update(language="en")
     client = Client()
     client.force_login(bob)
     file = SimpleUploadedFile("anything.bin", pack(small))
@@ -188,3 +188,29 @@ def test_commands_move_a_companion(bob: User, small: Companion, tmp_path: Path) 
     told = io.StringIO()
     call_command("import_archive", str(file), owner=bob.email, stdout=told, stderr=io.StringIO())
     assert Message.objects.filter(companion=told.getvalue().strip()).count() == 2
+
+
+async def test_only_whoever_is_signed_in_may_send_as_much_as_an_archive(bob: User) -> None:
+    async def ask(path: str, headers: dict[str, str]) -> int:
+        declared = {**headers, "Content-Length": "22000000"}
+        sent = [(name.lower().encode(), value.encode()) for name, value in declared.items()]
+        scope = {"type": "http", "method": "POST", "path": path, "headers": sent}
+        answered: list[int] = []
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.disconnect"}
+
+        async def send(message: Any) -> None:
+            answered.extend([message["status"]] if "status" in message else [])
+
+        async def inner(scope: Any, receive: Any, send: Any) -> None:
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+
+        await BodyLimit(inner)(scope, receive, send)
+        return answered[0]
+
+    path, token = "/api/v1/companions/import/archive", (await in_thread(Api, bob)).headers
+    assert await ask(path, {}) == 413
+    assert await ask(path, {"Authorization": "Bearer nobodys"}) == 413
+    assert await ask(path, dict(token)) == 200
+    assert await ask("/api/v1/companions", dict(token)) == 413
