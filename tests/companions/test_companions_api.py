@@ -144,7 +144,7 @@ def test_errors_are_told_in_the_language_that_is_asked_for(as_alice: Api, mira: 
     assert missing.json()["detail"] == "你这里没有这样的内容。"
     numbers = {"recall_policy": "kith", "recall_parameters": {"month_days": 0}}
     wrong = as_alice.call("PATCH", f"/companions/{mira.pk}", numbers, **chinese)
-    assert wrong.json()["detail"] == "month_days 在 1 到 365 之间，不能是 0.0。"
+    assert wrong.json()["detail"] == "“month_days”在 1 到 365 之间，不能是 0.0。"
 
 
 def test_a_persona_that_leaves_no_room_for_a_talk_is_told(as_alice: Api, mira: Companion) -> None:
