@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.db import connections
 
+from tests.fixtures.loops import no_running_loop
 from tests.processes.house import ALIAS, House
 from tests.processes.person import Person
 
@@ -19,7 +20,8 @@ def whole_house(django_db_blocker: Any) -> Iterator[House]:
             house.prepare()
             yield house
         finally:
-            house.stop()
+            with no_running_loop():  # the process's last test may be a browser's
+                house.stop()
             del connections.settings[ALIAS]
 
 
