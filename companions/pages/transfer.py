@@ -34,11 +34,11 @@ from companions.pages.shortcuts import UNPROCESSABLE, form_view, post_view
 from companions.pasts import uploads as past_uploads
 from companions.transfer import card_import, digital_life
 from companions.transfer.account import account_export_response
-from companions.transfer.archive import export_response
 from companions.transfer.card_export import card_response
 from companions.transfer.card_preview import describe
 from companions.transfer.digital_life_export import export_mind
 from companions.transfer.digital_life_import import import_mind
+from companions.transfer.json_export import export_response
 from files.archives import is_zip
 from files.errors import FilesError
 from files.uploads import open_upload, refuse_size
