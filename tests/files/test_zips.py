@@ -36,6 +36,10 @@ def with_end64(content: bytes, **fields: int) -> bytes:
 LIES = {
     "too many": ("too_many_files", zip_of(MOST + 1)),
     "too many, told in 64 bits": ("too_many_files", with_end64(zip_of(1), says=2**40)),
+    "too many, behind the longest comment": (
+        "too_many_files",
+        with_end64(zip_of(1), says=2**40)[:-2] + b"\xff\xff" + b"x" * 65_535,
+    ),
     "few, in what is no end": ("broken_zip", zip_of(MOST + 1, end64(0, mark=b"PK\0\0"))),
     "few, elsewhere than it says": ("broken_zip", zip_of(MOST + 1, end64(0))),
     "no end": ("broken_zip", zip_of(1)[:-22]),
