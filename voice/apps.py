@@ -8,7 +8,7 @@ class VoiceConfig(AppConfig):
 
     def ready(self) -> None:
         from companions.archives.sections import Section, register
-        from companions.transfer.archive import SECTIONS
+        from companions.transfer.json_export import SECTIONS
         from voice import hearing  # noqa: F401 (its receiver)
         from voice.models import Recording, Voice
         from voice.speech import cache, voices  # noqa: F401 (their receivers)

@@ -4,6 +4,8 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID, uuid4
 
+from django.core.exceptions import RequestDataTooBig
+from django.core.files.uploadedfile import UploadedFile
 from django.http import StreamingHttpResponse
 from django.utils import timezone
 from ninja import Field, Router, Schema, Status
@@ -26,9 +28,9 @@ from companions.models.companion import (
 from companions.pagination import PageQuery
 from companions.replies.preview import is_crowded
 from companions.transfer import digital_life
-from companions.transfer.archive import export_response, read_upload
 from companions.transfer.digital_life_export import export_mind
 from companions.transfer.digital_life_import import import_mind
+from companions.transfer.json_export import export_response
 from memory.errors import PolicyError
 from memory.scoring import CHOICES, by_name
 from text.strings import check_storable
@@ -233,7 +235,7 @@ class MovedOut(Schema):
     openapi_extra=describe_form([], json={"type": "object"}, file={"type": "string", "format": "binary"}),
 )
 def import_digital_life(request: SignedInRequest, key: IdempotencyKey = None) -> Status[dict[str, Any]]:
-    body = read_upload(request)
+    body = _read_mind(request)
     mind = digital_life.parse_mind(body)
 
     def make() -> UUID:
@@ -248,3 +250,20 @@ def import_digital_life(request: SignedInRequest, key: IdempotencyKey = None) ->
         "ignored": digital_life.find_ignored(mind),
     }
     return Status(201, moved)
+
+
+def _read_mind(request: SignedInRequest) -> bytes:
+    """Return the body, or the `file` in it; MovingError where it is too long to be read."""
+    file = request.FILES.get("file")
+    if isinstance(file, UploadedFile):
+        if (file.size or 0) > digital_life.MAX_BYTES:
+            raise digital_life.TooLargeError
+        content: bytes = file.read()
+        return content
+    try:
+        body = request.body
+    except RequestDataTooBig as error:
+        raise digital_life.TooLargeError from error
+    if len(body) > digital_life.MAX_BYTES:
+        raise digital_life.TooLargeError
+    return body

@@ -30,12 +30,13 @@ from files.archives import Archive
 from files.contents import open_content, store_file
 from files.errors import BusyError, StorageAwayError
 from files.models import StoredFile
+from files.uploads import UNUSED_AFTER
 from jobs.background import enqueue
 from jobs.lease import RETRY_DELAY, Clock, Lease
 
 log = structlog.get_logger(__name__)
 TASK = "companions.tasks.restore_archive"
-UNUSED_AFTER, ENDED_AFTER = timedelta(days=1), timedelta(days=7)
+ENDED_AFTER = timedelta(days=7)
 LEASE_TIME = timedelta(minutes=2)
 TELL_SECONDS = 1.0
 MAX_ATTEMPTS = 4

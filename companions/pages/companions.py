@@ -6,10 +6,9 @@ from uuid import UUID
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.validators import MaxLengthValidator, ProhibitNullCharactersValidator
 from django.db.models.functions import Coalesce
-from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.utils import timezone
@@ -26,9 +25,6 @@ from companions.models import Companion, GalleryCharacter
 from companions.models.companion import GREETING_CHARACTERS, MAX_GREETINGS
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, page_view, post_view
 from companions.templatetags.talk import PRESET_HUES, find_nearest_preset
-from companions.transfer.account import account_export_response
-from companions.transfer.archive import export_response
-from companions.transfer.digital_life_export import export_mind
 
 FURTHER_FIELDS = (
     "nickname",
@@ -294,23 +290,3 @@ def _companion_page(
     }
     status = UNPROCESSABLE if form.is_bound or deletion_form.is_bound else 200
     return render(request, "companions/companion.html", context, status=status)
-
-
-@require_safe
-@login_required
-def export(request: SignedInRequest, companion_id: UUID) -> StreamingHttpResponse:
-    return export_response(get_companion(request.user, companion_id))
-
-
-@require_safe
-@login_required
-def export_all(request: SignedInRequest) -> StreamingHttpResponse:
-    return account_export_response(request.user)
-
-
-@require_safe
-@login_required
-def export_digital_life(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    companion = get_companion(request.user, companion_id)
-    disposition = f'attachment; filename="digital-life-{companion.pk}.json"'
-    return JsonResponse(export_mind(companion), headers={"Content-Disposition": disposition})

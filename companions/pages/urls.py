@@ -4,10 +4,8 @@ from django.urls import URLPattern, URLResolver, include, path
 
 from companions.pages import (
     about,
-    archives,
     attachments,
     branches,
-    cards,
     characters,
     companions,
     consolidation,
@@ -32,6 +30,7 @@ from companions.pages import (
     talk,
     threads,
     timers,
+    transfer,
 )
 from memory.models import Revision
 
@@ -174,28 +173,25 @@ companion_patterns: list[URLPattern | URLResolver] = [
     path("settings/pasts/", pasts.list_imports, name="imports"),
     path("settings/pasts/<uuid:import_id>/learning/", pasts.change_learning, name="import_learning"),
     path("settings/pasts/<uuid:import_id>/undo/", pasts.undo_import, name="import_undo"),
-    path("settings/export/", companions.export, name="companion_export"),
-    path("settings/export/archive/", archives.export, name="companion_export_archive"),
-    path("settings/export/card/", cards.export_card, name="companion_export_card"),
-    path(
-        "settings/export/digital-life/", companions.export_digital_life, name="companion_export_digital_life"
-    ),
+    path("settings/export/", transfer.export, name="companion_export"),
+    path("settings/export/archive/", transfer.export_archive, name="companion_export_archive"),
+    path("settings/export/card/", transfer.export_card, name="companion_export_card"),
+    path("settings/export/digital-life/", transfer.export_digital_life, name="companion_export_digital_life"),
     path("settings/delete/", companions.delete, name="companion_delete"),
     path("settings/rehearsals/", companions.delete_rehearsals, name="rehearsals_delete"),
 ]
 urlpatterns = [
     path("", companions.welcome, name="welcome"),
-    path("settings/export/", companions.export_all, name="settings_export"),
+    path("settings/export/", transfer.export_all, name="settings_export"),
     path("notices/<uuid:notice_id>/seen/", talk.see_notice, name="notice_seen"),
     path("share/", share.share, name="share"),
     path("companions/", companions.companions, name="companions"),
     path("companions/new/", characters.new, name="companion_new"),
     path("companions/new/own/", characters.own, name="companion_own"),
-    path("companions/new/card/", cards.bring, name="companion_bring"),
-    path("companions/new/card/<uuid:upload_id>/", cards.card, name="card"),
+    path("companions/new/card/", transfer.bring, name="companion_bring"),
+    path("companions/new/card/<uuid:upload_id>/", transfer.card, name="card"),
     path("companions/new/past/<uuid:past_upload_id>/", pasts.past, name="past"),
-    path("companions/new/archive/<uuid:archive_id>/", archives.archive, name="archive"),
-    path("companions/new/digital-life/", cards.bring, name="companion_move_in"),
+    path("companions/new/archive/<uuid:archive_id>/", transfer.archive, name="archive"),
     path("companions/<uuid:companion_id>/", include(companion_patterns)),
     path("gallery/", gallery.gallery, name="gallery"),
     path("gallery/mine/", gallery.published, name="published"),

@@ -1,6 +1,6 @@
 """Files of earlier talk: kept while somebody looks at one, and read."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from uuid import UUID
 
 from django.utils.translation import gettext as _
@@ -11,11 +11,11 @@ from companions.models import PastUpload
 from companions.models.past import FILE_NAME_CHARACTERS
 from files.contents import read_content, store_content
 from files.models import StoredFile
+from files.uploads import UNUSED_AFTER
 from pasts.past import PastFile, TextPattern
 from pasts.reader import read_past
 from text.strings import one_line, storable
 
-UNUSED_AFTER = timedelta(days=1)
 UPLOADS_EACH = 5  # that a person looks at
 
 

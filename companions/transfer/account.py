@@ -22,7 +22,7 @@ from django.utils.text import slugify
 
 from accounts.models import Token, User
 from companions.models import Companion, GalleryReport, GalleryVersion, Lorebook
-from companions.transfer.archive import export, stream_file
+from companions.transfer.json_export import export, stream_file
 from files.archives import Outlet
 from files.contents import open_content
 from files.errors import FilesError

@@ -3,7 +3,7 @@
 import io
 import json
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from hashlib import sha256
 from typing import Any
 from uuid import UUID
@@ -26,9 +26,9 @@ from files.contents import store_content
 from files.errors import FilesError
 from files.models import StoredFile
 from files.pictures import picture
+from files.uploads import UNUSED_AFTER
 from text.strings import one_line
 
-UNUSED_AFTER = timedelta(days=1)
 TINT = 40
 # A card's fields, by the companion's.
 FIELDS = {

@@ -1,5 +1,7 @@
 """What people send: one file of a form."""
 
+from datetime import timedelta
+
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest
 from django.utils import timezone
@@ -9,6 +11,9 @@ from accounts.models import User
 from accounts.rates import admit_to
 from files.errors import ContentError, TooLargeError
 
+UNUSED_AFTER = timedelta(
+    days=1
+)  # so long is kept what somebody brought and looks at, before anything is made of it
 FORM_OVERHEAD_BYTES = 100_000  # the parts of the form around the file
 
 

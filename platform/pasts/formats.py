@@ -4,8 +4,9 @@ import json
 import re
 from collections.abc import Callable
 
+from files.zips import START
 from pasts import character_ai, chatgpt, risuai, sillytavern, text
-from pasts.archive import START, choose_paths, list_paths, read_files
+from pasts.archive import choose_paths, list_paths, read_files
 from pasts.collector import Collector
 from pasts.errors import PastFormatError
 from pasts.json_scan import Piece, peek_members, read_json
@@ -41,7 +42,7 @@ def parse(content: bytes, pattern: TextPattern | None = None) -> tuple[str, Coll
 def looks_like_past(content: bytes) -> bool:
     """Return whether a file is meant as earlier talk, however well it is formed. Only a part of it is looked at."""
     if content.startswith(START):
-        return bool(choose_paths(list_paths(content) or ()))
+        return bool(choose_paths(list_paths(content)))
     try:
         part = _decode(content[:PEEKED_BYTES])
     except PastFormatError:

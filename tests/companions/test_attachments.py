@@ -24,7 +24,7 @@ from companions.deletion import delete_message, forget
 from companions.errors import AttachmentError, ConflictError
 from companions.models import Attachment, Companion, Message, Reply
 from companions.replies.lifecycle import Started
-from companions.transfer.archive import SECTIONS
+from companions.transfer.json_export import SECTIONS
 from files.models import StoredFile
 from files.pictures import Drawn
 from jobs.background import in_thread

@@ -15,7 +15,7 @@ from redis import Redis
 from accounts.models import ModelCall, User
 from accounts.usage import Payer, charged
 from companions.models import Companion
-from companions.transfer.archive import export
+from companions.transfer.json_export import export
 from config.logs import stack
 from jobs.background import in_thread
 from providers.chat.structured import ask

@@ -19,7 +19,7 @@ from companions.minds.editing import change_mind, list_providers
 from companions.models import Companion, Mind, Reply
 from companions.replies.context import TurnContext, prepare
 from companions.replies.lifecycle import claim, start
-from companions.transfer.archive import export
+from companions.transfer.json_export import export
 from config.logs import stack
 from jobs.background import in_thread
 from providers.chat import structured

@@ -9,7 +9,7 @@ import pytest
 from accounts.models import Token, User
 from companions.deletion import delete_companion
 from companions.models import Companion
-from companions.transfer.archive import export
+from companions.transfer.json_export import export
 from jobs.background import in_thread
 from memory.core_memory import set_slot, write_block
 from memory.models import Block, Memory, Slot

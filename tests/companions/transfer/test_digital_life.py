@@ -247,7 +247,7 @@ def test_what_is_wrong_is_told_in_the_persons_language(alice: User, client: Clie
         (FIELDS | {"selfName": 5}, "selfName：与 DigitalLife 的格式不符"),
     ):
         file = SimpleUploadedFile("mind.json", json.dumps(fields).encode())
-        page = client.post("/companions/new/digital-life/", {"file": file}, follow=True)
+        page = client.post("/companions/new/card/", {"file": file}, follow=True)
         assert said in page.content.decode()
 
 
@@ -271,14 +271,14 @@ def test_what_fails_half_way_leaves_nothing(alice: User, settings: Any) -> None:
 def test_a_file_on_the_page_becomes_a_companion(alice: User, client: Client) -> None:
     client.force_login(alice)
     file = SimpleUploadedFile("mind.json", json.dumps(FIELDS).encode(), "application/json")
-    answer = client.post("/companions/new/digital-life/", {"file": file})
+    answer = client.post("/companions/new/card/", {"file": file})
     companion = Companion.objects.get()
     assert answer.headers["Location"] == f"/companions/{companion.pk}/"
     page = client.get(answer.headers["Location"]).content.decode()
     assert "I like &lt;b&gt;tea&lt;/b&gt;." in page or "Hello again" in page
     assert "<b>tea</b>" not in page
     bad = SimpleUploadedFile("mind.json", b'{"shortTermMemory": []}', "application/json")
-    answer = client.post("/companions/new/digital-life/", {"file": bad}, follow=True)
+    answer = client.post("/companions/new/card/", {"file": bad}, follow=True)
     assert "selfName" in answer.content.decode()
 
 

@@ -11,7 +11,7 @@ from django.test import AsyncClient
 from accounts.models import User
 from companions.life import timers
 from companions.models import Companion, Delivery, Message, Waking
-from companions.transfer.archive import BATCH, NOT_EXPORTED, SECTIONS
+from companions.transfer.json_export import BATCH, NOT_EXPORTED, SECTIONS
 from files.contents import store_content
 from integrations.push.models import Subscription
 from jobs.background import in_thread

@@ -1,4 +1,7 @@
-"""What is brought: told by its content, looked at, and made into a companion; and a companion that goes as a card."""
+"""What people bring, told by its content and looked at before anything is made of it; and companions that go as files.
+
+Earlier talk, once it is looked at, has pages of its own: `pasts.py`.
+"""
 
 from typing import Any, BinaryIO, cast
 from urllib.parse import urlencode
@@ -7,7 +10,7 @@ from uuid import UUID
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse
+from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -18,20 +21,24 @@ from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
 from accounts.rates import admit_to
 from cards.reader import MAX_BYTES, ReadCard, read_card
-from companions.access import get_card_upload, get_companion
+from companions.access import get_archive_upload, get_card_upload, get_companion
 from companions.archives import uploads as archive_uploads
+from companions.archives.export import archive_response
 from companions.archives.manifest import looks_like_archive
 from companions.errors import CompanionsError
 from companions.lore.editing import make_book
-from companions.models import CardUpload, Companion
+from companions.models import ArchiveUpload, CardUpload, Companion
 from companions.pages.context import warn_of_size
 from companions.pages.lore import tell_of_book
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, post_view
 from companions.pasts import uploads as past_uploads
 from companions.transfer import card_import, digital_life
+from companions.transfer.account import account_export_response
 from companions.transfer.card_export import card_response
 from companions.transfer.card_preview import describe
+from companions.transfer.digital_life_export import export_mind
 from companions.transfer.digital_life_import import import_mind
+from companions.transfer.json_export import export_response
 from files.archives import is_zip
 from files.errors import FilesError
 from files.uploads import open_upload, refuse_size
@@ -127,6 +134,27 @@ def card(request: SignedInRequest, upload_id: UUID) -> HttpResponse:
     return render(request, "companions/card.html", context, status=UNPROCESSABLE if refusal else 200)
 
 
+@form_view
+def archive(request: SignedInRequest, archive_id: UUID) -> HttpResponse:
+    """What is in the archive, before anything is made of it; then how far its restore is, and what became of it."""
+    upload = get_archive_upload(request.user, archive_id)
+    refusal = ""
+    if request.method == "POST":
+        now = timezone.now()
+        if "drop" in request.POST and upload.state == ArchiveUpload.State.KEPT:
+            archive_uploads.drop_upload(upload)
+            return redirect("companion_new")
+        try:
+            admit_to(request.user, "companions", now)
+            archive_uploads.begin(upload, now)  # two taps are one
+            return redirect("archive", upload.pk)
+        except CompanionsError as error:
+            refusal = str(error.detail)
+    shown = archive_uploads.preview(upload)
+    context = {"upload": upload, "shown": shown, "refusal": refusal, "states": ArchiveUpload.State}
+    return render(request, "companions/archive.html", context, status=UNPROCESSABLE if refusal else 200)
+
+
 @require_safe
 @login_required
 def export_card(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
@@ -139,3 +167,29 @@ def export_card(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     except (FilesError, card_import.CardError) as error:
         messages.error(request, str(error.detail))
         return redirect("companion", companion.pk)
+
+
+@require_safe
+@login_required
+def export_archive(request: SignedInRequest, companion_id: UUID) -> StreamingHttpResponse:
+    return archive_response(get_companion(request.user, companion_id))
+
+
+@require_safe
+@login_required
+def export(request: SignedInRequest, companion_id: UUID) -> StreamingHttpResponse:
+    return export_response(get_companion(request.user, companion_id))
+
+
+@require_safe
+@login_required
+def export_all(request: SignedInRequest) -> StreamingHttpResponse:
+    return account_export_response(request.user)
+
+
+@require_safe
+@login_required
+def export_digital_life(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    companion = get_companion(request.user, companion_id)
+    disposition = f'attachment; filename="digital-life-{companion.pk}.json"'
+    return JsonResponse(export_mind(companion), headers={"Content-Disposition": disposition})

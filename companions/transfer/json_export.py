@@ -6,10 +6,8 @@ from typing import Any
 
 import orjson
 from asgiref.sync import async_to_sync
-from django.core.exceptions import RequestDataTooBig
-from django.core.files.uploadedfile import UploadedFile
 from django.db import models
-from django.http import HttpRequest, StreamingHttpResponse
+from django.http import StreamingHttpResponse
 from django.utils import timezone
 
 from accounts import admission
@@ -37,7 +35,6 @@ from companions.models import (
     Timer,
     Waking,
 )
-from companions.transfer.digital_life import MAX_BYTES, TooLargeError
 from files.models import StoredFile
 from jobs.background import in_thread
 from memory.models import (
@@ -156,23 +153,6 @@ def _row(row: models.Model) -> dict[str, Any]:
         for field in row._meta.many_to_many
     }
     return {name: value for name, value in {**fields, **links}.items() if name not in NO_WORDS}
-
-
-def read_upload(request: HttpRequest) -> bytes:
-    """Return the body, or the `file` in it; MovingError where it is too long to be read."""
-    file = request.FILES.get("file")
-    if isinstance(file, UploadedFile):
-        if (file.size or 0) > MAX_BYTES:
-            raise TooLargeError
-        content: bytes = file.read()
-        return content
-    try:
-        body = request.body
-    except RequestDataTooBig as error:
-        raise TooLargeError from error
-    if len(body) > MAX_BYTES:
-        raise TooLargeError
-    return body
 
 
 def stream_file(pieces: AsyncIterator[bytes], content_type: str, name: str) -> StreamingHttpResponse:
