@@ -105,7 +105,7 @@ def _show(request: SignedInRequest, upload: PastUpload, read: PastFile | None, r
         "least": learning.LEAST_NIGHTLY,
         "most": learning.MOST_NIGHTLY,
     }
-    is_part = request.htmx.target == "past-figures"
+    is_part = context["is_part"] = request.htmx.target == "past-figures"
     template = "pasts/_figures.html" if is_part else "pasts/past.html"
     return render(request, template, context, status=UNPROCESSABLE if refusal else 200)
 
