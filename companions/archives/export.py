@@ -16,6 +16,8 @@ from django.db import connection, transaction
 from django.db.models import Max, Min
 from django.http import StreamingHttpResponse
 from django.utils import timezone
+from django.utils.http import content_disposition_header
+from django.utils.text import slugify
 
 from accounts import admission
 from companions.archives.journal import name_tables, write_entry
@@ -58,8 +60,9 @@ def archive_response(companion: Companion) -> StreamingHttpResponse:
     """Stream the companion's archive as a file; GateError where many are streamed already."""
     now = timezone.now()
     async_to_sync(admission.take)("exports")
+    name = slugify(companion.name, allow_unicode=True) or f"kith-{companion.pk}"
     response = StreamingHttpResponse(export_archive(companion, now), content_type="application/zip")
-    response["Content-Disposition"] = f'attachment; filename="kith-{companion.pk}-{now:%Y-%m-%d}.zip"'
+    response["Content-Disposition"] = content_disposition_header(True, f"{name}-{now:%Y-%m-%d}.zip")
     response["Cache-Control"] = "private, no-store"
     return response
 

@@ -96,16 +96,19 @@ def _show(request: SignedInRequest, upload: PastUpload, read: PastFile | None, r
     given = form.cleaned_data.get("companion")
     companion = get_companion(request.user, given) if given else None
     shown = describe(read, companion, form.choice, timezone.now(), form.tokens)
+    name = form.cleaned_data.get("name") or shown.name
+    is_renamed = any(speaker.is_person and speaker.label == name for speaker in shown.speakers)
     context |= {
         "shown": shown,
         "companion": companion,
         "companions": Companion.objects.owned_by(request.user).order_by("-created_at"),
-        "name": form.cleaned_data.get("name") or shown.name,
+        "name": shown.name if is_renamed else name,  # not after whoever the person says they are
+        "is_renamed": is_renamed,
         "learns": form.cleaned_data.get("learn", False),
         "least": learning.LEAST_NIGHTLY,
         "most": learning.MOST_NIGHTLY,
     }
-    is_part = request.htmx.target == "past-figures"
+    is_part = context["is_part"] = request.htmx.target == "past-figures"
     template = "pasts/_figures.html" if is_part else "pasts/past.html"
     return render(request, template, context, status=UNPROCESSABLE if refusal else 200)
 
@@ -155,6 +158,7 @@ def list_imports(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 def _describe(past: PastImport) -> dict[str, Any]:
     state, done = progress(past.job)
+    nightly = past.nightly_tokens or learning.NIGHTLY_TOKENS
     learnt = learning.count_progress(past) if past.learning != PastImport.Learning.NONE else None
     return {
         "past": past,
@@ -164,7 +168,8 @@ def _describe(past: PastImport) -> dict[str, Any]:
         "total": past.job.total,
         "learnt": learnt,
         "spent": f"{past.tokens_spent:,}",
-        "nightly": f"{past.nightly_tokens:,}",
+        "nightly": nightly,
+        "nightly_told": f"{nightly:,}",
     }
 
 

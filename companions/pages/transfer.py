@@ -14,7 +14,9 @@ from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from accounts.authentication import SignedInRequest
@@ -45,6 +47,18 @@ from files.uploads import open_upload, refuse_size
 from pasts.past import MAX_BYTES as MAX_PAST_BYTES
 from pasts.reader import looks_like_past
 
+# What the reader of cards says of a file that it takes for one; here it may as well have been something else.
+REFUSALS: dict[str, Promise] = {
+    "no_card": gettext_lazy(
+        "Kith does not know what this file is. It takes character cards, lorebooks, archives of companions and earlier"
+        " talk; in plain text each message begins with who says it, as in “Anna: Good morning”."
+    ),
+    "broken_zip": gettext_lazy("This file is broken or incomplete. Download it again, or export it again."),
+    "broken_json": gettext_lazy(
+        "The JSON in this file is broken. Export it again from the program it came from."
+    ),
+}
+
 
 @post_view
 def bring(request: SignedInRequest) -> HttpResponse:
@@ -72,9 +86,18 @@ def bring(request: SignedInRequest) -> HttpResponse:
             return _keep_lorebook(request, read)
         kept = card_import.keep_upload(request.user, read, content, now)
     except (FilesError, CompanionsError) as error:
-        messages.error(request, str(error.detail))
-        return redirect("companion_new")
+        messages.error(request, str(REFUSALS.get(error.code, error.detail)))
+        return _go_back(request)
     return redirect("card", kept.pk)
+
+
+def _go_back(request: SignedInRequest) -> HttpResponse:
+    """Return to the page that the file was brought on: a companion's earlier talk, or where one begins."""
+    try:
+        companion = get_companion(request.user, UUID(request.POST.get("companion", "")))
+    except ValueError:
+        return redirect("companion_new")
+    return redirect("imports", companion.pk)
 
 
 def _look_at_past(request: SignedInRequest, content: bytes) -> HttpResponse:

@@ -20,11 +20,15 @@ from text.strings import one_line, shorten
 
 PASTS_SHOWN = 500
 FIRST_LINES, LINE_CHARACTERS = 4, 200
+COUNTED = "times_missing"  # of the remarks: the plan says how many they are
 
 
 @dataclass(frozen=True, slots=True)
 class ShownSpeaker:
+    """`name` is as the file has it, `label` as it is read."""
+
     name: str
+    label: str
     messages: int
     is_person: bool
 
@@ -57,6 +61,7 @@ class PastPreview:
     alternatives: int
     branches: int
     duplicates: int
+    is_dated: bool  # whether the file tells any time
     first_at: datetime | None
     last_at: datetime | None
     name: str
@@ -85,8 +90,9 @@ def describe(
     read = choose_who(read, choice)
     plan = plan_for(companion, read, choice, now)
     there = find_there(companion.pk, None, plan.messages) if companion else {}
-    speakers = _list_speakers(read.pasts)
+    speakers = _list_speakers(read)
     first_at, last_at = plan.span or (None, None)
+    labels = _label_speakers(read.form)
     cost = estimate_cost(plan)
     return PastPreview(
         form=name_form(read.form),
@@ -96,19 +102,25 @@ def describe(
         alternatives=plan.alternatives,
         branches=sum(length >= SHORTEST_BRANCH for _key, length in plan.leaves),
         duplicates=len(there),
+        is_dated=plan.undated < len(plan.messages),
         first_at=first_at,
         last_at=last_at,
-        name=next((speaker.name for speaker in speakers if not speaker.is_person), ""),
+        name=next((speaker.label for speaker in speakers if not speaker.is_person), ""),
         speakers=speakers,
         pasts=list(_list_pasts(read.pasts, choice)),
         lines=[
-            ShownLine(line.author, line.role == "user", shorten(line.text, LINE_CHARACTERS))
+            ShownLine(
+                labels.get(line.author, line.author), line.role == "user", shorten(line.text, LINE_CHARACTERS)
+            )
             for line in plan.messages[:FIRST_LINES]
         ],
         cost=cost,
         nightly_tokens=nightly_tokens,
         nights=cost.count_nights(nightly_tokens),
-        remarks=[*(str(REMARKS[code]) for code in read.remarks if code in REMARKS), *_list_remarks(plan)],
+        remarks=[
+            *(str(REMARKS[code]) for code in read.remarks if code in REMARKS and code != COUNTED),
+            *_list_remarks(plan),
+        ],
     )
 
 
@@ -117,15 +129,19 @@ def name_form(form: str) -> str:
     return str(PastForm(form).label) if form in PastForm else form
 
 
-def _list_speakers(pasts: Sequence[Past]) -> list[ShownSpeaker]:
+def _list_speakers(read: PastFile) -> list[ShownSpeaker]:
+    labels = _label_speakers(read.form)
     return [
-        ShownSpeaker(
-            name=name,
-            messages=messages,
-            is_person=is_person,
-        )
-        for name, (messages, is_person) in count_speakers(pasts).items()
+        ShownSpeaker(name, labels.get(name, name), messages, is_person)
+        for name, (messages, is_person) in count_speakers(read.pasts).items()
     ]
+
+
+def _label_speakers(form: str) -> dict[str, str]:
+    """Return what those are called whom the file knows by a role alone."""
+    if form != PastForm.CHATGPT:
+        return {}
+    return {"user": _("whoever asked"), "assistant": "ChatGPT"}
 
 
 def _list_pasts(pasts: Sequence[Past], choice: Choice) -> Iterator[ShownPast]:
@@ -136,7 +152,11 @@ def _list_pasts(pasts: Sequence[Past], choice: Choice) -> Iterator[ShownPast]:
 
 def _list_remarks(plan: Plan) -> Iterator[str]:
     """Yield what is changed or left out on the way, in sentences."""
-    if plan.undated:
+    if plan.undated and plan.undated == len(plan.messages):
+        yield _(
+            "The file tells no times. Its messages are put before all that was said here, a minute apart."
+        )
+    elif plan.undated:
         yield ngettext(
             "%(count)d message bears no time. It is put before what follows it, a minute apart.",
             "%(count)d messages bear no time. They are put before what follows them, a minute apart.",

@@ -189,8 +189,10 @@ def clock(moment: datetime) -> str:
 
 
 @register.filter
-def whole_day(day: date) -> str:
-    """A day with its year, in the reader's language."""
+def whole_day(day: date | datetime) -> str:
+    """A day with its year, in the reader's language and where they live."""
+    if isinstance(day, datetime):
+        day = timezone.localtime(day).date()
     return date_format(day, pgettext("another year", "j F Y"))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from zipfile import ZipFile
 
 from django.http import HttpResponse
+from django.utils.http import content_disposition_header
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
@@ -37,9 +38,9 @@ def card_response(companion: Companion, now: datetime, *, spec: str, form: str) 
         picture_png=None if form == "json" else draw_png(companion),
         assets=load_assets(companion) if form == "charx" else [],
     )
-    name = slugify(companion.name) or str(companion.pk)
+    name = slugify(companion.name, allow_unicode=True) or str(companion.pk)
     response = HttpResponse(content, content_type=TYPES[form])
-    response["Content-Disposition"] = f'attachment; filename="{name}.{form}"'
+    response["Content-Disposition"] = content_disposition_header(True, f"{name}.{form}")
     response["Cache-Control"] = "private, no-store"
     return response
 

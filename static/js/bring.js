@@ -3,12 +3,16 @@ const form = document.querySelector("[data-bring]");
 const input = form.querySelector("input[type=file]");
 const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
 
-function send() {
-  form.classList.add("is-sending");
-  form.requestSubmit();
+function show(isSending) {
+  form.classList.toggle("is-sending", isSending);
+  form.querySelector("[data-sending]").hidden = !isSending;
 }
 
-input.addEventListener("change", () => input.files.length && send());
+form.addEventListener("submit", () => show(true));
+// Whoever goes back finds the form as it was, not as it was sent.
+window.addEventListener("pageshow", () => show(false));
+
+input.addEventListener("change", () => input.files.length && form.requestSubmit());
 document.addEventListener("dragover", (event) => {
   if (!hasFiles(event)) return;
   event.preventDefault();
@@ -22,5 +26,5 @@ document.addEventListener("drop", (event) => {
   event.preventDefault();
   form.classList.remove("is-dropping");
   input.files = event.dataTransfer.files;
-  if (input.files.length) send();
+  if (input.files.length) form.requestSubmit();
 });

@@ -132,7 +132,7 @@ async def test_an_archive_goes_out_and_in_by_the_api(alice: User, bob: User, sma
     path = f"/api/v1/companions/{small.pk}/export/archive"
     assert (await AsyncClient().get(path, headers=(await in_thread(Api, bob)).headers)).status_code == 404
     response = await AsyncClient().get(path, headers=(await in_thread(Api, alice)).headers)
-    assert response["Content-Disposition"].endswith('.zip"')
+    assert response["Content-Disposition"].startswith('attachment; filename="mira-')
     archive = b"".join([piece async for piece in response.streaming_content])  # type: ignore[union-attr]
     headers = {**(await in_thread(Api, bob)).headers, "Idempotency-Key": "once"}
 

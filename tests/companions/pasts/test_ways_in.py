@@ -128,6 +128,25 @@ def test_the_figures_follow_what_is_chosen(at_home: Client, mira: Companion) -> 
     assert "there already" not in at_home.post(asked, {"companion": ""}, **part).content.decode()
 
 
+def test_what_is_refused_is_told_on_the_page_that_it_was_brought_on(at_home: Client, mira: Companion) -> None:
+    for companion, page in (
+        (str(mira.pk), f"/companions/{mira.pk}/settings/pasts/"),
+        ("", "/companions/new/"),
+    ):
+        refused = at_home.post("/companions/new/card/", given(b"no talk", companion=companion), follow=True)
+        assert refused.redirect_chain[-1][0] == page
+        assert "Kith does not know what this file is." in refused.content.decode()
+
+
+def test_roles_of_chatgpt_are_told_as_names(at_home: Client) -> None:
+    looked_at = at_home.post("/companions/new/card/", given(chatgpt(LINES)))["Location"]
+    shown = at_home.get(looked_at).context["shown"]
+    assert (shown.name, {speaker.label for speaker in shown.speakers}) == (
+        "ChatGPT",
+        {"ChatGPT", "whoever asked"},
+    )
+
+
 def test_a_new_companion_needs_a_name_and_nothing_is_made_without(at_home: Client) -> None:
     looked_at = at_home.post("/companions/new/card/", given())["Location"]
     refused = at_home.post(looked_at, {"remember": "yes", "companion": "", "name": " "})

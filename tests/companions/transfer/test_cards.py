@@ -218,7 +218,7 @@ def test_the_files_of_a_charx_are_kept_and_go_out_again(at_home: Client) -> None
     [
         (b"\x89PNG\r\n\x1a\n", "PNG"),
         (b"{", "JSON"),
-        (b"hello", "There is no character card in this file."),
+        (b"hello", "Kith does not know what this file is."),
         (b'{"longTermMemory": []}', "selfName"),
         (json.dumps({**CARD, "data": {**DATA, "description": "x" * 40_001}}).encode(), "40000"),
         (json.dumps({**CARD, "data": {**DATA, "name": "", "nickname": ""}}).encode(), "name"),
