@@ -29,6 +29,7 @@ MAX_PATH = 200
 READ_BYTES = 256_000
 END, ZIP64 = b"PK\5\6", b"PK\6\7"
 END_BYTES, MAX_COMMENT_BYTES = 22, 65_535
+ZIP64_BYTES = 76  # of record and locator, before the end
 # A path that leaves its folder, or that some system would not take as one below it.
 UNSAFE = re.compile(r"^/|^[A-Za-z]:|\\|[\x00-\x1f\x7f]|(?:^|/)\.\.?(?:/|$)|//")
 BROKEN = (
@@ -154,7 +155,7 @@ class Archive:
 def _check_directory(file: IO[bytes]) -> None:
     """Raise ArchiveFileError for a directory that would cost much to read, before it is read."""
     size = file.seek(0, 2)
-    start = max(0, size - END_BYTES - MAX_COMMENT_BYTES)
+    start = max(0, size - ZIP64_BYTES - END_BYTES - MAX_COMMENT_BYTES)
     file.seek(start)
     tail = file.read()
     file.seek(0)
@@ -163,10 +164,10 @@ def _check_directory(file: IO[bytes]) -> None:
         raise ArchiveFileError("broken_zip")
     _disk, _first, _here, count, length = struct.unpack_from("<HHHHI", tail, at + 4)
     if tail[max(0, at - 20) : at].startswith(ZIP64):
-        if at < 76:
+        if at < ZIP64_BYTES:
             raise ArchiveFileError("broken_zip")
         count, length = struct.unpack_from(
-            "<QQ", tail, at - 76 + 32
+            "<QQ", tail, at - ZIP64_BYTES + 32
         )  # the record stands right before its locator
     if count > MAX_ENTRIES or length > MAX_DIRECTORY_BYTES:
         raise ArchiveFileError("too_many_entries")

@@ -15,7 +15,7 @@ from django.conf import settings
 from accounts.errors import RefusedError
 from accounts.models import User
 from companions.models import Companion, Message
-from files.archives import MAX_ENTRIES
+from files.archives import MAX_ENTRIES, Archive, ArchiveFileError
 from files.models import StoredFile
 from memory.models import Memory
 from tests.companions.archives.everything import NOON, live_fully
@@ -226,7 +226,6 @@ def test_a_zip_that_is_not_to_be_trusted_is_not_opened(name: str, bob: User, arc
 
 def test_what_a_newer_version_knows_is_left_out_and_told(bob: User, archive: bytes) -> None:
     from companions.archives.restore import restore
-    from files.archives import Archive
 
     newer = edit(
         archive,
@@ -244,3 +243,18 @@ def test_what_a_newer_version_knows_is_left_out_and_told(bob: User, archive: byt
 def test_a_person_who_has_all_that_there_can_be_is_refused(bob: User, archive: bytes, settings: Any) -> None:
     settings.COMPANIONS_EACH = 0
     assert "companions" in attempt(bob, archive)
+
+
+def test_a_directory_of_more_than_there_can_be_is_not_read_behind_the_longest_comment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("files.archives.ZipFile", None)  # which reads all of it
+    size = 10**9
+    record = struct.pack("<4sQ2H2L4Q", b"PK\6\6", 44, 45, 45, 0, 0, 10**7, 10**7, size, 0)
+    locator, end = (
+        struct.pack("<4sLQL", b"PK\6\7", 0, size, 1),
+        struct.pack("<4s4H2LH", b"PK\5\6", *[0] * 6, 65_535),
+    )
+    with pytest.raises(ArchiveFileError) as refusal:
+        Archive(io.BytesIO(b"x" * 100 + record + locator + end + b"x" * 65_535))
+    assert refusal.value.code == "too_many_entries"
