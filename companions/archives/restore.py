@@ -22,6 +22,7 @@ from accounts.models import User
 from companions.archives.contents import MAX_FILE_BYTES, check_content
 from companions.archives.errors import ArchiveError, RowError
 from companions.archives.journal import name_tables, read_entry
+from companions.archives.limits import require_limits
 from companions.archives.manifest import Manifest, list_remarks, read_manifest
 from companions.archives.sections import SECTIONS, Section
 from companions.archives.values import Places, complete, list_columns, parse_line, read_row
@@ -157,6 +158,7 @@ class _Restore:
         User.objects.select_for_update(no_key=True, of=("self",)).get(pk=self.user.pk)
         self._check_companions(0)
         require_room(self.user, 0)
+        require_limits(self.user, self.companion_id)
 
     def _check_companions(self, more: int) -> None:
         if Companion.objects.owned_by(self.user).count() + more > settings.COMPANIONS_EACH:

@@ -33,6 +33,7 @@ from tests.companions.archives.packing import (
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ELSEWHERE = "4b1f9c1e-0000-4000-8000-000000000000"
+LATER = "2026-04-10T12:00:00+00:00"
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +54,14 @@ def archive(alice: User, packed: list[bytes]) -> bytes:
 
 def first(**changed: Any) -> Callable[[list[dict[str, Any]]], None]:
     return lambda listed: listed[0].update(changed)
+
+
+def many(count: int, **changed: Any) -> Callable[[list[dict[str, Any]]], None]:
+    """So many rows of the kind of the first."""
+    return lambda listed: listed.extend(
+        {**listed[0], "id": str(uuid4()), "name": f"n{number}", "place": number} | changed
+        for number in range(count)
+    )
 
 
 def file_of(kind: str, content: bytes | None, /, **changed: Any) -> Edit:
@@ -125,6 +134,10 @@ HOSTILE: dict[str, Edit | tuple[Edit, ...]] = {
         "slots",
         lambda listed: listed.extend({**listed[0], "id": 1000 + n, "name": f"s{n}"} for n in range(100)),
     ),
+    "more timers than there can be": rows("timers", many(53, state="active", due_at=LATER, look_at=LATER)),
+    "more documents than there can be": rows("documents", many(101)),
+    "more lorebooks than there can be": rows("lorebooks", many(101)),
+    "more lore in a book than there can be": rows("lore_entries", many(2_001)),
     "thread that is open and closed": rows("threads", first(closed_at="2026-03-10T12:00:00+00:00")),
     "voice without consent": rows("voice", first(consented_at=None)),
     "journal of another table": into_journal("accounts_user", id=1),
