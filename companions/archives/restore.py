@@ -35,6 +35,7 @@ from files.archives import Archive, Digest
 from files.contents import name_content, put_content, remove_contents, require_room
 from memory.models import Memory
 from memory.store import entry_of, nudge
+from text.strings import one_line
 
 BATCH = 500
 NOBODY = UUID(int=0)
@@ -178,6 +179,9 @@ class _Restore:
         except ValueError:
             raise RowError("id", _("is no id")).locate("companion", number) from None
         self.companion_id = self.places.move(self.old_id)
+        raw |= {key: one_line(raw[key]) for key in ("name", "nickname") if isinstance(raw.get(key), str)}
+        if not raw.get("name"):
+            raise RowError("name", _("is missing")).locate("companion", number)
         self._insert_all("companion", SECTIONS["companion"], iter([(number, raw)]))
 
     def _restore_section(self, name: str, section: Section) -> None:

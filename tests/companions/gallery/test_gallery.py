@@ -18,7 +18,7 @@ from companions.gallery import decisions, submission
 from companions.gallery.adoption import adopt
 from companions.gallery.catalogue import find_entry
 from companions.gallery.publication import compose_publication
-from companions.models import Companion, GalleryCharacter, GalleryReport, GalleryVersion
+from companions.models import Companion, GalleryCharacter, GalleryReport, GalleryVersion, Lorebook
 from companions.transfer.card_export import compose_card
 from files.contents import read_content, store_content
 from files.models import StoredFile
@@ -63,6 +63,17 @@ def test_a_name_stays_only_where_it_is_left(odessa: Companion) -> None:
     odessa.save(update_fields=["persona"])
     odessa.refresh_from_db()
     assert compose_publication(odessa).content["data"]["description"] == "Malice and Alices are other words."
+
+
+def test_a_name_is_warned_of_wherever_and_however_it_is_written(alice: User, odessa: Companion) -> None:
+    alice.name = "Alice Liddell"
+    alice.save()
+    Lorebook.objects.filter(companion=odessa).update(name="Notes of LIDDELL's")
+    odessa = Companion.objects.get(pk=odessa.pk)
+    odessa.scenario = "alice is at the door."
+    [told] = [warning for warning in compose_publication(odessa).warnings if "Your name" in warning]
+    assert "the lorebook" in told
+    assert "the scenario" in told
 
 
 def test_what_looks_private_is_said_and_the_own_address_refused(odessa: Companion) -> None:
