@@ -264,9 +264,28 @@ def test_nobody_publishes_what_they_could_not_see(alice: User, odessa: Companion
     problem(Api(alice).post("/gallery", body_of(odessa, rating="adults")), 422, "rating")
 
 
-@pytest.mark.parametrize("name", ["Kith", "ＫＩＴＨ", "alice@example.org"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Kith",
+        "ＫＩＴＨ",
+        "K\u0131th",
+        "Ki\u200bth.",
+        "\u202eK i t h",
+        "alice@example.org",
+        "alice＠example.org",
+    ],
+)
 def test_nobody_is_called_like_kith_or_an_address(alice: User, odessa: Companion, name: str) -> None:
     problem(Api(alice).post("/gallery", body_of(odessa, published_as=name)), 422, "published_as")
+
+
+def test_what_was_taken_down_a_moment_ago_is_not_begun_with(approved: GalleryVersion, bob: User) -> None:
+    seen = find_entry(bob, approved.character_id)
+    submission.withdraw(approved.character, timezone.now())
+    with pytest.raises(GalleryError):
+        adopt(bob, seen, timezone.now(), key="one")
+    assert not Companion.objects.owned_by(bob).exists()
 
 
 # -- a companion made of it -------------------------------------------------------------------------
