@@ -16,7 +16,7 @@ from companions.deletion import delete_companion
 from companions.errors import CompanionsError, GalleryError
 from companions.gallery import decisions, submission
 from companions.gallery.adoption import adopt
-from companions.gallery.catalogue import find_entry
+from companions.gallery.catalogue import find_entry, preview
 from companions.gallery.publication import compose_publication
 from companions.models import Companion, GalleryCharacter, GalleryReport, GalleryVersion, Lorebook
 from companions.transfer.card_export import compose_card
@@ -187,6 +187,22 @@ def test_a_refusal_has_a_reason_which_the_publisher_reads(
     assert (entry.object_id, entry.owner, entry.operator) == (str(waiting.pk), alice, olive)
     client.force_login(alice)
     assert "Too much fog." in client.get("/gallery/mine/").content.decode()
+
+
+def test_an_operator_reads_all_that_may_come_of_chance_and_of_what_is_left_out(
+    approved: GalleryVersion, odessa: Companion
+) -> None:
+    odessa.persona = "{{char}} is {{random::kind::cruel}}. {{// to be left out }}{{reverse:terces}}"
+    odessa.save()
+    sent = send_in(odessa)
+    [persona] = [text for text in preview(sent.content).texts if text.name == "persona"]
+    assert persona.text == "Odessa is {{random::kind::cruel}}. {{// to be left out }}{{reverse:terces}}"
+    assert any(
+        "cruel" in piece.text
+        for each in decisions.list_differences(approved, sent)
+        for line in each.lines
+        for piece in line
+    )
 
 
 def test_who_may_not_decide_does_not(waiting: GalleryVersion, mallory: User, client: Client) -> None:
