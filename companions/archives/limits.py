@@ -11,7 +11,10 @@ from companions.archives.errors import ArchiveError
 from companions.life import timers
 from companions.lore import quota
 from companions.lore.editing import BOOKS_EACH
-from companions.models import Lorebook
+from companions.models import Lorebook, Session, Waking
+from memory.models import Consolidation, DiaryEntry
+
+MOST_WORK = 2_000  # of one kind: whatever is due longest is done first, and others wait for that
 
 
 def require_limits(user: User, companion_id: UUID) -> None:
@@ -19,9 +22,14 @@ def require_limits(user: User, companion_id: UUID) -> None:
     books = (
         Lorebook.objects.filter(companion=companion_id).annotate(held=Count("entries")).values_list("held")
     )
+    nights = Consolidation.objects.filter(companion=companion_id)
     counts = {
         "timers": (timers.get_planned(companion_id).count(), timers.MAX_ACTIVE + len(timers.PREDEFINED)),
         "lorebooks": (Lorebook.objects.owned_by(user).count(), BOOKS_EACH),
+        "wakings": (Waking.objects.waiting().filter(companion=companion_id).count(), MOST_WORK),
+        "nights": (nights.filter(state=Consolidation.State.WAITING).count(), MOST_WORK),
+        "sessions": (Session.everywhere.filter(companion=companion_id, ended_at=None).count(), MOST_WORK),
+        "diary": (DiaryEntry.objects.filter(companion=companion_id, is_stale=True).count(), MOST_WORK),
         "lore_entries": (max((held for (held,) in books), default=0), MAX_ENTRIES),
     }
     for name, (count, most) in counts.items():

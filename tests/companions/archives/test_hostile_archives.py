@@ -4,6 +4,7 @@ import io
 import json
 import struct
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -62,6 +63,13 @@ def many(count: int, **changed: Any) -> Callable[[list[dict[str, Any]]], None]:
         {**listed[0], "id": str(uuid4()), "name": f"n{number}", "place": number} | changed
         for number in range(count)
     )
+
+
+def nights_to_work(nights: list[dict[str, Any]]) -> None:
+    """One a night for years, all of which wait."""
+    for number in range(2_001):
+        day = (NOON + timedelta(days=number)).date().isoformat()
+        nights.append({**nights[0], "id": str(uuid4()), "night_of": day, "state": "waiting"})
 
 
 def file_of(kind: str, content: bytes | None, /, **changed: Any) -> Edit:
@@ -138,6 +146,7 @@ HOSTILE: dict[str, Edit | tuple[Edit, ...]] = {
     "more documents than there can be": rows("documents", many(101)),
     "more lorebooks than there can be": rows("lorebooks", many(101)),
     "more lore in a book than there can be": rows("lore_entries", many(2_001)),
+    "more nights to work than any companion has": rows("nights", nights_to_work),
     "thread that is open and closed": rows("threads", first(closed_at="2026-03-10T12:00:00+00:00")),
     "voice without consent": rows("voice", first(consented_at=None)),
     "journal of another table": into_journal("accounts_user", id=1),
