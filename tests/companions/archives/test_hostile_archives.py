@@ -67,9 +67,12 @@ def many(count: int, **changed: Any) -> Callable[[list[dict[str, Any]]], None]:
 
 def nights_to_work(nights: list[dict[str, Any]]) -> None:
     """One a night for years, all of which wait."""
-    for number in range(2_001):
+    for number in range(1, 2_002):
         day = (NOON + timedelta(days=number)).date().isoformat()
-        nights.append({**nights[0], "id": str(uuid4()), "night_of": day, "state": "waiting"})
+        nights.append(
+            {**nights[0], "id": str(uuid4()), "night_of": day, "state": "waiting"}
+            | {"next_at": LATER, "ended_at": None}
+        )
 
 
 def file_of(kind: str, content: bytes | None, /, **changed: Any) -> Edit:
