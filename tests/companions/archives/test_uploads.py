@@ -59,7 +59,7 @@ def test_a_restore_that_dies_at_its_last_moment_is_run_again_and_makes_one_compa
     companion = live_fully(alice)
     before, stored = read_rows(companion.pk), contents()
     upload = bring(bob, pack(companion))
-    times = iter([NOON, NOON, NOON])
+    times = iter([NOON, NOON])
 
     def die() -> datetime:
         now = next(times, None)
