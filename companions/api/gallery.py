@@ -166,14 +166,14 @@ class ReportOut(Schema):
     "",
     response=GalleryOut,
     operation_id="list_gallery",
-    summary="Characters to begin with, the newest first; Kith's own come with the first page, beside the limit",
+    summary="Characters to begin with, the newest first; Kith's own come with the last page, beside the limit",
 )
 def list_gallery(request: SignedInRequest, query: Query[GalleryQuery]) -> Out:
     catalogue.require_open()
     question = Question(query.q, query.tag, query.language, query.rating)
-    own = [] if query.cursor else catalogue.find_own(question, _language())
     versions, next_cursor = paginate(catalogue.find_versions(request.user, question), "decided_at", query)
-    entries = [*own, *map(catalogue.entry_of, versions)]
+    own = [] if next_cursor else catalogue.find_own(question, _language())
+    entries = [*map(catalogue.entry_of, versions), *own]
     return {"items": [_row(entry) for entry in entries], "next": next_cursor}
 
 

@@ -22,6 +22,7 @@ from accounts.models import User
 from companions.archives.contents import MAX_FILE_BYTES, check_content
 from companions.archives.errors import ArchiveError, RowError
 from companions.archives.journal import name_tables, read_entry
+from companions.archives.limits import require_limits
 from companions.archives.manifest import Manifest, list_remarks, read_manifest
 from companions.archives.sections import SECTIONS, Section
 from companions.archives.values import Places, complete, list_columns, parse_line, read_row
@@ -34,6 +35,7 @@ from files.archives import Archive, Digest
 from files.contents import name_content, put_content, remove_contents, require_room
 from memory.models import Memory
 from memory.store import entry_of, nudge
+from text.strings import one_line
 
 BATCH = 500
 NOBODY = UUID(int=0)
@@ -157,6 +159,7 @@ class _Restore:
         User.objects.select_for_update(no_key=True, of=("self",)).get(pk=self.user.pk)
         self._check_companions(0)
         require_room(self.user, 0)
+        require_limits(self.user, self.companion_id)
 
     def _check_companions(self, more: int) -> None:
         if Companion.objects.owned_by(self.user).count() + more > settings.COMPANIONS_EACH:
@@ -176,6 +179,9 @@ class _Restore:
         except ValueError:
             raise RowError("id", _("is no id")).locate("companion", number) from None
         self.companion_id = self.places.move(self.old_id)
+        raw |= {key: one_line(raw[key]) for key in ("name", "nickname") if isinstance(raw.get(key), str)}
+        if not raw.get("name"):
+            raise RowError("name", _("is missing")).locate("companion", number)
         self._insert_all("companion", SECTIONS["companion"], iter([(number, raw)]))
 
     def _restore_section(self, name: str, section: Section) -> None:

@@ -40,6 +40,7 @@ from companions.models import (
 )
 from companions.models.character_version import MAX_VERSIONS
 from files.models import StoredFile
+from memory.documents.intake import MAX_DOCUMENTS
 from memory.models import (
     Block,
     Change,
@@ -241,7 +242,9 @@ SECTIONS: dict[str, Section] = {
         Block.sources.through, ("id", "block_id", "message_id"), way="block__companion", is_numbered=True
     ),
     "documents": Section(
-        Document, ("id", "title", "characters", "error", "attempts", "next_at", "given_at"), most=10_000
+        Document,
+        ("id", "title", "characters", "error", "attempts", "next_at", "given_at"),
+        most=MAX_DOCUMENTS,
     ),
     "pages": Section(Page, ("document_id", "number", "text", "gist", "memory_id")),
     "recalls": Section(Recall, ("id", "reply_id", "by", "cue", "at", "milliseconds", "policy")),

@@ -6,10 +6,10 @@ Rows are made in one transaction that ends with the upload's own: whoever runs i
 import shutil
 import tempfile
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from threading import Event
 from typing import BinaryIO, cast
 from uuid import UUID
 
@@ -38,7 +38,7 @@ log = structlog.get_logger(__name__)
 TASK = "companions.tasks.restore_archive"
 ENDED_AFTER = timedelta(days=7)
 LEASE_TIME = timedelta(minutes=2)
-TELL_SECONDS = 1.0
+TELL_SECONDS, BEAT_SECONDS = 1.0, 20.0
 MAX_ATTEMPTS = 4
 MAX_WAITING_EACH = 3
 COPIED_BYTES = 1_000_000
@@ -159,31 +159,35 @@ def _fail(lease: Lease, code: str, error: str) -> None:
         file.delete()
 
 
-@dataclass
 class _Watch:
     """Writes down how far a restore is, and that it lives, from a thread whose connection is outside the transaction."""
 
-    lease: Lease
-    _pool: ThreadPoolExecutor = field(
-        default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="restore")
-    )
-    _told: "Future[bool] | None" = None
-    _told_at: float = 0.0
+    def __init__(self, lease: Lease) -> None:
+        self._lease, self._done, self._ended = lease, 0, Event()
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="restore")
+        self._work = self._pool.submit(self._watch)
 
     def tell(self, done: int) -> None:
-        """Tell of so many rows, once a second. LostOwnershipError where another has taken over."""
-        if time.monotonic() - self._told_at < TELL_SECONDS or (self._told and not self._told.done()):
-            return
-        if self._told and not self._told.result():
+        """Tell of so many rows. LostOwnershipError where another has taken over."""
+        self._done = done
+        if self._work.done():
+            self._work.result()
             raise LostOwnershipError
-        self._told, self._told_at = self._pool.submit(self._renew, done), time.monotonic()
 
     def stop(self) -> None:
         """Wait for what is under way."""
+        self._ended.set()
         self._pool.shutdown()
 
-    def _renew(self, done: int) -> bool:
-        try:
-            return self.lease.renew(done=done)
-        finally:
-            connection.close()
+    def _watch(self) -> None:
+        """Write it down where it has changed, and also where one statement or one file takes long."""
+        told, told_at = 0, time.monotonic()
+        while not self._ended.wait(TELL_SECONDS):
+            if (done := self._done) != told or time.monotonic() - told_at > BEAT_SECONDS:
+                try:
+                    is_held = self._lease.renew(done=done)
+                finally:
+                    connection.close()
+                if not is_held:
+                    return
+                told, told_at = done, time.monotonic()

@@ -7,6 +7,7 @@ from itertools import pairwise
 from uuid import UUID, uuid4
 
 from django.conf import settings
+from django.db.models import Sum
 from django.utils.translation import gettext as _
 
 from accounts.usage import NO_TOKENS
@@ -51,11 +52,7 @@ def import_log(companion: Companion, lines: Sequence[Line], now: datetime, id: U
     if locked is None:
         raise LogError("no_such_companion", _("There is no such companion of yours."))
     companion, new = locked, _select_new(locked, lines)
-    if Message.everywhere.filter(companion=companion).count() + len(new) > settings.MESSAGES_EACH:
-        limit = f"{settings.MESSAGES_EACH:,}"
-        raise LimitError(
-            "too_many_messages", _("A companion can hold %(limit)s messages.") % {"limit": limit}
-        )
+    require_room(companion, len(new))
     job = Job.objects.create(id=id or uuid4(), companion=companion, kind=Job.Kind.IMPORT_LOG, total=len(new))
     messages = _make_messages(companion, job, sorted(new, key=lambda line: line.at))
     say_all(companion, messages, now)
@@ -63,6 +60,18 @@ def import_log(companion: Companion, lines: Sequence[Line], now: datetime, id: U
     Memory.objects.of(companion.pk).filter(message__in=hidden).update(is_private=True)
     weave_in(companion.conversation, messages)
     return job
+
+
+def require_room(companion: Companion, more: int) -> None:
+    """Raise LimitError where the held companion cannot have so many messages more, beside those still coming in."""
+    coming = PastImport.objects.filter(companion=companion, state=PastImport.State.WAITING)
+    wanted = coming.aggregate(count=Sum("messages_count", default=0))["count"]
+    there = Message.everywhere.filter(companion=companion).exclude(job__in=coming.values("job"))
+    if there.count() + wanted + more > settings.MESSAGES_EACH:
+        limit = f"{settings.MESSAGES_EACH:,}"
+        raise LimitError(
+            "too_many_messages", _("A companion can hold %(limit)s messages.") % {"limit": limit}
+        )
 
 
 def progress(job: Job) -> tuple[str, int]:

@@ -45,12 +45,15 @@ def adopt(
 
         return once(user, "adopt_character", key, body, begin)[0]
     version = entry.version
+    refusal = GalleryError("not_approved", _("This character is not in the gallery now."), status=CONFLICT)
     if version is None or version.state != GalleryVersion.State.APPROVED:
-        raise GalleryError("not_approved", _("This character is not in the gallery now."), status=CONFLICT)
+        raise refusal
     upload = _copy(user, version, now)
     upload_id = upload.pk
 
     def make() -> UUID:
+        if not GalleryVersion.objects.filter(pk=version.pk, state=GalleryVersion.State.APPROVED).exists():
+            raise refusal  # taken down while its picture was copied
         companion = card_import.make_companion(upload, now, name=name, greeting=greeting)
         choose_features(companion, version.seed, version.chosen)
         companion.tint = version.tint

@@ -134,6 +134,7 @@ def _list_parts(version: GalleryVersion) -> dict[str, str]:
         _("Licence"): version.get_licence_display(),
         _("For which age"): version.get_rating_display(),
         _("What its creator says of it"): shown.notes,
+        _("Lorebook"): shown.book,
         **{text.label: text.text for text in (*shown.texts, *shown.hidden)},
     }
     for number, greeting in enumerate(shown.greetings, start=1):

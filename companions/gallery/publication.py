@@ -83,7 +83,7 @@ def compose_publication(companion: Companion, *, keeps_name: bool = False) -> Pu
     if holds_own_address(companion.user, json.dumps(content, ensure_ascii=False)):
         detail = _("Your e-mail address stands in its texts. Take it out first.")
         raise GalleryError("own_address", detail)
-    return Publication(content, _list_warnings(content["data"], pattern), has_name)
+    return Publication(content, _list_warnings(content["data"], _compile_like(name)), has_name)
 
 
 def require_right_to_give_on(companion: Companion, licence: str) -> None:
@@ -140,6 +140,13 @@ def _compile_name(name: str) -> re.Pattern[str] | None:
     return re.compile(before + re.escape(name) + after)
 
 
+def _compile_like(name: str) -> re.Pattern[str] | None:
+    """Return what finds the name, or one of its words, however it is written: to be warned of, not to be replaced."""
+    words = filter(None, map(_compile_name, {name, *name.split()}))
+    like = "|".join(word.pattern for word in words)
+    return re.compile(like, re.IGNORECASE) if like else None
+
+
 def _replace(chosen: dict[str, Any], pattern: re.Pattern[str]) -> dict[str, Any]:
     """Return the card's data with {{user}} for the name in every text that is read."""
 
@@ -185,6 +192,7 @@ def _list_texts(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     note = (data.get("extensions") or {}).get("depth_prompt") or {}
     yield _("the note within the talk"), str(note.get("prompt") or "")
     book = data.get("character_book") or {"entries": []}
+    yield _("the lorebook"), str(book.get("name") or "")
     for entry in book["entries"]:
         said = (entry["name"], entry["content"], *entry["keys"], *(entry.get("secondary_keys") or ()))
         yield _("the lorebook"), "\n".join(map(str, said))

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+import regex
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Max
@@ -24,7 +25,8 @@ from text.strings import folded
 
 State = GalleryVersion.State
 UNUSED_AFTER = timedelta(hours=1)
-KITHS_NAMES = {"kith", "kith's own", "kith’s own"}
+KITHS_NAMES = {"kith", "kithsown"}
+UNSEEN = regex.compile(r"[^\p{L}\p{N}]")  # by which a name differs from another and is read alike
 VERSIONS_KEPT = 20  # of one character, beside the one that is approved
 
 
@@ -54,9 +56,9 @@ def copy_picture(companion: Companion, now: datetime) -> StoredFile | None:
 def check_terms(companion: Companion, terms: Terms) -> None:
     """Raise GalleryError, with the field, where these are no terms under which the person can give it."""
     user = companion.user
-    if "@" in terms.published_as:
+    if "@" in folded(terms.published_as):
         raise GalleryError("published_as", _("Choose a name, no address: everybody sees it."), "published_as")
-    if folded(terms.published_as).strip() in KITHS_NAMES:
+    if UNSEEN.sub("", folded(terms.published_as)).replace("ı", "i") in KITHS_NAMES:
         raise GalleryError(
             "published_as", _("This is what Kith’s own characters say. Choose another."), "published_as"
         )

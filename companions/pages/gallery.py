@@ -36,14 +36,14 @@ State = GalleryVersion.State
 
 @page_view
 def gallery(request: SignedInRequest) -> HttpResponse:
-    """Kith's own characters first, then what was approved, the newest first; searched by words, tag, language, age."""
+    """What was approved, the newest first, and Kith's own characters last; searched by words, tag, language, age."""
     catalogue.require_open()
     form = QuestionForm(request.user, request.GET)
     question, cursor = form.question, request.GET.get("cursor")
-    own = [] if cursor else catalogue.find_own(question, _language())
     found = catalogue.find_versions(request.user, question).select_related("picture")
     versions, next_cursor = list_page([(found, "decided_at")], cursor, ENTRIES)
-    entries = [*own, *map(catalogue.entry_of, versions)]
+    own = [] if next_cursor else catalogue.find_own(question, _language())
+    entries = [*map(catalogue.entry_of, versions), *own]
     context = {
         "form": form,
         "question": question,

@@ -69,6 +69,7 @@ class ChoiceForm(forms.Form):
 def past(request: SignedInRequest, past_upload_id: UUID) -> HttpResponse:
     """All that would come of the file, before anything does; what is chosen changes it; and the making."""
     upload = get_past_upload(request.user, past_upload_id)
+    admit_to(request.user, "pasts", timezone.now())  # each look reads the whole file
     refusal = ""
     try:
         read = read_file(upload.file)

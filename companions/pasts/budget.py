@@ -1,13 +1,14 @@
 """What learning from imported pasts may spend: so many tokens of a night, and nothing while it is paused."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db.models import F
 
-from accounts.usage import collecting, waits_until
+from accounts.models import ModelCall
+from accounts.usage import reporting, waits_until
 from companions.memories.consolidation import find_night
 from companions.models import PastImport
 
@@ -34,6 +35,7 @@ def find_wait(past: PastImport, now: datetime, *, has_begun: bool) -> datetime |
     """Return until when learning from a session waits; None where the model may be asked now. What has begun comes to
     its end, but where it is paused.
     """
+    past.refresh_from_db(fields=["learning", "nightly_tokens", "night_of", "tokens_tonight"])
     if past.learning != PastImport.Learning.RUNNING:
         return now + PAUSED_FOR
     return None if has_begun or may_begin(past, now) else now + PAUSED_FOR
@@ -41,14 +43,15 @@ def find_wait(past: PastImport, now: datetime, *, has_begun: bool) -> datetime |
 
 @contextmanager
 def spending(past_id: UUID | None, now: datetime) -> Iterator[None]:
-    """Count what the model calls within the block take to the past's night; nothing where there is no past."""
-    with collecting() as calls:
-        try:
-            yield
-        finally:
-            tokens = sum(call.prompt_tokens + call.completion_tokens for call in calls)
-            if past_id and tokens:
-                _count(past_id, tokens, now)
+    """Count what each model call within the block takes to the past's night, at once; nothing where there is no past."""
+
+    def report(calls: Sequence[ModelCall]) -> None:
+        tokens = sum(call.prompt_tokens + call.completion_tokens for call in calls)
+        if past_id and tokens:
+            _count(past_id, tokens, now)
+
+    with reporting(report):
+        yield
 
 
 def _count(past_id: UUID, tokens: int, now: datetime) -> None:

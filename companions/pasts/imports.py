@@ -13,9 +13,9 @@ from django.db import transaction
 from django.db.models import F, QuerySet
 from django.utils.translation import gettext as _
 
+from companions.conversations.log_import import require_room
 from companions.conversations.messages import say_all
 from companions.conversations.weaving import weave_in
-from companions.errors import LimitError
 from companions.models import Companion, Job, Message, PastImport, PastUpload, Session
 from companions.models.companion import hold
 from companions.pasts.branches import make_branches
@@ -90,11 +90,7 @@ def begin(
         raise PastImportError("nothing_said", _("Nothing is said in what you chose."))
     there = find_there(held.pk, None, plan.messages)
     new = len(plan.messages) - len(there)
-    if Message.everywhere.filter(companion=held).count() + new > settings.MESSAGES_EACH:
-        limit = f"{settings.MESSAGES_EACH:,}"
-        raise LimitError(
-            "too_many_messages", _("A companion can hold %(limit)s messages.") % {"limit": limit}
-        )
+    require_room(held, new)
     first_at, last_at = plan.span or (None, None)
     learns = wanted.nightly_tokens is not None and new > 0
     past = PastImport.objects.create(

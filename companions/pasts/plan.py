@@ -79,6 +79,7 @@ class Plan:
     leaves: list[tuple[str, int]] = field(
         default_factory=list
     )  # where alternatives end, by keys, and how long they are
+    by_key: dict[str, PlannedMessage] = field(default_factory=dict, repr=False)
     characters: set[str] = field(default_factory=set)  # who speaks and is not the person
     shortened: int = 0
     empty: int = 0
@@ -206,7 +207,9 @@ class _PastPlan:
         self.plan.leaves += ends.items()
 
     def _add(self, message: PastMessage, at: datetime | None, *, is_chosen: bool) -> PlannedMessage | None:
-        """Add the message, and return it; None for one in which nothing is said: what follows it follows what it did."""
+        """Add the message, and return it; None for one that is there already, or in which nothing is said: what follows
+        such a one follows what it did.
+        """
         follows = self.keys.get(message.parent or "")
         is_person = message.is_person
         text = storable(message.text)
@@ -219,6 +222,12 @@ class _PastPlan:
             text = shorten(text, self.most_characters)
             self.plan.shortened += 1
         key = self._make_key(message)
+        if same := self.plan.by_key.get(key):  # the same talk stands twice in the file
+            self.keys[message.id] = key
+            self.made[key] = same
+            if is_chosen:
+                self.chosen_after[follows] = key
+            return None
         before = self.made.get(follows or "")
         if at is None:
             at = message.at if message.at and _is_told(message.at, self.now) else None
@@ -238,7 +247,7 @@ class _PastPlan:
             session=self._find_session(at, before, is_chosen=is_chosen),
         )
         self.keys[message.id] = key
-        self.made[key] = planned
+        self.made[key] = self.plan.by_key[key] = planned
         if is_chosen:
             self.chosen_after[follows] = key
             self.plan.sessions[planned.session].note(planned)

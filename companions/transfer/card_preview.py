@@ -46,6 +46,8 @@ HIDDEN = (
         gettext_lazy("Read in every prompt, a few messages before the newest."),
     ),
 )
+# Others would hide what else may stand in their place.
+SHOWN_MACROS = frozenset({"char", "bot", "user", "original", "newline"})
 NO_PICTURE = gettext_lazy("Its picture could not be kept. It gets a drawn face.")
 
 
@@ -106,7 +108,7 @@ def describe(upload: CardUpload) -> CardPreview:
     """Return what the card or lorebook holds, with what the two will be called in place of the names' macros."""
     data: dict[str, Any] = upload.content["data"]
     name = one_line(data.get("nickname") or data.get("name") or "")
-    macros = Macros(char=name, user=one_line(upload.user.name) or _("you"), original="…")
+    macros = Macros(char=name, user=one_line(upload.user.name) or _("you"), original="…", only=SHOWN_MACROS)
     remarks = {**REMARKS, PICTURE_NOT_KEPT: NO_PICTURE}
     is_book = upload.form == CardUpload.Form.LOREBOOK
     book = data if is_book else data.get("character_book") or {}

@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -154,18 +154,18 @@ class Charge:
     calls: list[ModelCall] = field(default_factory=list)
 
 
-_collected: ContextVar[list[ModelCall] | None] = ContextVar("collected", default=None)
+Report = Callable[[Sequence[ModelCall]], object]
+_report: ContextVar[Report | None] = ContextVar("report", default=None)
 
 
 @contextmanager
-def collecting() -> Iterator[list[ModelCall]]:
-    """Give the list of the rows that blocks of `charged` within the block write."""
-    calls: list[ModelCall] = []
-    token = _collected.set(calls)
+def reporting(report: Report) -> Iterator[None]:
+    """Call `report` with the rows that each block of `charged` within the block writes, at once."""
+    token = _report.set(report)
     try:
-        yield calls
+        yield
     finally:
-        _collected.reset(token)
+        _report.reset(token)
 
 
 @contextmanager
@@ -184,9 +184,8 @@ def charged(
             if payer and calls:
                 rows = [_build_call(payer, purpose, call, began_at) for call in calls]
                 charge.calls = ModelCall.objects.bulk_create(rows)
-                collected = _collected.get()
-                if collected is not None:
-                    collected += charge.calls
+                if report := _report.get():
+                    report(charge.calls)
             for call in calls:
                 if call.error:
                     user_id = payer.user_id if payer else None

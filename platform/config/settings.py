@@ -253,6 +253,7 @@ RATES = {  # of one person: how often, and in how many seconds
     "trials": [(10, 60), (120, 3600)],
     "counts": [(240, 60)],
     "imports": [(20, 3600)],
+    "pasts": [(30, 60), (300, 3600)],
     "uploads": [(120, 60)],
     "timers": [(120, 60)],
     "lore": [(120, 60)],

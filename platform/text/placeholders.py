@@ -23,6 +23,7 @@ class Macros:
 
     `seed` decides what `{{random}}` and `{{roll}}` give, and `pick_seed` what `{{pick}}` does; `now` is in the person's
     zone, and without it `{{time}}` and `{{date}}` stay as they are; `original` is what a card's instructions replace.
+    Macros other than those of `only` stay as they are; None: all are expanded.
     """
 
     char: str
@@ -31,6 +32,7 @@ class Macros:
     pick_seed: int = 0
     now: datetime | None = None
     original: str = ""
+    only: frozenset[str] | None = None
 
     def expand(self, text: str) -> str:
         """Return the text with its macros expanded, the inner ones first."""
@@ -66,6 +68,8 @@ class Macros:
         if not (parts := MACRO.fullmatch(macro)):
             return None
         name, colon, rest = parts[1].lower(), parts[2], parts[3]
+        if self.only is not None and name not in self.only:
+            return None
         if name == "//":
             return ""
         if not colon:

@@ -1,6 +1,7 @@
 """An archive that is brought: kept, looked at, and restored once, by whoever lives long enough."""
 
 import io
+import time
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,7 @@ def test_a_restore_that_dies_at_its_last_moment_is_run_again_and_makes_one_compa
     companion = live_fully(alice)
     before, stored = read_rows(companion.pk), contents()
     upload = bring(bob, pack(companion))
-    times = iter([NOON, NOON, NOON])
+    times = iter([NOON, NOON])
 
     def die() -> datetime:
         now = next(times, None)
@@ -214,3 +215,23 @@ async def test_only_whoever_is_signed_in_may_send_as_much_as_an_archive(bob: Use
     assert await ask(path, {"Authorization": "Bearer nobodys"}) == 413
     assert await ask(path, dict(token)) == 200
     assert await ask("/api/v1/companions", dict(token)) == 413
+
+
+def test_a_restore_keeps_its_lease_while_one_file_takes_long(
+    small: Companion, bob: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(uploads, "TELL_SECONDS", 0.05)
+    monkeypatch.setattr(uploads, "BEAT_SECONDS", 0.05)
+    upload = bring(bob, pack(small))
+    held = []
+
+    def restore_slowly(*given: Any) -> None:
+        held.append(ArchiveUpload.objects.get(pk=upload.pk).look_at)
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline and len(set(held)) == 1:
+            time.sleep(0.05)
+            held.append(ArchiveUpload.objects.get(pk=upload.pk).look_at)
+
+    monkeypatch.setattr(uploads, "restore", restore_slowly)
+    uploads.run(upload.pk, timezone.now)
+    assert len(set(held)) > 1

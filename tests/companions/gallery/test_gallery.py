@@ -16,9 +16,9 @@ from companions.deletion import delete_companion
 from companions.errors import CompanionsError, GalleryError
 from companions.gallery import decisions, submission
 from companions.gallery.adoption import adopt
-from companions.gallery.catalogue import find_entry
+from companions.gallery.catalogue import find_entry, preview
 from companions.gallery.publication import compose_publication
-from companions.models import Companion, GalleryCharacter, GalleryReport, GalleryVersion
+from companions.models import Companion, GalleryCharacter, GalleryReport, GalleryVersion, Lorebook
 from companions.transfer.card_export import compose_card
 from files.contents import read_content, store_content
 from files.models import StoredFile
@@ -63,6 +63,17 @@ def test_a_name_stays_only_where_it_is_left(odessa: Companion) -> None:
     odessa.save(update_fields=["persona"])
     odessa.refresh_from_db()
     assert compose_publication(odessa).content["data"]["description"] == "Malice and Alices are other words."
+
+
+def test_a_name_is_warned_of_wherever_and_however_it_is_written(alice: User, odessa: Companion) -> None:
+    alice.name = "Alice Liddell"
+    alice.save()
+    Lorebook.objects.filter(companion=odessa).update(name="Notes of LIDDELL's")
+    odessa = Companion.objects.get(pk=odessa.pk)
+    odessa.scenario = "alice is at the door."
+    [told] = [warning for warning in compose_publication(odessa).warnings if "Your name" in warning]
+    assert "the lorebook" in told
+    assert "the scenario" in told
 
 
 def test_what_looks_private_is_said_and_the_own_address_refused(odessa: Companion) -> None:
@@ -178,6 +189,22 @@ def test_a_refusal_has_a_reason_which_the_publisher_reads(
     assert "Too much fog." in client.get("/gallery/mine/").content.decode()
 
 
+def test_an_operator_reads_all_that_may_come_of_chance_and_of_what_is_left_out(
+    approved: GalleryVersion, odessa: Companion
+) -> None:
+    odessa.persona = "{{char}} is {{random::kind::cruel}}. {{// to be left out }}{{reverse:terces}}"
+    odessa.save()
+    sent = send_in(odessa)
+    [persona] = [text for text in preview(sent.content).texts if text.name == "persona"]
+    assert persona.text == "Odessa is {{random::kind::cruel}}. {{// to be left out }}{{reverse:terces}}"
+    assert any(
+        "cruel" in piece.text
+        for each in decisions.list_differences(approved, sent)
+        for line in each.lines
+        for piece in line
+    )
+
+
 def test_who_may_not_decide_does_not(waiting: GalleryVersion, mallory: User, client: Client) -> None:
     User.objects.filter(pk=mallory.pk).update(is_staff=True)
     client.force_login(mallory)
@@ -253,9 +280,28 @@ def test_nobody_publishes_what_they_could_not_see(alice: User, odessa: Companion
     problem(Api(alice).post("/gallery", body_of(odessa, rating="adults")), 422, "rating")
 
 
-@pytest.mark.parametrize("name", ["Kith", "ＫＩＴＨ", "alice@example.org"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Kith",
+        "ＫＩＴＨ",
+        "K\u0131th",
+        "Ki\u200bth.",
+        "\u202eK i t h",
+        "alice@example.org",
+        "alice＠example.org",
+    ],
+)
 def test_nobody_is_called_like_kith_or_an_address(alice: User, odessa: Companion, name: str) -> None:
     problem(Api(alice).post("/gallery", body_of(odessa, published_as=name)), 422, "published_as")
+
+
+def test_what_was_taken_down_a_moment_ago_is_not_begun_with(approved: GalleryVersion, bob: User) -> None:
+    seen = find_entry(bob, approved.character_id)
+    submission.withdraw(approved.character, timezone.now())
+    with pytest.raises(GalleryError):
+        adopt(bob, seen, timezone.now(), key="one")
+    assert not Companion.objects.owned_by(bob).exists()
 
 
 # -- a companion made of it -------------------------------------------------------------------------

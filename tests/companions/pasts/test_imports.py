@@ -1,5 +1,6 @@
 """Earlier talk is remembered with its own dates, in its place, once, and on the branches where it was said."""
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,6 +11,7 @@ from companions.branches.alternatives import load_alternatives
 from companions.branches.operations import choose, choose_alternative
 from companions.conversations.log_import import Line, import_log, progress
 from companions.conversations.messages import load_path
+from companions.errors import LimitError
 from companions.models import Branch, Companion, Conversation, Message, PastImport, Session
 from companions.pasts import imports
 from companions.pasts.imports import Wanted
@@ -170,3 +172,25 @@ def test_two_pasts_of_the_same_weeks_stand_in_the_order_of_time(mira: Companion)
     between = [(True, "The kettle sings.", THEN + timedelta(seconds=30))]
     imported(mira, sillytavern(between), NOW)
     assert texts(mira) == [LINES[0][1], "The kettle sings.", LINES[1][1]]
+
+
+def test_what_is_still_coming_in_counts_for_how_much_a_companion_can_hold(
+    mira: Companion, settings: Any
+) -> None:
+    settings.MESSAGES_EACH = 6
+    past = begin(mira, sillytavern(LINES), NOW)
+    more = sillytavern([(is_person, f"{text} Again.", at) for is_person, text, at in LINES])
+    with pytest.raises(LimitError):
+        begin(mira, more, NOW)
+    with pytest.raises(LimitError):
+        import_log(mira, [Line(role="user", text=f"Line {n}.", at=THEN) for n in range(3)], NOW)
+    imports.run(past.pk, NOW, batch=3)
+    imported(mira, sillytavern([(True, "Two of them fit.", THEN), (False, "They do.", THEN)]), NOW)
+    assert Message.objects.filter(companion=mira).count() == 6
+
+
+def test_a_talk_that_stands_twice_in_its_file_comes_once(mira: Companion) -> None:
+    twice = json.dumps(json.loads(chatgpt(LINES, {2: ["Or not.", "As you like."]})) * 2).encode()
+    past = imported(mira, twice, NOW)
+    assert past.messages_count == Message.everywhere.filter(companion=mira).count() == 6
+    assert texts(mira) == [text for _, text, _ in LINES]

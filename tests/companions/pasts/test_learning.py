@@ -93,3 +93,23 @@ def test_what_is_paused_waits_also_within_a_session(mira: Companion) -> None:
     closing.run(closing_id, NIGHT)
     assert work(NIGHT) == 1
     assert DiaryEntry.objects.count() == 2
+
+
+def test_a_session_longer_than_a_night_may_take_is_gone_on_with_the_next(
+    mira: Companion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    past = imported(mira, FILE, NOW, Wanted(nightly_tokens=10))
+    rooms = iter([1, 1, 1, 10**6])  # as if it had to be read in three parts
+    monkeypatch.setattr(closing, "measure", lambda unlearnt: 10**9 if next(rooms, 0) == 1 else 0)
+    learnt = []
+    learn_batch = closing.digests.learn_batch
+    monkeypatch.setattr(
+        closing.digests, "learn_batch", lambda *given: learnt.append(1) or learn_batch(*given)
+    )
+    assert learning.begin_due(NIGHT) == 1
+    [closing_id] = closing.find_due(NIGHT)
+    closing.run(closing_id, NIGHT)
+    past.refresh_from_db()
+    assert past.tokens_tonight > 10
+    assert len(learnt) == 1
+    assert Closing.objects.get().state == Closing.State.WAITING

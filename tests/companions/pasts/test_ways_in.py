@@ -187,3 +187,9 @@ def test_the_command_brings_a_past(
     assert Message.everywhere.count() == 5
     with pytest.raises(CommandError, match="Nothing was imported"):
         call_command("import_past", str(tmp_path / "none"), companion=str(mira.pk))
+
+
+def test_who_looks_at_a_past_again_and_again_waits(at_home: Client, settings: Any) -> None:
+    looked_at = at_home.post("/companions/new/card/", given())["Location"]
+    settings.LIMITS, settings.RATES = True, {**settings.RATES, "pasts": [(1, 3600)]}
+    assert [at_home.get(looked_at).status_code for _ in range(2)] == [200, 429]
