@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import AsyncClient, Client
 from django.utils import timezone
 
@@ -339,3 +340,11 @@ def test_talks_that_ended_by_themselves_have_their_titles_where_they_ended(
     part_from(mira, first.pk, now)  # from before it ended: there nothing has
     assert 'class="talk-end"' not in at_home.get(path).content.decode()
     assert not Message.objects.filter(pk=said.pk).exists()
+
+
+def test_a_part_that_is_not_there_takes_no_notice_from_the_page(at_home: Client, mira: Companion) -> None:
+    at_home.post("/companions/new/card/", {"file": SimpleUploadedFile("a.bin", b"no card")})
+    missing = at_home.get(f"/companions/{mira.pk}/turns/{mira.pk}/", headers={"HX-Request": "true"})
+    assert missing.status_code == 404
+    assert 'class="notices"' not in missing.content.decode()
+    assert 'class="notices"' in at_home.get("/companions/new/").content.decode()

@@ -358,11 +358,9 @@ def test_it_is_withdrawn_at_any_time_and_deleted_for_good(
 # -- Kith's own, and the house ----------------------------------------------------------------------
 
 
-def test_kiths_own_are_the_first_and_bring_their_lore(
-    alice: User, bob: User, approved: GalleryVersion
-) -> None:
+def test_kiths_own_come_last_and_bring_their_lore(alice: User, bob: User, approved: GalleryVersion) -> None:
     items = Api(alice).get("/gallery").json()["items"]
-    assert [item["published_as"] for item in items] == [""] * 12 + ["Lantern"]
+    assert [item["published_as"] for item in items] == ["Lantern"] + [""] * 12
     marlow = next(item for item in items if item["name"] == "Marlow")
     shown = Api(alice).get(f"/gallery/{marlow['id']}").json()
     assert len(shown["card"]["entries"]) == 6
