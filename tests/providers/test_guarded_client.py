@@ -66,10 +66,11 @@ class Listener:
     def _accept(self) -> None:
         while True:
             try:
-                self._listening.accept()[0].close()
+                connection, _address = self._listening.accept()
             except OSError:
                 return
-            self.count += 1
+            self.count += 1  # before it closes, for whoever connected goes on then
+            connection.close()
 
     def close(self) -> None:
         self._listening.close()
