@@ -70,36 +70,36 @@ def past(request: SignedInRequest, past_upload_id: UUID) -> HttpResponse:
     """All that would come of the file, before anything does; what is chosen changes it; and the making."""
     upload = get_past_upload(request.user, past_upload_id)
     admit_to(request.user, "pasts", timezone.now())  # each look reads the whole file
-    refusal = ""
     try:
         read = read_file(upload.file)
-        form = ChoiceForm(request.POST if request.method == "POST" else request.GET, read)
-        is_valid = form.is_valid()
-        if "remember" in request.POST and is_valid:
-            return _remember(request, upload, read, form)
-        if "remember" in request.POST:
-            refusal = _("Look through what you chose: something of it will not do.")
     except RefusedError as error:
-        refusal = str(error.detail)
-        read = None
-    return _show(request, upload, read, refusal)
-
-
-def _show(request: SignedInRequest, upload: PastUpload, read: PastFile | None, refusal: str) -> HttpResponse:
-    context: dict[str, Any] = {"upload": upload, "refusal": refusal}
-    if read is None:
-        try:
-            read = read_file(upload.file)
-        except RefusedError:
-            return render(request, "pasts/past.html", context, status=UNPROCESSABLE)
+        context = {"upload": upload, "refusal": str(error.detail)}
+        return render(request, "pasts/past.html", context, status=UNPROCESSABLE)
     form = ChoiceForm(request.POST if request.method == "POST" else request.GET, read)
-    form.is_valid()
+    is_valid, refusal = form.is_valid(), ""
+    if "remember" in request.POST:
+        try:
+            if is_valid:
+                return _remember(request, upload, read, form)
+            refusal = _("Look through what you chose: something of it will not do.")
+        except RefusedError as error:
+            refusal = str(error.detail)
+    return _show(request, upload, read, form, refusal)
+
+
+def _show(
+    request: SignedInRequest, upload: PastUpload, read: PastFile, form: ChoiceForm, refusal: str
+) -> HttpResponse:
     given = form.cleaned_data.get("companion")
     companion = get_companion(request.user, given) if given else None
     shown = describe(read, companion, form.choice, timezone.now(), form.tokens)
     name = form.cleaned_data.get("name") or shown.name
     is_renamed = any(speaker.is_person and speaker.label == name for speaker in shown.speakers)
-    context |= {
+    is_part = request.htmx.target == "past-figures"
+    context: dict[str, Any] = {
+        "upload": upload,
+        "refusal": refusal,
+        "is_part": is_part,
         "shown": shown,
         "companion": companion,
         "companions": Companion.objects.owned_by(request.user).order_by("-created_at"),
@@ -109,7 +109,6 @@ def _show(request: SignedInRequest, upload: PastUpload, read: PastFile | None, r
         "least": learning.LEAST_NIGHTLY,
         "most": learning.MOST_NIGHTLY,
     }
-    is_part = context["is_part"] = request.htmx.target == "past-figures"
     template = "pasts/_figures.html" if is_part else "pasts/past.html"
     return render(request, template, context, status=UNPROCESSABLE if refusal else 200)
 
