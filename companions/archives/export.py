@@ -11,19 +11,17 @@ from typing import IO, Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 import orjson
-from asgiref.sync import async_to_sync
 from django.db import connection, transaction
 from django.db.models import Max, Min
 from django.http import StreamingHttpResponse
 from django.utils import timezone
-from django.utils.http import content_disposition_header
 from django.utils.text import slugify
 
-from accounts import admission
 from companions.archives.journal import name_tables, write_entry
 from companions.archives.manifest import FORMAT, MANIFEST, README, README_TEXT, VERSION
 from companions.archives.sections import JOURNAL, SECTIONS, Section
 from companions.models import Companion, Message
+from companions.transfer.json_export import stream_file
 from database.queries import lift_statement_timeout
 from files.archives import Digest, Outlet
 from files.contents import open_content
@@ -59,12 +57,8 @@ async def export_archive(companion: Companion, now: datetime) -> AsyncIterator[b
 def archive_response(companion: Companion) -> StreamingHttpResponse:
     """Stream the companion's archive as a file; GateError where many are streamed already."""
     now = timezone.now()
-    async_to_sync(admission.take)("exports")
     name = slugify(companion.name, allow_unicode=True) or f"kith-{companion.pk}"
-    response = StreamingHttpResponse(export_archive(companion, now), content_type="application/zip")
-    response["Content-Disposition"] = content_disposition_header(True, f"{name}-{now:%Y-%m-%d}.zip")
-    response["Cache-Control"] = "private, no-store"
-    return response
+    return stream_file(export_archive(companion, now), "application/zip", f"{name}-{now:%Y-%m-%d}.zip")
 
 
 def _write_rows(

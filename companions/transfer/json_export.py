@@ -9,6 +9,7 @@ from asgiref.sync import async_to_sync
 from django.db import models
 from django.http import StreamingHttpResponse
 from django.utils import timezone
+from django.utils.http import content_disposition_header
 
 from accounts import admission
 from companions.models import (
@@ -159,7 +160,7 @@ def stream_file(pieces: AsyncIterator[bytes], content_type: str, name: str) -> S
     """Stream a person's own file under that name; GateError where many are streamed already."""
     async_to_sync(admission.take)("exports")
     response = StreamingHttpResponse(pieces, content_type=content_type)
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    response["Content-Disposition"] = content_disposition_header(True, name)
     response["Cache-Control"] = "private, no-store"
     return response
 
