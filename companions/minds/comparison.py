@@ -10,7 +10,6 @@ from uuid import UUID
 
 import structlog
 from django.db import transaction
-from django.db.models import F
 from django.utils.translation import gettext as _
 
 from accounts.models import ModelCall
@@ -26,7 +25,7 @@ from companions.models import Companion, ComparedExchange, Comparison, Prompt, R
 from companions.models.companion import lock
 from companions.tools.registry import TOOLS
 from jobs.background import enqueue
-from jobs.lease import Clock, Lease, note_failures, retry_at
+from jobs.lease import Clock, Lease, note_failures
 from providers.chat.completion import complete
 from providers.chat.sampling import Sampling
 from providers.preference import preferring
@@ -147,12 +146,7 @@ def _answer(
 
 def _note_failure(lease: Lease, code: str) -> None:
     """Try again later; after the last try the comparison has failed, with what is answered until then."""
-    lease.held_row.update(attempts=F("attempts") + 1, error=code)
-    comparison = lease.held_row.first()
-    if comparison is None:
-        return
-    if comparison.attempts < MAX_TRIES:
-        lease.release(retry_at(comparison.attempts, lease.clock()))
-    else:
+    comparison = lease.held_row.first() if lease.count_failure(code, MAX_TRIES) else None
+    if comparison:
         lease.release(None, ended_at=lease.clock())
         log.warning("comparison_failed", comparison=str(comparison.pk), code=code)

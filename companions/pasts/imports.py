@@ -10,7 +10,7 @@ from uuid import UUID, uuid5
 import structlog
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from companions.conversations.log_import import require_room
@@ -25,7 +25,7 @@ from database.journal import everywhere
 from database.queries import lift_statement_timeout
 from files.errors import FilesError
 from jobs.background import enqueue
-from jobs.lease import MAX_ATTEMPTS, Clock, Lease, note_failures, retry_at
+from jobs.lease import Clock, Lease, note_failures
 from memory.forgotten import ForgottenStatements, load_forgotten
 from memory.models import Memory
 from pasts.past import PastFile
@@ -314,12 +314,8 @@ def _is_wanted(past: PastImport) -> bool:
 
 def _note_failure(lease: Lease, code: str) -> None:
     """Count the try; after the last one what came so far stays, and can be undone."""
-    lease.held_row.update(attempts=F("attempts") + 1, error=code)
-    past = lease.held_row.first()
+    past = lease.held_row.first() if lease.count_failure(code) else None
     if past is None:
-        return
-    if past.attempts < MAX_ATTEMPTS:
-        lease.release(retry_at(past.attempts, lease.clock()))
         return
     Job.objects.filter(pk=past.job_id).update(error=code)
     lease.held_row.update(state=PastImport.State.FAILED, ended_at=lease.clock())

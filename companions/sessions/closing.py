@@ -9,7 +9,7 @@ from uuid import UUID
 
 import structlog
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import Q
 
 from accounts.usage import NO_TOKENS, waits_until
 from companions.deletion import delete_messages
@@ -30,7 +30,7 @@ from companions.sessions.parts import (
 )
 from companions.sessions.transcript import build_talk, is_being_answered, measure, select_messages
 from jobs.background import enqueue
-from jobs.lease import MAX_ATTEMPTS, RETRY_DELAY, Clock, Lease, note_failures, retry_at
+from jobs.lease import RETRY_DELAY, Clock, Lease, note_failures
 from memory.learning.answers import Reflection
 from memory.learning.contradictions import group_by_place
 from memory.learning.diary import ClosedSession, Written, keep_session
@@ -138,12 +138,8 @@ def _may_ask(closing: Closing, lease: Lease) -> bool:
 
 def _note_failure(lease: Lease, code: str) -> None:
     """Count the try; after the last one the operator is told, and the session stays open until it is asked anew."""
-    lease.held_row.update(attempts=F("attempts") + 1, error=code)
-    closing = lease.held_row.first()
+    closing = lease.held_row.first() if lease.count_failure(code) else None
     if closing is None:
-        return
-    if closing.attempts < MAX_ATTEMPTS:
-        lease.release(retry_at(closing.attempts, lease.clock()))
         return
     Job.objects.filter(closing=closing).update(error=code)
     lease.held_row.update(state=Closing.State.FAILED, ended_at=lease.clock())

@@ -9,12 +9,11 @@ from uuid import UUID
 import structlog
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F
 from pydantic import BaseModel, Field
 
 from accounts.models import ModelCall
 from accounts.usage import Payer, charged, waits_until
-from jobs.lease import MAX_ATTEMPTS, RETRY_DELAY, Clock, Lease, note_failures, retry_at
+from jobs.lease import RETRY_DELAY, Clock, Lease, note_failures
 from memory.consolidation.candidates import Answer, Candidates, find_candidates, render_request, system_prompt
 from memory.consolidation.changes import Draft, apply_answer, load_parted
 from memory.consolidation.insights import select_insights
@@ -209,12 +208,8 @@ def _mark(memories: Sequence[Memory], goals: Sequence[Pursuit]) -> str:
 
 def _put_off(companion_id: UUID, lease: Lease, code: str) -> None:
     """Try again later, and later each time; after the last time the operator hears of it."""
-    lease.held_row.update(attempts=F("attempts") + 1, error=code)
-    run = lease.held_row.first()
+    run = lease.held_row.first() if lease.count_failure(code) else None
     if run is None:
-        return
-    if run.attempts < MAX_ATTEMPTS:
-        lease.release(retry_at(run.attempts, lease.clock()))
         return
     lease.held_row.update(state=Consolidation.State.FAILED, ended_at=lease.clock(), draft={})
     log.error("consolidation_failed", run_id=str(run.pk), companion_id=str(companion_id), code=code)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Self
 
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 
 from jobs.errors import PostponedError, RetryableError
 
@@ -49,6 +49,19 @@ class Lease:
         is_held = bool(self.held_row.update(**{self.field: until}, **fields))
         self.until = until if is_held else self.until
         return is_held
+
+    def count_failure(self, code: str, most: int = MAX_ATTEMPTS) -> bool:
+        """Count a try in `attempts`, with what it failed of in `error`, and let go of the row until the next is due.
+
+        Return True, with the row still held, where that was the last of so many.
+        """
+        self.held_row.update(attempts=F("attempts") + 1, error=code)
+        attempts = self.held_row.values_list("attempts", flat=True).first()
+        if attempts is None:
+            return False
+        if attempts < most:
+            self.release(retry_at(attempts, self.clock()))
+        return bool(attempts >= most)
 
     def release(self, at: datetime | None, **fields: Any) -> None:
         """Let anybody go on with the row from then on. Where another has taken it, nothing changes."""
