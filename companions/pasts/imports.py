@@ -144,7 +144,10 @@ def run(import_id: UUID, now: datetime, clock: Clock | None = None, batch: int =
     with note_failures(lease, partial(_note_failure, lease)):
         try:
             _go_on(lease, now, batch)
-        except FilesError as error:  # also one that cannot be read any more
+        except (
+            FilesError,
+            PastImportError,
+        ) as error:  # also of a file that is lost, or cannot be read any more
             _note_failure(lease, error.code)
 
 

@@ -194,3 +194,16 @@ def test_a_talk_that_stands_twice_in_its_file_comes_once(mira: Companion) -> Non
     past = imported(mira, twice, NOW)
     assert past.messages_count == Message.everywhere.filter(companion=mira).count() == 6
     assert texts(mira) == [text for _, text, _ in LINES]
+
+
+def test_a_past_whose_file_is_lost_has_failed_after_eight_tries_and_its_job_says_why(mira: Companion) -> None:
+    past = begin(mira, sillytavern(LINES), NOW)
+    StoredFile.objects.filter(pk=past.file_id).delete()
+    for day in range(8):
+        past.refresh_from_db()
+        assert past.state == PastImport.State.WAITING
+        imports.run(past.pk, NOW + timedelta(days=day))
+    past.refresh_from_db()
+    assert (past.state, past.attempts, past.error) == (PastImport.State.FAILED, 8, "no_file")
+    past.job.refresh_from_db()
+    assert progress(past.job) == ("failed", 0)
