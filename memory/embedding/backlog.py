@@ -52,7 +52,7 @@ def embed_waiting(companion_id: UUID | None = None, limit: int | None = None) ->
     """Embed what waits for the wanted space, at most `limit` memories there; return how many were.
 
     What is new is embedded in the older space too, as long as that serves its companion. Killed anywhere and run again
-    it does what is left; two at once do no harm. Raises ProviderUnavailable, ProviderRefused where every text would be
+    it does what is left; two at once share it. Raises ProviderUnavailable, ProviderRefused where every text would be
     refused, WidthError and WidestError, with what was embedded before it kept. A single text that the provider refuses
     is marked so, and is recalled by its words alone.
     """
@@ -104,13 +104,22 @@ def _embed_all(
     companion_id: UUID | None,
     limit: int | None = None,
 ) -> int:
-    embedded = 0
-    for batch in _batches(waiting, companion_id, limit):
-        for _, group in groupby(sorted(batch, key=_companion_of), key=_companion_of):
-            memories = list(group)
-            payer = Payer(memories[0].companion.user_id, memories[0].companion_id)
-            with charged(payer, ModelCall.Purpose.EMBEDDING):
-                embedded += _embed_or_mark(embedder, space, memories)
+    """Embed batch after batch; where another worker did the same one meanwhile, go on from elsewhere: two that have met
+    would do each of the next ones twice.
+    """
+    embedded, has_met = 0, True
+    while has_met and (limit is None or embedded < limit):
+        has_met = False
+        for batch in _batches(waiting, companion_id, None if limit is None else limit - embedded):
+            before = embedded
+            for _, group in groupby(sorted(batch, key=_companion_of), key=_companion_of):
+                memories = list(group)
+                payer = Payer(memories[0].companion.user_id, memories[0].companion_id)
+                with charged(payer, ModelCall.Purpose.EMBEDDING):
+                    embedded += _embed_or_mark(embedder, space, memories)
+            has_met = embedded - before < len(batch)
+            if has_met:
+                break
     return embedded
 
 
@@ -162,19 +171,21 @@ def _embed_or_mark(embedder: Embedder, space: Space, batch: list[Memory]) -> int
 
 @transaction.atomic
 def _keep(space: Space, batch: list[Memory], rows: list[tuple[Memory, int, Floats | None]]) -> int:
-    """Store a vector for each window; return how many memories still were there with the text that was embedded."""
+    """Store a vector for each window; return how many memories still were there with the text that was embedded, and
+    had none in the space.
+    """
     texts = {memory.pk: memory.text for memory in batch}
     now = Memory.objects.select_for_update().filter(pk__in=texts).order_by("pk").values_list("pk", "text")
-    unchanged = {pk for pk, text in now if texts[pk] == text}
+    there = Embedding.objects.filter(space=space, memory__in=texts).values_list("memory", flat=True)
+    wanted = {pk for pk, text in now if texts[pk] == text}.difference(there)
     Embedding.objects.bulk_create(
         [
             Embedding(companion_id=memory.companion_id, memory=memory, space=space, window=n, vector=vector)
             for memory, n, vector in rows
-            if memory.pk in unchanged
-        ],
-        ignore_conflicts=True,  # another worker was here first
+            if memory.pk in wanted
+        ]
     )
-    return len(unchanged)
+    return len(wanted)
 
 
 def everyday_sentences() -> dict[str, list[str]]:

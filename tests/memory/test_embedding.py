@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.db import connection
@@ -13,7 +14,7 @@ from companions.models import Companion
 from config.celery import app
 from jobs import background
 from memory import tasks
-from memory.embedding import embed_cue, embed_waiting
+from memory.embedding import backlog, embed_cue, embed_waiting
 from memory.embedding.spaces import serving_space
 from memory.errors import WidthError
 from memory.models import Embedding, Memory, Space
@@ -161,7 +162,7 @@ def test_a_corrected_memory_is_found_by_its_new_words_and_embedded_again(mira: C
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_memory_corrected_while_it_is_embedded_waits_again(
+def test_a_memory_corrected_while_it_is_embedded_is_embedded_again(
     mira: Companion, say: Say, embedding_server: EmbeddingServer
 ) -> None:
     (memory,) = say(mira, "I live in Bonn.")
@@ -172,9 +173,8 @@ def test_a_memory_corrected_while_it_is_embedded_waits_again(
         connection.close()
 
     embedding_server.meanwhile = meanwhile
-    assert embed_waiting(mira.pk) == 0
-    assert not memory.embeddings.exists()
     assert embed_waiting(mira.pk) == 1
+    assert memory.embeddings.count() == 1
     assert embedding_server.asked == ["I live in Bonn.", "I live in Kiel."]
 
 
@@ -212,6 +212,27 @@ def test_no_transaction_is_held_while_a_model_works(
     embedding_server.meanwhile = meanwhile
     embed_waiting(mira.pk)
     assert held == [0]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_that_meets_another_goes_on_elsewhere(
+    mira: Companion, many: list[Memory], embedding_server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They would take the same batches from there on, and embed all that is left twice."""
+    by_id = sorted(many, key=lambda memory: memory.pk)
+    starts = iter([UUID(int=0), UUID(int=0), by_id[100].pk])
+    monkeypatch.setattr(backlog, "uuid4", lambda: next(starts))
+
+    def let_another_do_the_same() -> None:
+        embedding_server.meanwhile = lambda: None
+        embed_waiting(mira.pk, limit=backlog.BATCH)
+        connection.close()
+
+    embedding_server.meanwhile = let_another_do_the_same
+    assert embed_waiting(mira.pk) == len(many) - backlog.BATCH
+    asked = [body["input"] for body in embedding_server.bodies if len(body["input"]) > 1]
+    assert asked[0] == asked[1]
+    assert sorted(asked[2]) == sorted(memory.text for memory in by_id[101:])
 
 
 @pytest.mark.django_db(transaction=True)
