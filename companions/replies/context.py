@@ -36,7 +36,7 @@ from memory.embedding.spaces import CueVector
 from memory.language import pattern_of
 from memory.models import Recall, Thread
 from memory.recall.candidates import MemoryFilter
-from memory.recall.query import is_follow_up
+from memory.recall.query import is_follow_up, split_cue
 from memory.recall.recall import (
     NOWHERE,
     Found,
@@ -184,7 +184,7 @@ def embed_message(turn: TurnContext) -> tuple[str, CueVector | None]:
         if line.role == Message.Role.USER and not is_follow_up(line.text, names):
             break
     cue = "\n".join([*reversed(said), message.text])
-    return cue, embed_cue(cue, turn.payer, names)
+    return cue, embed_cue(cue, turn.payer, names, split_cue(message.text))
 
 
 @transaction.atomic
@@ -343,6 +343,7 @@ def recall_memories(turn: TurnContext, cue: str, vector: CueVector | None, now: 
         mood=turn.mood,
         filters=MemoryFilter(leaving_out_memories=turn.known),
         by_itself=True,
+        parts=split_cue(text),
     )
     recalled = [found for found in recalled if folded(found.memory.text) != folded(text)]
     if cue != text:

@@ -4,8 +4,8 @@ The wanted space serves where all of a companion lies in it, until then the full
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
 from uuid import UUID
@@ -40,10 +40,13 @@ EVERYDAY_TYPE = "<f4"  # of the numbers in Space.everyday
 
 @dataclass(frozen=True, slots=True)
 class CueVector:
-    """What a cue means: a vector of length 1, and the space in which alone it can be compared."""
+    """What a cue means: a vector of length 1, and the space in which alone it can be compared. `parts` are vectors of
+    its sentences by their texts.
+    """
 
     space: Space
     vector: Floats
+    parts: Mapping[str, Floats] = field(default_factory=dict)
 
 
 class _Cache:
@@ -63,12 +66,14 @@ _cache = _Cache()
 clear_cache = _cache.clear
 
 
-def embed_cue(cue: str, payer: Payer | None = None, names: Names = NOBODY) -> CueVector | None:
+def embed_cue(
+    cue: str, payer: Payer | None = None, names: Names = NOBODY, parts: Sequence[str] = ()
+) -> CueVector | None:
     """Return the cue in the space that serves the payer's companion, without a payer in the wanted space.
 
     A long cue is its windows' mean. None where no embedder answers, where it sees no meaning at all, or where it costs
     tokens and the payer has none left today. `names` are what "user" and "companion" are called; they are left out of
-    it.
+    it. `parts` are those of its sentences that are asked with one by one as well; all of it is one request.
     """
     cue = without_names(storable(cue), names)
     if not cue.replace(UNKNOWN_CHARACTER, "").strip():
@@ -82,8 +87,11 @@ def embed_cue(cue: str, payer: Payer | None = None, names: Names = NOBODY) -> Cu
             if payer and not embedder.is_built_in and not has_tokens_left(payer.user_id, timezone.now()):
                 return None
             windows = ends(embedder.windows(cue), MAX_WINDOWS)
-            vector = normalised(check_width(space, embedder.embed_queries(windows)).mean(axis=0))
-            return CueVector(space, vector) if vector.any() else None
+            texts = [*windows, *(without_names(storable(part), names) for part in parts)]
+            vectors = check_width(space, embedder.embed_queries(texts))
+            vector, of_parts = normalised(vectors[: len(windows)].mean(axis=0)), vectors[len(windows) :]
+            known = {part: normalised(one) for part, one in zip(parts, of_parts, strict=True) if one.any()}
+            return CueVector(space, vector, known) if vector.any() else None
     except (ProviderError, WidthError) as error:
         log.warning("cue_not_embedded", code=error.code)
         return None

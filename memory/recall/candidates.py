@@ -2,8 +2,8 @@
 meaning each is to a cue.
 """
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -30,7 +30,7 @@ from pgvector.django import MaxInnerProduct
 
 from memory.embedding.spaces import CueVector
 from memory.errors import FilterError
-from memory.models import Embedding, Memory
+from memory.models import Embedding, Memory, Space
 from memory.models.embedding import MAX_SCANNED, BitsField
 from memory.models.memory import MemoryQuerySet, from_messages
 from memory.recall.traits import Trait
@@ -191,7 +191,8 @@ class CandidateSet:
     """n memories of one companion in the order of time, with what is known of each without reading it.
 
     `ids` (n, bytes of UUIDs), the `index` of what they say, how like the cue each is (`likeness`, a cosine, NaN where a
-    memory has no embedding), and whether it is wanted (`may_come`): what is not still counts.
+    memory has no embedding), and whether it is wanted (`may_come`): what is not still counts. `likeness_of_parts` tells
+    the likeness to sentences of the cue, by their texts.
     """
 
     companion_id: UUID
@@ -199,9 +200,14 @@ class CandidateSet:
     index: PackedIndex
     likeness: NDArray[np.float64]
     may_come: NDArray[np.bool_]
+    likeness_of_parts: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def compare_with_part(self, part: str) -> "CandidateSet":
+        """Return the same memories, as like as each is to a sentence of the cue."""
+        return replace(self, likeness=self.likeness_of_parts[part])
 
     def ids_of(self, places: Iterable[int]) -> list[UUID]:
         """Return the ids of the memories in these places."""
@@ -209,7 +215,9 @@ class CandidateSet:
 
 
 def load_candidates(companion_id: UUID, filters: MemoryFilter, cue: CueVector | None = None) -> CandidateSet:
-    """Return the companion's memories that there are, compared with the cue, whose vector has length 1; one SQL query."""
+    """Return the companion's memories that there are, compared with the cue and its parts, whose vectors have length 1;
+    one SQL query.
+    """
     memories = filters.narrow(Memory.objects.of(companion_id)).exclude(entry=b"").order_by()
     columns: dict[str, Any] = {
         "ids": PackedBytes(Func("id", function="uuid_send")),
@@ -220,37 +228,43 @@ def load_candidates(companion_id: UUID, filters: MemoryFilter, cue: CueVector | 
         columns["wanted"] = PackedBytes("is_wanted")
     if cue:
         in_space = FilteredRelation("embeddings", condition=Q(embeddings__space=cue.space))
-        cosine = Max(_cosine(companion_id, cue))
-        memories = memories.alias(in_space=in_space).annotate(cosine=Coalesce(cosine, Value(float("nan"))))
-        columns["cosines"] = PackedBytes(Func("cosine", function="float8send"))
+        memories = memories.alias(in_space=in_space)
+        for number, vector in enumerate((cue.vector, *cue.parts.values())):
+            cosine = Coalesce(Max(_cosine(companion_id, cue.space, vector)), Value(float("nan")))
+            memories = memories.annotate(**{f"cosine{number}": cosine})
+            columns[f"cosines{number}"] = PackedBytes(Func(f"cosine{number}", function="float8send"))
     found = memories.aggregate(**columns)
     index = PackedIndex.unpack(found["entries"] or b"")
     ids = np.frombuffer(found["ids"] or b"", dtype="V16")
     n = len(ids)
     halves = ids.view(">u8").reshape(n, 2)
     order = np.lexsort((halves[:, 1], halves[:, 0], index.times))
-    likeness = np.frombuffer(found["cosines"] or b"", dtype=">f8") if cue else np.full(n, np.nan)
+    likeness = [  # to the cue, and to its parts
+        np.frombuffer(found[f"cosines{number}"] or b"", dtype=">f8").astype(np.float64)[order]
+        for number in range(1 + len(cue.parts) if cue else 0)
+    ] or [np.full(n, np.nan)]
     may_come = np.frombuffer(found["wanted"] or b"", np.bool_) if filters.wanted else np.ones(n, np.bool_)
     return CandidateSet(
         companion_id,
         ids[order],
         index.reorder(order),
-        likeness.astype(np.float64)[order],
+        likeness[0],
         may_come[order],
+        dict(zip(cue.parts if cue else (), likeness[1:], strict=True)),
     )
 
 
-def _cosine(companion_id: UUID, cue: CueVector) -> Any:
+def _cosine(companion_id: UUID, space: Space, vector: Floats) -> Any:
     """Return the cosine of an embedding in the cue's space; of wide vectors an estimate, but for the nearest.
 
     The estimate is from bits: two vectors at the angle a differ in about a / pi of their signs.
     """
-    exact = -MaxInnerProduct("in_space__vector", cue.vector)
-    if cue.space.width <= MAX_SCANNED:
+    exact = -MaxInnerProduct("in_space__vector", vector)
+    if space.width <= MAX_SCANNED:
         return exact
-    own = Embedding.objects.filter(companion_id=companion_id, space=cue.space, vector__isnull=False)
-    nearest = own.order_by(_count_differing_bits(cue.vector)).values("pk")[:MAX_EXACT]
-    share = _count_differing_bits(cue.vector, "in_space__") / Value(float(len(cue.vector)))
+    own = Embedding.objects.filter(companion_id=companion_id, space=space, vector__isnull=False)
+    nearest = own.order_by(_count_differing_bits(vector)).values("pk")[:MAX_EXACT]
+    share = _count_differing_bits(vector, "in_space__") / Value(float(len(vector)))
     return Case(
         When(in_space__pk__in=nearest, then=exact),
         When(in_space__vector__isnull=False, then=Cos(Pi() * share)),

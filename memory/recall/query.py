@@ -8,11 +8,12 @@ import regex
 
 from memory.language import HAN, any_word_of, pattern_of
 from memory.models import Memory
-from memory.recall.traits import NAME, is_question, names_in, tells_something, terms
+from memory.recall.traits import NAME, is_question, is_small_talk, names_in, tells_something, terms
 from text.dates import days_named
-from text.strings import ends
+from text.strings import ends, split_sentences
 
 MAX_CUE_TERMS = 64  # of a pasted page the first and the last: often a question stands at its end
+MAX_PARTS = 4  # sentences of a cue that are asked with one by one: of a pasted page the first and the last
 MIN_NAME_CHARACTERS = 2
 MAX_TELLING_TERMS = 2  # of words; who says more than that says what it is about
 MAX_TELLING_PAIRS = 5  # of overlapping pairs of characters, which are about as much
@@ -69,6 +70,16 @@ def parse_cue(cue: str, when: datetime, names: Names) -> Cue:
         is_question=is_question(cue) or bool(ASKS_WHEN.search(cue)),
         asked_at=when,
     )
+
+
+def split_cue(cue: str) -> list[str]:
+    """Return the sentences of the cue that say what it is about, at most four; none where that is one sentence.
+
+    A long message is about several things: asked with as a whole it is like nothing, and each brings its own to mind.
+    """
+    telling = [sentence for sentence in split_sentences(cue) if not is_small_talk(sentence)]
+    parts = list(dict.fromkeys(telling))
+    return ends(parts, MAX_PARTS) if len(parts) > 1 else []
 
 
 def _seconds(first: date, last: date, when: datetime) -> tuple[float, float]:

@@ -6,7 +6,7 @@ was worth.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from math import log
@@ -309,39 +309,58 @@ class Candidate(NamedTuple):
     reasons: dict[str, Any]
 
 
-def rank(
-    candidates: CandidateSet,
-    filters: MemoryFilter,
-    found: Relevance,
-    policy: Policy | None,
-    now: datetime,
-    page: slice,
-    floor: Floor | None = None,
-) -> list[Candidate]:
-    """Return this page of what comes to mind, best first; two SQL queries, one where nothing was recalled before.
+class LookedAt(NamedTuple):
+    """What was read of memories to look at them closely: each by its place; when it was shown in replies, by its id."""
 
-    Without a policy what fits best comes first. With a floor only what is above it.
-    """
+    memories: Mapping[int, Memory]
+    uses: Mapping[UUID, Sequence[datetime]]
+
+
+def find_best(
+    candidates: CandidateSet, found: Relevance, policy: Policy | None, floor: Floor | None
+) -> list[int]:
+    """Return the places of those that are looked at closely. Without a policy what fits best comes first."""
     by_fit = policy is None or isinstance(policy, Kith)
     values = found.fit if by_fit else np.nan_to_num(candidates.likeness, nan=-np.inf)
-    places = best(values, floor.is_above if floor else found.can_come, MAX_FOUND)
+    return best(values, floor.is_above if floor else found.can_come, MAX_FOUND)
+
+
+def look_at(candidates: CandidateSet, filters: MemoryFilter, places: Collection[int]) -> LookedAt:
+    """Read the memories in these places: two SQL queries, one where nothing was recalled before."""
     place_of = dict(zip(candidates.ids_of(places), places, strict=True))
     there = filters.narrow(Memory.objects.of(candidates.companion_id)).filter(pk__in=place_of).order_by()
     memories = {place_of[memory.pk]: memory for memory in there.only(*LOOKED_AT)}
-    fits = {place: float(found.fit[place]) + PINNED * memory.is_pinned for place, memory in memories.items()}
-    fits = diversify(fits, found.talks)
     recalled = [memory.pk for memory in memories.values() if memory.times_recalled]
-    uses: dict[UUID, list[datetime]] = defaultdict(list)  # when each was shown in a reply
+    uses: dict[UUID, list[datetime]] = defaultdict(list)
     if recalled:
         shown = Recalled.objects.of(candidates.companion_id).filter(memory__in=recalled, is_used=True)
         for id, at in shown.values_list("memory_id", "recall__at"):
             uses[id].append(at)
+    return LookedAt(memories, uses)
+
+
+def rank(
+    places: Iterable[int],
+    looked_at: LookedAt,
+    candidates: CandidateSet,
+    found: Relevance,
+    policy: Policy | None,
+    now: datetime,
+    most: int,
+    floor: Floor | None = None,
+) -> list[Candidate]:
+    """Return at most so many of those in these places that come to mind, best first; those that were not there to be
+    looked at are left out.
+    """
+    memories = {place: looked_at.memories[place] for place in places if place in looked_at.memories}
+    fits = {place: float(found.fit[place]) + PINNED * memory.is_pinned for place, memory in memories.items()}
+    fits = diversify(fits, found.talks)
     rows = {
         place: Remembered.at(
             now,
             happened_at=memories[place].happened_at,
             learnt_at=memories[place].learnt_at,
-            recalled_at=uses.get(memories[place].pk, ()),
+            recalled_at=looked_at.uses.get(memories[place].pk, ()),
             fit=fit,
             likeness=None if np.isnan(candidates.likeness[place]) else float(candidates.likeness[place]),
             importance=memories[place].importance,
@@ -360,7 +379,7 @@ def rank(
             score,
             explain(place, rows[place], found, policy, floor, is_pinned=memories[place].is_pinned),
         )
-        for place, score in scored[page][: floor.limit if floor else None]
+        for place, score in scored[: min(most, floor.limit) if floor else most]
     ]
 
 

@@ -5,11 +5,11 @@ Looking changes nothing. All chance is passed in, so a seed decides.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, tzinfo
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import numpy as np
@@ -22,9 +22,17 @@ from memory.errors import LimitError, OffsetError, VectorError, WidthError
 from memory.learning.sincerity import GAME_LINES, is_in_game
 from memory.models import Change, Memory, Page, Recall, Recalled
 from memory.models.memory import MemoryQuerySet
-from memory.recall.candidates import EVERYTHING, MemoryFilter, hash_term, load_candidates
-from memory.recall.query import NOBODY, Names, parse_cue
-from memory.recall.ranking import MAX_FOUND, measure_floor, measure_relevance, rank
+from memory.recall.candidates import EVERYTHING, CandidateSet, MemoryFilter, hash_term, load_candidates
+from memory.recall.query import NOBODY, Cue, Names, parse_cue
+from memory.recall.ranking import (
+    MAX_FOUND,
+    Candidate,
+    find_best,
+    look_at,
+    measure_floor,
+    measure_relevance,
+    rank,
+)
 from memory.recall.traits import DENIAL, terms
 from memory.scoring import DEFAULT, Policy, Remembered, by_name, in_mood
 from memory.scoring.policy import DAY, Kith, days_between, require, retention
@@ -65,6 +73,7 @@ def recall(
     mood: float = 0.0,
     by_itself: bool = False,
     by_content: bool = False,
+    parts: Sequence[str] = (),
 ) -> list[Found]:
     """Return at most `limit` (0 to 100) memories of the companion that the cue brings to mind, best first.
 
@@ -77,7 +86,9 @@ def recall(
 
     A `policy` given by its name is that with its own parameters. `by_itself` holds back what does not bear on the cue
     (memory.recall.ranking), as nobody asked for it: then none may be a good answer. `by_content` looks at what each says
-    alone, for pages and talks: not at who says it where, and by no policy.
+    alone, for pages and talks: not at who says it where, and by no policy. `parts` are sentences of the cue
+    (memory.recall.query.split_cue, and embedded with it) that are asked with one by one as well; each memory counts by
+    what it fits best, and tells of that.
 
     The reasons: `likeness` (cosine, or None), `words` (BM25 as a share of the cue's best), `matched` terms, `parts`
     (what the fit is the sum of, in standard deviations above the companion's average memory) and `factors` (what a score
@@ -90,23 +101,59 @@ def recall(
     if not 0 <= offset <= MAX_FOUND:
         raise OffsetError(offset, MAX_FOUND)
     chosen, when = choose_policy(policy, mood, has_vector=vector is not None), filters.as_of or now
-    understood = parse_cue(cue, when.astimezone(zone), names)
+    asked_at = when.astimezone(zone)
+    understood = parse_cue(cue, asked_at, names)
     if not limit or not (understood.terms or vector is not None):
         return []
     vector = normalise_cue(vector) if vector else None
     candidates = load_candidates(companion_id, filters, vector)
-    relevant = measure_relevance(understood, candidates, by_content=by_content)
-    floor = None
-    if by_itself:
-        everyday = everyday_likeness(vector) if vector else 0.0
-        floor = measure_floor(understood, relevant, candidates, everyday, limit)
-    page = slice(offset, offset + limit)
-    ranked = rank(candidates, filters, relevant, None if by_content else chosen, when, page, floor)
-    ids = [candidate.id for candidate in ranked]
+    scored_by = None if by_content else chosen
+    every = [_Asked(understood, vector, candidates), *_ask_parts(parts, names, vector, candidates, asked_at)]
+    found = []
+    for asked in every:
+        relevant = measure_relevance(asked.cue, asked.candidates, by_content=by_content)
+        floor = None
+        if by_itself:
+            everyday = everyday_likeness(asked.vector) if asked.vector else 0.0
+            floor = measure_floor(asked.cue, relevant, asked.candidates, everyday, limit)
+        found.append((asked, relevant, floor, find_best(asked.candidates, relevant, scored_by, floor)))
+    looked_at = look_at(candidates, filters, {place for *_, places in found for place in places})
+    best: dict[UUID, Candidate] = {}
+    for asked, relevant, floor, places in found:
+        for candidate in rank(
+            places, looked_at, asked.candidates, relevant, scored_by, when, offset + limit, floor
+        ):
+            if candidate.id not in best or candidate.score > best[candidate.id].score:
+                best[candidate.id] = candidate
+    ranked = list(best.values())
+    if len(every) > 1:
+        ranked.sort(key=lambda candidate: -candidate.score)
+    ids = [candidate.id for candidate in ranked[offset : offset + limit]]
     memories = Memory.objects.of(companion_id).defer("entry").in_bulk(ids)
     return [  # one may have been deleted a moment ago
-        Found(memories[id], round(score, 4), reasons) for id, score, reasons in ranked if id in memories
+        Found(memories[id], round(best[id].score, 4), best[id].reasons) for id in ids if id in memories
     ]
+
+
+class _Asked(NamedTuple):
+    """A cue, or a sentence of one: as it was understood, what it means, and how like it each memory is."""
+
+    cue: Cue
+    vector: CueVector | None
+    candidates: CandidateSet
+
+
+def _ask_parts(
+    parts: Iterable[str], names: Names, vector: CueVector | None, candidates: CandidateSet, asked_at: datetime
+) -> Iterator[_Asked]:
+    """Yield the sentences of a cue; where its meaning is known, those whose meaning is known as well."""
+    for part in parts:
+        cue = parse_cue(part, asked_at, names)
+        if vector is None:
+            yield _Asked(cue, None, candidates)
+        elif part in vector.parts:
+            means = CueVector(vector.space, vector.parts[part])
+            yield _Asked(cue, means, candidates.compare_with_part(part))
 
 
 def choose_policy(policy: Policy | str, mood: float, *, has_vector: bool) -> Policy:
@@ -122,7 +169,7 @@ def normalise_cue(cue: CueVector) -> CueVector:
     length = float(np.linalg.norm(cue.vector))
     if not np.isfinite(length) or not length:
         raise VectorError
-    return CueVector(cue.space, cue.vector / np.float32(length))
+    return replace(cue, vector=cue.vector / np.float32(length))
 
 
 def record(

@@ -84,6 +84,13 @@ async def test_what_was_shown_comes_again_and_small_talk_brings_nothing(
     assert len(last) < 60  # most of the session is not in the prompt any more
 
 
+async def test_a_long_message_brings_what_each_of_its_sentences_would(as_alice: Api, mira: Companion) -> None:
+    said = "I baked bread all morning and the oven smoked. Is Tiago well? Marta's sister wrote me a card."
+    prompt = await say(as_alice, mira, said)
+    assert TIAGO in remembered(prompt)
+    assert SAID[4] in remembered(prompt)
+
+
 async def test_the_tool_finds_by_name_what_was_shown_before(
     as_alice: Api, mira: Companion, rehearsal: RehearsalServer
 ) -> None:

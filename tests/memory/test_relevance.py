@@ -14,6 +14,7 @@ from memory.embedding import embed_cue, embed_waiting
 from memory.embedding.backlog import everyday_sentences, measure_everyday
 from memory.embedding.spaces import CueVector, clear_cache, everyday_likeness, serving_space
 from memory.models import Memory, Space
+from memory.recall.query import split_cue
 from memory.recall.ranking import MAX_LIKELY
 from memory.recall.recall import recall
 from memory.recall.traits import Trait, is_small_talk, tells_nothing
@@ -72,8 +73,11 @@ def embedded(told: Companion, measured: list[bytes]) -> Companion:
 
 def comes(companion: Companion, cue: str, *, words_alone: bool = False, **options: Any) -> list[str]:
     """What comes to mind by itself, best first."""
-    vector = None if words_alone else embed_cue(cue)
-    found = recall(companion.pk, cue, 8, now=NOW, zone=UTC, vector=vector, by_itself=True, **options)
+    parts = split_cue(cue)
+    vector = None if words_alone else embed_cue(cue, parts=parts)
+    found = recall(
+        companion.pk, cue, 8, now=NOW, zone=UTC, vector=vector, by_itself=True, parts=parts, **options
+    )
     return [one.memory.text for one in found]
 
 
@@ -86,6 +90,44 @@ def test_small_talk_brings_nothing_to_mind(embedded: Companion, cue: str, words_
 @pytest.mark.parametrize(("cue", "answer"), QUESTIONS.items())
 def test_a_question_brings_what_answers_it(embedded: Companion, cue: str, answer: str) -> None:
     assert comes(embedded, cue)[0] == answer
+
+
+LONG = (
+    "It was a long week, and the train to the office broke down twice. I bought new curtains for the kitchen. {}",
+    "{} By the way, the plumber came at last and mended the tap. I shall paint the ceiling next.",
+)
+
+
+@pytest.mark.parametrize("words_alone", [False, True])
+@pytest.mark.parametrize("message", LONG, ids=["last", "first"])
+def test_a_question_in_a_long_message_brings_what_it_brings_alone(
+    embedded: Companion, message: str, words_alone: bool
+) -> None:
+    for cue, answer in list(QUESTIONS.items())[1:]:
+        assert answer in comes(embedded, message.format(cue), words_alone=words_alone), cue
+
+
+def test_each_thing_that_a_message_is_about_brings_its_own_once(embedded: Companion) -> None:
+    came = comes(
+        embedded, "Minka caught a mouse today. Did Tiago pass? And what does my sister do for a living?"
+    )
+    assert {SAID[1], SAID[5], SAID[7]} <= set(came)
+    assert len(came) == len(set(came))
+
+
+@pytest.mark.parametrize(
+    ("cue", "parts"),
+    [
+        ("Did Tiago pass?", []),
+        ("Hey! How are you? Did Tiago pass?", []),
+        ("Minka is ill. Did Tiago pass?", ["Minka is ill.", "Did Tiago pass?"]),
+        ("米卡生病了。蒂亚戈考试过了吗？", ["米卡生病了。", "蒂亚戈考试过了吗？"]),
+        ("Minka is ill. Minka is ill.", []),
+        (" ".join(f"Tiago has {n} cats." for n in range(9)), [f"Tiago has {n} cats." for n in (0, 1, 7, 8)]),
+    ],
+)
+def test_a_message_is_cut_into_what_it_is_about(cue: str, parts: list[str]) -> None:
+    assert split_cue(cue) == parts
 
 
 @pytest.mark.parametrize(("cue", "answer"), list(QUESTIONS.items())[1:])
