@@ -4,7 +4,8 @@ DATA is one or more files of LoCoMo's or REALTALK's shape, or folders with such 
 conversation becomes a companion of its own, told all of it in ended sessions. Then somebody talks with it in one long
 session over the REST API of a real web process: twenty small remarks; each question, three small remarks after the one
 before; all questions a second time; at last questions that belong to other conversations. Every prompt is read as it
-was sent: how much of what holds the answer stands in it, and how much was remembered besides.
+was sent: how much of what holds the answer stands in it, and how much was remembered besides. With --long each question
+stands at the end of a message that tells two other things.
 """
 
 import argparse
@@ -45,7 +46,7 @@ def main() -> None:
             known = [store(subject) for subject in group.subjects]
             web = place.web(web_program, model.url, "rehearsal")
             with web as (_, port), ThreadPoolExecutor(AT_ONCE) as people:
-                told = list(people.map(partial(talk, port), known))
+                told = list(people.map(partial(talk, port, is_long=asked.long), known))
             report.show(group.name, told, is_markdown=asked.markdown)
     print(f"\nMeasured in {time.monotonic() - began:.0f} s.")
 
@@ -54,6 +55,9 @@ def _arguments() -> argparse.Namespace:
     parser = parser_of_talks("talk", __doc__)
     parser.add_argument(
         "--only-first", type=count, metavar="N", help="only each companion's first N questions"
+    )
+    parser.add_argument(
+        "--long", action="store_true", help="ask in long messages, behind two things that somebody else told"
     )
     return parser.parse_args()
 

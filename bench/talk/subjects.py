@@ -10,9 +10,11 @@ from pathlib import Path
 from bench.memorybank.people import Person, people
 from bench.recall.reading import DataError, talks
 from bench.recall.talk import Talk
+from memory.recall.traits import is_question
 
 ASKED = {2, 4}  # temporal and single-hop: questions whose evidence is one place or two
 REMARKS = Path(__file__).parent / "remarks.toml"
+TOLD_CHARACTERS = range(20, 160)
 LANGUAGES = {"en": "en", "cn": "zh"}  # MemoryBank's names of languages, and Kith's
 
 
@@ -43,6 +45,7 @@ class Subject:
     sessions: list[list[Line]]
     questions: list[Question]
     others_questions: list[str] = field(default_factory=list)
+    others_lines: list[str] = field(default_factory=list)  # what other people told; of one line or two
     language: str = "en"
 
     @property
@@ -102,8 +105,21 @@ def _asked(
     for subject in chosen:
         strange = [question.text for one in subjects if one is not subject for question in one.questions]
         drawn = chance.sample(strange, min(share, len(strange)))
-        told.append(replace(subject, questions=subject.questions[:only_first], others_questions=drawn))
+        told.append(
+            replace(
+                subject,
+                questions=subject.questions[:only_first],
+                others_questions=drawn,
+                others_lines=[text for one in subjects if one is not subject for text in _told_lines(one)],
+            )
+        )
     return told
+
+
+def _told_lines(subject: Subject) -> list[str]:
+    """What its person told in so many words, and did not ask."""
+    lines = [line.text for session in subject.sessions for line in session if line.is_users]
+    return [text for text in lines if len(text) in TOLD_CHARACTERS and not is_question(text)]
 
 
 def _from_talk(talk: Talk) -> Subject:

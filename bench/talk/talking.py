@@ -110,10 +110,10 @@ def _message(session: Session, parent: Message | None, line: Line) -> Message:
     )
 
 
-def talk(port: int, known: Known) -> Told:
+def talk(port: int, known: Known, *, is_long: bool = False) -> Told:
     """The whole talk with one companion; called from a thread of its own."""
     try:
-        return Talker(port, known).talk()
+        return Talker(port, known, is_long=is_long).talk()
     finally:
         connection.close()
 
@@ -121,8 +121,8 @@ def talk(port: int, known: Known) -> Told:
 class Talker:
     """Somebody who talks with a companion at a port of this machine."""
 
-    def __init__(self, port: int, known: Known) -> None:
-        self._known = known
+    def __init__(self, port: int, known: Known, *, is_long: bool) -> None:
+        self._known, self._is_long, self._chance = known, is_long, random.Random(known.subject.user)
         self._api = httpx2.Client(
             base_url=f"http://127.0.0.1:{port}/api/v1/companions/{known.companion.pk}",
             headers={"Authorization": f"Bearer {known.token}"},
@@ -143,13 +143,13 @@ class Talker:
                 answers.append(self._ask(question))
                 self._remark(BETWEEN)
         for text in subject.others_questions:
-            told.others.append(self._say(text)[1])
+            told.others.append(self._say(self._lengthen(text))[1])
         return told
 
     def _ask(self, question: Question) -> Asked:
         found = self._post("/recall", {"cue": question.text, "limit": 10})["results"]
         texts = {one["text"] for one in found}
-        prompt, shown = self._say(question.text)
+        prompt, shown = self._say(self._lengthen(question.text))
         lines = _remembered(prompt)
         held = [one for one in question.evidence if _stands_in(one, prompt)]
         ranks = [
@@ -165,6 +165,11 @@ class Talker:
             tokens=estimate("\n".join(lines)),
             found=len(question.evidence & texts) / len(question.evidence),
         )
+
+    def _lengthen(self, question: str) -> str:
+        """The question, in a long message behind two things that the companion was never told."""
+        before = self._chance.sample(self._known.subject.others_lines, 2) if self._is_long else []
+        return "\n".join([*before, question])
 
     def _remark(self, times: int) -> None:
         for _ in range(times):
