@@ -49,8 +49,16 @@ def looks_like_past(content: bytes) -> bool:
         return False
     if BRACKETS.match(part):
         return find_form(part) is not None
-    cut = part.rfind(b"\n") if len(content) > PEEKED_BYTES else len(part)
-    return text.looks_like_talk(part[:cut])
+    return text.looks_like_talk(_cut(part, content))
+
+
+def is_plain_text(content: bytes) -> bool:
+    """Return whether a file is lines of text that a pattern may tell a talk in. Only a part of it is looked at."""
+    try:
+        part = _decode(content[:PEEKED_BYTES])
+    except PastFormatError:
+        return False
+    return text.is_plain_text(_cut(part, content))
 
 
 def find_form(content: bytes) -> str | None:
@@ -89,6 +97,11 @@ def _read(collector: Collector, content: bytes, pattern: TextPattern | None) -> 
         read_json(content)
         raise PastFormatError("no_past")
     return form
+
+
+def _cut(part: bytes, content: bytes) -> bytes:
+    """Return the part's whole lines, where the content goes on after it."""
+    return part[: part.rfind(b"\n")] if len(content) > PEEKED_BYTES else part
 
 
 def _decode(content: bytes) -> bytes:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pasts.errors import PastFormatError
 from pasts.formats import looks_like_past, parse
 from pasts.past import FORMS, PastFile, TextPattern
-from pasts.reader import REMARKS, PastError, believe, choose_person, read_past
+from pasts.reader import REFUSALS, REMARKS, PastError, believe, choose_person, read_past
 from pasts.times import read_time
 from tests.cards.corpus import files as cards
 from tests.pasts.corpus import (
@@ -320,24 +320,27 @@ def test_days_and_months_are_told_apart(
 
 
 @pytest.mark.parametrize(
-    "template",
+    ("template", "code"),
     [
-        "",
-        "{name}",
-        "{text}",
-        "{name}{text}",
-        "{text}: {name}",
-        "{name}: {name}: {text}",
-        "{date}{name}: {text}",
-        "{name}: {text} {date}",
-        "{who}: {text}",
-        "x" * 300 + "{name}: {text}",
+        ("", "pattern_without_name"),
+        ("{name}", "pattern_without_text"),
+        ("{text}", "pattern_without_name"),
+        ("{name}{text}", "pattern_parts_touch"),
+        ("{text}: {name}", "pattern_text_not_last"),
+        ("{name}: {name}: {text}", "pattern_part_twice"),
+        ("{date}{name}: {text}", "pattern_parts_touch"),
+        ("{name}: {text} {date}", "pattern_text_not_last"),
+        ("{name}: {text}.", "pattern_text_not_last"),
+        ("{who}: {text}", "pattern_other_part"),
+        ("[{date} {time}] {name}: {text}", "pattern_other_part"),
+        ("x" * 300 + "{name}: {text}", "pattern_too_long"),
     ],
 )
-def test_a_pattern_that_cannot_be_used_is_refused(template: str) -> None:
+def test_a_pattern_that_cannot_be_used_is_refused(template: str, code: str) -> None:
     with pytest.raises(PastFormatError) as told:
         read(b"Ann: Hi", TextPattern(template=template))
-    assert told.value.code == "bad_pattern"
+    assert told.value.code == code
+    assert code in REFUSALS
 
 
 def test_who_the_person_is_can_be_said_of_any_form() -> None:
