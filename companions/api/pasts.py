@@ -40,7 +40,7 @@ COMPANION = "/{uuid:companion_id}"
 IMPORT = COMPANION + "/imports/{uuid:import_id}"
 FILE = {"type": "string", "format": "binary"}
 TEXT, YES, NUMBER = {"type": "string"}, {"type": "boolean"}, {"type": "integer"}
-FormName = Literal["", "sillytavern", "chatgpt", "character_ai", "risuai", "text"]
+FormName = Literal["", "sillytavern", "chatgpt", "character_ai", "risuai", "koboldai", "oobabooga", "text"]
 
 
 class SpeakerOut(Schema):

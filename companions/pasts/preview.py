@@ -137,9 +137,11 @@ def _list_speakers(read: PastFile) -> list[ShownSpeaker]:
 
 def _label_speakers(form: str) -> dict[str, str]:
     """Return what those are called whom the file knows by a role alone."""
-    if form != PastForm.CHATGPT:
-        return {}
-    return {"user": _("whoever asked"), "assistant": "ChatGPT"}
+    if form == PastForm.CHATGPT:
+        return {"user": _("whoever asked"), "assistant": "ChatGPT"}
+    if form == PastForm.OOBABOOGA:
+        return {"user": _("whoever asked"), "assistant": ""}  # whose name is not in the file
+    return {}
 
 
 def _list_pasts(pasts: Sequence[Past], choice: Choice) -> Iterator[ShownPast]:

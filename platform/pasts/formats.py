@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 
 from files.zips import START
-from pasts import character_ai, chatgpt, risuai, sillytavern, text
+from pasts import character_ai, chatgpt, koboldai, oobabooga, risuai, sillytavern, text
 from pasts.archive import choose_paths, list_paths, read_files
 from pasts.collector import Collector
 from pasts.errors import PastFormatError
@@ -22,6 +22,8 @@ READERS: dict[str, Callable[[Collector, Piece], None]] = {
     "chatgpt": chatgpt.read_conversations,
     "character_ai": character_ai.read_export,
     "risuai": risuai.read_export,
+    "koboldai": koboldai.read_story,
+    "oobabooga": oobabooga.read_history,
 }
 
 
@@ -77,6 +79,10 @@ def find_form(content: bytes) -> str | None:
         return "risuai"
     if character_ai.is_export(keys) or b'"src__is_human"' in told.get("messages", b""):
         return "character_ai"
+    if not is_list and oobabooga.is_history(told):
+        return "oobabooga"
+    if not is_list and koboldai.is_story(keys):
+        return "koboldai"
     return "sillytavern" if sillytavern.is_chat_line(keys) else None
 
 

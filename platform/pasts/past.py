@@ -12,7 +12,7 @@ MAX_CHARACTERS = 100_000  # of one message
 MAX_NAME = 200  # of a speaker, and of a title
 MAX_ID = 100
 MAX_TEMPLATE = 200  # of a pattern of plain text
-FORMS = ("sillytavern", "chatgpt", "character_ai", "risuai", "text")
+FORMS = ("sillytavern", "chatgpt", "character_ai", "risuai", "koboldai", "oobabooga", "text")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

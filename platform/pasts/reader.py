@@ -1,4 +1,5 @@
-"""Files of earlier talk that people bring: SillyTavern's, ChatGPT's, Character.AI's, RisuAI's, and plain text.
+"""Files of earlier talk that people bring: SillyTavern's, ChatGPT's, Character.AI's, RisuAI's, KoboldAI Lite's,
+text-generation-webui's, and plain text.
 
 They are read in a process of its own. What that answers is read anew here: a file that took it over could have it say
 anything.
@@ -51,9 +52,13 @@ READ_AT_ONCE = BoundedSemaphore(1)  # in one process: it may take 512 MB
 REFUSALS: dict[str, str | Promise] = {
     "no_past": _(
         "There is no talk in this file that Kith knows. Send a chat of SillyTavern (.jsonl), ChatGPT's export, a chat of"
-        " Character.AI or RisuAI, or plain text."
+        " Character.AI, RisuAI or text-generation-webui, a story of KoboldAI Lite, or plain text."
     ),
     "no_messages": _("There are no messages in this file. Export the talk again, or choose another file."),
+    "no_speakers": _(
+        "Nobody speaks in this story of KoboldAI Lite: neither marks nor names tell who says what. Only a chat, an"
+        " adventure or a story of instructions can be remembered."
+    ),
     "unreadable": _("This file cannot be read safely. Export the talk again from the program it came from."),
     "broken_json": _("The file's JSON is broken or incomplete. Export the talk again."),
     "broken_zip": _("This ZIP is broken or incomplete. Download it again."),

@@ -27,6 +27,7 @@ from tests.pasts.corpus import (
     chatgpt_node,
     dumped,
     jsonl,
+    kobold,
     leaf,
     paths,
     risu_chat,
@@ -389,6 +390,36 @@ def test_each_way_of_telling_a_time_is_known(name: str) -> None:
 )
 def test_what_is_no_time_is_none(told: object) -> None:
     assert read_time(told) is None
+
+
+def test_an_adventure_of_koboldai_is_told_by_what_the_person_does() -> None:
+    pieces = ["The gate is shut.", "\n\n> knock twice\n\n", "It opens. > is on it.[<|p|7|p|>]", "\n> go"]
+    file = read(dumped(kobold(pieces, opmode=2)))
+    [past] = file.pasts
+    assert [(message.is_person, message.text) for message in past.messages] == [
+        (False, "The gate is shut."),
+        (True, "knock twice"),
+        (False, "It opens. > is on it."),
+        (True, "go"),
+    ]
+    assert "files_left_out" in file.remarks
+
+
+def test_what_is_no_talk_in_a_story_of_koboldai_is_left_out() -> None:
+    marked = "{{[SYSTEM]}}Be kind.{{[SYSTEM_END]}}{{[INPUT]}}Hi{{[INPUT_END]}}{{[OUTPUT]}}<think>x</think>Yo"
+    file = read(dumped(kobold([marked])))
+    assert (said(file), set(file.remarks)) == (
+        ["Hi", "Yo"],
+        {"system_left_out", "reasoning_left_out", "times_missing"},
+    )
+    begun = read(dumped(kobold(["A lamp burns.\nMara: Sit.\nAnn Lee: Yes.\nNote: oil."])))
+    assert said(begun) == ["Sit.", "Yes.\nNote: oil."]
+
+
+def test_a_pair_of_which_one_side_is_silent_is_one_message() -> None:
+    pairs = [["Hi", ""], ["", "Yo"], [None, 3], "x"]
+    file = read(dumped({"internal": pairs, "visible": [], "metadata": {"user_0": {"attachments": [1]}}}))
+    assert (said(file), "files_left_out" in file.remarks) == (["Hi", "Yo"], True)
 
 
 # -- talks that are made ---------------------------------------------------------------------------------------------
