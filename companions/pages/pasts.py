@@ -109,6 +109,7 @@ def _show_refusal(
         "refusal": refusal,
         "is_text": is_text,
         "pattern": pattern,
+        "written": pattern,
         "problem": str(error.detail) if is_of_pattern else "",
         "first_lines": read_first_lines(upload.file) if is_text else (),
     }
@@ -141,7 +142,7 @@ def _show(
         "is_renamed": is_renamed,
         "is_text": read.form == PastForm.TEXT,
         "pattern": pattern,
-        "read_by": read.pattern,
+        "written": pattern or read.pattern,
         "first_lines": () if is_part or read.form != PastForm.TEXT else read_first_lines(upload.file),
         "learns": form.cleaned_data.get("learn", False),
         "least": learning.LEAST_NIGHTLY,

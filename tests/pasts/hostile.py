@@ -180,9 +180,11 @@ REFUSED: Mapping[str, tuple[str, Make]] = {
         "no_speakers",
         lambda: dumped(kobold(["It was late.", " The lamp was lit."])),
     ),
-    "a story of 30 MB": ("too_large", lambda: dumped(kobold(["\nMara: x"] + ["x" * 5_000_000] * 6))),
+    "a story of 20 MB": (
+        "too_large",
+        lambda: dumped(kobold(["\nMara: x", "x" * 19_000_000, "x" * 1_000_000])),
+    ),
     "a story of 400,001 pieces": ("too_many_messages", lambda: dumped(kobold(["\nMara: x"] * 400_001))),
-    "a story of 200,001 turns": ("too_many_messages", lambda: dumped(kobold(["\nMara: x"] * 200_001))),
     "a story of names alone": ("no_messages", lambda: dumped(kobold(["\nMara: "] * 1_000))),
     "200,001 pairs": (
         "too_many_messages",

@@ -39,7 +39,8 @@ from tests.pasts.corpus import (
 def read(content: bytes, pattern: TextPattern | None = None) -> PastFile:
     """What the sandbox answers, and what is made of that, in this process."""
     form, collector = parse(content, pattern)
-    return believe({"form": form, "remarks": sorted(collector.remarks)}, bytes(collector.body), ZONE)
+    head = {"form": form, "pattern": collector.pattern, "remarks": sorted(collector.remarks)}
+    return believe(head, bytes(collector.body), ZONE)
 
 
 def test_there_are_enough_of_them() -> None:

@@ -167,7 +167,7 @@ def test_text_that_is_understood_wrongly_can_be_read_by_another_pattern(at_home:
     lines = b"Anna: (to Bo): Good morning.\nBo: (to Anna): Good morning.\n" * 2
     looked_at = at_home.post("/companions/new/card/", given(lines))["Location"]
     page = at_home.get(looked_at)
-    assert (page.context["read_by"], page.context["shown"].lines[0].text) == (
+    assert (page.context["written"], page.context["shown"].lines[0].text) == (
         "{name}: {text}",
         "(to Bo): Good morning.",
     )
