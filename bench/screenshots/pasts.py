@@ -34,6 +34,12 @@ def keep_past(person: User, now: datetime) -> PastUpload:
     return keep_upload(person, content, "sillytavern", "Odo - 2025-11-02@21h14m.jsonl", now)
 
 
+def keep_text(person: User, now: datetime) -> PastUpload:
+    """Keep a text of which nothing says how it tells who speaks."""
+    lines = "\n".join(f"{('Alice', 'Odo')[place % 2]} >> {text}" for place, text in enumerate(SAID))
+    return keep_upload(person, lines.encode(), "text", "notes.txt", now)
+
+
 def bring_past(companion: Companion, now: datetime) -> PastImport:
     """Have the companion remember one past, learnt from at night but paused, and another that is still coming in."""
     user = companion.user

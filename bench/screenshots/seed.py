@@ -18,7 +18,7 @@ from bench.screenshots.gallery import publish
 from bench.screenshots.given import change_character, give, learn, recall_for_months, write_lore
 from bench.screenshots.mind import grow
 from bench.screenshots.minds import compare, send_away
-from bench.screenshots.pasts import bring_past, keep_past
+from bench.screenshots.pasts import bring_past, keep_past, keep_text
 from companions import creation
 from companions.branches.operations import part_from, rename
 from companions.characters import load_characters
@@ -296,6 +296,7 @@ card = keep_card(person, now, marlow)
 guest = create_account("guest@example.org", "correct horse battery", name="Guest")
 published = publish(odessa, marlow, User.objects.get(email="operator@example.org"), guest, now)
 past_import, past_upload = bring_past(odessa, now), keep_past(person, now)
+past_text = keep_text(person, now)
 archive = keep_archive(person, now, marlow)
 print(
     json.dumps(
@@ -363,6 +364,9 @@ print(
             "new-own": "/companions/new/own/",
             "new-card": f"/companions/new/card/{card.pk}/",
             "new-past": f"/companions/new/past/{past_upload.pk}/?companion={odessa.pk}&learn=on",
+            "new-past-text": f"/companions/new/past/{past_text.pk}/",
+            "new-past-text-wrong": f"/companions/new/past/{past_text.pk}/?pattern=%7Bname%7D+%3E%3E",
+            "new-past-text-read": f"/companions/new/past/{past_text.pk}/?pattern=%7Bname%7D+%3E%3E+%7Btext%7D",
             "imports": talk(odessa) + "settings/pasts/",
             "imports-none": talk(new) + "settings/pasts/",
             "imports-undo": talk(odessa) + f"settings/pasts/{past_import.pk}/undo/",

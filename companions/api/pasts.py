@@ -24,8 +24,10 @@ from companions.pasts.learning import (
     MOST_NIGHTLY,
     NIGHTLY_TOKENS,
     LearningProgress,
+    RestCost,
     change_learning,
     count_progress,
+    estimate_rest,
 )
 from companions.pasts.plan import Choice
 from companions.pasts.preview import PastPreview, describe
@@ -38,7 +40,7 @@ COMPANION = "/{uuid:companion_id}"
 IMPORT = COMPANION + "/imports/{uuid:import_id}"
 FILE = {"type": "string", "format": "binary"}
 TEXT, YES, NUMBER = {"type": "string"}, {"type": "boolean"}, {"type": "integer"}
-FormName = Literal["", "sillytavern", "chatgpt", "character_ai", "risuai", "text"]
+FormName = Literal["", "sillytavern", "chatgpt", "character_ai", "risuai", "koboldai", "oobabooga", "text"]
 
 
 class SpeakerOut(Schema):
@@ -59,7 +61,7 @@ class PastPreviewOut(Schema):
     alternatives: int = Field(description="Of the messages those that were not chosen, as swipes.")
     branches: int
     duplicates: int = Field(description="Messages that the companion has already; they are passed over.")
-    first_at: datetime | None
+    first_at: datetime | None = Field(description="Null where the file has no dates: then they are made up.")
     last_at: datetime | None
     name: str = Field(description="What a companion made of it would be called.")
     speakers: list[SpeakerOut]
@@ -92,6 +94,12 @@ class LearntOut(Schema):
     total: int
 
 
+class RestOut(Schema):
+    tokens: int = Field(description="About how many it takes to learn from all of it.")
+    tokens_left: int = Field(description="About how many of those are still to come.")
+    nights_left: int = Field(description="In how many nights it is learnt from, from now on.")
+
+
 class ImportOut(Schema):
     id: UUID
     job_id: UUID
@@ -100,12 +108,13 @@ class ImportOut(Schema):
     state: str = Field(description="waiting, running, done (recallable), failed, or undoing.")
     messages: int
     duplicates: int
-    first_at: datetime | None
+    first_at: datetime | None = Field(description="Null where the file had no dates: then they are made up.")
     last_at: datetime | None
     learning: str = Field(description="none, running, paused or done.")
     learnt: LearntOut = Field(description="Sessions: of so many it is learnt from, or could not be.")
     nightly_tokens: int
     tokens_spent: int
+    cost: RestOut
     created_at: datetime
 
     @staticmethod
@@ -123,6 +132,10 @@ class ImportOut(Schema):
     @staticmethod
     def resolve_learnt(past: PastImport) -> LearningProgress:
         return count_progress(past)
+
+    @staticmethod
+    def resolve_cost(past: PastImport) -> RestCost:
+        return estimate_rest(past)
 
 
 class ImportsOut(ListOut[ImportOut]):

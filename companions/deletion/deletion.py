@@ -42,15 +42,20 @@ def delete_message(message: Message, now: datetime) -> None:
 
 
 @erasing()
-def delete_messages(companion_id: UUID, ids: Collection[UUID], now: datetime) -> int:
-    """Delete these messages of the companion with all that was drawn from them; return how many there were."""
+def delete_messages(
+    companion_id: UUID, ids: Collection[UUID], now: datetime, *, spares_journal: bool = False
+) -> int:
+    """Delete these messages of the companion with all that was drawn from them; return how many there were.
+
+    `spares_journal`: what other branches know stays theirs where it only shares words with them.
+    """
     lift_statement_timeout()
     companion = hold(companion_id)
     if companion is None:
         return 0
     messages = list(Message.everywhere.filter(companion=companion, pk__in=ids))
     if messages:
-        remove(companion, now, messages=messages)
+        remove(companion, now, messages=messages, spares_journal=spares_journal)
     return len(messages)
 
 
@@ -122,6 +127,7 @@ def remove(
     sources: Collection[Message] = (),
     memories: Collection[Memory] = (),
     hides: bool = False,
+    spares_journal: bool = False,
 ) -> None:
     """Delete these memories and messages with all that was drawn from them, and the reminders of them.
 
@@ -141,7 +147,7 @@ def remove(
     clear_summaries(companion, scope, [*messages, *sources])
     if not hides:
         Reply.objects.filter(companion=companion, message__in=ids).delete()
-    erase_from_journal(scope, {*ids, *hidden, *every, *withdrawn.ids})
+    erase_from_journal(scope, {*ids, *hidden, *every, *withdrawn.ids}, spares=spares_journal)
     scrub(companion.pk, {*ids, *hidden, *every, *withdrawn.ids}, now, became)
     delete_memories(companion.pk, {*every, *withdrawn.gone})
     delete_empty_pages(companion)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from functools import cache, partial
 from typing import Any
@@ -19,12 +20,16 @@ from accounts.models import ModelCall, SoundCall
 from companions.models import Companion, JournalEntry, Prompt, Reply, Waking
 from companions.replies.broadcast import wipe_streams
 from companions.replies.lifecycle import Said, finish, seal_and_read
-from memory.deletion import DeletionScope
+from memory.deletion import DeletionScope, find_unique_words
 from memory.models import Recall
 
 PROMPTS_AT_ONCE = 50  # of some 30 kB each
 WORDS = ["text", "quotes", "sentences", "title", "summary", "scratch", "note", "name", "description"]
 _HOLDS_WORDS = ~Q(kind=JournalEntry.Kind.UPDATE) | Q(before__has_any_keys=WORDS)
+LINKS = {  # rows of these name a source of a row of another table
+    "memory_block_sources": ("block_id", "memory_block"),
+    "memory_slot_sources": ("slot_id", "memory_slot"),
+}
 WORDLESS: dict[str, Any] = {"prompt": [], "steps": [], "thought": "", "text": ""}  # a waking
 
 
@@ -38,18 +43,42 @@ def scrub(companion_id: UUID, ids: Collection[UUID], now: datetime, became: Coll
     _scrub_replies(companion_id, shown, now, became, asked)
 
 
-def erase_from_journal(scope: DeletionScope, ids: Collection[UUID]) -> None:
-    """Delete what would bring back, on whichever branch, rows that name one of these ids or tell of what goes."""
+def erase_from_journal(scope: DeletionScope, ids: Collection[UUID], *, spares: bool = False) -> None:
+    """Delete what would bring back, on whichever branch, rows that name one of these ids or tell of what goes.
+
+    A word in common is telling enough. Where much goes at once, that would be a word of almost everything: so that what
+    comes from elsewhere is spared (`spares`), only words tell that nothing which is left knows.
+    """
     entries = JournalEntry.objects.filter(companion=scope.companion_id).exclude(
         before__isnull=True, after__isnull=True
     )
     kept, named = entries.filter(_HOLDS_WORDS), {str(id) for id in ids}
-    gone = [
-        entry.pk
-        for entry in kept.iterator()
-        if any(text in named or scope.tells(text) for text in _walk_strings([entry.before, entry.after]))
-    ]
+    tells = _find_telling(scope, ids) if spares and kept.exists() else scope.tells
+    gone, rows = [], set[tuple[str, str]]()
+    for entry in kept.iterator():
+        told = [entry.before, entry.after]
+        if any(text in named or tells(text) for text in _walk_strings(told)):
+            gone.append(entry.pk)
+            rows |= _find_linked(entry)
+    for table in {table for table, _row in rows}:  # what rests on what goes, whatever it tells
+        linked = [row for other, row in rows if other == table]
+        gone += entries.filter(table=table, row__in=linked).values_list("pk", flat=True)
     JournalEntry.objects.filter(pk__in=gone).delete()
+
+
+def _find_telling(scope: DeletionScope, ids: Collection[UUID]) -> Callable[[str], bool]:
+    """Return what says whether a text has a word of what goes that nothing which is left tells, on any branch."""
+    going = replace(scope, memories=scope.memories | frozenset(ids))
+    words = find_unique_words(going, on_any_branch=True)
+    return lambda text: not words.isdisjoint(scope.read(text))
+
+
+def _find_linked(entry: JournalEntry) -> set[tuple[str, str]]:
+    """Return the table and id of the row whose source the entry is; nothing for any other entry."""
+    if entry.table not in LINKS:
+        return set()
+    column, table = LINKS[entry.table]
+    return {(table, str(told[column])) for told in (entry.before, entry.after) if told and column in told}
 
 
 def scrub_lines(companion_id: UUID, goes: Callable[[str], bool], now: datetime) -> None:

@@ -20,6 +20,8 @@ class PastForm(models.TextChoices):
     CHATGPT = "chatgpt", _("conversations from ChatGPT")
     CHARACTER_AI = "character_ai", _("talks from Character.AI")
     RISUAI = "risuai", _("talks from RisuAI")
+    KOBOLDAI = "koboldai", _("a story from KoboldAI Lite")
+    OOBABOOGA = "oobabooga", _("a talk from text-generation-webui")
     TEXT = "text", _("plain text")
 
 

@@ -21,17 +21,18 @@ from companions import creation
 from companions.access import get_companion, get_past_import, get_past_upload
 from companions.conversations.log_import import progress
 from companions.models import Companion, PastImport, PastUpload
-from companions.models.past import SPEAKER_CHARACTERS
+from companions.models.past import SPEAKER_CHARACTERS, PastForm
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, list_page, page_view, post_view
 from companions.pasts import imports, learning, undo
 from companions.pasts.plan import Choice
 from companions.pasts.preview import PASTS_SHOWN, describe, name_form
-from companions.pasts.uploads import PastImportError, read_file
+from companions.pasts.uploads import PastImportError, read_file, read_first_lines
 from pasts.past import PastFile
 from text.strings import one_line
 
 PAGE = 20
 TINT = 40
+UNREAD = "no_past"  # of plain text: nobody can be told in it
 
 
 class ChoiceForm(forms.Form):
@@ -67,28 +68,62 @@ class ChoiceForm(forms.Form):
 
 @form_view
 def past(request: SignedInRequest, past_upload_id: UUID) -> HttpResponse:
-    """All that would come of the file, before anything does; what is chosen changes it; and the making."""
+    """All that would come of the file, before anything does; what is chosen changes it; and the making.
+
+    Plain text may be read by a pattern of the person's own.
+    """
     upload = get_past_upload(request.user, past_upload_id)
     admit_to(request.user, "pasts", timezone.now())  # each look reads the whole file
+    data = request.POST if request.method == "POST" else request.GET
+    pattern = data.get("pattern", "").strip() if upload.form == PastForm.TEXT else ""
     try:
-        read = read_file(upload.file)
+        read = read_file(upload.file, pattern)
     except RefusedError as error:
-        context = {"upload": upload, "refusal": str(error.detail)}
-        return render(request, "pasts/past.html", context, status=UNPROCESSABLE)
-    form = ChoiceForm(request.POST if request.method == "POST" else request.GET, read)
+        return _show_refusal(request, upload, pattern, error)
+    form = ChoiceForm(data, read)
     is_valid, refusal = form.is_valid(), ""
     if "remember" in request.POST:
         try:
             if is_valid:
-                return _remember(request, upload, read, form)
+                return _remember(request, upload, read, form, pattern)
             refusal = _("Look through what you chose: something of it will not do.")
         except RefusedError as error:
             refusal = str(error.detail)
-    return _show(request, upload, read, form, refusal)
+    return _show(request, upload, read, form, pattern, refusal)
+
+
+def _show_refusal(
+    request: SignedInRequest, upload: PastUpload, pattern: str, error: RefusedError
+) -> HttpResponse:
+    """Say why the file is not read; of plain text, ask how a message begins in it."""
+    is_of_pattern = error.code.startswith("pattern_")
+    is_text = is_of_pattern or (upload.form == PastForm.TEXT and error.code == UNREAD)
+    try:
+        companion = get_companion(request.user, UUID(request.GET.get("companion", "")))
+    except ValueError:
+        companion = None
+    refusal = "" if is_text else str(error.detail)
+    context = {
+        "upload": upload,
+        "companion": companion,
+        "refusal": refusal,
+        "is_text": is_text,
+        "pattern": pattern,
+        "written": pattern,
+        "problem": str(error.detail) if is_of_pattern else "",
+        "first_lines": read_first_lines(upload.file) if is_text else (),
+    }
+    status = UNPROCESSABLE if refusal or is_of_pattern else 200
+    return render(request, "pasts/past.html", context, status=status)
 
 
 def _show(
-    request: SignedInRequest, upload: PastUpload, read: PastFile, form: ChoiceForm, refusal: str
+    request: SignedInRequest,
+    upload: PastUpload,
+    read: PastFile,
+    form: ChoiceForm,
+    pattern: str,
+    refusal: str,
 ) -> HttpResponse:
     given = form.cleaned_data.get("companion")
     companion = get_companion(request.user, given) if given else None
@@ -105,6 +140,10 @@ def _show(
         "companions": Companion.objects.owned_by(request.user).order_by("-created_at"),
         "name": shown.name if is_renamed else name,  # not after whoever the person says they are
         "is_renamed": is_renamed,
+        "is_text": read.form == PastForm.TEXT,
+        "pattern": pattern,
+        "written": pattern or read.pattern,
+        "first_lines": () if is_part or read.form != PastForm.TEXT else read_first_lines(upload.file),
         "learns": form.cleaned_data.get("learn", False),
         "least": learning.LEAST_NIGHTLY,
         "most": learning.MOST_NIGHTLY,
@@ -113,11 +152,15 @@ def _show(
     return render(request, template, context, status=UNPROCESSABLE if refusal else 200)
 
 
-def _remember(request: SignedInRequest, upload: PastUpload, read: PastFile, form: ChoiceForm) -> HttpResponse:
+def _remember(
+    request: SignedInRequest, upload: PastUpload, read: PastFile, form: ChoiceForm, pattern: str
+) -> HttpResponse:
     """Begin the import, into a companion or a new one. RefusedError."""
     now = timezone.now()
     wanted = imports.Wanted(
-        choice=form.choice, nightly_tokens=form.tokens if form.cleaned_data["learn"] else None
+        choice=form.choice,
+        pattern=pattern,
+        nightly_tokens=form.tokens if form.cleaned_data["learn"] else None,
     )
     given = form.cleaned_data["companion"]
     found = get_companion(request.user, given) if given else None
@@ -160,6 +203,8 @@ def _describe(past: PastImport) -> dict[str, Any]:
     state, done = progress(past.job)
     nightly = past.nightly_tokens or learning.NIGHTLY_TOKENS
     learnt = learning.count_progress(past) if past.learning != PastImport.Learning.NONE else None
+    is_over = past.learning == PastImport.Learning.DONE
+    cost = learning.estimate_rest(past) if past.state == PastImport.State.DONE and not is_over else None
     return {
         "past": past,
         "form": name_form(past.form),
@@ -168,6 +213,8 @@ def _describe(past: PastImport) -> dict[str, Any]:
         "total": past.job.total,
         "learnt": learnt,
         "spent": f"{past.tokens_spent:,}",
+        "cost": cost,
+        "tokens": f"{cost.tokens:,}" if cost else "",
         "nightly": nightly,
         "nightly_told": f"{nightly:,}",
     }

@@ -30,6 +30,7 @@ from companions.archives.manifest import looks_like_archive
 from companions.errors import CompanionsError
 from companions.lore.editing import make_book
 from companions.models import ArchiveUpload, CardUpload, Companion
+from companions.models.past import PastForm
 from companions.pages.context import warn_of_size
 from companions.pages.lore import tell_of_book
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, post_view
@@ -45,7 +46,7 @@ from files.archives import is_zip
 from files.errors import FilesError
 from files.uploads import open_upload, refuse_size
 from pasts.past import MAX_BYTES as MAX_PAST_BYTES
-from pasts.reader import looks_like_past
+from pasts.reader import is_plain_text, looks_like_past
 
 # What the reader of cards says of a file that it takes for one; here it may as well have been something else.
 REFUSALS: dict[str, Promise] = {
@@ -80,15 +81,14 @@ def bring(request: SignedInRequest) -> HttpResponse:
         if digital_life.looks_like_mind(content):
             return _move_in(request, content)
         if looks_like_past(content):
-            return _look_at_past(request, content)
-        read = read_card(content)
-        if read.form == CardUpload.Form.LOREBOOK:
-            return _keep_lorebook(request, read)
-        kept = card_import.keep_upload(request.user, read, content, now)
+            read = past_uploads.read_content_of(request.user, content)
+            return _look_at_past(request, content, read.form)
+        if is_plain_text(content):  # how it tells who speaks, its person may know
+            return _look_at_past(request, content, PastForm.TEXT)
+        return _look_at_card(request, content)
     except (FilesError, CompanionsError) as error:
         messages.error(request, str(REFUSALS.get(error.code, error.detail)))
         return _go_back(request)
-    return redirect("card", kept.pk)
 
 
 def _go_back(request: SignedInRequest) -> HttpResponse:
@@ -100,11 +100,18 @@ def _go_back(request: SignedInRequest) -> HttpResponse:
     return redirect("imports", companion.pk)
 
 
-def _look_at_past(request: SignedInRequest, content: bytes) -> HttpResponse:
+def _look_at_card(request: SignedInRequest, content: bytes) -> HttpResponse:
+    """Keep the card to be looked at; a lorebook is kept for good. FilesError, CompanionsError."""
+    read = read_card(content)
+    if read.form == CardUpload.Form.LOREBOOK:
+        return _keep_lorebook(request, read)
+    return redirect("card", card_import.keep_upload(request.user, read, content, timezone.now()).pk)
+
+
+def _look_at_past(request: SignedInRequest, content: bytes, form: str) -> HttpResponse:
     """Keep the earlier talk to be looked at, for the companion from whose page it came. FilesError."""
-    read = past_uploads.read_content_of(request.user, content)
     name = getattr(request.FILES["file"], "name", "")
-    kept = past_uploads.keep_upload(request.user, content, read.form, name, timezone.now())
+    kept = past_uploads.keep_upload(request.user, content, form, name, timezone.now())
     given = request.POST.get("companion", "")
     address = reverse("past", args=[kept.pk])
     return redirect(f"{address}?{urlencode({'companion': given})}" if given else address)

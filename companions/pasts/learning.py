@@ -7,18 +7,27 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, Func, IntegerField, OuterRef, QuerySet, Sum
+from django.db.models.functions import Length
 
 from companions.models import Closing, Message, PastImport, Session
 from companions.models.companion import lock
 from companions.pasts.budget import estimate_session, may_begin
 from companions.pasts.plan import Plan
 from jobs.background import enqueue
+from providers.tokens import estimate_of_size
 
 NIGHTLY_TOKENS = 200_000  # that are offered first
 LEAST_NIGHTLY, MOST_NIGHTLY = 10_000, 100_000_000
 SWEEP = 200
 CLOSE_TASK = "companions.sessions.tasks.close_session"
+
+
+class OctetLength(Func):
+    """How many bytes of UTF-8 a text has."""
+
+    function = "octet_length"
+    output_field = IntegerField()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +50,15 @@ class LearningProgress:
     total: int
 
 
+@dataclass(frozen=True, slots=True)
+class RestCost:
+    """What learning from an import takes in all, about, and what of that is still to come, in how many nights."""
+
+    tokens: int
+    tokens_left: int
+    nights_left: int
+
+
 def estimate_cost(plan: Plan) -> LearningCost:
     told = [session for session in plan.sessions if session.has_person]
     return LearningCost(len(told), sum(estimate_session(session.tokens) for session in told))
@@ -51,6 +69,20 @@ def count_progress(past: PastImport) -> LearningProgress:
     done = closings.filter(state=Closing.State.DONE).count()
     failed = closings.filter(state=Closing.State.FAILED).count()
     return LearningProgress(done, failed, done + failed + _select_unfinished(past).count())
+
+
+def estimate_rest(past: PastImport) -> RestCost:
+    """Return what learning from the import takes, by how long its messages are: their words need not be read for it."""
+    said = Message.objects.filter(job=past.job_id, session__in=_select_sessions(past).values("pk"))
+    sizes = said.values("session").annotate(letters=Sum(Length("text")), octets=Sum(OctetLength("text")))
+    costs = {
+        row["session"]: estimate_session(estimate_of_size(row["letters"], row["octets"]))
+        for row in sizes.order_by()
+    }
+    unfinished = set(_select_unfinished(past).values_list("pk", flat=True)) if costs else set()
+    tokens, left = sum(costs.values()), sum(cost for pk, cost in costs.items() if pk in unfinished)
+    nightly = past.nightly_tokens or NIGHTLY_TOKENS
+    return RestCost(tokens, left, LearningCost(len(unfinished), left).count_nights(nightly))
 
 
 def _select_unfinished(past: PastImport) -> QuerySet[Session]:

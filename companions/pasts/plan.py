@@ -94,8 +94,8 @@ class Plan:
 
     @property
     def span(self) -> tuple[datetime, datetime] | None:
-        """When the first and the last were said."""
-        times = [message.at for message in self.messages]
+        """When the first and the last were said of those that bear a time; None where none does."""
+        times = [message.at for message in self.messages if message.is_dated]
         return (min(times), max(times)) if times else None
 
     def batches(self, size: int) -> Iterator[list[PlannedMessage]]:

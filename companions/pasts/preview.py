@@ -61,8 +61,7 @@ class PastPreview:
     alternatives: int
     branches: int
     duplicates: int
-    is_dated: bool  # whether the file tells any time
-    first_at: datetime | None
+    first_at: datetime | None  # of what bears a time in the file; None where nothing does
     last_at: datetime | None
     name: str
     speakers: list[ShownSpeaker]
@@ -102,7 +101,6 @@ def describe(
         alternatives=plan.alternatives,
         branches=sum(length >= SHORTEST_BRANCH for _key, length in plan.leaves),
         duplicates=len(there),
-        is_dated=plan.undated < len(plan.messages),
         first_at=first_at,
         last_at=last_at,
         name=next((speaker.label for speaker in speakers if not speaker.is_person), ""),
@@ -139,9 +137,11 @@ def _list_speakers(read: PastFile) -> list[ShownSpeaker]:
 
 def _label_speakers(form: str) -> dict[str, str]:
     """Return what those are called whom the file knows by a role alone."""
-    if form != PastForm.CHATGPT:
-        return {}
-    return {"user": _("whoever asked"), "assistant": "ChatGPT"}
+    if form == PastForm.CHATGPT:
+        return {"user": _("whoever asked"), "assistant": "ChatGPT"}
+    if form == PastForm.OOBABOOGA:
+        return {"user": _("whoever asked"), "assistant": ""}  # whose name is not in the file
+    return {}
 
 
 def _list_pasts(pasts: Sequence[Past], choice: Choice) -> Iterator[ShownPast]:
@@ -154,12 +154,13 @@ def _list_remarks(plan: Plan) -> Iterator[str]:
     """Yield what is changed or left out on the way, in sentences."""
     if plan.undated and plan.undated == len(plan.messages):
         yield _(
-            "The file tells no times. Its messages are put before all that was said here, a minute apart."
+            "The file has no dates; those that its messages get are made up: a minute apart, before all that was said"
+            " here."
         )
     elif plan.undated:
         yield ngettext(
-            "%(count)d message bears no time. It is put before what follows it, a minute apart.",
-            "%(count)d messages bear no time. They are put before what follows them, a minute apart.",
+            "%(count)d message has no date; the one that it gets is made up: a minute before what follows it.",
+            "%(count)d messages have no date; those that they get are made up: a minute apart, before what follows.",
             plan.undated,
         ) % {"count": plan.undated}
     if plan.empty:

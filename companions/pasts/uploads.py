@@ -1,5 +1,6 @@
 """Files of earlier talk: kept while somebody looks at one, and read."""
 
+from contextlib import closing
 from datetime import datetime
 from uuid import UUID
 
@@ -9,14 +10,15 @@ from accounts.models import User
 from companions.errors import CompanionsError
 from companions.models import PastUpload
 from companions.models.past import FILE_NAME_CHARACTERS
-from files.contents import read_content, store_content
+from files.contents import open_content, read_content, store_content
 from files.models import StoredFile
 from files.uploads import UNUSED_AFTER
 from pasts.past import PastFile, TextPattern
 from pasts.reader import read_past
-from text.strings import one_line, storable
+from text.strings import one_line, shorten, storable
 
 UPLOADS_EACH = 5  # that a person looks at
+BEGINNING_BYTES, FIRST_LINES, LINE_CHARACTERS = 4_000, 6, 200
 
 
 class PastImportError(CompanionsError):
@@ -50,6 +52,16 @@ def read_file(file: StoredFile | None, pattern: str = "") -> PastFile:
     if file is None:
         raise PastImportError("no_file", _("The file is gone. Bring it again."))
     return read_content_of(file.user, read_content(file), pattern=pattern)
+
+
+def read_first_lines(file: StoredFile) -> list[str]:
+    """Return how a file of text begins, whatever it is; nothing of what is packed. FilesError."""
+    with closing(open_content(file, 0, min(file.bytes, BEGINNING_BYTES))) as part:
+        content = part.read()
+    if b"\0" in content:
+        return []
+    lines = [line for line in content.decode(errors="replace").splitlines() if line.strip()]
+    return [shorten(line, LINE_CHARACTERS) for line in lines[:FIRST_LINES]]
 
 
 def drop_upload(upload_id: UUID) -> None:

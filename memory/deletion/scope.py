@@ -119,16 +119,18 @@ def find_restatements(scope: DeletionScope) -> Restatements:
     return Restatements(scope, facts & unique, paged & unique, given_at)
 
 
-def find_unique_words(scope: DeletionScope) -> frozenset[str]:
-    """Return the words of what goes that nothing which is left tells."""
-    return _keep_unique(scope, scope.words)
+def find_unique_words(scope: DeletionScope, *, on_any_branch: bool = False) -> frozenset[str]:
+    """Return the words of what goes that nothing which is left tells, on the chosen branch or on any."""
+    return _keep_unique(scope, scope.words, on_any_branch=on_any_branch)
 
 
-def _keep_unique(scope: DeletionScope, words: Collection[str]) -> frozenset[str]:
+def _keep_unique(
+    scope: DeletionScope, words: Collection[str], *, on_any_branch: bool = False
+) -> frozenset[str]:
     """Return those words that no memory which is left tells. What the companion itself said is no witness: it may have
     said it of what goes.
     """
-    mine = Memory.objects.of(scope.companion_id)
+    mine = (Memory.everywhere if on_any_branch else Memory.objects).of(scope.companion_id)
     behind = mine.filter(from_messages(scope.all_messages)).values("pk")
     left = mine.open().exclude(pk__in=scope.memories).exclude(pk__in=behind).exclude(entry=b"")
     packed = left.exclude(speaker=Memory.Speaker.COMPANION).order_by().values_list("entry", flat=True)

@@ -8,6 +8,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 from cards.assets import FileCard, choose_icon, embedded_path, resolve
 from cards.errors import CardFormatError
 from cards.png import read_png
+from cards.risum import MAX_BYTES, MODULE, add_module
 from cards.schema import read_json
 from cards.values import MAX_JSON_BYTES
 from files.zips import (
@@ -33,17 +34,22 @@ def has_archive(content: bytes) -> bool:
     return content.rfind(END, max(0, len(content) - END_BYTES - MAX_COMMENT_BYTES)) >= 0
 
 
-def read_charx(content: bytes) -> FileCard:
-    """Return the card of the ZIP. CardFormatError, `unsafe_path` and `zip_bomb` among others."""
+def read_charx(content: bytes, table: bytes = b"") -> FileCard:
+    """Return the card of the ZIP. CardFormatError, `unsafe_path` and `zip_bomb` among others.
+
+    A module of RisuAI's beside it is read by the `table`.
+    """
     archive = Archive(content)
     if CARD in archive.entries:
         known = read_json(archive.read(CARD, MAX_JSON_BYTES))
         assets, remarks = resolve(known.card, archive.find)
-        read = {CARD} | {path for asset in assets if (path := embedded_path(asset.uri))}
+        read = {CARD, MODULE} | {path for asset in assets if (path := embedded_path(asset.uri))}
         if archive.entries.keys() - read:
             remarks.add("files_not_kept")
+        if MODULE in archive.entries:
+            remarks |= add_module(known.card, archive.peek(MODULE, MAX_BYTES), table)
         icon = choose_icon(assets)
-        known.remarks.extend(sorted(remarks))
+        known.remarks.extend(sorted(remarks.difference(known.remarks)))
         return FileCard(known, icon.content if icon else None, assets)
     pictures = [path for path in archive.entries if path.lower().endswith(".png")]
     if len(pictures) != 1:
@@ -71,6 +77,14 @@ class Archive:
         """Return the entry; nothing where there is none, or more of it than is allowed."""
         info = self.entries.get(path)
         return self.read(path, max_bytes) if info and info.file_size <= max_bytes else None
+
+    def peek(self, path: str, max_bytes: int) -> bytes:
+        """Return the beginning of the entry; nothing where it is broken."""
+        try:
+            with self._zip.open(self.entries[path]) as file:
+                return file.read(max_bytes)
+        except BROKEN:
+            return b""
 
     def read(self, path: str, max_bytes: int) -> bytes:
         """Return the entry inflated, counted while it is. CardFormatError `too_large`, `zip_bomb`, `broken_zip`."""

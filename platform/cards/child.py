@@ -1,4 +1,6 @@
-"""python -m cards.child: read the card that comes at the input, in the sandbox.
+"""python -m cards.child [TABLE]: read the card that comes at the input, in the sandbox.
+
+TABLE is what modules of RisuAI are read by, in hexadecimal digits (`risum.py`).
 
 The answer is {"form", "version", "json", "picture"} and after it so many bytes of JSON, so many of the picture, and the
 assets one after the other; or {"code"}. The JSON is {"card", "remarks", "assets"}.
@@ -31,8 +33,11 @@ class Parsed(NamedTuple):
     file: FileCard
 
 
-def parse(content: bytes) -> Parsed:
-    """Return what the file holds, told by its bytes and never by a name. CardFormatError."""
+def parse(content: bytes, table: bytes = b"") -> Parsed:
+    """Return what the file holds, told by its bytes and never by a name. By `table` modules of RisuAI's are read.
+
+    CardFormatError.
+    """
     if content.startswith(MAGIC):
         return Parsed("png", read_png(content))
     if OTHER_ARCHIVE.match(content):
@@ -45,7 +50,7 @@ def parse(content: bytes) -> Parsed:
         form = "lorebook" if known.card["spec"] == LOREBOOK else "json"
         return Parsed(form, FileCard(known, icon.content if icon else None, assets))
     if has_archive(content):
-        return Parsed("charx", read_charx(content))
+        return Parsed("charx", read_charx(content, table))
     raise CardFormatError("broken_zip" if content.startswith(b"PK\3\4") else "no_card")
 
 
@@ -54,10 +59,10 @@ def limit() -> None:
     limit_process(MEMORY_BYTES, CPU_SECONDS, WRITTEN_BYTES)
 
 
-def main() -> None:
+def main(table: str = "") -> None:
     limit()
     try:
-        form, (known, picture, assets) = parse(sys.stdin.buffer.read())
+        form, (known, picture, assets) = parse(sys.stdin.buffer.read(), bytes.fromhex(table))
     except CardFormatError as error:
         answer({"code": error.code})
         return
@@ -86,4 +91,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from threading import BoundedSemaphore
 from typing import Any
 
+from django.conf import settings
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
@@ -65,6 +66,15 @@ REMARKS: dict[str, str | Promise] = {
     ),
     "assets_not_kept": _("Some assets are missing, too large or of a kind that Kith does not keep."),
     "files_not_kept": _("The file holds more than the card mentions. That is not kept."),
+    "module_broken": _(
+        "The module of RisuAI in this file (module.risum) is broken. The card was read without it; it can be exported"
+        " again."
+    ),
+    "module_lore": _("Entries of the lorebook came from the module of RisuAI in this file (module.risum)."),
+    "module_packed": _(
+        "The file has a module of RisuAI (module.risum), packed in a way that this Kith cannot read. Its scripts would"
+        " not be run in any case. If entries of the lorebook are missing, export the card from RisuAI as PNG or JSON."
+    ),
     "newer_version": _(
         "The card was made for a newer version of the format. What Kith does not know is kept unused."
     ),
@@ -94,6 +104,8 @@ def read_card(
 ) -> ReadCard:
     """Return the card that a file is, told by its content. The calling thread waits for it.
 
+    Modules of RisuAI are read where the operator has given what reads them.
+
     ContentError with a key of REFUSALS; TooLargeError `too_large`; BusyError.
     """
     if len(content) > MAX_BYTES:
@@ -101,7 +113,8 @@ def read_card(
     if not READ_AT_ONCE.acquire(timeout=wait_seconds):
         raise BusyError("busy", _("Kith is reading other cards right now. Try again in a moment."))
     try:
-        head, body = run_in_sandbox(command, content, wait_seconds)
+        table = settings.RISUAI_TABLE
+        head, body = run_in_sandbox([*command, *([table.hex()] if table else [])], content, wait_seconds)
     except SandboxError:
         raise refusal("unreadable") from None
     finally:

@@ -10,6 +10,8 @@ from typing import Any
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
+from cards.risum import read_table
+
 BASE64URL = re.compile(r"[A-Za-z0-9_-]*={0,2}")
 KEY_BYTES = 32
 SECRET_CHARACTERS = 32
@@ -74,6 +76,14 @@ def one_of(name: str, given: str, known: tuple[str, ...]) -> str:
     if given not in known:
         raise ImproperlyConfigured(f"{name} is {given!r}; it must be one of: {', '.join(known)}.")
     return given
+
+
+def risuai_table(path: str) -> bytes:
+    """Return the table that the file holds, or nothing; ImproperlyConfigured where it holds none."""
+    try:
+        return read_table(Path(path).read_bytes()) if path else b""
+    except (OSError, ValueError) as error:
+        raise ImproperlyConfigured(f"KITH_RISUAI_MAP cannot be used: {error}.") from error
 
 
 def private_storage(env: environ.Env, folder: Path) -> dict[str, Any]:

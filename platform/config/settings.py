@@ -16,6 +16,7 @@ from config.setting_rules import (
     one_of,
     private_storage,
     require_strong_secret,
+    risuai_table,
     vapid_key,
 )
 
@@ -360,6 +361,9 @@ OWN_PROVIDERS_ALLOWED = set(env.list("KITH_OWN_PROVIDERS_ALLOWED", default=[]))
 CHARACTER_BYTES_EACH = env.int("KITH_CHARACTERS_MB", 50) * 1_000_000
 #: `KITH_FILES_MB` | `500` | what each person's sound and pictures may take
 FILES_BYTES_EACH = env.int("KITH_FILES_MB", 500) * 1_000_000
+#: `KITH_RISUAI_MAP` | none | RisuAI's own table (its file `rpack_map.bin`), by which the `module.risum` in its CHARX is
+#:   read; without it the card alone is
+RISUAI_TABLE = risuai_table(env.str("KITH_RISUAI_MAP", ""))
 #: `KITH_ARCHIVE_MB` | `700` | what an archive of a companion may take that somebody brings
 ARCHIVE_BYTES = env.int("KITH_ARCHIVE_MB", 700) * 1_000_000
 MESSAGES_EACH = 300_000  # of one companion; what is imported may not go beyond

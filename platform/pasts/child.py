@@ -1,7 +1,7 @@
 """python -m pasts.child SIZE [PATTERN]: read the earlier talk that comes at the input, in the sandbox.
 
-SIZE is a key of LIMITS, PATTERN the JSON of a `TextPattern`. The answer is {"form", "remarks"} and after it the lines of
-`collector.py`; or {"code"}.
+SIZE is a key of LIMITS, PATTERN the JSON of a `TextPattern`. The answer is {"form", "pattern", "remarks"}, and
+after it the lines of `collector.py`; or {"code"}.
 
 256 MB are enough for a file of 20 MB. A larger one lies in memory as it came, as it was unpacked, and once more as what
 was read of it, before any of that is answered: 100 MB each at most, and a few for the message that is being built.
@@ -38,7 +38,7 @@ def main(size: str, told: str = "") -> None:
     except MemoryError:
         answer({"code": "too_large"})
         return
-    answer({"form": form, "remarks": sorted(collector.remarks)})
+    answer({"form": form, "pattern": collector.pattern, "remarks": sorted(collector.remarks)})
     sys.stdout.buffer.write(collector.body)  # alone: one whole answer would take the memory twice
 
 

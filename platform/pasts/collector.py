@@ -24,6 +24,7 @@ class Collector:
     def __init__(self) -> None:
         self.body = bytearray()
         self.remarks: set[str] = set()
+        self.pattern = ""  # by which plain text was read
         self.count = 0
         self.pasts = 0
         self._ids: dict[str, int] = {}  # those of the past that is being read, and how often each was told

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 
 from files.zips import START
-from pasts import character_ai, chatgpt, risuai, sillytavern, text
+from pasts import character_ai, chatgpt, koboldai, oobabooga, risuai, sillytavern, text
 from pasts.archive import choose_paths, list_paths, read_files
 from pasts.collector import Collector
 from pasts.errors import PastFormatError
@@ -22,6 +22,8 @@ READERS: dict[str, Callable[[Collector, Piece], None]] = {
     "chatgpt": chatgpt.read_conversations,
     "character_ai": character_ai.read_export,
     "risuai": risuai.read_export,
+    "koboldai": koboldai.read_story,
+    "oobabooga": oobabooga.read_history,
 }
 
 
@@ -49,8 +51,16 @@ def looks_like_past(content: bytes) -> bool:
         return False
     if BRACKETS.match(part):
         return find_form(part) is not None
-    cut = part.rfind(b"\n") if len(content) > PEEKED_BYTES else len(part)
-    return text.looks_like_talk(part[:cut])
+    return text.looks_like_talk(_cut(part, content))
+
+
+def is_plain_text(content: bytes) -> bool:
+    """Return whether a file is lines of text that a pattern may tell a talk in. Only a part of it is looked at."""
+    try:
+        part = _decode(content[:PEEKED_BYTES])
+    except PastFormatError:
+        return False
+    return text.is_plain_text(_cut(part, content))
 
 
 def find_form(content: bytes) -> str | None:
@@ -69,6 +79,10 @@ def find_form(content: bytes) -> str | None:
         return "risuai"
     if character_ai.is_export(keys) or b'"src__is_human"' in told.get("messages", b""):
         return "character_ai"
+    if not is_list and oobabooga.is_history(told):
+        return "oobabooga"
+    if not is_list and koboldai.is_story(keys):
+        return "koboldai"
     return "sillytavern" if sillytavern.is_chat_line(keys) else None
 
 
@@ -89,6 +103,11 @@ def _read(collector: Collector, content: bytes, pattern: TextPattern | None) -> 
         read_json(content)
         raise PastFormatError("no_past")
     return form
+
+
+def _cut(part: bytes, content: bytes) -> bytes:
+    """Return the part's whole lines, where the content goes on after it."""
+    return part[: part.rfind(b"\n")] if len(content) > PEEKED_BYTES else part
 
 
 def _decode(content: bytes) -> bytes:

@@ -11,7 +11,8 @@ MAX_MESSAGES = 200_000  # of all pasts in one file
 MAX_CHARACTERS = 100_000  # of one message
 MAX_NAME = 200  # of a speaker, and of a title
 MAX_ID = 100
-FORMS = ("sillytavern", "chatgpt", "character_ai", "risuai", "text")
+MAX_TEMPLATE = 200  # of a pattern of plain text
+FORMS = ("sillytavern", "chatgpt", "character_ai", "risuai", "koboldai", "oobabooga", "text")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,11 +39,14 @@ class Past:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastFile:
-    """All that was read of a file. `remarks` are keys of `reader.REMARKS`: what was left out, or guessed."""
+    """All that was read of a file. `remarks` are keys of `reader.REMARKS`: what was left out, or guessed. By the template
+    `pattern` plain text was read.
+    """
 
     form: str  # one of FORMS
     pasts: tuple[Past, ...]
     remarks: tuple[str, ...]
+    pattern: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

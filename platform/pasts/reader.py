@@ -1,4 +1,5 @@
-"""Files of earlier talk that people bring: SillyTavern's, ChatGPT's, Character.AI's, RisuAI's, and plain text.
+"""Files of earlier talk that people bring: SillyTavern's, ChatGPT's, Character.AI's, RisuAI's, KoboldAI Lite's,
+text-generation-webui's, and plain text.
 
 They are read in a process of its own. What that answers is read anew here: a file that took it over could have it say
 anything.
@@ -19,7 +20,7 @@ from django.utils.translation import gettext_lazy as _
 from files.errors import BusyError, FilesError
 from jobs.sandbox import SandboxError, module_command, run_in_sandbox
 from pasts.child import LARGE, SMALL, SMALL_BYTES
-from pasts.formats import looks_like_past
+from pasts.formats import is_plain_text, looks_like_past
 from pasts.past import (
     FORMS,
     MAX_BYTES,
@@ -27,6 +28,7 @@ from pasts.past import (
     MAX_ID,
     MAX_MESSAGES,
     MAX_NAME,
+    MAX_TEMPLATE,
     Past,
     PastFile,
     PastMessage,
@@ -34,7 +36,15 @@ from pasts.past import (
 )
 from pasts.times import EPOCH, FIRST_YEAR, LAST_YEAR
 
-__all__ = ["REFUSALS", "REMARKS", "PastError", "choose_person", "looks_like_past", "read_past"]
+__all__ = [
+    "REFUSALS",
+    "REMARKS",
+    "PastError",
+    "choose_person",
+    "is_plain_text",
+    "looks_like_past",
+    "read_past",
+]
 
 TIMEOUT_SECONDS = 60.0  # the process itself may compute for ten
 COMMAND = module_command("pasts.child")
@@ -42,9 +52,13 @@ READ_AT_ONCE = BoundedSemaphore(1)  # in one process: it may take 512 MB
 REFUSALS: dict[str, str | Promise] = {
     "no_past": _(
         "There is no talk in this file that Kith knows. Send a chat of SillyTavern (.jsonl), ChatGPT's export, a chat of"
-        " Character.AI or RisuAI, or plain text."
+        " Character.AI, RisuAI or text-generation-webui, a story of KoboldAI Lite, or plain text."
     ),
     "no_messages": _("There are no messages in this file. Export the talk again, or choose another file."),
+    "no_speakers": _(
+        "Nobody speaks in this story of KoboldAI Lite: neither marks nor names tell who says what. Only a chat, an"
+        " adventure or a story of instructions can be remembered."
+    ),
     "unreadable": _("This file cannot be read safely. Export the talk again from the program it came from."),
     "broken_json": _("The file's JSON is broken or incomplete. Export the talk again."),
     "broken_zip": _("This ZIP is broken or incomplete. Download it again."),
@@ -61,11 +75,27 @@ REFUSALS: dict[str, str | Promise] = {
         "A message in this file has more than 100,000 characters. Shorten it, or leave it out, and send the file again."
     ),
     "wrong_encoding": _("This text is not in UTF-8. Save it as UTF-8, and send it again."),
-    "bad_pattern": _(
-        "This pattern cannot be used. It needs {name} and {text}, may have {date}, and something has to stand between"
-        " them, as in “[{date}] {name}: {text}”."
+    "pattern_other_part": _(
+        "In curly brackets the pattern may have {date}, {name} and {text} alone. Write anything else as it stands in the"
+        " file."
     ),
-    "pattern_unmatched": _("No line of this file begins as the pattern says. Choose another one."),
+    "pattern_part_twice": _("Each of {date}, {name} and {text} may stand in the pattern only once."),
+    "pattern_parts_touch": _(
+        "In the pattern something has to stand between {date}, {name} and {text}, as the colon in “{name}: {text}”: else"
+        " nobody can tell where one ends."
+    ),
+    "pattern_text_not_last": _("{text} has to come last in the pattern, with nothing after it."),
+    "pattern_too_long": _(
+        "A pattern can have at most 200 characters. Only how a message begins belongs in it."
+    ),
+    "pattern_unmatched": _(
+        "No line of this file begins as the pattern says. Compare it with the file’s lines sign by sign; blanks count,"
+        " too."
+    ),
+    "pattern_without_name": _(
+        "{name} is missing in the pattern. Write it where the name of who speaks stands."
+    ),
+    "pattern_without_text": _("{text} is missing in the pattern. Write it where what somebody says begins."),
     "no_such_speaker": _("Nobody of that name speaks in this file. Choose one of those who do."),
     "too_large": _(
         "A file can have at most 100 MB, and no single message as much. Export fewer talks at once."
@@ -201,7 +231,12 @@ def believe(head: dict[str, Any], body: bytes, zone: tzinfo) -> PastFile:
         )
     if messages or not pasts:
         raise ValueError("no end")
-    return PastFile(form=head["form"], pasts=tuple(pasts), remarks=tuple(sorted(remarks)))
+    return PastFile(
+        form=head["form"],
+        pasts=tuple(pasts),
+        remarks=tuple(sorted(remarks)),
+        pattern=_check(head.get("pattern", ""), MAX_TEMPLATE),
+    )
 
 
 def _check(told: object, longest: int) -> str:

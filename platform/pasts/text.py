@@ -18,6 +18,7 @@ DATES_COMPARED = 20_000
 PERSON = {"{{user}}", "you"}  # as Character.AI's example chats and some exports call the person
 SEPARATORS = {"<START>", "END_OF_DIALOG"}
 OTHER = re.compile(rb"\s*(?:<(?:!doctype|html|svg|\?xml)|\x89PNG|%PDF|\x7fELF)", re.IGNORECASE)
+BRACKET = re.compile(rb"\s*[{\[]\s*[{\[\"]")  # of JSON; a date may stand between brackets
 MARK = "\u200e"  # before what WhatsApp itself wrote: a picture that is left out, a call, a notice
 
 
@@ -30,6 +31,7 @@ def read_text(collector: Collector, content: bytes, pattern: TextPattern | None)
     pattern = pattern or find_pattern(content)
     if pattern is None:
         raise PastFormatError("no_past")
+    collector.pattern = pattern.template
     matcher = Matcher(pattern)
     names, dates = _survey(content, matcher)
     if not names:
@@ -67,6 +69,16 @@ def find_pattern(content: bytes) -> TextPattern | None:
         ),
         None,
     )
+
+
+def is_plain_text(content: bytes) -> bool:
+    """Return whether the beginning of a file is lines of text, whoever speaks in them, and no JSON or page."""
+    if OTHER.match(content) or BRACKET.match(content):
+        return False
+    try:
+        return len([line for line in islice(iterate_lines(content), SAMPLE_LINES) if line.strip()]) > 1
+    except PastFormatError:
+        return False
 
 
 def looks_like_talk(content: bytes) -> bool:

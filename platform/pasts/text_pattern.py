@@ -8,11 +8,11 @@ import re
 from typing import NamedTuple
 
 from pasts.errors import PastFormatError
-from pasts.past import MAX_NAME, TextPattern
+from pasts.past import MAX_NAME, MAX_TEMPLATE, TextPattern
 from pasts.times import MAX_TEXT, is_clock, read_date
 
-MAX_TEMPLATE = 200
 PART = re.compile(r"\{(date|name|text)\}")
+OTHER_PART = re.compile(r"\{\w+\}")
 MAX_TRIES = 12  # places at which a date may end
 COLONS = (": ", "：", ":\t")
 
@@ -29,19 +29,11 @@ class Beginning(NamedTuple):
 
 
 class Matcher:
-    """Matches lines against a template. PastFormatError `bad_pattern` for one that is none."""
+    """Matches lines against a template. PastFormatError `pattern_…` for one that is none: which says what is wrong."""
 
     def __init__(self, pattern: TextPattern) -> None:
-        pieces = (
-            PART.split(pattern.template.replace("\\n", "\n")) if len(pattern.template) <= MAX_TEMPLATE else []
-        )
-        self.parts, self._marks = pieces[1::2], pieces[::2]
+        self.parts, self._marks = _split(pattern.template)
         between = self._marks[1 : len(self.parts)]
-        is_whole = (
-            self.parts.count("name") == 1 and self.parts.count("date") <= 1 and self.parts[-1] == "text"
-        )
-        if not is_whole or self.parts.count("text") != 1 or not all(between) or self._marks[-1].strip():
-            raise PastFormatError("bad_pattern")
         self._end = "\n" if "\n" in "".join(between) else ""  # where what is said begins on the next line
         self.has_date = "date" in self.parts
         self.begins_with_name = not self._marks[0].strip() and self.parts[0] == "name"
@@ -77,6 +69,26 @@ class Matcher:
             if read_date(told) or read_date(told, day_first=False) or is_clock(told):
                 best = end, end + len(mark)
         return best
+
+
+def _split(template: str) -> tuple[list[str], list[str]]:
+    """Return the parts of a template, and what stands before, between and after them. PastFormatError `pattern_…`."""
+    if len(template) > MAX_TEMPLATE:
+        raise PastFormatError("pattern_too_long")
+    pieces = PART.split(template.replace("\\n", "\n"))
+    parts, marks = pieces[1::2], pieces[::2]
+    if any(map(OTHER_PART.search, marks)):
+        raise PastFormatError("pattern_other_part")
+    for part in ("name", "text"):
+        if part not in parts:
+            raise PastFormatError(f"pattern_without_{part}")
+    if len(set(parts)) < len(parts):
+        raise PastFormatError("pattern_part_twice")
+    if parts[-1] != "text" or marks[-1].strip():
+        raise PastFormatError("pattern_text_not_last")
+    if not all(marks[1 : len(parts)]):
+        raise PastFormatError("pattern_parts_touch")
+    return parts, marks
 
 
 def _find_name_end(line: str, at: int, mark: str) -> tuple[int, int]:

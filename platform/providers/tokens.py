@@ -26,6 +26,7 @@ TOKEN = re.compile(
 )
 MESSAGE_TOKENS = 4  # role and separators
 ANSWER_TOKENS = 3  # what opens the answer
+LETTERS_EACH = 4.4  # of a token of talk in Latin letters, with the blank after it
 
 
 def estimate(text: str) -> int:
@@ -36,6 +37,17 @@ def estimate(text: str) -> int:
     Russian 43 % too few, since that English vocabulary cuts them smaller than chat models' vocabularies do.
     """
     return len(TOKEN.findall(text))
+
+
+def estimate_of_size(letters: int, octets: int) -> int:
+    """Return the tokens of a text of so many letters and bytes of UTF-8, about, where it need not be read.
+
+    What is not ASCII takes a byte or two more: half of those bytes are its tokens, a Han character or two Cyrillic
+    letters each. Of the rest, a token has LETTERS_EACH. Against `estimate`: within 7 % for talk, diary and German, 20 %
+    too many for formal English.
+    """
+    others = (octets - letters) / 2
+    return round(others + max(0, letters - others) / LETTERS_EACH)
 
 
 def beginning(text: str, most: int) -> str:

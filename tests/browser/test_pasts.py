@@ -54,6 +54,27 @@ def working(live: Live) -> Iterator[None]:
     process.wait()
 
 
+def test_text_that_is_not_understood_is_read_by_a_pattern_that_is_typed(person: Person, page: Page) -> None:
+    person.visit("/companions/new/")
+    text = b"Odo >> The stove stays off: it rains.\nAlice >> Then wear the coat.\nOdo >> Both of us.\n"
+    page.locator("#bring-file").set_input_files(
+        {"name": "notes.txt", "mimeType": "text/plain", "buffer": text}
+    )
+    page.wait_for_url("**/companions/new/past/*/")
+    pattern = page.get_by_label("How a message begins")
+    pattern.fill("{name} >>")
+    pattern.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("{text} is missing")
+    expect(pattern).to_be_focused()
+    pattern.fill("{name} >> {text}")
+    pattern.press("Enter")
+    figures = page.locator("#past-figures")
+    expect(figures).to_contain_text("3 messages")
+    page.get_by_role("radio", name="Alice").check()  # which reads the file anew, by the same pattern
+    figures.get_by_text("How it begins").click()
+    expect(figures).to_contain_text("Alice (you) Then wear the coat.")
+
+
 @pytest.mark.usefixtures("working")
 def test_a_dropped_past_is_looked_at_remembered_found_and_undone(person: Person, page: Page) -> None:
     person.visit("/companions/new/")

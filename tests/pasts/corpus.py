@@ -1,5 +1,6 @@
 """One talk as each program writes it: every form, every way of telling times, and the habits that are met."""
 
+import html
 import io
 import json
 import zipfile
@@ -494,6 +495,100 @@ def risuai_cases() -> Iterator[tuple[str, Case]]:
         yield f"RisuAI {name}", Case("risuai", make, RISU_PATHS, pasts)
 
 
+KOBOLD_SETTINGS = {"opmode": 3, "chatname": "Ann Lee", "chatopponent": "Mara||$||Keeper"}
+
+
+def kobold(pieces: Sequence[str], **settings: Any) -> Raw:
+    """A story as KoboldAI Lite saves it."""
+    return {
+        "gamestarted": True,
+        "prompt": pieces[0],
+        "memory": "Mara keeps the lighthouse.",
+        "authorsnote": "",
+        "actions": list(pieces[1:]),
+        "actions_metadata": {},
+        "worldinfo": [],
+        "savedsettings": {**KOBOLD_SETTINGS, **settings},
+    }
+
+
+def kobold_stamp(number: int) -> str:
+    at = moment(number)
+    return f"[{at.month}/{at.day}/{at.year}, {at.hour % 12 or 12}:{at:%M}\u202f{at:%p}] "
+
+
+def koboldai_cases() -> Iterator[tuple[str, Case]]:
+    untimed = expected(PLAIN, has_times=False)
+    marks = {True: "\n{{[INPUT]}}\n", False: "\n{{[OUTPUT]}}\n"}
+    own = {True: "\n### Instruction:\n", False: "\n### Response:\n"}
+    tags = {"instruct_starttag": "\\n### Instruction:\\n", "instruct_endtag": "\\n### Response:\\n"}
+    files: dict[str, tuple[Raw, Paths]] = {
+        "chat": (kobold([f"\n{line.speaker}: {line.text}" for line in PLAIN]), untimed),
+        "chat in pieces of a line": (
+            kobold([*"".join(f"\n{line.speaker}: {line.text}" for line in PLAIN)]),
+            untimed,
+        ),
+        "chat with times": (
+            kobold(
+                [
+                    f"\n{line.speaker}: {kobold_stamp(place) if line.is_person else ''}{line.text}"
+                    for place, line in enumerate(PLAIN)
+                ]
+            ),
+            expected(PLAIN, has_times=lambda number: PLAIN[number].is_person),
+        ),
+        "instructions": (
+            kobold([f"{marks[line.is_person]}{line.speaker}: {line.text}" for line in PLAIN], opmode="4"),
+            untimed,
+        ),
+        "instructions with a model's own marks": (
+            kobold([f"{own[line.is_person]}{line.speaker}: {line.text}" for line in PLAIN], opmode=4, **tags),
+            untimed,
+        ),
+    }
+    for name, (story, found) in files.items():
+        yield f"KoboldAI Lite {name}", Case("koboldai", lambda story=story: dumped(story), found)  # type: ignore[misc]
+
+
+def webui(talk: Sequence[Line] = TALK) -> Raw:
+    """A history of text-generation-webui: a greeting, then pairs."""
+    said = ["<|BEGIN-VISIBLE-CHAT|>", *(line.text for line in talk)]
+    pairs = [said[place : place + 2] for place in range(0, len(said), 2)]
+    metadata: Raw = {}
+    for place, line in enumerate(talk, 1):
+        at = f"{moment(place - 1):%b %d, %Y %H:%M}"
+        told: Raw = {"timestamp": at}
+        if line.others:
+            texts = [*line.others, line.text]
+            told["versions"] = [{"content": text, "visible_content": text, "timestamp": at} for text in texts]
+            told["current_version_index"] = len(line.others)
+        metadata[f"{'user' if line.is_person else 'assistant'}_{place // 2}"] = told
+    visible = [["" if "<|" in first else html.escape(first), html.escape(then)] for first, then in pairs]
+    return {"internal": pairs, "visible": visible, "metadata": metadata}
+
+
+def oobabooga_cases() -> Iterator[tuple[str, Case]]:
+    def name(line: Line) -> str:
+        return "user" if line.is_person else "assistant"
+
+    history = webui()
+    untimed = expected(PLAIN, has_times=False, names=name)
+    files: dict[str, tuple[Raw, Paths]] = {
+        "history": (history, expected(TALK, names=name)),
+        "history without metadata": ({key: history[key] for key in ("internal", "visible")}, untimed),
+        "history of the old API": (
+            {"data": history["internal"], "data_visible": history["visible"]},
+            untimed,
+        ),
+        "history of what is shown": ({"data": [], "data_visible": history["visible"]}, untimed),
+    }
+    for title, (told, found) in files.items():
+        yield (
+            f"text-generation-webui {title}",
+            Case("oobabooga", lambda told=told: escaped(told), found),  # type: ignore[misc]
+        )
+
+
 def text_cases() -> Iterator[tuple[str, Case]]:
     # The file does not tell who is the person: the first who speaks is taken for it.
     talk = [line._replace(is_person=line.speaker == "Mara") for line in PLAIN]
@@ -565,6 +660,8 @@ CORPUS: dict[str, Case] = dict(
         chatgpt_cases(),
         character_ai_cases(),
         risuai_cases(),
+        koboldai_cases(),
+        oobabooga_cases(),
         text_cases(),
     )
     for case in cases

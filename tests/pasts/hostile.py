@@ -18,9 +18,11 @@ from tests.pasts.corpus import (
     chatgpt_node,
     dumped,
     jsonl,
+    kobold,
     risu_chat,
     sillytavern_lines,
     text_of,
+    webui,
     zipped,
 )
 
@@ -174,6 +176,24 @@ REFUSED: Mapping[str, tuple[str, Make]] = {
     "half a UTF-16": ("wrong_encoding", lambda: text_of("{name}: {text}").encode("utf-16")[:-1]),
     "a text with zeros": ("no_past", lambda: b"A: x\nB: y\nA: \0\nB: z\n"),
     # ZIP
+    "a story without anybody": (
+        "no_speakers",
+        lambda: dumped(kobold(["It was late.", " The lamp was lit."])),
+    ),
+    "a story of 20 MB": (
+        "too_large",
+        lambda: dumped(kobold(["\nMara: x", "x" * 19_000_000, "x" * 1_000_000])),
+    ),
+    "a story of 400,001 pieces": ("too_many_messages", lambda: dumped(kobold(["\nMara: x"] * 400_001))),
+    "a story of names alone": ("no_messages", lambda: dumped(kobold(["\nMara: "] * 1_000))),
+    "200,001 pairs": (
+        "too_many_messages",
+        lambda: dumped({"internal": [["", "x"]] * 200_001, "visible": []}),
+    ),
+    "pairs of nothing": (
+        "no_messages",
+        lambda: b'{"internal": [[], [null], [{}, 1]], "visible": 3, "metadata": []}',
+    ),
     "half a ZIP": ("broken_zip", lambda: ZIP[: len(ZIP) // 2]),
     "a ZIP without its list": ("broken_zip", lambda: ZIP[:40] + ZIP[-22:]),
     "a ZIP of noise": ("broken_zip", lambda: ZIP[:60] + random.Random(1).randbytes(300) + ZIP[360:]),
@@ -286,6 +306,9 @@ def mutated(seed: int) -> bytes:
 
 SHORT = TALK[:3]
 SEEDS = [
+    dumped(kobold([f"\n{line.speaker}: {line.text}" for line in SHORT])),
+    dumped(kobold(["{{[INPUT]}}Hi{{[OUTPUT]}}Mara: Yo[<|p|7|p|>]"])),
+    dumped(webui(SHORT)),
     jsonl(sillytavern_lines(SHORT)),
     jsonl(sillytavern_lines(SHORT), "\r\n"),
     json.dumps(sillytavern_lines(SHORT)).encode(),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pasts.errors import PastFormatError
 from pasts.formats import looks_like_past, parse
 from pasts.past import FORMS, PastFile, TextPattern
-from pasts.reader import REMARKS, PastError, believe, choose_person, read_past
+from pasts.reader import REFUSALS, REMARKS, PastError, believe, choose_person, read_past
 from pasts.times import read_time
 from tests.cards.corpus import files as cards
 from tests.pasts.corpus import (
@@ -27,6 +27,7 @@ from tests.pasts.corpus import (
     chatgpt_node,
     dumped,
     jsonl,
+    kobold,
     leaf,
     paths,
     risu_chat,
@@ -38,7 +39,8 @@ from tests.pasts.corpus import (
 def read(content: bytes, pattern: TextPattern | None = None) -> PastFile:
     """What the sandbox answers, and what is made of that, in this process."""
     form, collector = parse(content, pattern)
-    return believe({"form": form, "remarks": sorted(collector.remarks)}, bytes(collector.body), ZONE)
+    head = {"form": form, "pattern": collector.pattern, "remarks": sorted(collector.remarks)}
+    return believe(head, bytes(collector.body), ZONE)
 
 
 def test_there_are_enough_of_them() -> None:
@@ -320,24 +322,27 @@ def test_days_and_months_are_told_apart(
 
 
 @pytest.mark.parametrize(
-    "template",
+    ("template", "code"),
     [
-        "",
-        "{name}",
-        "{text}",
-        "{name}{text}",
-        "{text}: {name}",
-        "{name}: {name}: {text}",
-        "{date}{name}: {text}",
-        "{name}: {text} {date}",
-        "{who}: {text}",
-        "x" * 300 + "{name}: {text}",
+        ("", "pattern_without_name"),
+        ("{name}", "pattern_without_text"),
+        ("{text}", "pattern_without_name"),
+        ("{name}{text}", "pattern_parts_touch"),
+        ("{text}: {name}", "pattern_text_not_last"),
+        ("{name}: {name}: {text}", "pattern_part_twice"),
+        ("{date}{name}: {text}", "pattern_parts_touch"),
+        ("{name}: {text} {date}", "pattern_text_not_last"),
+        ("{name}: {text}.", "pattern_text_not_last"),
+        ("{who}: {text}", "pattern_other_part"),
+        ("[{date} {time}] {name}: {text}", "pattern_other_part"),
+        ("x" * 300 + "{name}: {text}", "pattern_too_long"),
     ],
 )
-def test_a_pattern_that_cannot_be_used_is_refused(template: str) -> None:
+def test_a_pattern_that_cannot_be_used_is_refused(template: str, code: str) -> None:
     with pytest.raises(PastFormatError) as told:
         read(b"Ann: Hi", TextPattern(template=template))
-    assert told.value.code == "bad_pattern"
+    assert told.value.code == code
+    assert code in REFUSALS
 
 
 def test_who_the_person_is_can_be_said_of_any_form() -> None:
@@ -386,6 +391,36 @@ def test_each_way_of_telling_a_time_is_known(name: str) -> None:
 )
 def test_what_is_no_time_is_none(told: object) -> None:
     assert read_time(told) is None
+
+
+def test_an_adventure_of_koboldai_is_told_by_what_the_person_does() -> None:
+    pieces = ["The gate is shut.", "\n\n> knock twice\n\n", "It opens. > is on it.[<|p|7|p|>]", "\n> go"]
+    file = read(dumped(kobold(pieces, opmode=2)))
+    [past] = file.pasts
+    assert [(message.is_person, message.text) for message in past.messages] == [
+        (False, "The gate is shut."),
+        (True, "knock twice"),
+        (False, "It opens. > is on it."),
+        (True, "go"),
+    ]
+    assert "files_left_out" in file.remarks
+
+
+def test_what_is_no_talk_in_a_story_of_koboldai_is_left_out() -> None:
+    marked = "{{[SYSTEM]}}Be kind.{{[SYSTEM_END]}}{{[INPUT]}}Hi{{[INPUT_END]}}{{[OUTPUT]}}<think>x</think>Yo"
+    file = read(dumped(kobold([marked])))
+    assert (said(file), set(file.remarks)) == (
+        ["Hi", "Yo"],
+        {"system_left_out", "reasoning_left_out", "times_missing"},
+    )
+    begun = read(dumped(kobold(["A lamp burns.\nMara: Sit.\nAnn Lee: Yes.\nNote: oil."])))
+    assert said(begun) == ["Sit.", "Yes.\nNote: oil."]
+
+
+def test_a_pair_of_which_one_side_is_silent_is_one_message() -> None:
+    pairs = [["Hi", ""], ["", "Yo"], [None, 3], "x"]
+    file = read(dumped({"internal": pairs, "visible": [], "metadata": {"user_0": {"attachments": [1]}}}))
+    assert (said(file), "files_left_out" in file.remarks) == (["Hi", "Yo"], True)
 
 
 # -- talks that are made ---------------------------------------------------------------------------------------------

@@ -15,7 +15,10 @@ from companions.pasts.uploads import keep_upload, read_content_of
 
 
 class Command(BaseCommand):
-    help = "Remember a file of earlier talk: from SillyTavern, ChatGPT, Character.AI, RisuAI, or plain text."
+    help = (
+        "Remember a file of earlier talk: from SillyTavern, ChatGPT, Character.AI, RisuAI, KoboldAI Lite,"
+        " text-generation-webui, or plain text."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", help="the file")

@@ -3,11 +3,14 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.test import Client
 
 from bench.common.past_files import sillytavern
 from companions.models import Closing, Companion, InnerState, Message, PastImport
 from companions.pasts import learning
-from companions.pasts.imports import Wanted
+from companions.pasts.imports import Wanted, plan_for
+from companions.pasts.plan import Choice
+from companions.pasts.uploads import read_content_of
 from companions.sessions import closing
 from memory.models import DiaryEntry, Memory
 from tests.companions.pasts.files import imported
@@ -113,3 +116,33 @@ def test_a_session_longer_than_a_night_may_take_is_gone_on_with_the_next(
     assert past.tokens_tonight > 10
     assert len(learnt) == 1
     assert Closing.objects.get().state == Closing.State.WAITING
+
+
+def test_what_learning_has_cost_and_still_costs_is_told_until_it_is_over(
+    mira: Companion, client: Client
+) -> None:
+    past = imported(mira, FILE, NOW)
+    client.force_login(mira.user)
+
+    def told() -> str:
+        page = client.get(f"/companions/{mira.pk}/settings/pasts/").content.decode()
+        return " ".join(page.split())
+
+    read = read_content_of(mira.user, FILE)
+    promised = learning.estimate_cost(plan_for(None, read, Choice(), NOW)).tokens
+    rest = learning.estimate_rest(past)
+    assert rest.tokens == rest.tokens_left == pytest.approx(promised, rel=0.1)
+    assert f"To learn from all of it would take about {rest.tokens:,} tokens, in 1 night." in told()
+    learning.change_learning(past, NOW, is_running=True, nightly_tokens=learning.LEAST_NIGHTLY)
+    assert learning.estimate_rest(past).nights_left == 3
+    assert f"Tokens so far: 0 of about {rest.tokens:,}. It takes about 3 nights more." in told()
+    PastImport.objects.filter(pk=past.pk).update(nightly_tokens=1)  # one session a night
+    assert work(NIGHT) == 1
+    past.refresh_from_db()
+    after = learning.estimate_rest(past)
+    assert (after.tokens, 0 < after.tokens_left < rest.tokens) == (rest.tokens, True)
+    assert f"Tokens so far: {past.tokens_spent:,} of about {rest.tokens:,}." in told()
+    assert past.tokens_spent > 0
+    PastImport.objects.filter(pk=past.pk).update(nightly_tokens=200_000)
+    work(NEXT_NIGHT)
+    assert "2 of 2 sessions, for" in told()

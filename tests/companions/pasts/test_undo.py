@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from bench.common.past_files import chatgpt
+from companions.branches.operations import choose, part_from
 from companions.models import Branch, Companion, Message, PastImport, Session
 from companions.pasts import undo
 from companions.pasts.imports import Wanted
@@ -13,8 +14,10 @@ from files.contents import DIGITS
 from files.models import StoredFile
 from files.storage import private
 from jobs.lease import LEASE_TIME
+from memory.core_memory import set_slot
 from memory.embedding import embed_waiting
-from memory.models import Memory
+from memory.models import Memory, Slot
+from memory.models.core_memory import By
 from tests.companions.everywhere import tables_with
 from tests.companions.pasts.files import begin, imported
 from tests.companions.pasts.test_imports import told
@@ -24,6 +27,7 @@ from tests.fixtures import faults
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("rehearsal")]
 THEN = datetime(2023, 5, 2, 9, tzinfo=UTC)
+HOUR = timedelta(hours=1)
 NOW = datetime(2024, 1, 5, 12, tzinfo=UTC)
 MARKER = "Quindlewick"
 FILE = chatgpt(
@@ -62,6 +66,52 @@ def test_an_import_that_is_undone_leaves_nothing_of_itself_and_all_else_as_it_wa
     assert not PastImport.objects.exists()
     assert not any(True for digit in DIGITS for _ in private().contents(StoredFile.Kind.PAST, digit))
     assert not Branch.objects.filter(head__text__contains=MARKER).exists()
+
+
+def test_what_each_branch_knew_before_an_import_is_still_its_own_when_that_is_undone(mira: Companion) -> None:
+    first, *_ = say(mira, "Tea?", "Tea.", "The green one with honey.", at=THEN - timedelta(days=9))
+    embed_waiting(mira.pk)
+    set_slot(mira.pk, "tea", "green with honey", by=By.COMPANION, now=NOW)
+    part_from(mira, first.pk, NOW)
+    there = Branch.objects.get(companion=mira, left_at__isnull=False)
+    here = Branch.objects.exclude(pk=there.pk).get(companion=mira)
+    say(mira, "The black one with lemon.", "As you like.", at=THEN - timedelta(days=8))
+    set_slot(mira.pk, "tea", "black with lemon", by=By.COMPANION, now=NOW)
+    embed_waiting(mira.pk)
+    lines = [
+        (place % 2 == 0, f"Green or black, with honey or lemon? That was tea {place}.", THEN + HOUR * place)
+        for place in range(12)
+    ]
+    past = imported(mira, chatgpt(lines), NOW)
+    embed_waiting(mira.pk)
+    undo.begin_undo(past, NOW)
+    undo.run(past.pk, NOW)
+    for branch, text in (
+        (there, "green with honey"),
+        (here, "black with lemon"),
+        (there, "green with honey"),
+    ):
+        choose(branch, NOW)
+        assert list(Slot.objects.filter(companion=mira).values_list("text", flat=True)) == [text]
+
+
+def test_what_rests_on_an_import_comes_back_on_no_branch(mira: Companion) -> None:
+    first, *_ = say(mira, "I bake bread.", "With rye?", at=THEN - timedelta(days=9))
+    past = imported(mira, FILE, NOW)
+    embed_waiting(mira.pk)
+    [source] = Message.objects.filter(text__contains="7 years old")
+    say(mira, "It is good bread.", "It is.", at=NOW - HOUR)
+    set_slot(
+        mira.pk, "what", "bread", by=By.COMPANION, now=NOW, source_ids=[source.pk]
+    )  # in words that are left
+    set_slot(mira.pk, "dog", MARKER, by=By.COMPANION, now=NOW)  # nothing says where it comes from
+    part_from(mira, first.pk, NOW)
+    there = Branch.objects.filter(companion=mira, left_at__isnull=False).latest("made_at")
+    undo.begin_undo(past, NOW)
+    undo.run(past.pk, NOW)
+    assert tables_with(MARKER) == {}
+    choose(there, NOW)
+    assert not Slot.objects.filter(companion=mira).exists()
 
 
 @pytest.mark.parametrize(

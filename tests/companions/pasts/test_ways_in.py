@@ -85,7 +85,7 @@ def test_a_past_sent_twice_under_one_key_comes_once(as_alice: Api, mira: Compani
     [
         (b"\x00\x01\x02", {}, "no_past"),
         (SILLY, {"format": "chatgpt"}, "other_form"),
-        (SILLY, {"pattern": "no names"}, "bad_pattern"),
+        (SILLY, {"pattern": "no names"}, "pattern_without_name"),
         (SILLY, {"person": "Mallory"}, "no_such_speaker"),
     ],
 )
@@ -136,6 +136,63 @@ def test_what_is_refused_is_told_on_the_page_that_it_was_brought_on(at_home: Cli
         refused = at_home.post("/companions/new/card/", given(b"no talk", companion=companion), follow=True)
         assert refused.redirect_chain[-1][0] == page
         assert "Kith does not know what this file is." in refused.content.decode()
+
+
+ARROWS = b"Anna >> Good morning: tea?\nBo >> Yes.\nAnna >> Come in.\n"
+
+
+def test_text_that_is_not_understood_is_read_by_a_pattern_that_its_person_writes(at_home: Client) -> None:
+    looked_at = at_home.post("/companions/new/card/", given(ARROWS))["Location"]
+    asked = at_home.get(looked_at)
+    assert asked.status_code == 200
+    assert "Kith cannot see who speaks in it." in asked.content.decode()
+    assert "Anna &gt;&gt; Good morning: tea?" in asked.content.decode()
+    for wrong, told in (
+        ("{name} >>", "{text} is missing in the pattern."),
+        ("{who} >> {text}", "alone. Write anything else as it stands"),
+        ("{name} -> {text}", "No line of this file begins as the pattern says."),
+    ):
+        refused = at_home.get(looked_at, {"pattern": wrong})
+        assert refused.status_code == 422
+        assert told in refused.content.decode()
+        assert refused.context["pattern"] == wrong
+    read = at_home.get(looked_at, {"pattern": "{name} >> {text}"})
+    assert [line.text for line in read.context["shown"].lines] == ["Good morning: tea?", "Yes.", "Come in."]
+    at_home.post(looked_at, {"remember": "yes", "companion": "", "name": "Bo", "pattern": "{name} >> {text}"})
+    imports.run(PastImport.objects.get().pk, timezone.now())
+    assert Message.objects.filter(text="Good morning: tea?", role="user").exists()
+
+
+def test_text_that_is_understood_wrongly_can_be_read_by_another_pattern(at_home: Client) -> None:
+    lines = b"Anna: (to Bo): Good morning.\nBo: (to Anna): Good morning.\n" * 2
+    looked_at = at_home.post("/companions/new/card/", given(lines))["Location"]
+    page = at_home.get(looked_at)
+    assert (page.context["written"], page.context["shown"].lines[0].text) == (
+        "{name}: {text}",
+        "(to Bo): Good morning.",
+    )
+    again = at_home.get(looked_at, {"pattern": "{name}: (to Bo): {text}"}).context["shown"]
+    assert again.lines[0].text.startswith("Good morning.")
+
+
+def test_a_file_without_dates_says_that_its_dates_are_made_up(at_home: Client, as_alice: Api) -> None:
+    undated = sillytavern([(is_person, text, None) for is_person, text, _at in LINES])
+    told = as_alice.form("/pasts/preview", given(undated)).json()
+    assert (told["first_at"], told["last_at"]) == (None, None)
+    looked_at = at_home.post("/companions/new/card/", given(undated))["Location"]
+    page = at_home.get(looked_at).content.decode()
+    assert "The file has no dates; those that its messages get are made up" in page
+    made = at_home.post(looked_at, {"remember": "yes", "companion": "", "name": "Odo"})["Location"]
+    listed = at_home.get(made).content.decode()
+    assert "The file had no dates; those of its messages are made up" in listed
+    assert "2023" not in listed
+
+
+def test_only_plain_text_has_a_pattern(at_home: Client) -> None:
+    looked_at = at_home.post("/companions/new/card/", given())["Location"]
+    page = at_home.get(looked_at, {"pattern": "{name} >> {text}"})
+    assert page.status_code == 200
+    assert 'id="pattern"' not in page.content.decode()
 
 
 def test_roles_of_chatgpt_are_told_as_names(at_home: Client) -> None:

@@ -1,0 +1,76 @@
+"""Histories of text-generation-webui (Oobabooga's): pairs of what the person and the character said, without names.
+
+`internal` has the words themselves, `visible` as they are shown, in HTML; `metadata` knows times and other versions.
+"""
+
+import html
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from pasts.collector import Collector
+from pasts.errors import PastFormatError
+from pasts.json_scan import Piece
+from pasts.past import MAX_MESSAGES
+from pasts.times import read_time
+from pasts.values import as_list, as_mapping, as_text
+
+PAIRS = re.compile(rb"\[\s*\[")
+NAMES = (("internal", "data"), ("visible", "data_visible"))
+SIDES = (("user", True), ("assistant", False))
+NOTHING_SAID = "<|BEGIN-VISIBLE-CHAT|>"  # stands for the person's words before a greeting
+
+
+def is_history(told: Mapping[str, bytes]) -> bool:
+    """Return whether an object with these keys, whose values begin so, is such a history. Old ones had other names."""
+    return bool(PAIRS.match(told.get("internal", b""))) or told.keys() >= {"data", "data_visible"}
+
+
+def read_history(collector: Collector, root: Piece) -> None:
+    """Read the history. PastFormatError."""
+    told = dict(root.members())
+    pairs, shown = (told.get(name, told.get(old)) for name, old in NAMES)
+    metadata = as_mapping(told["metadata"].load()) if "metadata" in told else {}
+    is_shown = pairs is None or next(pairs.elements(), None) is None  # nothing but what is shown was kept
+    chosen = shown if is_shown else pairs
+    leaf: str | None = None
+    for number, pair in enumerate(chosen.elements() if chosen else ()):
+        if number >= MAX_MESSAGES:
+            raise PastFormatError("too_many_messages")
+        texts = as_list(pair.load())
+        for text, (role, is_person) in zip(texts, SIDES, strict=False):
+            about = as_mapping(metadata.get(f"{role}_{number}"))
+            if about.get("attachments"):
+                collector.remarks.add("files_left_out")
+            said = html.unescape(as_text(text)) if is_shown else as_text(text)
+            parent = leaf
+            for place, version in enumerate(_list_versions(said, about)):
+                given = collector.add(
+                    f"{number}.{role}" + (f".{place}" if place else ""),
+                    parent=parent,
+                    speaker=role,
+                    is_person=is_person,
+                    text=version.text,
+                    at=version.at,
+                )
+                leaf = (given or leaf) if place == 0 else leaf
+    collector.end(title="", leaf=leaf)
+
+
+class Version(NamedTuple):
+    text: str
+    at: datetime | None
+
+
+def _list_versions(said: str, about: dict[str, Any]) -> Iterator[Version]:
+    """Yield the one that was chosen, and after it the others that say something else."""
+    if said == NOTHING_SAID:
+        return
+    yield Version(said, read_time(about.get("timestamp")))
+    known = {said.strip()}
+    for version in map(as_mapping, as_list(about.get("versions"))):
+        text = as_text(version.get("content"))
+        if text.strip() not in known:
+            known.add(text.strip())
+            yield Version(text, read_time(version.get("timestamp")))
