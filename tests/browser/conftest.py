@@ -72,7 +72,7 @@ def cookies(browser: Browser, live: Live) -> list[Any]:
     Not once for all: every page of the talk lists all companions of the person, which each test adds to.
     """
     live.forget_counts()  # Kith limits how many come from one place
-    context = browser.new_context()
+    context = browser.new_context(reduced_motion="reduce")
     Person(context.new_page(), live).sign_up()
     kept: list[Any] = context.cookies()
     context.close()

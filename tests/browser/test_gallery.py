@@ -38,7 +38,7 @@ def test_a_character_is_published_approved_and_begun_with_by_another(
     page.reload()
     expect(page.get_by_text("Version 1: approved")).to_be_visible()
 
-    context = browser.new_context(locale="en-GB")
+    context = browser.new_context(locale="en-GB", reduced_motion="reduce")
     other = Person(context.new_page(), live)
     other.sign_up()
     other.page.get_by_role("link", name="Look around in the gallery").click()
