@@ -2,7 +2,7 @@
 
 import io
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -26,12 +26,11 @@ PAGE = "/settings/models/"
 
 
 @pytest.fixture
-def server(settings: Any) -> Iterator[RehearsalServer]:
+def server(other_servers: tuple[RehearsalServer, RehearsalServer], settings: Any) -> RehearsalServer:
     """A server that persons may name."""
     settings.OWN_PROVIDERS_EACH, settings.CHAT_RETRIES = 2, 0
-    with RehearsalServer() as running:
-        settings.OWN_PROVIDERS_ALLOWED = {running.url.split("/")[2]}
-        yield running
+    settings.OWN_PROVIDERS_ALLOWED = {other_servers[0].url.split("/")[2]}
+    return other_servers[0]
 
 
 @pytest.fixture

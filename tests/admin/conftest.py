@@ -355,6 +355,10 @@ def sound(companion: Companion, message: Message, reply: Reply) -> None:
 
 @pytest.fixture
 def scene(alice: User) -> Scene:
+    return make_scene(alice)
+
+
+def make_scene(alice: User) -> Scene:
     companion = create(
         alice,
         name="Mira the Third",  # the one word of theirs that lists hold

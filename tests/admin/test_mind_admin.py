@@ -29,9 +29,8 @@ STUDIO = [
 
 
 @pytest.fixture
-def server() -> Any:
-    with RehearsalServer() as running:
-        yield running
+def server(other_servers: tuple[RehearsalServer, RehearsalServer]) -> RehearsalServer:
+    return other_servers[0]
 
 
 @pytest.fixture

@@ -265,7 +265,7 @@ def loading_port() -> Iterator[int]:
             """Say nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Loading) as server:
-        threading.Thread(target=server.serve_forever).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,)).start()
         yield server.server_address[1]
         server.shutdown()
 

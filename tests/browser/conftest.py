@@ -50,7 +50,7 @@ def page(page: Page, live: Live) -> Iterator[Page]:
     """A page that fails the test on any script error and on anything that the content policy stopped.
 
     It comes once no reply of an earlier test is under way, which would use up what this test tells the model to say, and
-    as after an hour in which nobody did anything: one account makes the companions of all these tests.
+    as after an hour in which nobody did anything: one account makes the companions of all tests of a module.
     """
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
@@ -65,10 +65,14 @@ def page(page: Page, live: Live) -> Iterator[Page]:
     assert not errors, errors
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def cookies(browser: Browser, live: Live) -> list[Any]:
-    """The cookies of someone who signed up; one sign-up for all tests, since Kith limits how many come from one place."""
-    context = browser.new_context()
+    """The cookies of someone who signed up, once for the tests of a module.
+
+    Not once for all: every page of the talk lists all companions of the person, which each test adds to.
+    """
+    live.forget_counts()  # Kith limits how many come from one place
+    context = browser.new_context(reduced_motion="reduce")
     Person(context.new_page(), live).sign_up()
     kept: list[Any] = context.cookies()
     context.close()

@@ -67,7 +67,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
 @pytest.fixture(scope="module")
 def state(browser: Browser, live: Live) -> Any:
     """Somebody's cookies."""
-    context = browser.new_context()
+    context = browser.new_context(reduced_motion="reduce")
     Person(context.new_page(), live).sign_up()
     state = context.storage_state()
     context.close()
@@ -95,7 +95,7 @@ def microphone(
         given = {**browser_type_launch_args, "args": [*browser_type_launch_args["args"], *flags]}
         browser = browser_type.launch(**given)
         browsers.append(browser)
-        page = browser.new_context(storage_state=state, locale="en-GB").new_page()
+        page = browser.new_context(storage_state=state, locale="en-GB", reduced_motion="reduce").new_page()
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("console", lambda line: errors.append(line.text) if "Security Policy" in line.text else None)
         page.set_default_timeout(30_000)
@@ -226,7 +226,7 @@ def test_a_cough_takes_nothing_from_the_answer_that_has_not_begun(microphone: An
 
 
 def test_without_a_microphone_it_is_said_what_to_do(browser: Browser, live: Live, state: Any) -> None:
-    context = browser.new_context(storage_state=state, locale="en-GB")
+    context = browser.new_context(storage_state=state, locale="en-GB", reduced_motion="reduce")
     page = begin(Person(context.new_page(), live))
     expect(page.locator("#call-state")).to_contain_text("microphone")
     expect(page.get_by_role("button", name="Call", exact=True)).to_be_enabled()

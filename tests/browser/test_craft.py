@@ -1,5 +1,7 @@
 """The talk's small deeds, in a browser: copying, quoting, keys."""
 
+from typing import Any
+
 import pytest
 from playwright.sync_api import Browser, expect
 
@@ -39,7 +41,8 @@ def test_a_touch_screen_with_keys_sends_with_ctrl_and_enter(
 ) -> None:
     person.make_companion()
     state = person.page.context.storage_state()
-    page = browser.new_context(storage_state=state, locale="en-GB", has_touch=True, is_mobile=True).new_page()
+    given: dict[str, Any] = {"storage_state": state, "locale": "en-GB", "reduced_motion": "reduce"}
+    page = browser.new_context(**given, has_touch=True, is_mobile=True).new_page()
     page.goto(person.page.url)
     expect(page.locator("#send")).to_be_enabled()
     live.rehearsal.script({"answer": "Two lines."})

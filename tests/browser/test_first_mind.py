@@ -94,6 +94,7 @@ def test_a_model_file_is_chosen_and_answers_in_the_talk(up: Up, browser: Browser
     expect(page.locator("[data-reply]")).to_have_count(0, timeout=SLOW_MS)
     seconds = time.monotonic() - began
     said = answers.last.inner_text()
+    page.close()  # it would look for Kith for as long as the browser is open
     with psycopg.connect(address_of(DATABASE)) as connection:
         assert connection.execute(ANSWERED).fetchall() == [(find_model().stem, "done")]
     sys.stdout.write(

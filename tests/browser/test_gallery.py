@@ -7,6 +7,10 @@ from tests.browser.person import PASSWORD, Person
 from tests.fixtures.live import Live
 
 pytestmark = pytest.mark.browser
+OPERATOR = f"""
+from accounts.signup import create_account
+create_account("gallery-desk@example.org", {PASSWORD!r}, is_staff=True, is_superuser=True)
+"""
 
 
 def test_a_character_is_published_approved_and_begun_with_by_another(
@@ -24,7 +28,7 @@ def test_a_character_is_published_approved_and_begun_with_by_another(
     page.get_by_role("button", name="Send it to the operators").click()
     expect(page.get_by_text("Version 1: waiting")).to_be_visible()
 
-    live.manage("create_account", "gallery-desk@example.org", "--password", PASSWORD, "--superuser")
+    live.run(OPERATOR)
     desk = browser.new_page()
     desk.goto(f"{live.url}/admin/companions/galleryversion/?state__exact=waiting")
     desk.locator("input[name=login]").fill("gallery-desk@example.org")
@@ -38,7 +42,7 @@ def test_a_character_is_published_approved_and_begun_with_by_another(
     page.reload()
     expect(page.get_by_text("Version 1: approved")).to_be_visible()
 
-    context = browser.new_context(locale="en-GB")
+    context = browser.new_context(locale="en-GB", reduced_motion="reduce")
     other = Person(context.new_page(), live)
     other.sign_up()
     other.page.get_by_role("link", name="Look around in the gallery").click()

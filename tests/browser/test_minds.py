@@ -79,7 +79,8 @@ def test_on_a_phone_manner_and_values_are_chosen_by_keyboard_alone(person: Perso
 def test_in_the_dark_and_in_chinese_a_model_of_ones_own_is_added_and_tried(
     browser: Browser, live: Live, cookies: list[Any]
 ) -> None:
-    context = browser.new_context(color_scheme="dark", viewport={"width": 390, "height": 844})
+    given: dict[str, Any] = {"color_scheme": "dark", "reduced_motion": "reduce"}
+    context = browser.new_context(**given, viewport={"width": 390, "height": 844})
     context.add_cookies(cookies)
     page = context.new_page()
     page.goto(f"{live.url}/settings/")

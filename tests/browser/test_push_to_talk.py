@@ -53,7 +53,9 @@ def errors() -> list[str]:
 @pytest.fixture
 def speaker(speaking_browser: Browser, live: Live, cookies: list[Any], errors: list[str]) -> Iterator[Person]:
     """Someone signed in, with a microphone and a companion."""
-    context = speaking_browser.new_context(locale="en-GB", permissions=["microphone"])
+    context = speaking_browser.new_context(
+        locale="en-GB", permissions=["microphone"], reduced_motion="reduce"
+    )
     context.add_cookies(cookies)
     page = context.new_page()
     page.on("pageerror", lambda error: errors.append(str(error)))

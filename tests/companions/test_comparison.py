@@ -28,14 +28,14 @@ Servers = tuple[RehearsalServer, RehearsalServer]
 
 
 @pytest.fixture
-def servers(mira: Companion, settings: Any) -> Iterator[Servers]:
+def servers(mira: Companion, other_servers: Servers, settings: Any) -> Iterator[Servers]:
     """Mira speaks with `quiet`; the operator has put `loud` before it."""
     settings.CHAT_IS_FOUND = True
-    with RehearsalServer() as quiet, RehearsalServer() as loud:
-        choose_chat("Quiet", quiet.url, "quiet", slots=0)
-        choose_chat("Loud", loud.url, "loud", slots=0)
-        take_model(mira, "quiet")
-        yield quiet, loud
+    quiet, loud = other_servers
+    choose_chat("Quiet", quiet.url, "quiet", slots=0)
+    choose_chat("Loud", loud.url, "loud", slots=0)
+    take_model(mira, "quiet")
+    yield quiet, loud
     follow_change()
 
 

@@ -22,11 +22,12 @@ NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)
 
 
 @pytest.fixture
-def servers(rehearsal: RehearsalServer, settings: Any) -> Iterator[tuple[RehearsalServer, RehearsalServer]]:
+def servers(
+    rehearsal: RehearsalServer, other_servers: tuple[RehearsalServer, RehearsalServer], settings: Any
+) -> Iterator[tuple[RehearsalServer, RehearsalServer]]:
     """Two servers of two models, of which the operator has chosen the first."""
     settings.CHAT_IS_FOUND = True
-    with RehearsalServer() as first, RehearsalServer() as second:
-        yield first, second
+    yield other_servers
     follow_change()
 
 

@@ -43,12 +43,14 @@ KEY = "sk-of-alice-4711-zebra"
 
 
 @pytest.fixture
-def own(rehearsal: RehearsalServer, settings: Any) -> Iterator[RehearsalServer]:
+def own(
+    rehearsal: RehearsalServer, other_servers: tuple[RehearsalServer, RehearsalServer], settings: Any
+) -> Iterator[RehearsalServer]:
     """A server that persons may name; the operator's is another."""
     settings.CHAT_IS_FOUND, settings.OWN_PROVIDERS_EACH, settings.CHAT_RETRIES = True, 3, 0
-    with RehearsalServer() as server:
-        settings.OWN_PROVIDERS_ALLOWED = {server.url.split("/")[2]}
-        yield server
+    server, _ = other_servers
+    settings.OWN_PROVIDERS_ALLOWED = {server.url.split("/")[2]}
+    yield server
     follow_change()
 
 

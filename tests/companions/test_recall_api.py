@@ -6,19 +6,33 @@ from urllib.parse import urlencode
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
+from accounts.models import User
 from companions.models import Companion, Message
 from memory.embedding import embed_waiting
 from memory.models import Recall, Recalled
+from tests.fixtures.people import make_alice
 from tests.fixtures.rest import Api, problem
 from tests.fixtures.spaces import read_providers
+from tests.fixtures.turns import make_companion
 
 pytestmark = pytest.mark.django_db
 LOG = ["Green tea?", "Black tea!", "Mint tea."]
 
 
-@pytest.fixture
-def path(as_alice: Api, mira: Companion) -> str:
-    """Where Mira is, who was told of tea on three days and was given a fact."""
+@pytest.fixture(scope="module")
+def alice(module_rows: None) -> User:
+    return make_alice()
+
+
+@pytest.fixture(scope="module")
+def mira(alice: User) -> Companion:
+    return make_companion(alice)
+
+
+@pytest.fixture(scope="module")
+def path(alice: User, mira: Companion) -> str:
+    """Where Mira is, who was told of tea on three days and was given a fact: once for all these tests."""
+    as_alice = Api(alice)
     path = f"/companions/{mira.pk}"
     lines = [
         {

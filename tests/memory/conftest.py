@@ -20,7 +20,7 @@ DAY = datetime(2023, 5, 2, 9, tzinfo=UTC)
 Say = Callable[..., list[Memory]]
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def say() -> Say:
     """Says texts to a companion, a minute apart from `at` on; the memories in their order."""
 

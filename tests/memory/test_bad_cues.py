@@ -1,15 +1,20 @@
 """Cues that nobody would think of: each is only a cue, and finds what it names or nothing."""
 
+from collections.abc import Iterator
 from datetime import UTC, timedelta
 
 import pytest
+from django.db import transaction
 
+from accounts.signup import create_account
 from companions.models import Companion
 from memory.embedding import embed_cue, embed_waiting
 from memory.errors import LimitError
 from memory.models import Memory
 from memory.recall.query import parse_cue
 from memory.recall.recall import Found, recall
+from tests.fixtures.people import PASSWORD
+from tests.fixtures.turns import make_companion
 from tests.memory.conftest import DAY, Say
 
 NOW = DAY + timedelta(days=8)
@@ -21,14 +26,22 @@ SAID = {
 }
 
 
-@pytest.fixture(params=["by words", "by words and meaning"])
-def told(request: pytest.FixtureRequest, mira: Companion, say: Say) -> Companion:
+@pytest.fixture(scope="module", params=["by words", "by words and meaning"])
+def told_once(request: pytest.FixtureRequest, module_rows: None, say: Say) -> Iterator[Companion]:
     """A companion that was told things in four scripts, embedded or not."""
-    for day, text in enumerate(SAID.values()):
-        say(mira, text, at=DAY + timedelta(days=day))
-    if "meaning" in request.param:
-        embed_waiting(mira.pk)
-    return mira
+    with transaction.atomic():
+        companion = make_companion(create_account("nina@example.org", PASSWORD))
+        for day, text in enumerate(SAID.values()):
+            say(companion, text, at=DAY + timedelta(days=day))
+        if "meaning" in request.param:
+            embed_waiting(companion.pk)
+        yield companion
+        transaction.set_rollback(True)
+
+
+@pytest.fixture
+def told(db: None, told_once: Companion) -> Companion:
+    return Companion.objects.get(pk=told_once.pk)
 
 
 def ask(companion: Companion, cue: str, limit: int = 10) -> list[Found]:

@@ -10,11 +10,18 @@ from memory.emotion import reaction_to, reinforce
 from memory.models import Memory, Recall, Recalled
 from memory.recall.recall import Found, record
 from memory.scoring import by_name
+from tests.fixtures.people import make_alice
+from tests.fixtures.turns import make_companion
 from tests.memory.conftest import DAY, Say
 from tests.memory.feelings import Feeling
 
 pytestmark = pytest.mark.django_db
 LATER = DAY + timedelta(days=3)
+
+
+@pytest.fixture(scope="module")
+def mira(module_rows: None) -> Companion:
+    return make_companion(make_alice())
 
 
 @pytest.fixture

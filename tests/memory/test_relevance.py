@@ -9,18 +9,21 @@ import pytest
 from django.apps import apps
 from django.db import connection
 
+from accounts.signup import create_account
 from companions.models import Companion
 from memory.embedding import embed_cue, embed_waiting
 from memory.embedding.backlog import everyday_sentences, measure_everyday
-from memory.embedding.spaces import CueVector, clear_cache, everyday_likeness, serving_space
-from memory.models import Memory, Space
+from memory.embedding.spaces import everyday_likeness, serving_space
+from memory.models import Memory
 from memory.recall.query import split_cue
 from memory.recall.ranking import MAX_LIKELY
 from memory.recall.recall import recall
 from memory.recall.traits import Trait, is_small_talk, tells_nothing
 from memory.scoring import CHOICES
 from memory.store import keep_fact
-from tests.memory.conftest import DAY, EmbeddingServer, Say, asking
+from tests.fixtures.people import PASSWORD
+from tests.fixtures.turns import make_companion
+from tests.memory.conftest import DAY, Say
 
 pytestmark = pytest.mark.django_db
 NOW = DAY + timedelta(days=30)
@@ -45,30 +48,25 @@ QUESTIONS = {
 }
 
 
-@pytest.fixture
-def told(mira: Companion, say: Say) -> Companion:
-    """Mira, who was told ten things on ten days; nothing is embedded yet."""
+def tell(companion: Companion, say: Say) -> Companion:
+    """Say those ten things on ten days; nothing is embedded yet."""
     for day, text in enumerate(SAID):
-        say(mira, text, at=DAY + timedelta(days=day))
-    return mira
+        say(companion, text, at=DAY + timedelta(days=day))
+    return companion
 
 
 @pytest.fixture(scope="module")
-def measured() -> list[bytes]:
-    """What the built-in embedder makes of everyday sentences, once the first test has asked it."""
-    return []
+def embedded_once(module_rows: None, say: Say) -> Companion:
+    companion = tell(make_companion(create_account("nina@example.org", PASSWORD)), say)
+    embed_waiting(companion.pk)
+    measure_everyday()
+    return companion
 
 
 @pytest.fixture
-def embedded(told: Companion, measured: list[bytes]) -> Companion:
-    embed_waiting(told.pk)
-    if measured:
-        Space.objects.update(everyday=measured[0])
-    else:
-        measure_everyday()
-        measured.append(bytes(Space.objects.get().everyday))
-    clear_cache()
-    return told
+def embedded(db: None, embedded_once: Companion) -> Companion:
+    """A companion that was told ten things, in a space whose everyday sentences are measured."""
+    return Companion.objects.get(pk=embedded_once.pk)
 
 
 def comes(companion: Companion, cue: str, *, words_alone: bool = False, **options: Any) -> list[str]:
@@ -128,12 +126,6 @@ def test_each_thing_that_a_message_is_about_brings_its_own_once(embedded: Compan
 )
 def test_a_message_is_cut_into_what_it_is_about(cue: str, parts: list[str]) -> None:
     assert split_cue(cue) == parts
-
-
-@pytest.mark.parametrize(("cue", "answer"), list(QUESTIONS.items())[1:])
-def test_before_anything_is_embedded_words_are_enough(told: Companion, cue: str, answer: str) -> None:
-    assert answer in comes(told, cue, words_alone=True)
-    assert comes(told, cue)[0] == answer
 
 
 @pytest.mark.parametrize(
@@ -236,62 +228,6 @@ def test_everyday_sentences_are_near_to_no_cue_of_their_language_in_particular(e
     assert (
         0.4 < everyday_likeness(chinese) < 0.8
     )  # the built-in embedder reads English: all Chinese is alike to it
-
-
-def test_a_space_that_is_not_measured_yet_counts_nothing_as_common(told: Companion) -> None:
-    embed_waiting(told.pk)
-    cue = embed_cue("What is my cat called?")
-    assert cue
-    assert everyday_likeness(CueVector(cue.space, cue.vector)) == 0
-    assert comes(told, "What is my cat called?")[0] == "We adopted a cat and called it Minka."
-
-
-def test_a_space_is_measured_once(told: Companion, embedding_server: EmbeddingServer) -> None:
-    serving_space()
-    measure_everyday()
-    asked = len(embedding_server.bodies)
-    assert Space.objects.get().everyday
-    measure_everyday()
-    assert len(embedding_server.bodies) == asked
-
-
-def test_an_embedder_that_refuses_everyday_sentences_leaves_its_space_without(
-    mira: Companion, embedding_server: EmbeddingServer
-) -> None:
-    serving_space()
-    embedding_server.refuses_all = True
-    measure_everyday()
-    asked = len(embedding_server.bodies)
-    measure_everyday()  # not again for an hour
-    assert len(embedding_server.bodies) == asked
-    assert Space.objects.get().everyday == b""
-
-
-def test_a_server_that_is_away_keeps_no_other_space_unmeasured(
-    mira: Companion, embedding_server: EmbeddingServer, settings: Any
-) -> None:
-    settings.EMBEDDING_PREVIOUS = {
-        **settings.EMBEDDING,
-        "base_url": "http://127.0.0.1:9/v1",
-        "model": "before",
-    }
-    Space.objects.create(model="before", width=4, max_tokens=100)
-    serving_space()
-    measure_everyday()
-    assert {one.model: bool(one.everyday) for one in Space.objects.all()} == {
-        "before": False,
-        "some-model": True,
-    }
-
-
-def test_answers_of_another_width_are_not_kept(
-    mira: Companion, embedding_server: EmbeddingServer, settings: Any
-) -> None:
-    settings.EMBEDDING = asking(embedding_server)
-    serving_space()
-    embedding_server.width = 6
-    measure_everyday()
-    assert Space.objects.get().everyday == b""
 
 
 def test_every_language_has_enough_sentences_and_none_twice() -> None:

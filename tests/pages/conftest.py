@@ -42,6 +42,10 @@ def answered(companion: Companion, text: str, answer: str, state: Reply.State = 
 
 @pytest.fixture
 def told(mira: Companion) -> Told:
+    return tell(mira)
+
+
+def tell(mira: Companion) -> Told:
     reply = answered(mira, "I have an exam on Friday", "**Good luck** to you")
     fact = keep_fact(mira.pk, "The exam is statistics", timezone.now(), timezone.now())
     slot = set_slot(mira.pk, "exam", "statistics", by=By.USER, now=timezone.now())

@@ -30,13 +30,15 @@ def path(companion: Companion) -> str:
     return f"/companions/{companion.pk}/forgetting/"
 
 
-def used(memory: Memory, days_ago: float) -> None:
-    """The memory was given to a reply so long ago, and counts."""
-    at = timezone.now() - timedelta(days=days_ago)
-    made = Recall.objects.create(companion_id=memory.companion_id, by="turn", at=at, milliseconds=1)
-    Recalled.objects.create(recall=made, memory=memory, rank=1, score=1, reasons={}, is_used=True)
-    count = Recalled.objects.filter(memory=memory).count()
-    Memory.objects.filter(pk=memory.pk).update(times_recalled=count, recalled_at=at)
+def used(memory: Memory, *days_ago: float) -> None:
+    """The memory was given to replies so long ago, and counts."""
+    times = [timezone.now() - timedelta(days=days) for days in days_ago]
+    given = {"companion_id": memory.companion_id, "by": "turn", "milliseconds": 1}
+    made = Recall.objects.bulk_create(Recall(at=at, **given) for at in times)
+    Recalled.objects.bulk_create(
+        Recalled(recall=recall, memory=memory, rank=1, score=1, reasons={}, is_used=True) for recall in made
+    )
+    Memory.objects.filter(pk=memory.pk).update(times_recalled=len(times), recalled_at=times[-1])
 
 
 @pytest.fixture
@@ -48,9 +50,8 @@ def aged(mira: Companion) -> list[Memory]:
         keep_fact(mira.pk, f"Fact of {age} days", now - timedelta(days=age), now - timedelta(days=age))
         for age in ages
     ]
-    for fact, times in zip(facts, (0, 1, 5, 40), strict=True):
-        for n in range(times):
-            used(fact, 2 + n * 0.1)
+    for fact, times in zip(facts[1:], (1, 5, 40), strict=True):
+        used(fact, *(2 + n * 0.1 for n in range(times)))
     return facts
 
 

@@ -1,9 +1,12 @@
 """Who may open which page: the owner; for everybody else the companion does not exist."""
 
 from collections.abc import Callable
+from dataclasses import fields
+from typing import NamedTuple
 from uuid import UUID
 
 import pytest
+from django.conf import settings
 from django.template.loader import render_to_string
 from django.test import Client
 from django.urls import URLPattern, URLResolver
@@ -21,8 +24,9 @@ from memory.goals import begin_goal
 from memory.models import Block, Change, Consolidation, DiaryEntry, Memory, Revision, Slot
 from memory.threads import open_thread
 from tests.companions.face.paintings import painted
+from tests.fixtures.people import make_alice, make_mallory, make_olive
 from tests.fixtures.turns import make_companion
-from tests.pages.conftest import Told
+from tests.pages.conftest import Told, tell
 from tests.voice.recordings import recorded
 from voice.models import Recording
 from voice.urls import of_companion as of_voice
@@ -349,11 +353,38 @@ LOOKED_AT = {
     *("imports", "search", "bookmarks", "advanced", "lore", "lorebook", "lorebook_export"),
     *("character_versions", "character_version"),
 }
-ON_THE_LOOP = pytest.mark.django_db(transaction=True)  # visits the database from several threads
+# They visit the database from several threads, which see only what was committed: see test_page_access_in_threads.py.
 IN_THREADS = {"about_try", "message_edit", "reply_speech", "message_speech", "voice_sample", "call_notice"}
-every = pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[ON_THE_LOOP] if name in IN_THREADS else [], id=name) for name in PAGES]
-)
+
+
+@pytest.fixture(scope="module")
+def told_once(module_rows: None) -> Told:
+    return tell(make_companion(make_alice()))
+
+
+@pytest.fixture
+def told(db: None, told_once: Told) -> Told:
+    """What was told once for all these tests, as this one finds it."""
+    rows = {field.name: getattr(told_once, field.name) for field in fields(Told)}
+    return Told(**{name: type(row)._base_manager.get(pk=row.pk) for name, row in rows.items()})
+
+
+@pytest.fixture
+def alice(told: Told) -> User:
+    return told.companion.user
+
+
+class Sessions(NamedTuple):
+    """The keys of sessions of these people."""
+
+    alice: str
+    mallory: str
+    olive: str
+
+
+@pytest.fixture(scope="module")
+def sessions(told_once: Told) -> Sessions:
+    return Sessions(*map(sign_in, (told_once.companion.user, make_mallory(), make_olive())))
 
 
 def names(patterns: list[URLPattern | URLResolver]) -> set[str | None]:
@@ -367,22 +398,33 @@ def test_the_matrix_leaves_no_page_out() -> None:
     assert names([*companion_patterns, *of_voice]) == set(PAGES)
 
 
+@pytest.mark.parametrize("name", [name for name in PAGES if name not in IN_THREADS])
 @pytest.mark.usefixtures("speech_rehearsal")
-@every
-def test_who_is_let_in(told: Told, alice: User, mallory: User, olive: User, name: str) -> None:
+def test_who_is_let_in(told: Told, sessions: Sessions, name: str) -> None:
+    check_page(told, sessions, name)
+
+
+def check_page(told: Told, sessions: Sessions, name: str) -> None:
     """The owner comes last: she finds all there, since the others have changed nothing."""
     page = PAGES[name](told)
     _nobody_is_sent_to_sign_in(page, name)
-    _nothing_is_done_without_its_csrf_token(alice, page)
-    assert _home(olive).get(page).status_code == (405 if name in POST_ONLY else 404)
-    _for_another_it_does_not_exist(mallory, page, name)
+    _nothing_is_done_without_its_csrf_token(sessions.alice, page)
+    assert _home(sessions.olive).get(page).status_code == (405 if name in POST_ONLY else 404)
+    _for_another_it_does_not_exist(sessions.mallory, page, name)
     _all_is_as_it_was(told)
-    assert _home(alice).get(page).status_code == (405 if name in POST_ONLY else 200)
+    assert _home(sessions.alice).get(page).status_code == (405 if name in POST_ONLY else 200)
 
 
-def _home(user: User) -> Client:
+def sign_in(user: User) -> str:
+    """Return the key of a session of theirs."""
     client = Client()
     client.force_login(user)
+    return str(client.session.session_key)
+
+
+def _home(session: str, *, enforce_csrf_checks: bool = False) -> Client:
+    client = Client(enforce_csrf_checks=enforce_csrf_checks)
+    client.cookies[settings.SESSION_COOKIE_NAME] = session
     return client
 
 
@@ -392,16 +434,14 @@ def _nobody_is_sent_to_sign_in(page: str, name: str) -> None:
     assert response["Location"].startswith("/accounts/login/?next=")
 
 
-def _nothing_is_done_without_its_csrf_token(user: User, page: str) -> None:
-    client = Client(enforce_csrf_checks=True)
-    client.force_login(user)
-    response = client.post(page, {"text": "x", "typed_name": "Mira"})
+def _nothing_is_done_without_its_csrf_token(session: str, page: str) -> None:
+    response = _home(session, enforce_csrf_checks=True).post(page, {"text": "x", "typed_name": "Mira"})
     assert response.status_code == 403
     assert "grown old" in response.content.decode()
 
 
-def _for_another_it_does_not_exist(other: User, page: str, name: str) -> None:
-    client = _home(other)
+def _for_another_it_does_not_exist(session: str, page: str, name: str) -> None:
+    client = _home(session)
     if name not in POST_ONLY:
         assert client.get(page).status_code == 404
     if name not in LOOKED_AT:

@@ -1,5 +1,5 @@
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 
@@ -13,9 +13,9 @@ def api_key() -> str:
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[RehearsalServer]:
-    with RehearsalServer() as running:
-        yield running
+def server(one_more_server: RehearsalServer) -> RehearsalServer:
+    one_more_server.reset()
+    return one_more_server
 
 
 @pytest.fixture

@@ -259,7 +259,7 @@ async def secure(tmp_path: Path, settings: Any) -> AsyncIterator[tuple[int, ssl.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(path)
     server.socket = context.wrap_socket(server.socket, server_side=True)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     names = ("llm.example.org", "other.example.org")
     settings.OWN_PROVIDERS_ALLOWED = {f"{name}:{server.server_port}" for name in names}
     yield server.server_port, ssl.create_default_context(cafile=str(path))

@@ -184,7 +184,7 @@ def teller(settings: Any) -> Iterator[str]:
     """The address of a server that the operator has let be asked."""
     server = HTTPServer(("127.0.0.1", 0), Teller)
     Teller.asked.clear()
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     settings.OUTBOUND_ALLOWED = {f"127.0.0.1:{server.server_port}"}
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()

@@ -72,7 +72,7 @@ def push_service(tmp_path: Path, settings: Any) -> Iterator[tuple[str, Path]]:
     context.load_cert_chain(path)
     context.sni_callback = lambda wire, name, _context: Teller.asked.append(name)
     server.socket = context.wrap_socket(server.socket, server_side=True)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     here = f":{server.server_port}"
     settings.OUTBOUND_ALLOWED = {f"push.example.org{here}", f"other.example.org{here}", f"127.0.0.1{here}"}
     yield f"https://push.example.org{here}/", path

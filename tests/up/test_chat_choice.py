@@ -41,7 +41,7 @@ class Ollama(BaseHTTPRequestHandler):
 @pytest.fixture
 def ollama_port() -> Iterator[int]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Ollama) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
         thread.start()
         yield server.server_address[1]
         server.shutdown()
