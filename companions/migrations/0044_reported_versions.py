@@ -1,4 +1,5 @@
 import uuid
+from typing import Any
 
 import django.db.models.deletion
 from django.conf import settings
@@ -10,7 +11,7 @@ COPIED = (
 )
 
 
-def copy_reported(apps, schema_editor):
+def copy_reported(apps: Any, schema_editor: Any) -> None:
     """Give each report that has none a copy of what it is about."""
     Report = apps.get_model("companions", "GalleryReport")
     Version = apps.get_model("companions", "GalleryVersion")

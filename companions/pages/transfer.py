@@ -173,11 +173,13 @@ def archive(request: SignedInRequest, archive_id: UUID) -> HttpResponse:
         except CompanionsError as error:
             refusal = str(error.detail)
     shown = archive_uploads.preview(upload)
-    alike = Companion.objects.owned_by(request.user).filter(name__iexact=shown.name)
+    namesakes = Companion.objects.owned_by(request.user).filter(name__iexact=shown.name)
+    if upload.companion_id:
+        namesakes = namesakes.exclude(pk=upload.companion_id)
     context = {
         "upload": upload,
         "shown": shown,
-        "has_namesake": alike.exclude(pk=upload.companion_id).exists(),
+        "has_namesake": namesakes.exists(),
         "refusal": refusal,
         "states": ArchiveUpload.State,
     }
