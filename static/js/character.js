@@ -105,7 +105,7 @@ async function listen(signal) {
       show("thinking", !words);
       if (told.error) throw { detail: told.error };
       if (told.done) {
-        place("recalled").innerHTML = told.recalled; // a part of the page, as a talk has it
+        place("recalled").innerHTML = told.recalled ?? ""; // a part of the page, as a talk has it
         show("recalled", Boolean(told.recalled));
         return words;
       }

@@ -16,7 +16,7 @@ def test_a_character_is_published_approved_and_begun_with_by_another(
     person.go("Settings")
     page.get_by_role("link", name="Publish it").click()
     page.get_by_role("link", name="Write who Odessa is").click()
-    page.get_by_label("Persona").fill("Odessa keeps a lighthouse.")
+    page.get_by_label("Persona (optional)", exact=True).fill("Odessa keeps a lighthouse.")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("Saved.")).to_be_visible()
     person.go("Settings")
