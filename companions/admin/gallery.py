@@ -6,6 +6,7 @@ from uuid import UUID
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count, F, Q
+from django.db.models.fields.json import KeyTextTransform
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
@@ -166,15 +167,24 @@ class GalleryReportAdmin(PrivateAdmin):
     words = ("text",)
     private_template = "admin/companions/gallery_report.html"
     search_ids = ("pk", "character")
+    annotations = {"copied_name": KeyTextTransform("name", "copy__published")}
     list_display = (
         moment("created_at", _("reported")),
-        *("owner", "kind", "of_character", "number"),
+        *("called", "owner", "kind", "of_character", "number"),
         moment("settled_at", _("dealt with")),
     )
     list_filter = ("kind", ("settled_at", admin.EmptyFieldListFilter), "created_at")
     fields = ("id", "owner", "of_character", "number", "kind", "created_at", "settled_at")
 
     of_character = link("character", _("published character"))
+
+    @admin.display(description=_("reported by"), ordering="owner_email")
+    def owner(self, thing: Any) -> str:
+        return super().owner(thing)
+
+    @admin.display(description=_("name"), ordering="copied_name")
+    def called(self, report: Any) -> str:
+        return describe_name(report.copied_name) or "–"
 
     def get_urls(self) -> list[URLPattern]:
         settle = self.admin_site.admin_view(require_POST(self.settle))

@@ -196,6 +196,7 @@ def publish(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
                 request, _("It is sent. An operator looks at it before anybody else can see it.")
             )
             return redirect("published")
+    form.focus_error()
     context = {
         "companion": companion,
         "form": form,
