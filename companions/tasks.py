@@ -8,7 +8,7 @@ from django.utils import timezone
 from companions.archives import uploads as archive_uploads
 from companions.conversations.attachments import sweep_attachments
 from companions.face.portraits import delete_unused_pictures
-from companions.gallery import submission
+from companions.gallery import decisions, submission
 from companions.memories import consolidation
 from companions.memories.forget_proposals import lapse
 from companions.minds import comparison
@@ -40,15 +40,16 @@ def drop_old_prompts() -> None:
 
 
 @shared_task
-def sweep_pictures() -> None:
-    """Drop pictures that never came to stand for a face or into the gallery, or were never sent, and what was brought
-    and came to nothing.
+def sweep_unused() -> None:
+    """Drop what came and is of no use: pictures that never stood for a face or in the gallery, or were never sent; files
+    that were brought and came to nothing; copies of characters of which no report is left.
     """
     now = timezone.now()
     delete_unused_pictures(now)
     sweep_attachments(now)
     delete_unused_uploads(now)
     submission.delete_unused_pictures(now)
+    decisions.delete_unreported_copies()
     past_uploads.delete_unused_uploads(now)
     archive_uploads.delete_old_uploads(now)
 

@@ -8,13 +8,13 @@ class VoiceConfig(AppConfig):
 
     def ready(self) -> None:
         from companions.archives.sections import Section, register
-        from companions.transfer.json_export import SECTIONS
+        from companions.transfer.json_export import EXPORTED
         from voice import hearing  # noqa: F401 (its receiver)
         from voice.models import Recording, Voice
         from voice.speech import cache, voices  # noqa: F401 (their receivers)
 
-        SECTIONS["voices"] = Voice, "companion"
-        SECTIONS["recordings"] = Recording, "companion"
+        EXPORTED["voices"] = Voice, "companion"
+        EXPORTED["recordings"] = Recording, "companion"
         register(
             "voice",
             Section(

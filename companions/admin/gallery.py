@@ -6,6 +6,7 @@ from uuid import UUID
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count, F, Q
+from django.db.models.fields.json import KeyTextTransform
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
@@ -20,6 +21,7 @@ from accounts.models import User
 from companions.errors import GalleryError
 from companions.gallery import catalogue, decisions
 from companions.gallery.publication import read_origin
+from companions.gallery.submission import MAY_DECIDE
 from companions.models import GalleryCharacter, GalleryReport, GalleryVersion
 from files.errors import FilesError
 from files.responses import serve
@@ -28,7 +30,6 @@ from safety.audit import record
 from safety.models import AuditEntry
 
 State = GalleryVersion.State
-MAY_DECIDE = "companions.decide_galleryversion"
 COLOURS = {
     State.WAITING: "warning",
     State.APPROVED: "success",
@@ -159,18 +160,53 @@ class GalleryVersionAdmin(PrivateAdmin):
 
 @admin.register(GalleryReport)
 class GalleryReportAdmin(PrivateAdmin):
-    """What somebody found wrong with a published character."""
+    """What somebody found wrong with a published character, and that character as it was then."""
 
     owner_path = "user"
     named_by = "created_at"
     words = ("text",)
+    private_template = "admin/companions/gallery_report.html"
     search_ids = ("pk", "character")
+    annotations = {"copied_name": KeyTextTransform("name", "copy__published")}
     list_display = (
         moment("created_at", _("reported")),
-        *("owner", "kind", "of_character", "number"),
+        *("called", "owner", "kind", "of_character", "number"),
         moment("settled_at", _("dealt with")),
     )
     list_filter = ("kind", ("settled_at", admin.EmptyFieldListFilter), "created_at")
     fields = ("id", "owner", "of_character", "number", "kind", "created_at", "settled_at")
 
     of_character = link("character", _("published character"))
+
+    @admin.display(description=_("reported by"), ordering="owner_email")
+    def owner(self, thing: Any) -> str:
+        return super().owner(thing)
+
+    @admin.display(description=_("name"), ordering="copied_name")
+    def called(self, report: Any) -> str:
+        return describe_name(report.copied_name) or "–"
+
+    def get_urls(self) -> list[URLPattern]:
+        settle = self.admin_site.admin_view(require_POST(self.settle))
+        name = "companions_galleryreport_settle"
+        return [path("<uuid:object_id>/settle/", settle, name=name), *super().get_urls()]
+
+    def settle(self, request: HttpRequest, object_id: UUID) -> HttpResponse:
+        """Note that the report is dealt with."""
+        if not request.user.has_perm(MAY_DECIDE):
+            raise PermissionDenied
+        report = get_object_or_404(GalleryReport, pk=object_id)
+        if decisions.settle_report(cast(User, request.user), report, timezone.now()):
+            messages.success(request, gettext("The report is dealt with."))
+        return redirect("admin:companions_galleryreport_change", report.pk)
+
+    def private(self, request: HttpRequest, thing: GalleryReport) -> dict[str, Any]:
+        version = decisions.read_copy(thing.copy) if thing.copy else None
+        publisher = thing.copy.user if thing.copy else None
+        return {
+            "report": thing,
+            "version": version,
+            "shown": catalogue.preview(version.content) if version else None,
+            "publisher": link_to("accounts.user", publisher.pk, publisher.email) if publisher else "",
+            "may_decide": request.user.has_perm(MAY_DECIDE),
+        }

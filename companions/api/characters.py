@@ -5,16 +5,17 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.utils import timezone
+from django.utils import timezone, translation
 from ninja import Field, Router, Schema, Status
 
 from accounts import admission
 from accounts.authentication import SignedInRequest
 from companions import access, character_versions
 from companions.api.companions import COMPANION, CharacterPatch, CompanionOut
-from companions.api.schemas import ListOut, Text
+from companions.api.schemas import FoundOut, ListOut, Text
 from companions.errors import TrialError
-from companions.events import describe_failure
+from companions.events import describe_failure, render_recalled
+from companions.memories.reasons import describe_reasons
 from companions.models import Companion
 from companions.replies.trial import Trial, begin_trial, stream_trial
 from jobs.background import in_thread
@@ -38,6 +39,7 @@ class FeltOut(Schema):
 class TrialOut(Schema):
     text: str
     emotions: list[FeltOut]
+    recalled: list[FoundOut] = Field(description="What came to mind, as in a talk; that it did is not kept.")
     model: str
     is_rehearsed: bool = Field(description="Whether Kith's rehearsal answered, which is no language model.")
 
@@ -94,9 +96,18 @@ async def _answer(trial: Trial) -> dict[str, object]:
     return {
         "text": "".join(texts).strip(),
         "emotions": emotions,
+        "recalled": await in_thread(_list_recalled, trial),
         "model": provider.model,
         "is_rehearsed": provider.is_rehearsal,
     }
+
+
+def _list_recalled(trial: Trial) -> list[dict[str, object]]:
+    with translation.override(trial.companion.user.language or "en"):
+        return [
+            {**rendered, "why": describe_reasons(hit.reasons, hit.memory.text)}
+            for rendered, hit in zip(render_recalled(trial.found), trial.found, strict=True)
+        ]
 
 
 @router.get(

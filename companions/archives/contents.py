@@ -1,12 +1,11 @@
 """What an archive brings in its files: looked at by their kind before they are kept, as if somebody had sent each.
 
-Unlike what is sent, they are kept as they are, so that nothing loses by moving; what would be drawn anew is checked to be
-what Kith itself writes, and read in the sandbox.
+A picture is drawn anew, as one that is sent, unless it is such a drawing already, so that nothing loses by moving. Sound
+and a card's assets are kept as they are, once they were read.
 """
 
 import io
 import json
-import struct
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -17,7 +16,7 @@ from companions.transfer.card_import import ASSETS_LIST
 from files.archives import Archive, ArchiveFileError
 from files.errors import BusyError, FilesError
 from files.models import StoredFile
-from files.pictures import picture
+from files.pictures import Drawn, picture
 from providers.sound import SoundError, read_isolated
 
 MAX_FILE_BYTES = MAX_ASSETS_BYTES + 1_000_000
@@ -28,47 +27,25 @@ TYPES = {  # what each kind of file that travels is
     StoredFile.Kind.REFERENCE: "audio/wav",
     StoredFile.Kind.CARD: "application/zip",
 }
-# Of a WebP what is seen; not what could be told beside it.
-SEEN = {b"VP8 ", b"VP8L", b"VP8X", b"ALPH"}
 
 
-def check_content(kind: str, content_type: str, content: bytes) -> None:
-    """Raise RowError where the content is none that a file of this kind can have; BusyError."""
+def clean_content(kind: str, content_type: str, content: bytes) -> Drawn | None:
+    """Return the picture as it is kept, and nothing for other content, which is kept as it is. BusyError.
+
+    RowError where it is none that a file of this kind can have.
+    """
     if TYPES.get(StoredFile.Kind(kind)) != content_type:
         raise RowError("content_type", _("is none that such a file can have"))
     if content_type == "image/webp":
-        is_right = _is_plain_webp(content) and _can_be_drawn(content)
-    elif content_type == "application/zip":
-        is_right = _holds_assets(content)
-    else:
-        is_right = _can_be_heard(content)
-    if not is_right:
+        try:
+            return picture(content, keeps_drawings=True)
+        except BusyError:
+            raise
+        except FilesError:
+            raise RowError("file", _("is not what it says it is")) from None
+    if not (_holds_assets(content) if content_type == "application/zip" else _can_be_heard(content)):
         raise RowError("file", _("is not what it says it is"))
-
-
-def _is_plain_webp(content: bytes) -> bool:
-    """Return whether it is a WebP of nothing but a picture, to its last byte."""
-    if len(content) < 20 or content[:4] != b"RIFF" or content[8:12] != b"WEBP":
-        return False
-    if struct.unpack_from("<I", content, 4)[0] + 8 != len(content):
-        return False
-    at = 12
-    while at + 8 <= len(content):
-        size = struct.unpack_from("<I", content, at + 4)[0]
-        if content[at : at + 4] not in SEEN:
-            return False
-        at += 8 + size + size % 2
-    return at == len(content)
-
-
-def _can_be_drawn(content: bytes) -> bool:
-    try:
-        picture(content)
-    except BusyError:
-        raise
-    except FilesError:
-        return False
-    return True
+    return None
 
 
 def _can_be_heard(content: bytes) -> bool:

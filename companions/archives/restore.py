@@ -19,7 +19,7 @@ from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from companions.archives.contents import MAX_FILE_BYTES, check_content
+from companions.archives.contents import MAX_FILE_BYTES, clean_content
 from companions.archives.errors import ArchiveError, RowError
 from companions.archives.journal import name_tables, read_entry
 from companions.archives.limits import require_limits
@@ -306,10 +306,14 @@ class _Restore:
         content = self.archive.read(path, MAX_FILE_BYTES)
         if hashlib.sha256(content).hexdigest() != row["sha256"]:
             raise RowError("sha256", _("is not the file's"))
-        check_content(row["kind"], row["content_type"], content)
         self.spent += len(content)
         if self.spent > self.manifest.files.bytes:  # for which there was room
             raise RowError("bytes", _("is not how long the file is"))
+        drawn = clean_content(row["kind"], row["content_type"], content)
+        if drawn and drawn.content != content:
+            content = drawn.content
+            row |= {"width": drawn.width, "height": drawn.height, "bytes": len(content)}
+            row["sha256"] = hashlib.sha256(content).hexdigest()
         row["key"] = put_content(row["kind"], content, row["content_type"])
         self.keys.append(row["key"])
         return row

@@ -116,23 +116,27 @@ class TranscriptTurn:
 
     @property
     def recalled(self) -> list[Recalled]:
-        """What the answer was given to remember and that bears on it, nothing twice: the message brought it to mind, or
-        the answer takes it up. What it made most use of comes first, then by score.
-        """
+        """What the answer was given to remember and that bears on it."""
         recalls = self.made_by.recalls.all() if self.made_by else []
         found = [recalled for recall in recalls for recalled in recall.found.all()]
-        by_memory = {
-            recalled.memory_id: recalled for recalled in sorted(found, key=lambda recalled: recalled.score)
-        }
-        said = set(filter(tells_something, terms(self.answer.text))) if self.answer and by_memory else set()
+        return choose_bearing(found, self.answer.text if self.answer else "")
 
-        used = {id: len(said.intersection(terms(one.memory.text))) for id, one in by_memory.items()}
-        bearing = [
-            recalled
-            for id, recalled in by_memory.items()
-            if used[id] or recalled.reasons.get("bearing", 0) >= LIKELY
-        ]
-        return sorted(bearing, key=lambda recalled: (-used[recalled.memory_id], -recalled.score))
+
+def choose_bearing(found: Sequence[Recalled], answer: str) -> list[Recalled]:
+    """Return what bears on the answer, nothing twice: the message brought it to mind, or the answer takes it up. What it
+    made most use of comes first, then by score.
+    """
+    by_memory = {
+        recalled.memory_id: recalled for recalled in sorted(found, key=lambda recalled: recalled.score)
+    }
+    said = set(filter(tells_something, terms(answer))) if by_memory else set()
+    used = {id: len(said.intersection(terms(one.memory.text))) for id, one in by_memory.items()}
+    bearing = [
+        recalled
+        for id, recalled in by_memory.items()
+        if used[id] or recalled.reasons.get("bearing", 0) >= LIKELY
+    ]
+    return sorted(bearing, key=lambda recalled: (-used[recalled.memory_id], -recalled.score))
 
 
 def with_replies(messages: list[Message]) -> list[Message]:

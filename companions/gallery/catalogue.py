@@ -150,9 +150,9 @@ def find_entry(user: User, character_id: UUID) -> GalleryEntry:
         for character in load_characters(language):
             if _id_of(character, language) == character_id:
                 return _entry_of_own(character, language)
-    version = list_visible(user).filter(character=character_id).first()
+    version = list_visible(user).select_related("character").filter(character=character_id).first()
     if version is None:
-        own = GalleryVersion.objects.owned_by(user).filter(character=character_id)
+        own = GalleryVersion.objects.owned_by(user).select_related("character").filter(character=character_id)
         version = get_object_or_404(own.order_by("-number")[:1])
     return entry_of(version)
 

@@ -1,4 +1,7 @@
-"""What operators decide of published characters, on record; and what people report of them."""
+"""What operators decide of published characters, on record; and what people report of them.
+
+With a report goes a copy of what was published, so that nobody takes it from the operators by deleting the character.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,13 +17,17 @@ from companions.conversations.revisions import Piece, compare
 from companions.errors import GalleryError
 from companions.gallery.catalogue import GalleryEntry, is_open_to_report, preview
 from companions.gallery.submission import lock_character
-from companions.models import GalleryReport, GalleryVersion
+from companions.models import GalleryReport, GalleryVersion, ReportedVersion
 from companions.transfer.card_preview import CardPreview
 from safety.audit import record
 from safety.models import AuditEntry
 
 State = GalleryVersion.State
 CONFLICT = 409
+COPIED = (
+    *("name", "published_as", "line", "summary", "tags", "language", "licence", "rating", "number"),
+    "content",
+)
 DECIDED = {State.APPROVED: State.WAITING, State.REJECTED: State.WAITING, State.TAKEN_DOWN: State.APPROVED}
 
 
@@ -58,18 +65,32 @@ def decide(
 
 
 def report(user: User, entry: GalleryEntry, kind: str, text: str, now: datetime) -> GalleryReport:
-    """Keep what the person finds wrong. GalleryError where it is theirs, Kith's, or reported by them already."""
+    """Keep what the person finds wrong, and of what.
+
+    GalleryError where it is theirs, Kith's, reported by them already, or deleted a moment ago.
+    """
     refusal = GalleryError(
         "cannot_report",
         _("You have reported this already, or it is your own or Kith’s."),
         status=CONFLICT,
     )
-    if not is_open_to_report(user, entry):
+    version = entry.version
+    if version is None or not is_open_to_report(user, entry):
         raise refusal
     try:
         with transaction.atomic():
+            lock_character(version.character)
+            copied = {name: getattr(version, name) for name in COPIED}
+            of: dict[str, Any] = {"user_id": version.character.user_id, "published": copied, "kept_at": now}
+            copy, _is_new = ReportedVersion.objects.get_or_create(version=version, defaults=of)
             return GalleryReport.objects.create(
-                user=user, character_id=entry.id, number=entry.number, kind=kind, text=text, created_at=now
+                user=user,
+                character_id=entry.id,
+                number=entry.number,
+                copy=copy,
+                kind=kind,
+                text=text,
+                created_at=now,
             )
     except IntegrityError as error:  # a second tap was quicker
         raise refusal from error
@@ -81,6 +102,24 @@ def settle_reports(operator: User, version: GalleryVersion, now: datetime) -> in
     count = _settle(version, now)
     record(operator, AuditEntry.Deed.CHANGED, GalleryVersion, version.pk, version.character.user_id)
     return count
+
+
+@transaction.atomic
+def settle_report(operator: User, report: GalleryReport, now: datetime) -> bool:
+    """Note that this report is dealt with; return whether that is new."""
+    is_new = GalleryReport.objects.filter(pk=report.pk, settled_at=None).update(settled_at=now) > 0
+    record(operator, AuditEntry.Deed.CHANGED, GalleryReport, report.pk, report.user_id)
+    return is_new
+
+
+def delete_unreported_copies() -> int:
+    """Delete copies of which no report is left, since whoever reported deleted their account; return how many."""
+    return ReportedVersion.objects.filter(reports=None).delete()[0]
+
+
+def read_copy(copy: ReportedVersion) -> GalleryVersion:
+    """Return the version as it was reported, as a row that is nowhere kept."""
+    return GalleryVersion(**copy.published)
 
 
 def _settle(version: GalleryVersion, now: datetime) -> int:

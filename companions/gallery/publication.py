@@ -31,6 +31,9 @@ ENTRY = (
 )
 RULES = ({*WORLD_INFO_EXTENSIONS.values()} - {"outlet_name", "automation_id"}) | {"character_filter"}
 CONTACT = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+|(?<![\w.])\+?\d(?:[ ()/.-]?\d){7,}(?!\w)")
+NO_CHARACTER = "no_character"
+# Which texts tell who it is: a greeting alone could be anybody's.
+WHO = ("description", "personality", "scenario", "mes_example", "system_prompt", "post_history_instructions")
 MIN_NAME_CHARACTERS = 2  # a shorter one stands in every text
 # Under which licences one may give on what came under which.
 GIVEN_ON: Mapping[str, Set[str]] = {
@@ -66,6 +69,11 @@ def compose_publication(companion: Companion, *, keeps_name: bool = False) -> Pu
         chosen["extensions"] = {"depth_prompt": {key: note.get(key) for key in ("prompt", "depth", "role")}}
     if book := data.get("character_book"):
         chosen["character_book"] = _choose_of_book(book)
+    if not (companion.depth_prompt.strip() or any(data[key].strip() for key in WHO)):
+        detail = _(
+            "Nobody has written yet who %(name)s is, so there is nothing that others could begin with."
+        )
+        raise GalleryError(NO_CHARACTER, detail % {"name": companion.name})
     name = companion.user.name.strip()
     pattern = _compile_name(name)
     has_name = bool(pattern and any(pattern.search(text) for _label, text in _list_texts(chosen)))

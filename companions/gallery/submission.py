@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-import regex
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Max
@@ -17,16 +16,17 @@ from companions.errors import GalleryError, LimitError
 from companions.face.portraits import find_picture, get_seed
 from companions.gallery.publication import Publication, holds_own_address, require_right_to_give_on
 from companions.models import Companion, GalleryCharacter, GalleryVersion
+from companions.models.companion import lock
 from companions.models.gallery import AGES
 from files.contents import read_content, store_content
 from files.models import StoredFile
 from memory.emotion import Emotion
-from text.strings import folded
+from text.strings import folded, reads_like_kith
 
 State = GalleryVersion.State
+NOT_FOUND, COMPANION_DELETED = 404, "companion_deleted"
 UNUSED_AFTER = timedelta(hours=1)
-KITHS_NAMES = {"kith", "kithsown"}
-UNSEEN = regex.compile(r"[^\p{L}\p{N}]")  # by which a name differs from another and is read alike
+MAY_DECIDE = "companions.decide_galleryversion"  # whoever has this right speaks for the house
 VERSIONS_KEPT = 20  # of one character, beside the one that is approved
 
 
@@ -58,10 +58,9 @@ def check_terms(companion: Companion, terms: Terms) -> None:
     user = companion.user
     if "@" in folded(terms.published_as):
         raise GalleryError("published_as", _("Choose a name, no address: everybody sees it."), "published_as")
-    if UNSEEN.sub("", folded(terms.published_as)).replace("ı", "i") in KITHS_NAMES:
-        raise GalleryError(
-            "published_as", _("This is what Kith’s own characters say. Choose another."), "published_as"
-        )
+    if reads_like_kith(terms.published_as) and not user.has_perm(MAY_DECIDE):
+        detail = _("This reads as if Kith itself had published it. Choose a name without “Kith”.")
+        raise GalleryError("published_as", detail, "published_as")
     if not user.is_at_least(AGES[GalleryVersion.Rating(terms.rating)]):
         raise GalleryError("rating", _("You cannot publish what you could not see in the gallery."), "rating")
     if holds_own_address(user, "\n".join((terms.line, terms.summary, *terms.tags))):
@@ -80,6 +79,9 @@ def submit(
     """Return the version that waits for an operator, in place of one that waited before. GalleryError, LimitError."""
     check_terms(companion, terms)
     user = User.objects.select_for_update(no_key=True).get(pk=companion.user_id)
+    if not lock(companion.pk):
+        detail = _("This companion was deleted a moment ago. Nothing of it was sent.")
+        raise GalleryError(COMPANION_DELETED, detail, status=NOT_FOUND)
     character = GalleryCharacter.objects.owned_by(user).filter(companion=companion).first()
     if character is None:
         if GalleryCharacter.objects.owned_by(user).count() >= settings.GALLERY_CHARACTERS_EACH:
@@ -141,15 +143,17 @@ def withdraw(character: GalleryCharacter, now: datetime) -> None:
 
 @transaction.atomic
 def delete_character(character: GalleryCharacter) -> None:
-    """Delete it with all versions, pictures and reports; companions that were made of it stay."""
+    """Delete it with all versions and pictures; companions that were made of it stay, and so does what was reported."""
     lock_character(character)
     StoredFile.objects.filter(gallery_version__character=character).delete()
     character.delete()
 
 
 def lock_character(character: GalleryCharacter) -> None:
-    """Let nobody else decide about it until the transaction ends."""
-    GalleryCharacter.objects.select_for_update(no_key=True).get(pk=character.pk)
+    """Let nobody else decide about it until the transaction ends. GalleryError where it is there no more."""
+    if not GalleryCharacter.objects.select_for_update(no_key=True).filter(pk=character.pk).exists():
+        detail = _("This character was deleted a moment ago.")
+        raise GalleryError("character_deleted", detail, status=NOT_FOUND)
 
 
 def _drop_old_versions(character: GalleryCharacter) -> None:

@@ -10,7 +10,7 @@ from companions.models.comparison import ComparedExchange, Comparison
 from companions.models.conversation import Conversation, Session
 from companions.models.delivery import Delivery
 from companions.models.forget_proposal import ForgetProposal
-from companions.models.gallery import GalleryCharacter, GalleryReport, GalleryVersion
+from companions.models.gallery import GalleryCharacter, GalleryReport, GalleryVersion, ReportedVersion
 from companions.models.inner_state import InnerState
 from companions.models.job import Job
 from companions.models.life import Life
@@ -59,6 +59,7 @@ __all__ = [
     "Portrait",
     "Prompt",
     "Reply",
+    "ReportedVersion",
     "Session",
     "Timer",
     "Waking",

@@ -157,8 +157,27 @@ AGES = {
 }
 
 
+class ReportedVersion(models.Model):
+    """A copy of a version that somebody reported, for operators alone: it stays when its publisher deletes the character,
+    and goes with their account.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    user = models.ForeignKey(
+        User, models.CASCADE, related_name="reported_versions", verbose_name=_("publisher")
+    )
+    version = models.OneToOneField(GalleryVersion, models.SET_NULL, null=True, related_name="reported")
+    published = models.JSONField()  # the card, and what its publisher said of it
+    kept_at = models.DateTimeField()
+
+    objects = UserOwnedQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return str(self.pk)
+
+
 class GalleryReport(models.Model):
-    """That somebody finds a published character wrong, and why."""
+    """That somebody finds a published character wrong, and why; kept when the character is gone."""
 
     class Kind(models.TextChoices):
         UNLAWFUL = "unlawful", _("it is against the law")
@@ -173,9 +192,14 @@ class GalleryReport(models.Model):
         User, models.CASCADE, related_name="gallery_reports", verbose_name=_("reported by")
     )
     character = models.ForeignKey(
-        GalleryCharacter, models.CASCADE, related_name="reports", verbose_name=_("published character")
+        GalleryCharacter,
+        models.SET_NULL,
+        null=True,
+        related_name="reports",
+        verbose_name=_("published character"),
     )
     number = models.PositiveIntegerField(_("version"))
+    copy = models.ForeignKey(ReportedVersion, models.SET_NULL, null=True, related_name="reports")
     kind = models.CharField(_("what is wrong"), max_length=16, choices=Kind)
     text = models.TextField(_("in your words"), max_length=1_000, blank=True)
     created_at = models.DateTimeField(_("reported"))

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.translation import get_language, ngettext, override
 from django.utils.translation import gettext as _
@@ -137,21 +138,36 @@ def _begin_trial(request: SignedInRequest, companion_id: UUID) -> Trial:
 
 
 async def _stream_lines(trial: Trial, language: str) -> AsyncIterator[bytes]:
-    """Yield `rehearsed` first, then each `piece`, `again` where all before is to be taken back, and `done` or `error`."""
+    """Yield `rehearsed` first, then each `piece`, `again` where all before is to be taken back, and `done` or `error`;
+    once it is done, what of all that came to mind bears on it, as a part of the page.
+    """
+    answer = ""
     yield _line(rehearsed=trial.providers[0].is_rehearsal)
     try:
         async with aclosing(stream_trial(trial, timezone.now)) as parts:
             async for part in parts:
                 if isinstance(part, str):
+                    answer += part
                     yield _line(piece=part)
                 elif isinstance(part, Retracted):
+                    answer = ""
                     yield _line(again=True)
     except ProviderError as error:
         with override(language):
             detail = describe_failure(error.code)
         yield _line(error=detail)
     else:
-        yield _line(done=True)
+        yield _line(done=True, recalled=await in_thread(_render_recalled, trial, answer, language))
+
+
+def _render_recalled(trial: Trial, answer: str, language: str) -> str:
+    """Return what came to mind as a talk shows it, in the person's language and time zone; empty where nothing did."""
+    recalled = trial.list_recalled(answer)
+    if not recalled:
+        return ""
+    with override(language), timezone.override(trial.companion.user.zone):
+        context = {"companion": trial.companion, "recalled": recalled, "today": timezone.localdate()}
+        return render_to_string("companions/_recalled.html", context)
 
 
 def _line(**fields: Any) -> bytes:

@@ -22,11 +22,18 @@ from companions.errors import CompanionsError, GalleryError
 from companions.face.drawing import render_portrait, respond_with_drawing
 from companions.gallery import catalogue, decisions, submission
 from companions.gallery.adoption import adopt
-from companions.gallery.publication import compose_publication
+from companions.gallery.publication import NO_CHARACTER, compose_publication
 from companions.models import Companion, GalleryCharacter, GalleryVersion
 from companions.pages.context import warn_of_size
 from companions.pages.gallery_forms import PublicationForm, QuestionForm, ReportForm
-from companions.pages.shortcuts import UNPROCESSABLE, form_view, list_page, page_view, post_view
+from companions.pages.shortcuts import (
+    UNPROCESSABLE,
+    form_view,
+    list_page,
+    page_view,
+    post_view,
+    read_beginning,
+)
 from files.errors import FilesError
 from files.responses import serve
 
@@ -63,7 +70,7 @@ def character(request: SignedInRequest, character_id: UUID) -> HttpResponse:
     entry = catalogue.find_entry(request.user, character_id)
     refusal = ""
     if request.method == "POST":
-        greeting, name = request.POST.get("greeting", "0")[:4], request.POST.get("name", "").strip()[:80]
+        name, greeting = read_beginning(request)
         try:
             admit_to(request.user, "companions", timezone.now())
             made_id = adopt(
@@ -72,7 +79,7 @@ def character(request: SignedInRequest, character_id: UUID) -> HttpResponse:
                 timezone.now(),
                 key=request.POST.get("key", "")[:100] or str(uuid4()),
                 name=name,
-                greeting=int(greeting) if greeting.isdecimal() else 0,
+                greeting=greeting,
             )
         except RefusedError as error:
             refusal = str(error.detail)
@@ -167,6 +174,10 @@ def publish(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     try:
         publication = compose_publication(companion, keeps_name=keeps_name)
     except CompanionsError as error:
+        if error.code == NO_CHARACTER:
+            context = {"companion": companion, "missing": str(error.detail)}
+            status = UNPROCESSABLE if request.method == "POST" else 200
+            return render(request, "gallery/nothing_to_publish.html", context, status=status)
         messages.error(request, str(error.detail))
         return redirect("companion", companion.pk)
     before = GalleryVersion.objects.filter(character__companion=companion).order_by("-number").first()
@@ -175,6 +186,9 @@ def publish(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
         try:
             _submit(request, companion, form)
         except RefusedError as error:
+            if error.code == submission.COMPANION_DELETED:
+                messages.error(request, str(error.detail))
+                return redirect("companions")
             name = getattr(error, "field", "")
             form.add_error(name if name in form.fields else None, str(error.detail))
         else:
@@ -182,6 +196,7 @@ def publish(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
                 request, _("It is sent. An operator looks at it before anybody else can see it.")
             )
             return redirect("published")
+    form.focus_error()
     context = {
         "companion": companion,
         "form": form,
@@ -202,8 +217,14 @@ def _submit(request: SignedInRequest, companion: Companion, form: PublicationFor
 
 @post_view
 def withdraw(request: SignedInRequest, character_id: UUID) -> HttpResponse:
-    submission.withdraw(catalogue.get_published(request.user, character_id), timezone.now())
-    messages.success(request, _("It is not in the gallery any more. Whoever began with it keeps their own."))
+    try:
+        submission.withdraw(catalogue.get_published(request.user, character_id), timezone.now())
+    except GalleryError as error:
+        messages.error(request, str(error.detail))
+    else:
+        messages.success(
+            request, _("It is not in the gallery any more. Whoever began with it keeps their own.")
+        )
     return redirect("published")
 
 
@@ -214,8 +235,12 @@ def delete(request: SignedInRequest, character_id: UUID) -> HttpResponse:
     if request.method != "POST":
         newest = found.versions.order_by("-number").first()
         return render(request, "gallery/delete.html", {"character": found, "newest": newest})
-    submission.delete_character(found)
-    messages.success(request, _("It is deleted, with all its versions."))
+    try:
+        submission.delete_character(found)
+    except GalleryError as error:  # in another tab it was deleted already
+        messages.info(request, str(error.detail))
+    else:
+        messages.success(request, _("It is deleted, with all its versions."))
     return redirect("published")
 
 

@@ -137,6 +137,12 @@ class PublicationForm(forms.Form):
             )
         return self.cleaned_data
 
+    def focus_error(self) -> None:
+        """Have the page open at the first field that is wrong: on a phone it is far below."""
+        wrong = next((name for name in self.fields if name in self.errors), None)
+        if wrong:
+            self.fields[wrong].widget.attrs["autofocus"] = True
+
     @property
     def terms(self) -> Terms:
         fields = ("published_as", "line", "summary", "tags", "language", "licence", "rating")

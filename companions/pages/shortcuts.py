@@ -1,4 +1,6 @@
-"""What pages share: the three kinds of view, lists by the cursor in `?cursor=`, and a question in the reader's words."""
+"""What pages share: the three kinds of view, lists by the cursor in `?cursor=`, how a new companion begins, and a
+question in the reader's words.
+"""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -7,7 +9,7 @@ from typing import Any, TypeVar
 
 from django.contrib.auth.decorators import login_required
 from django.db.models import QuerySet
-from django.http import Http404
+from django.http import Http404, HttpRequest
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -51,6 +53,14 @@ def read_page(read: Callable[[PageIn], T], cursor: str | None, limit: int) -> T:
         return read(PageIn(limit=limit, cursor=cursor or None))
     except (CursorError, ValueError) as error:
         raise Http404 from error
+
+
+def read_beginning(request: HttpRequest) -> tuple[str, int]:
+    """Return the name that a new companion shall have, empty for its own, and the number of its first greeting, as the
+    fields of `companions/_beginning.html` say.
+    """
+    name, number = request.POST.get("name", "").strip()[:80], request.POST.get("greeting", "")[:4]
+    return name, int(number) if number.isdecimal() else 0
 
 
 def embed_question(

@@ -33,7 +33,7 @@ from companions.models import ArchiveUpload, CardUpload, Companion
 from companions.models.past import PastForm
 from companions.pages.context import warn_of_size
 from companions.pages.lore import tell_of_book
-from companions.pages.shortcuts import UNPROCESSABLE, form_view, post_view
+from companions.pages.shortcuts import UNPROCESSABLE, form_view, post_view, read_beginning
 from companions.pasts import uploads as past_uploads
 from companions.transfer import card_import, digital_life
 from companions.transfer.account import account_export_response
@@ -144,13 +144,12 @@ def card(request: SignedInRequest, upload_id: UUID) -> HttpResponse:
     found = get_card_upload(request.user, upload_id)
     refusal = ""
     if request.method == "POST":
-        greeting, name = request.POST.get("greeting", "0")[:4], request.POST.get("name", "")[:80]
+        name, greeting = read_beginning(request)
 
         def make() -> UUID:
             now = timezone.now()
             admit_to(request.user, "companions", now)
-            number = int(greeting) if greeting.isdecimal() else 0
-            return card_import.make_companion(found, now, name=name, greeting=number).pk
+            return card_import.make_companion(found, now, name=name, greeting=greeting).pk
 
         try:
             made_id, _is_new = once(request.user, "make_of_card", str(found.pk), "", make)  # two taps are one
@@ -181,7 +180,16 @@ def archive(request: SignedInRequest, archive_id: UUID) -> HttpResponse:
         except CompanionsError as error:
             refusal = str(error.detail)
     shown = archive_uploads.preview(upload)
-    context = {"upload": upload, "shown": shown, "refusal": refusal, "states": ArchiveUpload.State}
+    namesakes = Companion.objects.owned_by(request.user).filter(name__iexact=shown.name)
+    if upload.companion_id:
+        namesakes = namesakes.exclude(pk=upload.companion_id)
+    context = {
+        "upload": upload,
+        "shown": shown,
+        "has_namesake": namesakes.exists(),
+        "refusal": refusal,
+        "states": ArchiveUpload.State,
+    }
     return render(request, "companions/archive.html", context, status=UNPROCESSABLE if refusal else 200)
 
 

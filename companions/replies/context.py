@@ -325,11 +325,27 @@ def load_facts(
 
 
 def recall_memories(turn: TurnContext, cue: str, vector: CueVector | None, now: datetime) -> None:
-    """Recall for this turn what bears on the message: nothing that stands in this very prompt anyway.
+    """Recall for this turn, and record what came to mind.
 
     What it was read with is not recorded beside it: that stands in the prompt, and would outlast what is deleted.
     """
     began = perf_counter()
+    find_memories(turn, cue, vector, now)
+    milliseconds = round((perf_counter() - began) * 1000)
+    record(
+        turn.companion.pk,
+        Recall.By.TURN,
+        turn.message.text,
+        turn.found,
+        now,
+        milliseconds,
+        reply_id=turn.reply.pk,
+        policy=turn.companion.recall_policy,
+    )
+
+
+def find_memories(turn: TurnContext, cue: str, vector: CueVector | None, now: datetime) -> None:
+    """Find what bears on the turn's message: nothing that stands in this very prompt anyway. Nothing is written."""
     companion, text = turn.companion, turn.message.text
     recalled = recall(
         companion.pk,
@@ -355,17 +371,6 @@ def recall_memories(turn: TurnContext, cue: str, vector: CueVector | None, now: 
     recalled = drop_repetitions(recalled, turn.origins, turn.given, pinned)
     found = [*recalled[: settings.RECALL_LIMIT], *flashbacks]
     turn.found = turn_prompt.choose_memories(found, companion, turn.pinned, now, turn.origins)
-    milliseconds = round((perf_counter() - began) * 1000)
-    record(
-        companion.pk,
-        Recall.By.TURN,
-        text,
-        turn.found,
-        now,
-        milliseconds,
-        reply_id=turn.reply.pk,
-        policy=companion.recall_policy,
-    )
 
 
 def _draw_flashback(turn: TurnContext, recalled: Sequence[Found], now: datetime) -> list[Found]:

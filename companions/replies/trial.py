@@ -1,7 +1,8 @@
 """A try-out of a character: what it would answer to one sentence, by its own model, with texts that need not be saved.
 
-The prompt is a talk's, as it stands just after the greeting: with the rules, the lore that the sentence calls, and what
-the companion always has in mind. Nothing is recalled, no tools are offered, and nothing is kept but what the call cost.
+The prompt is a talk's, as it stands just after the greeting: with the rules, the lore that the sentence calls, what the
+companion always has in mind, and what the sentence brings to mind, found as in a talk. No tools are offered, and nothing
+is kept but what the calls cost: neither that something was recalled.
 """
 
 import asyncio
@@ -17,11 +18,12 @@ from django.utils.translation import gettext as _
 
 from accounts.models import ModelCall
 from accounts.rates import admit_to
-from accounts.usage import admit
+from accounts.usage import Payer, admit
 from companions.conversations.answer_lines import Names
 from companions.conversations.clean_answers import AnswerCleaner
 from companions.conversations.emotion_tags import Felt
 from companions.conversations.messages import Spoken, check_text
+from companions.conversations.transcript import choose_bearing
 from companions.lore.turn import find_lore
 from companions.minds.choice import choose_provider, get_mind
 from companions.minds.presets import compute_sampling
@@ -30,11 +32,13 @@ from companions.prompting.persona import Persona
 from companions.prompting.pinned_context import load_pinned_context
 from companions.prompting.tool_lines import Line
 from companions.prompting.turn_prompt import render_prompt
-from companions.replies.context import load_facts
+from companions.replies.context import TurnContext, find_memories, load_facts
 from companions.replies.generation import Meter, end_call
 from companions.tools.registry import TOOLS
 from jobs.background import in_thread, in_thread_with_retry
-from memory.recall.recall import NOWHERE
+from memory.embedding import embed_cue
+from memory.models import Recall, Recalled
+from memory.recall.recall import Found
 from providers.chat.adaptation import merge_roles
 from providers.chat.events import Piece, Retracted, Thought, Truncated, Usage
 from providers.chat.fallback import Asked, stream_with_fallback
@@ -53,12 +57,22 @@ SLOT_SECONDS = 60.0  # in which work in the background leaves a slot of the serv
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What is asked, and whom; all of `providers` have the same model."""
+    """What is asked, and whom; all of `providers` have the same model. `found` is what came to mind."""
 
     companion: Companion
     prompt: Sequence[Line]
+    found: Sequence[Found]
     providers: Sequence[ChatProvider]
     sampling: Sampling
+
+    def list_recalled(self, answer: str) -> list[Recalled]:
+        """Return of what came to mind that which bears on the answer, as rows that are nowhere kept."""
+        recall = Recall(companion=self.companion, by=Recall.By.TURN)
+        rows = [
+            Recalled(recall=recall, memory=hit.memory, score=hit.score, reasons=hit.reasons)
+            for hit in self.found
+        ]
+        return choose_bearing(rows, answer)
 
 
 def begin_trial(companion: Companion, text: str, now: datetime) -> Trial:
@@ -72,16 +86,20 @@ def begin_trial(companion: Companion, text: str, now: datetime) -> Trial:
         provider, _is_stand_in = choose_provider(companion)
         admit(companion.user, recent_messages=0, now=now, is_own=provider.is_own)
         names = companion.names
+        prompt, found = compose_trial(companion, text, now)
         return Trial(
             companion,
-            compose_trial(companion, text, now),
+            prompt,
+            found,
             [provider, *find_fallbacks(provider)],
             Sampling.for_talk([names["user"]], compute_sampling(get_mind(companion))),
         )
 
 
-def compose_trial(companion: Companion, text: str, now: datetime) -> list[Line]:
-    """Return the prompt of a talk that began a moment ago with the greeting, and in which this is said."""
+def compose_trial(companion: Companion, text: str, now: datetime) -> tuple[list[Line], Sequence[Found]]:
+    """Return the prompt of a talk that began a moment ago with the greeting, and in which this is said; and what came to
+    mind for it.
+    """
     session = Session(companion=companion, conversation=companion.conversation, started_at=now)
     message = Message(companion=companion, session=session, role=Message.Role.USER, text=text, said_at=now)
     reply = Reply(companion=companion, message=message)
@@ -89,12 +107,16 @@ def compose_trial(companion: Companion, text: str, now: datetime) -> list[Line]:
     greeting = companion.expand(companion.greeting, nameless=_("you"), now=local, seed=seed).strip()
     history = [Spoken(uuid4(), Message.Role.ASSISTANT, greeting, False, None, now)] if greeting else []
     talk = [*((said.role, said.text) for said in history), (Message.Role.USER, text)]
-    facts = load_facts(companion, session, message, now, is_told=False)
+    turn = TurnContext(reply)
+    turn.history, turn.pinned = history, load_pinned_context(companion.pk)
+    turn.facts = load_facts(companion, session, message, now, is_told=False)
     lore = find_lore(companion, message, talk, seed=seed)
-    persona = Persona(companion=companion, lore=lore.placed, now=facts.now, seed=seed)
-    pinned = load_pinned_context(companion.pk)
-    prompt = render_prompt(persona, history, message, [], facts, reply, "", pinned, NOWHERE)
-    return merge_roles(prompt)
+    turn.persona = Persona(companion=companion, lore=lore.placed, now=turn.facts.now, seed=seed)
+    find_memories(turn, text, embed_cue(text, Payer(companion.user_id, companion.pk), companion.names), now)
+    prompt = render_prompt(
+        turn.persona, history, message, turn.found, turn.facts, reply, "", turn.pinned, turn.origins
+    )
+    return merge_roles(prompt), turn.found
 
 
 async def stream_trial(trial: Trial, clock: Clock) -> AsyncGenerator[str | Felt | Retracted, None]:

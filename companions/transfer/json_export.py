@@ -57,8 +57,9 @@ from memory.models import (
 
 VERSION = 1
 BATCH = 500
-# The name in the file: the table, and the way to its companion; packages above add theirs.
-SECTIONS: dict[str, tuple[type[models.Model], str]] = {
+# All of each table, by its name in the file, with the way to its companion; packages above add theirs.
+# An archive holds chosen columns, by which a companion comes back: companions.archives.sections.
+EXPORTED: dict[str, tuple[type[models.Model], str]] = {
     "conversations": (Conversation, "companion"),
     "branches": (Branch, "companion"),
     "sessions": (Session, "companion"),
@@ -121,14 +122,14 @@ NO_WORDS = {"entry", "lease_by", "lease_at", "draft", "user_id", "prompt", "show
 
 
 async def export(companion: Companion, now: datetime) -> AsyncIterator[bytes]:
-    """Yield the file, piece by piece: an object with the companion, and one list for each section.
+    """Yield the file, piece by piece: an object with the companion, and one list for each table.
 
     It is read batch by batch, so that what is said meanwhile may stand in one list and not in another.
     """
     head = {"format": "kith", "version": VERSION, "exported_at": now, "companion": _row(companion)}
     head["person"] = {"name": companion.user.name, "about": companion.user.about}
     yield orjson.dumps(head)[:-1]
-    for name, (model, way) in SECTIONS.items():
+    for name, (model, way) in EXPORTED.items():
         yield f',\n"{name}":['.encode()
         after, is_first = None, True
         while rows := await in_thread(_batch, model, way, companion, after):

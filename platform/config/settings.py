@@ -610,7 +610,7 @@ CELERY_BEAT_SCHEDULE = {
     "drop old prompts": every(3600, "companions.tasks.drop_old_prompts"),
     "drop old sessions": every(3600, "accounts.tasks.drop_old_sessions"),
     "drop recordings that were not sent": every(3600, "voice.tasks.sweep_recordings"),
-    "sweep pictures": every(3600, "companions.tasks.sweep_pictures"),
+    "sweep what is unused": every(3600, "companions.tasks.sweep_unused"),
     "sweep speech": every(3600, "voice.tasks.sweep_speech"),
     "say that beat lives": every(10, "config.celery.pulse"),
 }

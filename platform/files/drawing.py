@@ -1,6 +1,7 @@
-"""python -m files.drawing PIXELS SIDE: draw the picture that comes at the input anew, in the sandbox.
+"""python -m files.drawing PIXELS SIDE [keep]: draw the picture that comes at the input anew, in the sandbox.
 
-The answer is {"width", "height"} and a WebP, or {"code"}.
+The answer is {"width", "height"} and a WebP, or {"code"}. With `keep` that is the same WebP where it is such a drawing
+already: drawn once more it would lose by it.
 """
 
 import contextlib
@@ -19,6 +20,10 @@ CPU_SECONDS = 10
 WRITTEN_BYTES = 8 * 1024**2
 ORIENTATION = 0x0112  # of EXIF
 FORMATS = ["PNG", "JPEG", "WEBP", "GIF"]
+# Of a WebP what is seen, not what could be told beside it; and of which of them a decoder reads the end.
+SEEN = {b"VP8 ", b"VP8L", b"VP8X", b"ALPH"}
+DECODED = SEEN - {b"VP8X"}
+END_BYTES = 8  # without which none of them can be decoded, unless something stands behind it that is not of the picture
 
 
 def limit() -> None:
@@ -26,14 +31,19 @@ def limit() -> None:
     limit_process(MEMORY_BYTES, CPU_SECONDS, WRITTEN_BYTES)
 
 
-def draw(content: bytes, most_pixels: int, side: int) -> tuple[dict[str, object], bytes]:
-    """Return what to tell, and the drawing."""
+def draw(
+    content: bytes, most_pixels: int, side: int, *, keeps_drawings: bool = False
+) -> tuple[dict[str, object], bytes]:
+    """Return what to tell, and the drawing; the content itself where it is one and these are kept."""
     from PIL import Image
 
     Image.MAX_IMAGE_PIXELS = None  # judged here, and exactly
     with Image.open(io.BytesIO(content), formats=FORMATS) as opened:
         if opened.width * opened.height > most_pixels:
             return {"code": "too_many_pixels"}, b""
+        if keeps_drawings and max(opened.size) <= side and is_drawing(content):
+            opened.load()
+            return {"width": opened.width, "height": opened.height}, content
         turn = turn_of(opened)
         opened.draft("RGB", (side, side))  # a JPEG need not be read in its full size
         opened.load()
@@ -45,6 +55,52 @@ def draw(content: bytes, most_pixels: int, side: int) -> tuple[dict[str, object]
     written = io.BytesIO()
     clean.save(written, "WEBP", quality=85, method=4)
     return {"width": clean.width, "height": clean.height}, written.getvalue()
+
+
+def is_drawing(content: bytes) -> bool:
+    """Return whether it is as this module writes them: a WebP of one picture alone, to each part's last byte."""
+    parts = split_webp(content)
+    if not parts or not {kind for kind, _data in parts} <= SEEN:
+        return False
+    shortened = (
+        [*parts[:place], (kind, data[:-END_BYTES]), *parts[place + 1 :]]
+        for place, (kind, data) in enumerate(parts)
+        if kind in DECODED
+    )
+    return not any(can_be_decoded(join_webp(each)) for each in shortened)
+
+
+def split_webp(content: bytes) -> list[tuple[bytes, bytes]]:
+    """Return the parts of a WebP with their kinds; none where it is no whole one, or something stands behind it."""
+    if len(content) < 20 or content[:4] != b"RIFF" or content[8:12] != b"WEBP":
+        return []
+    if struct.unpack_from("<I", content, 4)[0] + 8 != len(content):
+        return []
+    parts, at = [], 12
+    while at + 8 <= len(content):
+        size = struct.unpack_from("<I", content, at + 4)[0]
+        parts.append((content[at : at + 4], content[at + 8 : at + 8 + size]))
+        at += 8 + size + size % 2
+    return parts if at == len(content) else []
+
+
+def join_webp(parts: list[tuple[bytes, bytes]]) -> bytes:
+    """Return the WebP of these parts."""
+    body = b"".join(
+        kind + struct.pack("<I", len(data)) + data + b"\0" * (len(data) % 2) for kind, data in parts
+    )
+    return b"RIFF" + struct.pack("<I", len(body) + 4) + b"WEBP" + body
+
+
+def can_be_decoded(content: bytes) -> bool:
+    from PIL import Image
+
+    try:
+        with Image.open(io.BytesIO(content), formats=["WEBP"]) as opened:
+            opened.load()
+    except (OSError, ValueError, SyntaxError):
+        return False
+    return True
 
 
 def turn_of(opened: "Image.Image") -> "Image.Transpose | None":
@@ -70,7 +126,8 @@ def main() -> None:
     limit()
     content = sys.stdin.buffer.read()
     try:
-        head, drawing = draw(content, int(sys.argv[1]), int(sys.argv[2]))
+        keeps_drawings = sys.argv[3:] == ["keep"]
+        head, drawing = draw(content, int(sys.argv[1]), int(sys.argv[2]), keeps_drawings=keeps_drawings)
     except Exception:  # noqa: BLE001 -- the outermost of this program: whatever is wrong, it is no picture
         head, drawing = {"code": "no_picture"}, b""
     answer(head, drawing)

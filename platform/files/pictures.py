@@ -30,9 +30,15 @@ class Drawn(NamedTuple):
 
 
 def picture(
-    content: bytes, *, command: Sequence[str] = COMMAND, wait_seconds: float = SANDBOX_TIMEOUT_SECONDS
+    content: bytes,
+    *,
+    keeps_drawings: bool = False,
+    command: Sequence[str] = COMMAND,
+    wait_seconds: float = SANDBOX_TIMEOUT_SECONDS,
 ) -> Drawn:
     """Return the picture drawn anew, upright; an animation's first. The calling thread waits for it.
+
+    Where it `keeps_drawings`, what was drawn so before stays as it is, byte by byte: it would lose by being drawn again.
 
     ContentError `no_picture`; TooLargeError `too_large` (10 MB), `too_many_pixels` (40 million); BusyError.
     """
@@ -44,7 +50,8 @@ def picture(
     if not DRAWN_AT_ONCE.acquire(timeout=wait_seconds):
         raise BusyError("busy", _("Kith is drawing other pictures right now. Try again in a moment."))
     try:
-        head, drawing = run_in_sandbox([*command, str(MAX_PIXELS), str(SIDE)], content, wait_seconds)
+        asked = [*command, str(MAX_PIXELS), str(SIDE), *(["keep"] if keeps_drawings else [])]
+        head, drawing = run_in_sandbox(asked, content, wait_seconds)
     except SandboxError:
         raise ContentError("no_picture", NO_PICTURE) from None
     finally:

@@ -96,13 +96,19 @@ def _letter(plain: str, alike: str) -> str:
 # A block's mark in any of the ways in which a model may still read it as one. Each gap is read once for the mark that it
 # stands in: neither a mark's beginning nor a letter is part of a gap.
 GAP = r"[\s\p{C}\p{M}\p{Default_Ignorable_Code_Point}]"
-LETTERS = rf"{GAP}*+".join(
-    [_letter("k", "кκᴋ"), _letter("i", "ıіɪι"), _letter("t", "тτᴛ"), _letter("h", "һнʜ")]
-)
+ALIKE = {"k": "кκᴋ", "i": "ıіɪι", "t": "тτᴛ", "h": "һнʜ"}
+LETTERS = rf"{GAP}*+".join(_letter(plain, alike) for plain, alike in ALIKE.items())
 BLOCK_MARK = regex.compile(
     rf"[<＜﹤‹˂〈〈⟨❬❮❰⧼ᐸ≺≮](?={GAP}*+[/／⁄∕⧸╱]?{GAP}*+{LETTERS}{GAP}*[\p{{Pd}}\u00ad\u2212\u02d7\u2043ー_])",
     regex.IGNORECASE,
 )
+
+# Kith's name as an eye reads it, of names alone: anywhere in one, or spread out letter by letter.
+READ_ALIKE = {"k": ALIKE["k"], "i": ALIKE["i"] + "l1|!", "t": ALIKE["t"] + "†", "h": ALIKE["h"]}
+READ = [f"[{plain}{alike}]" for plain, alike in READ_ALIKE.items()]
+SIGNS, GAPS = r"[^\p{L}\p{N}\s]*?", r"[^\p{L}\p{N}]+?"
+OWN_NAME = regex.compile(rf"{SIGNS.join(READ)}|(?<!\p{{L}}){GAPS.join(READ)}(?!\p{{L}})")
+NOT_SEEN = regex.compile(r"[\p{C}\p{M}\p{Default_Ignorable_Code_Point}]")
 
 TAIL_CHARACTERS = 200  # at a text's end, in which a mark may begin
 MARK_RESTS = ("kith-", "ith-", "th-", "h-", "-")  # what is missing of one
@@ -122,6 +128,11 @@ def neutral_beside(text: str) -> str:
     for rest in MARK_RESTS:
         tail = neutral(tail + rest)[: -len(rest)]
     return text + tail
+
+
+def reads_like_kith(text: str) -> bool:
+    """Return whether Kith's own name is read in it: in look-alike letters too, spread out, or with what is not seen."""
+    return bool(OWN_NAME.search(NOT_SEEN.sub("", unicodedata.normalize("NFKD", folded(text)))))
 
 
 def one_line(text: str) -> str:

@@ -65,7 +65,7 @@ asking.addEventListener("submit", async (event) => {
   go.disabled = true;
   stop.hidden = answer.hidden = false;
   answer.setAttribute("aria-busy", "true");
-  for (const name of ["words", "stopped", "error", "rehearsed"]) show(name, false);
+  for (const name of ["words", "stopped", "error", "rehearsed", "recalled"]) show(name, false);
   show("thinking");
   try {
     const said = await listen(trying.signal);
@@ -104,7 +104,11 @@ async function listen(signal) {
       say("words", words);
       show("thinking", !words);
       if (told.error) throw { detail: told.error };
-      if (told.done) return words;
+      if (told.done) {
+        place("recalled").innerHTML = told.recalled ?? ""; // a part of the page, as a talk has it
+        show("recalled", Boolean(told.recalled));
+        return words;
+      }
     }
   }
 }

@@ -11,6 +11,7 @@ from accounts.signup import create_account
 from cards.schema import normalise
 from companions.conversations.messages import open_session, say
 from companions.creation import create
+from companions.gallery.decisions import COPIED
 from companions.models import (
     ArchiveUpload,
     Attachment,
@@ -40,6 +41,7 @@ from companions.models import (
     Portrait,
     Prompt,
     Reply,
+    ReportedVersion,
     Session,
     Timer,
     Waking,
@@ -250,7 +252,7 @@ def grow(companion: Companion, message: Message, fact: Memory) -> None:
     entry = LoreEntry.objects.create(lorebook=book, data={"keys": [MARKER], "content": MARKER})
     LoreFiring.objects.create(companion=companion, entry=entry, message=message)
     published = GalleryCharacter.objects.create(user=companion.user, companion=companion, created_at=NOON)
-    GalleryVersion.objects.create(
+    version = GalleryVersion.objects.create(
         character=published,
         number=1,
         name="Mira",
@@ -261,7 +263,11 @@ def grow(companion: Companion, message: Message, fact: Memory) -> None:
         submitted_at=NOON,
     )
     told = {"number": 1, "kind": "other", "text": MARKER}
-    GalleryReport.objects.create(user=companion.user, character=published, created_at=NOON, **told)
+    copied = {name: getattr(version, name) for name in COPIED}
+    copy = ReportedVersion.objects.create(
+        user=companion.user, version=version, published=copied, kept_at=NOON
+    )
+    GalleryReport.objects.create(user=companion.user, character=published, copy=copy, created_at=NOON, **told)
     Pursuit.objects.create(companion=companion, memory=fact)
     Thread.objects.create(companion=companion, memory=fact, opened_at=NOON)
     wake(companion, message)

@@ -7,12 +7,20 @@ from tests.browser.person import Person
 from tests.fixtures.live import Live
 
 pytestmark = pytest.mark.browser
+LEARN = """
+from django.utils import timezone
+from companions.models import Companion
+from memory.store import keep_fact
+companion, now = Companion.objects.get(pk="ID"), timezone.now()
+keep_fact(companion.pk, "The lake behind the mill, in which the person learnt to dive, is nine metres deep.", now, now)
+"""
 
 
 def test_a_character_is_written_tried_out_saved_and_restored(person: Person, live: Live) -> None:
     person.make_companion()
     page = person.page
     page.set_viewport_size({"width": 390, "height": 844})
+    live.run(LEARN.replace("ID", page.url.split("/companions/")[1].split("/")[0]))
     person.go("About")
     persona = page.get_by_label("Persona (optional)", exact=True)
     before = persona.input_value()
@@ -20,7 +28,7 @@ def test_a_character_is_written_tried_out_saved_and_restored(person: Person, liv
     expect(page.locator("[data-counts=persona]")).to_have_text("about 300 word pieces")
     expect(page.locator("#character-size")).to_contain_text("Always read: about 3")
     page.get_by_text("Try it out", exact=True).click()
-    page.get_by_label("What you might say").fill("How deep is it?")
+    page.get_by_label("What you might say").fill("How deep is the lake behind the mill?")
     live.rehearsal.script({"answer": "Deeper. " * 100, "delay_between": 0.1}, {"answer": "Very deep."})
     page.get_by_role("button", name="Try it").click()
     expect(page.locator("[data-shows=words]")).to_contain_text("Deeper.")
@@ -29,6 +37,8 @@ def test_a_character_is_written_tried_out_saved_and_restored(person: Person, liv
     page.get_by_role("button", name="Try it").click()
     expect(page.locator("[data-shows=words]")).to_have_text("Very deep.")
     expect(page.get_by_text("Stopped.")).to_be_hidden()
+    page.get_by_text("remembered: “The lake behind the mill").click()
+    expect(page.get_by_role("link", name="See this memory").first).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.get_by_role("button", name="Save").click()
     page.get_by_role("link", name="1 earlier version").click()

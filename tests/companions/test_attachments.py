@@ -24,7 +24,7 @@ from companions.deletion import delete_message, forget
 from companions.errors import AttachmentError, ConflictError
 from companions.models import Attachment, Companion, Message, Reply
 from companions.replies.lifecycle import Started
-from companions.transfer.json_export import SECTIONS
+from companions.transfer.json_export import EXPORTED
 from files.models import StoredFile
 from files.pictures import Drawn
 from jobs.background import in_thread
@@ -204,7 +204,7 @@ async def test_a_text_is_read_as_a_document_and_stays_where_its_message_goes(
 
 @pytest.mark.django_db
 def test_pictures_are_exported_listed_and_deleted_by_programs(as_alice: Api, mira: Companion) -> None:
-    assert SECTIONS["attachments"] == (Attachment, "companion")
+    assert EXPORTED["attachments"] == (Attachment, "companion")
     attachment = keep(mira)
     path = f"/companions/{mira.pk}/attachments"
     [listed] = as_alice.get(path).json()["items"]

@@ -11,6 +11,8 @@ from zipfile import ZipFile
 from PIL import Image, ImageDraw
 from PIL.PngImagePlugin import PngInfo
 
+from files.drawing import join_webp, split_webp
+
 Make = Callable[[], bytes]
 SCRIPT = b"<script>alert(document.cookie)</script>"
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -58,6 +60,14 @@ def with_gps() -> bytes:
     exif[0x0110], exif[0x9286] = "A camera of Alice's", "Alice at home"
     exif.get_ifd(0x8825).update({1: "N", 2: (52.0, 31.0, 12.0), 3: "E", 4: (13.0, 24.0, 18.0)})
     return drawn("JPEG", exif=exif, comment=b"Alice's street 7")
+
+
+def with_hidden_page(mode: str = "RGB") -> bytes:
+    """A picture as Kith draws them, with a page behind what is seen of it, within the picture's own part."""
+    parts = split_webp(drawn("WEBP", mode=mode))
+    place = 0 if mode == "RGB" else [kind for kind, _data in parts].index(b"ALPH")
+    kind, data = parts[place]
+    return join_webp([*parts[:place], (kind, data + b"<script>alert(1)</script>"), *parts[place + 1 :]])
 
 
 def turned() -> bytes:

@@ -11,7 +11,7 @@ from PIL import Image
 from files.errors import BusyError, FilesError
 from files.pictures import DRAWN_AT_ONCE, SIDE, Drawn, picture
 from jobs.sandbox import SOURCE_ROOT
-from tests.files.hostile import EITHER, HARMLESS, REFUSED, drawn, with_gps
+from tests.files.hostile import EITHER, HARMLESS, REFUSED, drawn, saved, with_gps, with_hidden_page
 
 LEFT = (b"script", b"alert", b"Alice", b"Exif", b"EXIF", b"XMP ", b"ICCP", b"PK\3\4", b"http")
 
@@ -44,6 +44,34 @@ def test_it_stays_within_the_bounds(name: str) -> None:
     else:
         assert max(made.width, made.height) <= SIDE
         assert not [word for word in LEFT if word in made.content]
+
+
+@pytest.mark.parametrize("mode", ["RGB", "RGBA"])
+def test_what_was_drawn_so_before_stays_as_it_is(mode: str) -> None:
+    noise = Image.effect_noise((1500, 900), 60).convert(mode)
+    if mode == "RGBA":
+        noise.putalpha(Image.linear_gradient("L").resize(noise.size))
+    first = picture(saved(noise, "PNG"))
+    assert picture(first.content, keeps_drawings=True) == first
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        with_hidden_page(),
+        with_hidden_page("RGBA"),
+        drawn("WEBP", exif=b"Exif\0\0 of Alice"),
+        drawn("WEBP") + b"<script>",
+        drawn("WEBP", size=(1200, 30)),
+        with_gps(),
+    ],
+    ids=["page within", "page within what is transparent", "metadata", "page behind", "too large", "places"],
+)
+def test_what_is_no_drawing_of_kiths_is_drawn_anew(content: bytes) -> None:
+    made = picture(content, keeps_drawings=True)
+    assert max(made.width, made.height) <= SIDE
+    assert not [word for word in LEFT if word in made.content]
+    assert made.content != content
 
 
 def outcome(content: bytes) -> Drawn | str:

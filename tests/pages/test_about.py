@@ -17,7 +17,8 @@ from companions.lore.editing import make_book
 from companions.models import CharacterVersion, Companion, InnerState, LoreFiring, Message, Prompt, Reply
 from companions.models.character_version import MAX_VERSIONS
 from jobs.background import in_thread
-from memory.models import Memory, Recall
+from memory.models import Memory, Recall, Recalled
+from memory.store import keep_fact
 from providers.tokens import estimate
 from tests.fixtures.rehearsal import RehearsalServer
 
@@ -112,7 +113,7 @@ async def test_unsaved_texts_are_tried_out_and_nothing_is_kept(
     told = await lines(response)
     assert told[0] == {"rehearsed": True}
     assert "".join(line.get("piece", "") for line in told) == "Deep, dear."
-    assert told[-1] == {"done": True}
+    assert told[-1] == {"done": True, "recalled": ""}
     sent = rehearsal.requests()[-1]["messages"]
     assert "Mira is a diver." in sent[0]["content"]
     assert "The lake is deep." in sent[0]["content"]
@@ -122,6 +123,33 @@ async def test_unsaved_texts_are_tried_out_and_nothing_is_kept(
     call = await ModelCall.objects.aget(purpose=ModelCall.Purpose.TRIAL)
     assert (call.user_id, call.companion_id, call.outcome) == (mira.user_id, mira.pk, "done")
     assert call.prompt_tokens > 100
+
+
+@ON_THE_LOOP
+@pytest.mark.usefixtures("web")
+async def test_a_try_out_remembers_as_a_talk_does_and_keeps_nothing_of_it(
+    async_client: AsyncClient, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    def state() -> list[Any]:
+        kept = Memory.objects.of(mira.pk).values_list("pk", "times_recalled", "recalled_at", "joy")
+        return [*kept, Recall.objects.count(), Recalled.objects.count()]
+
+    text = "The walnut tree behind the house was planted in 1987."
+    await in_thread(lambda: keep_fact(mira.pk, text, NOW, NOW, zone=mira.user.zone))
+    await async_client.aforce_login(mira.user)
+    before = await in_thread(state)
+    rehearsal.script({"answer": "The walnut? In 1987."}, {"answer": "Good."})
+    asked = fields(mira, text="How old is the walnut tree?")
+    told = await lines(await async_client.post(f"/companions/{mira.pk}/about/try/", asked))
+    assert text in rehearsal.requests()[-1]["messages"][-1]["content"]
+    assert "walnut tree behind the house" in told[-1]["recalled"]
+    assert "because you spoke of tree, walnut" in told[-1]["recalled"]
+    told = await lines(
+        await async_client.post(f"/companions/{mira.pk}/about/try/", fields(mira, text="Fine!"))
+    )
+    assert told[-1] == {"done": True, "recalled": ""}
+    assert await in_thread(state) == before
+    assert [request["messages"][-1]["role"] for request in rehearsal.requests()] == ["user", "user"]
 
 
 @ON_THE_LOOP

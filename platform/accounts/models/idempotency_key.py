@@ -1,4 +1,5 @@
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from accounts.models.user import User, UserOwnedQuerySet
 
@@ -19,6 +20,8 @@ class IdempotencyKey(models.Model):
     objects = UserOwnedQuerySet.as_manager()
 
     class Meta:
+        verbose_name = _("idempotency key")
+        verbose_name_plural = _("idempotency keys")
         constraints = [
             models.UniqueConstraint(fields=["user", "operation", "key"], name="idempotency_key_unique")
         ]

@@ -1,5 +1,6 @@
 """Archives that somebody made by hand: each is refused with a sentence, and nothing of it stays."""
 
+import hashlib
 import io
 import json
 import struct
@@ -12,11 +13,13 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import pytest
 from django.conf import settings
+from PIL import Image
 
 from accounts.errors import RefusedError
 from accounts.models import User
 from companions.models import Companion, Message
 from files.archives import MAX_ENTRIES, Archive
+from files.contents import read_content
 from files.models import StoredFile
 from memory.models import Memory
 from tests.companions.archives.everything import NOON, live_fully
@@ -31,6 +34,7 @@ from tests.companions.archives.packing import (
     unpack,
     write_entries,
 )
+from tests.files.hostile import with_gps, with_hidden_page
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ELSEWHERE = "4b1f9c1e-0000-4000-8000-000000000000"
@@ -79,8 +83,6 @@ def file_of(kind: str, content: bytes | None, /, **changed: Any) -> Edit:
     """Give the file of that kind another content, about which its row tells the truth, and what is changed."""
 
     def apply(entries: Entries) -> None:
-        import hashlib
-
         def change(listed: list[dict[str, Any]]) -> None:
             [row] = [row for row in listed if row["kind"] == kind][:1]
             if content is not None:
@@ -194,6 +196,19 @@ def attempt(user: User, archive: bytes) -> str:
 def test_what_is_wrong_in_an_archive_is_told_and_nothing_stays(name: str, bob: User, archive: bytes) -> None:
     edits = HOSTILE[name]
     attempt(bob, edit(archive, *(edits if isinstance(edits, tuple) else (edits,))))
+
+
+def test_pictures_of_an_archive_are_drawn_anew_like_those_that_are_sent(bob: User, archive: bytes) -> None:
+    room = listed(files={"count": 9, "bytes": 1_000_000})
+    changed = (file_of("picture", with_gps()), file_of("attachment", with_hidden_page()), room)
+    back = unpack(bob, edit(archive, *changed))
+    for kind in ("picture", "attachment"):
+        kept = StoredFile.objects.get(companion=back, kind=kind)
+        written = read_content(kept)
+        assert not [word for word in (b"Exif", b"Alice", b"script") if word in written]
+        with Image.open(io.BytesIO(written)) as image:
+            assert (image.format, image.size) == ("WEBP", (kept.width, kept.height))
+        assert (kept.bytes, kept.sha256) == (len(written), hashlib.sha256(written).hexdigest())
 
 
 def link(path: str) -> ZipInfo:

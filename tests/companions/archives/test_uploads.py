@@ -177,6 +177,22 @@ def test_an_archive_that_is_dropped_is_told_in_words_before_it_moves_in(bob: Use
     assert Memory.objects.filter(companion__user=bob, text="tea").count() == 1
 
 
+def test_one_of_the_same_name_is_told_of_before_a_second_moves_in(
+    alice: User, bob: User, small: Companion
+) -> None:
+    archive, client = pack(small), Client()
+    for user, is_told in ((bob, False), (alice, True)):
+        client.force_login(user)
+        page = client.post(
+            "/companions/new/card/", {"file": SimpleUploadedFile("mira.zip", archive)}, follow=True
+        )
+        assert ("You have a companion named Mira already" in page.content.decode()) == is_told
+        path = page.redirect_chain[-1][0]
+        client.post(path)
+        uploads.run(ArchiveUpload.objects.get(user=user).pk, timezone.now)
+        assert ("Give it another name" in client.get(path).content.decode()) == is_told
+
+
 def test_commands_move_a_companion(bob: User, small: Companion, tmp_path: Path) -> None:
     file = tmp_path / "mira.zip"
     told = io.StringIO()

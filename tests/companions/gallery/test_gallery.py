@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 from PIL import Image
@@ -18,7 +19,14 @@ from companions.gallery import decisions, submission
 from companions.gallery.adoption import adopt
 from companions.gallery.catalogue import find_entry, preview
 from companions.gallery.publication import compose_publication
-from companions.models import Companion, GalleryCharacter, GalleryReport, GalleryVersion, Lorebook
+from companions.models import (
+    Companion,
+    GalleryCharacter,
+    GalleryReport,
+    GalleryVersion,
+    Lorebook,
+    ReportedVersion,
+)
 from companions.transfer.card_export import compose_card
 from files.contents import read_content, store_content
 from files.models import StoredFile
@@ -115,6 +123,47 @@ def test_the_page_shows_word_for_word_what_it_sends(alice: User, odessa: Compani
     version = GalleryVersion.objects.get()
     assert (version.state, version.tags) == ("waiting", ["sea", "winter"])
     assert version.content["data"]["description"] == "Otherwise."
+
+
+def test_a_companion_of_whom_nothing_is_written_is_not_published(alice: User, client: Client) -> None:
+    blank = make_companion(alice, name="Blank", persona="  ", greeting="Hello.")
+    problem(Api(alice).post("/gallery", body_of(blank)), 422, "no_character")
+    client.force_login(alice)
+    page = client.get(f"/companions/{blank.pk}/settings/publish/").content.decode()
+    assert "Nobody has written yet who Blank is" in page
+    assert f'href="/companions/{blank.pk}/about/#id_persona"' in page
+    assert 'name="published_as"' not in page
+    blank.scenario = "A harbour in winter."
+    blank.save(update_fields=["scenario"])
+    assert 'name="published_as"' in client.get(f"/companions/{blank.pk}/settings/publish/").content.decode()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("by", ["api", "page"])
+def test_a_companion_that_goes_while_it_is_sent_in_is_a_clear_answer(
+    by: str, alice: User, odessa: Companion, client: Client
+) -> None:
+    """It is deleted just before the rows are made: another tab was quicker."""
+    gone: list[Companion] = []
+
+    def delete_first(execute: Any, sql: str, *rest: Any) -> Any:
+        if not gone and "accounts_user" in sql and "FOR NO KEY UPDATE" in sql:
+            gone.append(odessa)
+            delete_companion(Companion.objects.get(pk=odessa.pk))
+        return execute(sql, *rest)
+
+    client.force_login(alice)
+    path = f"/companions/{odessa.pk}/settings/publish/"
+    digest = compose_publication(odessa).digest
+    with connection.execute_wrapper(delete_first):
+        if by == "api":
+            problem(Api(alice).post("/gallery", body_of(odessa)), 404, "companion_deleted")
+        else:
+            form = {**TERMS, "tags": "sea", "is_mine": "on", "digest": digest}
+            answer = client.post(path, form, follow=True)
+            assert "was deleted a moment ago" in answer.content.decode()
+    assert gone
+    assert not GalleryCharacter.objects.exists()
 
 
 def test_what_came_from_the_gallery_is_given_on_under_its_licence_alone(
@@ -230,6 +279,73 @@ def test_a_report_stands_beside_the_character_until_it_is_dealt_with(
     problem(Api(bob).get(f"/gallery/{approved.character_id}"), 404, "not_found")
 
 
+def test_what_was_reported_stays_with_the_operators_when_its_publisher_deletes_it(
+    approved: GalleryVersion, alice: User, bob: User, mallory: User, olive: User, client: Client
+) -> None:
+    for who, text in ((bob, "From my book."), (mallory, "Mine too.")):
+        body = {"kind": "copied", "text": text}
+        assert Api(who).post(f"/gallery/{approved.character_id}/report", body).status_code == 201
+    client.force_login(alice)
+    assert (
+        "the operators keep a copy"
+        in client.get(f"/gallery/{approved.character_id}/delete/").content.decode()
+    )
+    client.post(f"/gallery/{approved.character_id}/delete/")
+    assert not GalleryVersion.objects.exists()
+    assert ReportedVersion.objects.count() == 1  # for both
+    assert "keeps a lighthouse" not in Api(alice).get("/gallery/mine").content.decode()
+    report = GalleryReport.objects.get(user=bob)
+    client.force_login(olive)
+    assert "2 open reports" in client.get("/admin/").content.decode()
+    page = f"/admin/companions/galleryreport/{report.pk}/"
+    shown = client.get(f"{page}change/").content.decode()
+    for told in ("From my book.", "bob@example.org", "alice@example.org", "Published as Lantern", "Odessa"):
+        assert told in shown
+    for told in (
+        "keeps a lighthouse",
+        "Never leave the rock.",
+        "The harbour froze",
+        "has deleted the character",
+    ):
+        assert told in shown
+    client.force_login(mallory)
+    assert client.post(f"{page}settle/").status_code in {302, 403}
+    client.force_login(olive)
+    client.post(f"{page}settle/")
+    report.refresh_from_db()
+    assert report.settled_at is not None
+    assert AuditEntry.objects.filter(deed="changed", object_id=str(report.pk), operator=olive).exists()
+    alice.delete()  # with her account goes what she wrote, not that it was reported
+    assert not ReportedVersion.objects.exists()
+    assert "Nothing of what was published" in client.get(f"{page}change/").content.decode()
+
+
+def test_a_copy_that_nobody_reports_any_more_is_swept(
+    approved: GalleryVersion, bob: User, mallory: User
+) -> None:
+    for who in (bob, mallory):
+        Api(who).post(f"/gallery/{approved.character_id}/report", {"kind": "other"})
+    bob.delete()
+    assert decisions.delete_unreported_copies() == 0
+    mallory.delete()
+    assert decisions.delete_unreported_copies() == 1
+
+
+def test_what_is_deleted_meanwhile_is_neither_decided_nor_reported(
+    approved: GalleryVersion, bob: User, olive: User
+) -> None:
+    seen = find_entry(bob, approved.character_id)
+    submission.delete_character(GalleryCharacter.objects.get(pk=approved.character_id))
+    for act in (
+        lambda: decisions.report(bob, seen, "other", "", timezone.now()),
+        lambda: decisions.decide(olive, approved, State.TAKEN_DOWN, timezone.now(), reason="Gone."),
+        lambda: submission.withdraw(approved.character, timezone.now()),
+    ):
+        with pytest.raises(GalleryError) as refused:
+            act()
+        assert refused.value.code == "character_deleted"
+
+
 # -- ages -------------------------------------------------------------------------------------------
 
 
@@ -288,12 +404,25 @@ def test_nobody_publishes_what_they_could_not_see(alice: User, odessa: Companion
         "K\u0131th",
         "Ki\u200bth.",
         "\u202eK i t h",
+        "The Kith team",
+        "K\u0456t\u04bb-Support",  # in Cyrillic letters
+        "K1th",
         "alice@example.org",
         "alice＠example.org",
     ],
 )
 def test_nobody_is_called_like_kith_or_an_address(alice: User, odessa: Companion, name: str) -> None:
     problem(Api(alice).post("/gallery", body_of(odessa, published_as=name)), 422, "published_as")
+
+
+@pytest.mark.parametrize("name", ["Keith", "Judith", "Kit H.", "Nick It Here"])
+def test_a_name_of_ones_own_is_no_name_of_kiths(odessa: Companion, name: str) -> None:
+    assert send_in(odessa, published_as=name).published_as == name
+
+
+def test_whoever_decides_about_the_gallery_speaks_for_the_house(olive: User) -> None:
+    sent = send_in(make_companion(olive, name="Guide"), published_as="The Kith team")
+    assert sent.published_as == "The Kith team"
 
 
 def test_what_was_taken_down_a_moment_ago_is_not_begun_with(approved: GalleryVersion, bob: User) -> None:

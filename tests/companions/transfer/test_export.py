@@ -11,7 +11,7 @@ from django.test import AsyncClient
 from accounts.models import User
 from companions.life import timers
 from companions.models import Companion, Delivery, Message, Waking
-from companions.transfer.json_export import BATCH, NOT_EXPORTED, SECTIONS
+from companions.transfer.json_export import BATCH, EXPORTED, NOT_EXPORTED
 from files.contents import store_content
 from integrations.push.models import Subscription
 from jobs.background import in_thread
@@ -41,7 +41,7 @@ def test_every_table_of_a_companion_is_in_it_or_left_out_for_a_reason() -> None:
             for one in model._meta.fields
         )
     }
-    written = {model._meta.label for model, _way in SECTIONS.values()}
+    written = {model._meta.label for model, _way in EXPORTED.values()}
     assert ways - written - NOT_EXPORTED.keys() == set()
     assert written | NOT_EXPORTED.keys() >= {"memory.Recalled", "memory.Memory", "accounts.ModelCall"}
 
@@ -58,7 +58,7 @@ async def test_what_was_said_and_learnt_is_in_it_with_quotes_and_sources(
     (fact,) = [one for one in whole["memories"] if one["id"] == str(memory.pk)]
     assert fact["sources"] == [str(message.pk)]
     assert fact["quotes"] == [{"message": str(message.pk), "text": f"I like {MARKER}"}]
-    assert set(SECTIONS) <= whole.keys()
+    assert set(EXPORTED) <= whole.keys()
     assert "His secret." not in json.dumps(whole)
     assert "user_id" not in whole["companion"]
 
