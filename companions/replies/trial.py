@@ -38,6 +38,7 @@ from companions.tools.registry import TOOLS
 from jobs.background import in_thread, in_thread_with_retry
 from memory.embedding import embed_cue
 from memory.models import Recall, Recalled
+from memory.recall.query import split_cue
 from memory.recall.recall import Found
 from providers.chat.adaptation import merge_roles
 from providers.chat.events import Piece, Retracted, Thought, Truncated, Usage
@@ -112,7 +113,8 @@ def compose_trial(companion: Companion, text: str, now: datetime) -> tuple[list[
     turn.facts = load_facts(companion, session, message, now, is_told=False)
     lore = find_lore(companion, message, talk, seed=seed)
     turn.persona = Persona(companion=companion, lore=lore.placed, now=turn.facts.now, seed=seed)
-    find_memories(turn, text, embed_cue(text, Payer(companion.user_id, companion.pk), companion.names), now)
+    payer = Payer(companion.user_id, companion.pk)
+    find_memories(turn, text, embed_cue(text, payer, companion.names, split_cue(text)), now)
     prompt = render_prompt(
         turn.persona, history, message, turn.found, turn.facts, reply, "", turn.pinned, turn.origins
     )
