@@ -5,6 +5,7 @@ the first run (nobody is staff) an operator's account is made, whose password is
 the model files that were put in force. Where no model is chosen yet, the page that does it is named.
 """
 
+import gc
 import hashlib
 from io import StringIO
 from pathlib import Path
@@ -89,6 +90,7 @@ def ask_for_mind() -> None:
 def main() -> None:
     """Run the steps in their order."""
     django.setup()
+    gc.freeze()  # what was imported is looked at no more: migrations make and drop thousands of models
     say("Bringing the tables up to date ...")
     call_command("migrate", interactive=False, verbosity=0)
     collect_static()
