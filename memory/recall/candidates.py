@@ -18,7 +18,6 @@ from django.db.models import (
     FilteredRelation,
     FloatField,
     Func,
-    Max,
     Q,
     Value,
     When,
@@ -157,11 +156,13 @@ class PackedIndex:
         return cls(times, traits, lengths, numbers[is_term], np.repeat(np.arange(len(starts)), lengths))
 
     def reorder(self, order: Numbers) -> "PackedIndex":
-        """Return the same entries in another order: the first is the one that stood in place `order[0]`."""
-        places = np.empty(len(order), dtype=np.int64)
+        """Return these of the entries in this order: the first is the one that stood in place `order[0]`."""
+        places = np.full(len(self.times), -1, dtype=np.int64)
         places[order] = np.arange(len(order))
+        moved = places[self.places]
+        is_kept = moved >= 0
         heads = self.times[order], self.traits[order], self.lengths[order]
-        return PackedIndex(*heads, self.terms, places[self.places])
+        return PackedIndex(*heads, self.terms[is_kept], moved[is_kept])
 
     def count_terms(self, wanted: Sequence[int]) -> NDArray[np.float64]:
         """Return how often each memory says each of the wanted terms (hashes), (n, wanted)."""
@@ -217,6 +218,9 @@ class CandidateSet:
 def load_candidates(companion_id: UUID, filters: MemoryFilter, cue: CueVector | None = None) -> CandidateSet:
     """Return the companion's memories that there are, compared with the cue and its parts, whose vectors have length 1;
     one SQL query.
+
+    It has a row for each window of a memory, of which the most like counts. Grouped by Postgres, all would be sorted with
+    their vectors, on disk where there are thousands.
     """
     memories = filters.narrow(Memory.objects.of(companion_id)).exclude(entry=b"").order_by()
     columns: dict[str, Any] = {
@@ -230,26 +234,33 @@ def load_candidates(companion_id: UUID, filters: MemoryFilter, cue: CueVector | 
         in_space = FilteredRelation("embeddings", condition=Q(embeddings__space=cue.space))
         memories = memories.alias(in_space=in_space)
         for number, vector in enumerate((cue.vector, *cue.parts.values())):
-            cosine = Coalesce(Max(_cosine(companion_id, cue.space, vector)), Value(float("nan")))
+            cosine = Coalesce(_cosine(companion_id, cue.space, vector), Value(float("nan")))
             memories = memories.annotate(**{f"cosine{number}": cosine})
             columns[f"cosines{number}"] = PackedBytes(Func(f"cosine{number}", function="float8send"))
     found = memories.aggregate(**columns)
     index = PackedIndex.unpack(found["entries"] or b"")
     ids = np.frombuffer(found["ids"] or b"", dtype="V16")
-    n = len(ids)
-    halves = ids.view(">u8").reshape(n, 2)
+    rows = len(ids)
+    halves = ids.view(">u8").reshape(rows, 2)
     order = np.lexsort((halves[:, 1], halves[:, 0], index.times))
-    likeness = [  # to the cue, and to its parts
-        np.frombuffer(found[f"cosines{number}"] or b"", dtype=">f8").astype(np.float64)[order]
+    ids = ids[order]
+    firsts = np.flatnonzero(np.append(True, ids[1:] != ids[:-1])[:rows])  # of each memory's windows
+    kept = order[firsts]
+    likeness = [  # to the cue, and to its parts; NaN where no window has a vector
+        np.fmax.reduceat(
+            np.frombuffer(found[f"cosines{number}"], dtype=">f8").astype(np.float64)[order], firsts
+        )
+        if rows
+        else np.zeros(0)
         for number in range(1 + len(cue.parts) if cue else 0)
-    ] or [np.full(n, np.nan)]
-    may_come = np.frombuffer(found["wanted"] or b"", np.bool_) if filters.wanted else np.ones(n, np.bool_)
+    ] or [np.full(len(kept), np.nan)]
+    may_come = np.frombuffer(found["wanted"] or b"", np.bool_) if filters.wanted else np.ones(rows, np.bool_)
     return CandidateSet(
         companion_id,
-        ids[order],
-        index.reorder(order),
+        ids[firsts],
+        index.reorder(kept),
         likeness[0],
-        may_come[order],
+        may_come[kept],
         dict(zip(cue.parts if cue else (), likeness[1:], strict=True)),
     )
 

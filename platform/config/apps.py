@@ -1,7 +1,7 @@
 from importlib import import_module
 
 from django.apps import AppConfig
-from django.contrib.admin.apps import AdminConfig
+from django.contrib.admin.apps import SimpleAdminConfig
 
 
 class KithConfig(AppConfig):
@@ -13,5 +13,7 @@ class KithConfig(AppConfig):
         import_module("config.celery")
 
 
-class KithAdminConfig(AdminConfig):
+class KithAdminConfig(SimpleAdminConfig):
+    """Leave the admin's modules to config.urls: what serves no pages, as the worker, does without their 30 MB."""
+
     default_site = "config.admin_site.KithAdminSite"

@@ -13,6 +13,7 @@ from django.urls import path, re_path
 
 django.setup(set_prefix=False)
 
+import config.urls  # noqa: F401 (with all pages, which Django would load while the first request waits)
 from companions.sockets.consumers import CompanionConsumer, MeConsumer
 from config.asgi_layers import BodyLimit, Handler, Lifespan, OwnContext
 from voice.call import CallConsumer

@@ -7,6 +7,8 @@ from config.api import api, show_openapi
 from config.health import healthz, livez, readyz
 from files.views import give
 
+admin.autodiscover()
+
 urlpatterns = [
     path("livez", livez, name="livez"),
     path("readyz", readyz, name="readyz"),

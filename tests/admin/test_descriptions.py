@@ -67,3 +67,9 @@ def test_every_column_and_field_has_a_name_in_chinese() -> None:
                 if field not in {"id", "__str__"} and re.fullmatch(r"[\x00-\x7f]+", label):
                     english.append(f"{model._meta.label}.{field}: {label}")
     assert [told for told in english if told.split(": ")[1] not in SAME_EVERYWHERE] == []
+
+
+def test_django_has_nothing_to_say_of_the_admin() -> None:
+    assert (
+        admin.site.check(None) == []
+    )  # `manage.py check` may come to it before the admin's modules are loaded

@@ -13,6 +13,7 @@ from safety.admin.private import PrivateAdmin
 
 MARKER = "quokka"
 
+admin.autodiscover()
 ALL: list[type[Model]] = sorted(admin.site._registry, key=lambda model: model._meta.label)
 PRIVATE = [model for model in ALL if isinstance(admin.site._registry[model], PrivateAdmin)]
 OPEN = [model for model in ALL if model not in PRIVATE]

@@ -11,7 +11,7 @@ from companions.creation import create
 from companions.life import inner_state
 from companions.life.inner_state import Feeling
 from companions.models import Companion, InnerState, Message
-from companions.prompting.feeling import describe_feeling, describe_since
+from companions.prompting.pinned_context import describe_feeling, describe_since
 from companions.prompting.turn_prompt import RULES
 from memory.emotion import Emotion
 from memory.models import Revision, Thread

@@ -61,8 +61,13 @@ def test_a_long_text_is_embedded_in_windows_and_found_by_its_end(mira: Companion
     assert windows == list(range(len(windows)))
     assert len(windows) > 10
     cue = "musical birds"
-    found = recall(mira.pk, cue, 3, now=DAY, zone=DAY.tzinfo, vector=embed_cue(cue))
+    vector = embed_cue(cue)
+    found = recall(mira.pk, cue, 30, now=DAY, zone=DAY.tzinfo, vector=vector)
+    assert vector
     assert found[0].memory == long
+    assert len(found) == len({hit.memory.pk for hit in found}) == 21  # once, however many windows it has
+    best = max(float(vector.vector @ window.vector) for window in long.embeddings.all())
+    assert found[0].reasons["likeness"] == pytest.approx(best, abs=1e-3)
 
 
 @pytest.mark.parametrize("cue", ["tea", "a long cue about tea and milk " * 2000])

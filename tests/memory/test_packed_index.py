@@ -37,3 +37,10 @@ def test_terms_move_with_their_entries() -> None:
 
 def test_of_no_entry_there_is_nothing_to_say() -> None:
     assert counts(PackedIndex.unpack(b""), "tea") == []
+
+
+def test_entries_that_are_left_out_take_their_terms_with_them() -> None:
+    kept = packed().reorder(np.array([3, 1]))
+    assert counts(kept, "tea", "rain", "sun") == [[2, 0, 1], [0, 1, 0]]
+    assert kept.lengths.tolist() == [3, 1]
+    assert len(kept.terms) == len(kept.places) == 4

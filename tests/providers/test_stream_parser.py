@@ -7,9 +7,8 @@ import orjson
 import pytest
 
 from providers.chat.events import Piece, Retracted, Thought, ToolCall
-from providers.chat.stream_parser import StreamParser
+from providers.chat.stream_parser import MAX_OPEN_CALLS, StreamParser, ToolCallCollector
 from providers.chat.thoughts import ThoughtSplitter
-from providers.chat.tool_calls import MAX_OPEN_CALLS, ToolCallCollector
 from providers.errors import MalformedError, ProviderUnavailable
 
 

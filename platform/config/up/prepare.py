@@ -1,11 +1,11 @@
 """`python -m config.up.prepare`: what Django has to do before Kith is served, in one process.
 
-Tables are brought up to date, static files are collected where they changed, the built-in embedder's graph is
-written, and on the first run (nobody is staff) an operator's account is made, whose password is shown this once.
-Engines are started for the model files that were put in force. Where no model is chosen yet, the page that does it is
-named.
+Tables are brought up to date, static files are collected where they changed, the built-in embedder is prepared, and on
+the first run (nobody is staff) an operator's account is made, whose password is shown this once. Engines are started for
+the model files that were put in force. Where no model is chosen yet, the page that does it is named.
 """
 
+import gc
 import hashlib
 from io import StringIO
 from pathlib import Path
@@ -40,16 +40,24 @@ def collect_static() -> None:
     stamp.write_text(now)
 
 
-def write_graph() -> None:
-    """Write the built-in embedder's graph where it is missing: here, what writing takes goes with this process."""
+def prepare_embedder() -> None:
+    """Write the built-in embedder's graph where it is missing, and measure its everyday sentences.
+
+    Here, what that takes goes with this process: for sentences of fifteen languages the weights of nearly all words
+    are read, 30 MB.
+    """
     if settings.EMBEDDING["base_url"]:
         return
-    from providers.embedding.selection import get_embedder  # which loads models
+    from memory.embedding.backlog import measure_everyday  # which loads models
+    from memory.embedding.spaces import wanted_space
+    from providers.embedding.selection import get_embedder
 
     embedder = get_embedder()
     if isinstance(embedder, MiniLM):
         try:
             embedder.write_graph()
+            wanted_space()
+            measure_everyday()
         except (OSError, ProviderRefused) as error:
             say(f"The built-in embedder cannot be used: {error}")
 
@@ -82,10 +90,11 @@ def ask_for_mind() -> None:
 def main() -> None:
     """Run the steps in their order."""
     django.setup()
+    gc.freeze()  # what was imported is looked at no more: migrations make and drop thousands of models
     say("Bringing the tables up to date ...")
     call_command("migrate", interactive=False, verbosity=0)
     collect_static()
-    write_graph()
+    prepare_embedder()
     make_operator()
     start_engines()
     ask_for_mind()

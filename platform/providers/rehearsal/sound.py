@@ -77,3 +77,10 @@ async def _answer(
     if sent.get("response_format") == "wav":
         return web.Response(body=wav(tone), content_type="audio/wav")
     return web.Response(body=mp3(tone, GENERATED), content_type="audio/mpeg")
+
+
+ANSWERS = {
+    "/v1/audio/speech": speak,
+    "/v1/audio/voices": list_voices,
+    "/v1/audio/transcriptions": transcribe,
+}
