@@ -115,6 +115,7 @@ class _Chat:
         if any(extra.get(key) for key in FILES):
             self._collector.remarks.add("files_left_out")
         chosen, texts = _find_swipes(told)
+        self._collector.count_items(len(texts))
         parent = self._leaf
         for swipe in [
             chosen,

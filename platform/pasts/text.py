@@ -7,11 +7,12 @@ from itertools import islice
 
 from pasts.collector import Collector
 from pasts.errors import PastFormatError
-from pasts.past import MAX_CHARACTERS, PATTERNS, TextPattern
+from pasts.past import MAX_CHARACTERS, MAX_MESSAGES, PATTERNS, TextPattern
 from pasts.text_pattern import Beginning, Matcher
 from pasts.times import find_order, is_clock, read_date
 
 MAX_LINES = 1_000_000
+MAX_BEGINNINGS = MAX_MESSAGES * 3 // 2  # of which some are pictures that are left out
 SAMPLE_LINES = 2_000
 MAX_LINE_BYTES = 4 * MAX_CHARACTERS
 DATES_COMPARED = 20_000
@@ -104,10 +105,16 @@ def iterate_lines(content: bytes) -> Iterator[str]:
 
 
 def _survey(content: bytes, matcher: Matcher) -> tuple[Counter[str], list[str]]:
-    """Return who speaks how often, in the order of their first words, and the first of the dates."""
+    """Return who speaks how often, in the order of their first words, and the first of the dates. PastFormatError."""
     names: Counter[str] = Counter()
     dates: list[str] = []
+    begun = said = 0
     for found in map(matcher.match, iterate_lines(content)):
+        if found:
+            begun += 1
+            said += bool(found.name and (text := found.text.strip()) and not _is_omitted(text))
+            if begun > MAX_BEGINNINGS or (matcher.has_date and said > MAX_MESSAGES):
+                raise PastFormatError("too_many_messages")
         if found and found.name:
             names[found.name] += 1
             if found.date and len(dates) < DATES_COMPARED:

@@ -3,6 +3,7 @@
 import math
 import re
 from datetime import UTC, datetime, timedelta, timezone
+from functools import lru_cache
 from itertools import pairwise
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -59,6 +60,7 @@ def _read_number(number: float) -> datetime | None:
     return _within(EPOCH + timedelta(microseconds=round(number * 10**6 / scale)))
 
 
+@lru_cache(maxsize=256)  # a line's date is read to find where it ends, and many lines have the same
 def read_date(told: str, *, day_first: bool = True) -> datetime | None:
     """Return the moment that a text tells; 1/2/2024 is read as `day_first` has it, or as it alone can be."""
     text = told.translate(SPACES).strip()
