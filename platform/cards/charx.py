@@ -1,11 +1,13 @@
 """CHARX: a ZIP with card.json and its assets, behind a JPEG or a program too, or with a PNG card in it."""
 
 import io
+import os
 import stat
 from collections.abc import Sequence
+from typing import IO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
-from cards.assets import FileCard, choose_icon, embedded_path, resolve
+from cards.assets import FileCard, choose_icon, list_paths, resolve
 from cards.errors import CardFormatError
 from cards.png import read_png
 from cards.schema import read_json
@@ -28,19 +30,20 @@ MAX_RATIO = 200  # of an entry above a megabyte: text may have fifty, media hard
 MAX_PATH = 512
 
 
-def has_archive(content: bytes) -> bool:
+def has_archive(file: IO[bytes]) -> bool:
     """Return whether a ZIP ends here, whatever stands before it."""
-    return content.rfind(END, max(0, len(content) - END_BYTES - MAX_COMMENT_BYTES)) >= 0
+    length = file.seek(0, os.SEEK_END)
+    file.seek(max(0, length - END_BYTES - MAX_COMMENT_BYTES))
+    return END in file.read()
 
 
-def read_charx(content: bytes) -> FileCard:
+def read_charx(file: IO[bytes]) -> FileCard:
     """Return the card of the ZIP. CardFormatError, `unsafe_path` and `zip_bomb` among others."""
-    archive = Archive(content)
+    archive = Archive(file)
     if CARD in archive.entries:
         known = read_json(archive.read(CARD, MAX_JSON_BYTES))
         assets, remarks = resolve(known.card, archive.find)
-        read = {CARD} | {path for asset in assets if (path := embedded_path(asset.uri))}
-        if archive.entries.keys() - read:
+        if archive.entries.keys() - {CARD, *list_paths(known.card)}:
             remarks.add("files_not_kept")
         icon = choose_icon(assets)
         known.remarks.extend(sorted(remarks))
@@ -54,9 +57,9 @@ def read_charx(content: bytes) -> FileCard:
 class Archive:
     """A ZIP whose every entry was looked at before any is read."""
 
-    def __init__(self, content: bytes) -> None:
+    def __init__(self, file: IO[bytes]) -> None:
         try:
-            self._zip = open_zip(io.BytesIO(content), MAX_FILES)
+            self._zip = open_zip(file, MAX_FILES)
             infos = self._zip.infolist()
             for info in infos:
                 check_entry(info, most_path=MAX_PATH, most_ratio=MAX_RATIO)
@@ -68,9 +71,11 @@ class Archive:
             raise CardFormatError("broken_zip")  # two of one name: each program would read another
 
     def find(self, path: str, max_bytes: int) -> bytes | None:
-        """Return the entry; nothing where there is none, or more of it than is allowed."""
+        """Return the entry; nothing where there is none. CardFormatError `too_large` and those of `read`."""
         info = self.entries.get(path)
-        return self.read(path, max_bytes) if info and info.file_size <= max_bytes else None
+        if info and info.file_size > max_bytes:
+            raise CardFormatError("too_large")
+        return self.read(path, max_bytes) if info else None
 
     def read(self, path: str, max_bytes: int) -> bytes:
         """Return the entry inflated, counted while it is. CardFormatError `too_large`, `zip_bomb`, `broken_zip`."""
