@@ -82,6 +82,7 @@ def resolve(card: dict[str, Any], find: Find) -> tuple[list[Asset], set[str]]:
 
 def _content(uri: str, find: Find, max_bytes: int) -> bytes | None:
     """Return the asset; None where there is none. CardFormatError `too_large` and those of `find`."""
+    content: bytes | None
     if head := DATA.match(uri):
         try:
             content = decode_base64(uri[head.end() :].encode("ascii", "replace"))

@@ -85,7 +85,8 @@ class BodyLimit:
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE + FORM_OVERHEAD_BYTES
         declared = dict(scope["headers"]).get(b"content-length", b"0")
-        if LARGE_PATHS.fullmatch(scope.get("path", "")) and await in_thread(_is_signed_in, scope):
+        is_large_way = LARGE_PATHS.fullmatch(scope.get("path", "")) is not None
+        if is_large_way and await in_thread(_is_signed_in, scope):
             limit = settings.ARCHIVE_BYTES + FORM_OVERHEAD_BYTES
         if declared.isdigit() and int(declared) > limit:
             return await _refuse(send, BodyTooLargeError(), "too large")
