@@ -15,6 +15,7 @@ from pasts.past import MAX_MESSAGES
 from pasts.times import read_time
 from pasts.values import as_list, as_mapping, as_text
 
+ITEMS_A_NODE = 2  # besides the parts in it
 SPEAKERS = {"user": True, "assistant": False}
 REASONING = {"thoughts", "reasoning_recap"}
 SYSTEM = {"user_editable_context", "model_editable_context", "app_pairing_content", "system_error"}
@@ -77,7 +78,7 @@ def _read_conversation(collector: Collector, conversation: Piece) -> None:
 def _read_nodes(collector: Collector, mapping: Piece) -> Iterator[tuple[str, Node]]:
     count = collector.count
     for key, piece in mapping.members():
-        collector.count_items()
+        collector.count_items(ITEMS_A_NODE)
         told = as_mapping(piece.load())
         children = [child for child in as_list(told.get("children")) if isinstance(child, str)]
         message = as_mapping(told.get("message"))

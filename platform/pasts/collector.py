@@ -16,7 +16,7 @@ from pasts.past import MAX_CHARACTERS, MAX_ID, MAX_MESSAGES, MAX_NAME
 from pasts.times import EPOCH
 
 MAX_BODY_BYTES = 240_000_000
-MAX_ITEMS = 3 * MAX_MESSAGES
+MAX_ITEMS = 4 * MAX_MESSAGES
 ITEMS_A_TALK = 10  # what one costs even if nothing is in it
 REASONING = re.compile(r"\s*<(think|thinking|thoughts|reasoning)>", re.IGNORECASE)
 

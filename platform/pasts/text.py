@@ -12,7 +12,8 @@ from pasts.text_pattern import Beginning, Matcher
 from pasts.times import find_order, is_clock, read_date
 
 MAX_LINES = 1_000_000
-MAX_BEGINNINGS = MAX_MESSAGES * 3 // 2  # of which some are pictures that are left out
+MAX_UNDATED = MAX_MESSAGES * 3 // 2  # lines that begin as a message does; of some that may be all
+MAX_LEFT_OUT = MAX_MESSAGES // 2  # pictures, notices, and lines on which nothing is said
 SAMPLE_LINES = 2_000
 MAX_LINE_BYTES = 4 * MAX_CHARACTERS
 DATES_COMPARED = 20_000
@@ -108,12 +109,13 @@ def _survey(content: bytes, matcher: Matcher) -> tuple[Counter[str], list[str]]:
     """Return who speaks how often, in the order of their first words, and the first of the dates. PastFormatError."""
     names: Counter[str] = Counter()
     dates: list[str] = []
-    begun = said = 0
+    said = left_out = 0
+    most = MAX_MESSAGES if matcher.has_date else MAX_UNDATED
     for found in map(matcher.match, iterate_lines(content)):
         if found:
-            begun += 1
-            said += bool(found.name and (text := found.text.strip()) and not _is_omitted(text))
-            if begun > MAX_BEGINNINGS or (matcher.has_date and said > MAX_MESSAGES):
+            is_said = bool(found.name and (text := found.text.strip()) and not _is_omitted(text))
+            said, left_out = said + is_said, left_out + (not is_said)
+            if said > most or left_out > MAX_LEFT_OUT:
                 raise PastFormatError("too_many_messages")
         if found and found.name:
             names[found.name] += 1

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pasts.errors import PastFormatError
 from pasts.past import MAX_NAME, TextPattern
-from pasts.times import MAX_TEXT, is_clock, read_date
+from pasts.times import MAX_TEXT, is_clock, is_time
 
 MAX_TEMPLATE = 200
 PART = re.compile(r"\{(date|name|text)\}")
@@ -74,8 +74,7 @@ class Matcher:
             end = line.find(mark, end + 1, at + MAX_TEXT + len(mark))
             if end < 0 or failures == MAX_FAILURES:
                 break
-            told = line[at:end]
-            if read_date(told) or read_date(told, day_first=False) or is_clock(told):
+            if is_time(line[at:end]):
                 best, failures = (end, end + len(mark)), 0
             else:
                 failures += 1

@@ -121,22 +121,22 @@ REFUSED: Mapping[str, tuple[str, Make]] = {
         "too_many_messages",
         lambda: message(b"x", swipes=b"[" + b'"x",' * 200_001 + b'"x"]'),
     ),
-    "70,000 conversations of nothing": (
+    "90,000 conversations of nothing": (
         "too_many_messages",
-        lambda: b'[{"mapping":{}}' + b",{}" * 70_000 + b"]",
+        lambda: b'[{"mapping":{}}' + b",{}" * 90_000 + b"]",
     ),
-    "600,001 swipes of nothing": (
+    "800,001 swipes of nothing": (
         "too_many_messages",
-        lambda: b"\n".join([message(b"x", swipes=b'["x"' + b',""' * 400_000 + b"]")] * 2),
+        lambda: b"\n".join([message(b"x", swipes=b'["x"' + b',""' * 400_000 + b"]")] * 3),
     ),
-    "600,001 candidates of nothing": (
+    "a million candidates of nothing": (
         "too_many_messages",
-        lambda: b'{"turns":[%s]}' % b",".join([b'{"turn_key":1,"candidates":[%s0]}' % (b"0," * 200_000)] * 3),
+        lambda: b'{"turns":[%s]}' % b",".join([b'{"turn_key":1,"candidates":[%s0]}' % (b"0," * 240_000)] * 4),
     ),
-    "600,001 parts of nothing": (
+    "a million parts of nothing": (
         "too_many_messages",
         lambda: (
-            b'[{"mapping":{%s}}]' % b",".join([b'"":' + NODE.replace(b'"x"', b"0," * 200_000 + b"0")] * 3)
+            b'[{"mapping":{%s}}]' % b",".join([b'"":' + NODE.replace(b'"x"', b"0," * 240_000 + b"0")] * 4)
         ),
     ),
     "30 million empty lines": ("too_many_messages", lambda: HEADER + b"\n" * 30_000_000),
@@ -213,7 +213,7 @@ LARGE: Mapping[str, tuple[str, Make]] = {
     "99 MB of brackets": ("message_too_long", lambda: b"[" * 99_000_000),
     "99 MB of spaces": ("message_too_long", lambda: b" " * 99_000_000),
     "99 MB of lines that are no JSON": (
-        "no_messages",
+        "broken_json",
         lambda: HEADER + (b"{" + b"x" * 240 + b"\n") * 399_000,
     ),
     "210,000 nodes": (
@@ -224,17 +224,17 @@ LARGE: Mapping[str, tuple[str, Make]] = {
         "broken_json",
         lambda: b'[{"mapping": {%s}' % b",".join(b'"%d":%s' % (n, NODE) for n in range(199_000)),
     ),
-    "599,000 nodes of nothing": (
+    "399,000 nodes of nothing": (
         "no_messages",
-        lambda: b'[{"mapping": {%s}}]' % b",".join(b'"%d":0' % n for n in range(599_000)),
+        lambda: b'[{"mapping": {%s}}]' % b",".join(b'"%d":0' % n for n in range(399_000)),
     ),
-    "600,001 nodes of nothing": (
+    "400,001 nodes of nothing": (
         "too_many_messages",
-        lambda: b'[{"mapping": {"":0%s}}]' % (b',"":0' * 600_000),
+        lambda: b'[{"mapping": {%s}}]' % b",".join(b'"%d":0' % n for n in range(400_001)),
     ),
-    "300,001 lines of nobody": (
+    "100,001 lines of nobody": (
         "too_many_messages",
-        lambda: b"[2024-01-01 10:00] A: x\n" + b"[2024-01-01 10:00] \n" * 300_000,
+        lambda: b"[2024-01-01 10:00] A: x\n" + b"[2024-01-01 10:00] \n" * 100_001,
     ),
     "a million lines of text": ("too_many_messages", lambda: b"A: x\nB: y\n" * 499_000),
     "a million lines with dates": (
@@ -244,11 +244,11 @@ LARGE: Mapping[str, tuple[str, Make]] = {
             for n in range(999_000)
         ),
     ),
-    "299,000 lines with dates, of nothing": (
+    "99,000 lines with dates, of nothing": (
         "no_messages",
         lambda: b"".join(
             b"%02d.%02d.20 10:%02d A: \n" % (n // 60 % 28 + 1, n // 1680 % 12 + 1, n % 60)
-            for n in range(299_000)
+            for n in range(99_000)
         ),
     ),
     "90 MB of UTF-16": (
