@@ -1,8 +1,8 @@
 """python -m bench.hostile [--only cards pasts archives]: what comes of each hostile file of the tests, and at what cost.
 
 Cards and earlier talk are read as where somebody brings one: by a child in the sandbox, of which the most memory is told.
-An archive is brought and restored by this process, in place of a worker, and the most memory of all of it is told. What
-is left of each on the disk and in the database is counted: nothing.
+An archive is brought and restored by this process, in place of a worker, and the most memory is told beyond what it held
+before. What is left of each on the disk and in the database is counted: nothing.
 """
 
 import io
@@ -149,11 +149,13 @@ def bring_archives() -> Iterator[Outcome]:
     try_archive(bob, b"PK")  # what is loaded for the first one is not the first one's
     for name in [*EDITS, *ZIPS]:
         content = make_hostile(name, archive)
-        reset_peak()
+        held = reset_peak()
         began, computed = time.monotonic(), time.process_time()
         sentence = try_archive(bob, content)
         took, computed = time.monotonic() - began, time.process_time() - computed
-        yield Outcome("archives", name, sentence, took, computed, read_peak(), count_everything() - before)
+        yield Outcome(
+            "archives", name, sentence, took, computed, read_peak() - held, count_everything() - before
+        )
 
 
 def try_archive(user: "User", content: bytes) -> str:
@@ -189,9 +191,10 @@ def count_everything() -> int:
     return rows + sum(path.is_file() for path in folder.rglob("*"))
 
 
-def reset_peak() -> None:
-    """Count the most memory of this process anew, where the system can."""
+def reset_peak() -> float:
+    """Count the most memory of this process anew; return what it holds (MB)."""
     Path("/proc/self/clear_refs").write_text(RESET_PEAK)
+    return read_peak()
 
 
 def read_peak() -> float:
