@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-memorybank bench-recall bench-talk bench-prompts bench-scale bench-peers bench-ten-days bench-life bench-voice bench-crowd bench-search bench-pasts bench-long-talk bench-branches prove-attacks prove-branches prove-flaky-line prove-kept-model prove-properties prove-reach prove-readers lock openapi-snapshot dev bench-learning
+.PHONY: help up test check bench bench-memorybank bench-recall bench-talk bench-prompts bench-scale bench-peers bench-ten-days bench-life bench-voice bench-crowd bench-search bench-pasts bench-long-talk bench-branches bench-hostile prove-attacks prove-branches prove-flaky-line prove-kept-model prove-properties prove-reach prove-readers lock openapi-snapshot dev bench-learning
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -82,6 +82,9 @@ bench-long-talk: dev ## measure a talk of 50,000 messages in a browser: opening,
 
 bench-branches: dev ## measure choosing another branch of a talk of 5,000 and of 50,000 messages, and recall with 50 branches
 	@exec $(BIN)/python -m bench.branches $(OPTIONS)
+
+bench-hostile: dev ## bring every hostile card, past and archive of the tests: what is said, what it costs, what is left (OPTIONS="--only pasts")
+	@exec $(BIN)/python -m bench.hostile $(OPTIONS)
 
 prove-attacks: dev ## attack a Kith as `make test` does, and print how long somebody else waits meanwhile
 	@exec $(BIN)/python -m pytest -n 0 -v -s tests/crowd/test_availability.py

@@ -34,6 +34,7 @@ SLOW = {"browser": 0, "crowd": 1, "up": 1, "processes": 2}  # by folder, and whi
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
 
 pytest_plugins = [
+    "tests.fixtures.hostile",
     "tests.fixtures.people",
     "tests.fixtures.turns",
     "tests.fixtures.rest",

@@ -1,9 +1,9 @@
 """Character cards: looked at, made into companions, and given out."""
 
-from hashlib import sha256
-from typing import Literal
+from typing import BinaryIO, Literal, cast
 from uuid import UUID
 
+from django.conf import settings
 from django.http import HttpResponse
 from django.utils import timezone
 from ninja import Field, Form, Query, Router, Schema, Status
@@ -11,7 +11,7 @@ from ninja import Field, Form, Query, Router, Schema, Status
 from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
 from accounts.rates import admit_to
-from cards.reader import MAX_BYTES, read_card
+from cards.reader import read_card
 from companions import access
 from companions.api.companions import COMPANION, CompanionOut
 from companions.api.schemas import IdempotencyKey, describe_form
@@ -19,7 +19,7 @@ from companions.models import CardUpload, Companion
 from companions.transfer import card_import
 from companions.transfer.card_export import card_response
 from companions.transfer.card_preview import CardPreview, describe
-from files.uploads import read_upload
+from files.uploads import open_upload
 
 router = Router(tags=["cards"])
 transfer_router = Router(tags=["moving"])
@@ -78,7 +78,7 @@ class CardQuery(Schema):
 )
 def preview_card(request: SignedInRequest) -> CardPreview:
     admit_to(request.user, "imports", timezone.now())
-    read = read_card(read_upload(request, MAX_BYTES))
+    read = read_card(cast(BinaryIO, open_upload(request, settings.CARD_BYTES)))
     return describe(
         CardUpload(
             user=request.user, content=read.card, form=read.form, version=read.version, remarks=read.remarks
@@ -97,16 +97,16 @@ def import_card(
     request: SignedInRequest, chosen: Form[CardForm], key: IdempotencyKey = None
 ) -> Status[Companion]:
     admit_to(request.user, "imports", timezone.now())
-    content = read_upload(request, MAX_BYTES)
-    read, now = read_card(content), timezone.now()
+    file = cast(BinaryIO, open_upload(request, settings.CARD_BYTES))
+    read, now = read_card(file), timezone.now()
 
-    upload = card_import.keep_upload(request.user, read, content, now)
+    upload = card_import.keep_upload(request.user, read, file, now)
     upload_id = upload.pk
 
     def make() -> UUID:
         return card_import.make_companion(upload, now, name=chosen.name, greeting=chosen.greeting).pk
 
-    body = f"{sha256(content).hexdigest()} {chosen.model_dump_json()}"
+    body = f"{upload.sha256} {chosen.model_dump_json()}"
     try:
         made_id, _ = once(request.user, "import_card", key, body, make)
     finally:

@@ -17,8 +17,9 @@ from django.utils.translation import ngettext
 from accounts.authentication import SignedInRequest
 from accounts.errors import GateError, RefusedError
 from accounts.rates import admit_to
+from cards.child import MAX_BYTES
 from cards.lorebooks import normalise_book
-from cards.reader import MAX_BYTES, REMARKS, read_card
+from cards.reader import REMARKS, read_card
 from companions.access import get_companion, get_lore_entry, get_lorebook_of
 from companions.errors import CompanionsError, LoreError
 from companions.lore import editing

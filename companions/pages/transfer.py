@@ -3,6 +3,7 @@
 Earlier talk, once it is looked at, has pages of its own: `pasts.py`.
 """
 
+from io import SEEK_END, BytesIO
 from typing import Any, BinaryIO, cast
 from urllib.parse import urlencode
 from uuid import UUID
@@ -22,7 +23,7 @@ from django.views.decorators.http import require_safe
 from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
 from accounts.rates import admit_to
-from cards.reader import MAX_BYTES, ReadCard, read_card
+from cards.reader import ReadCard, read_card
 from companions.access import get_archive_upload, get_card_upload, get_companion
 from companions.archives import uploads as archive_uploads
 from companions.archives.export import archive_response
@@ -74,16 +75,16 @@ def bring(request: SignedInRequest) -> HttpResponse:
         file = cast(BinaryIO, open_upload(request, settings.ARCHIVE_BYTES))
         if is_zip(file) and looks_like_archive(file):
             return redirect("archive", archive_uploads.keep_upload(request.user, file, now).pk)
-        most = max(MAX_BYTES, MAX_PAST_BYTES)
-        content = file.read(most + 1)
-        if len(content) > most:
-            raise refuse_size(most)
+        if file.seek(0, SEEK_END) > MAX_PAST_BYTES:
+            return _look_at_large_card(request, file)
+        file.seek(0)
+        content = file.read()
         if digital_life.looks_like_mind(content):
             return _move_in(request, content)
-        if looks_like_past(content):
+        if looks_like_past(BytesIO(content)):
             read = past_uploads.read_content_of(request.user, content)
             return _look_at_past(request, content, read.form)
-        if is_plain_text(content):  # how it tells who speaks, its person may know
+        if is_plain_text(BytesIO(content)):  # how it tells who speaks, its person may know
             return _look_at_past(request, content, PastForm.TEXT)
         return _look_at_card(request, content)
     except (FilesError, CompanionsError) as error:
@@ -106,6 +107,17 @@ def _look_at_card(request: SignedInRequest, content: bytes) -> HttpResponse:
     if read.form == CardUpload.Form.LOREBOOK:
         return _keep_lorebook(request, read)
     return redirect("card", card_import.keep_upload(request.user, read, content, timezone.now()).pk)
+
+
+def _look_at_large_card(request: SignedInRequest, file: BinaryIO) -> HttpResponse:
+    """Look at a CHARX, whose pictures may take much; nothing else may be as large. FilesError, LimitError."""
+    file.seek(0)
+    if looks_like_past(file):
+        raise refuse_size(MAX_PAST_BYTES)
+    if file.seek(0, SEEK_END) > settings.CARD_BYTES:
+        raise refuse_size(settings.CARD_BYTES)
+    read = read_card(file)
+    return redirect("card", card_import.keep_upload(request.user, read, file, timezone.now()).pk)
 
 
 def _look_at_past(request: SignedInRequest, content: bytes, form: str) -> HttpResponse:

@@ -4,8 +4,8 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from hashlib import sha256
-from typing import Any
+from hashlib import file_digest, sha256
+from typing import IO, Any
 from uuid import UUID
 from zipfile import ZIP_STORED, ZipFile
 
@@ -42,7 +42,7 @@ FIELDS = {
     "system_prompt": "system_prompt",
     "post_history_instructions": "post_history_instructions",
 }
-PICTURE_NOT_KEPT = "picture_not_kept"
+PICTURE_NOT_KEPT, ASSETS_NOT_KEPT = "picture_not_kept", "assets_without_room"
 UPLOADS_EACH = 10  # that a person looks at
 ASSETS_LIST = "assets.json"
 
@@ -51,7 +51,7 @@ class CardError(CompanionsError):
     """A card of which no companion can be made; nothing was."""
 
 
-def keep_upload(user: User, read: ReadCard, content: bytes, now: datetime) -> CardUpload:
+def keep_upload(user: User, read: ReadCard, content: bytes | IO[bytes], now: datetime) -> CardUpload:
     """Keep what was read of the file for a day; LimitError where the person's cards and lorebooks have no room for it.
 
     A picture that cannot be drawn is left out, and so is it, or are the further files, where they have no room.
@@ -68,14 +68,14 @@ def keep_upload(user: User, read: ReadCard, content: bytes, now: datetime) -> Ca
     try:
         packed = _pack(user, read.assets, now) if read.assets else None
     except FilesError:
-        remarks.add("assets_not_kept")
+        remarks.add(ASSETS_NOT_KEPT)
     return CardUpload.objects.create(
         user=user,
         content=read.card,
         form=read.form,
         version=read.version,
         remarks=sorted(remarks),
-        sha256=sha256(content).hexdigest(),
+        sha256=_digest(content),
         picture=drawn,
         assets=packed,
         created_at=now,
@@ -151,6 +151,13 @@ def delete_unused_uploads(now: datetime) -> int:
     )
     left.filter(created_at__lt=now - UNUSED_AFTER).delete()
     return len(uploads)
+
+
+def _digest(content: bytes | IO[bytes]) -> str:
+    if isinstance(content, bytes):
+        return sha256(content).hexdigest()
+    content.seek(0)
+    return file_digest(content, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
 def _draw(user: User, content: bytes, now: datetime) -> StoredFile:

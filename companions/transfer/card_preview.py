@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from cards.reader import REMARKS
 from companions.models import CardUpload
-from companions.transfer.card_import import PICTURE_NOT_KEPT, read_fields
+from companions.transfer.card_import import ASSETS_NOT_KEPT, PICTURE_NOT_KEPT, read_fields
 from providers.tokens import estimate
 from text.placeholders import Macros
 from text.strings import one_line
@@ -48,7 +48,12 @@ HIDDEN = (
 )
 # Others would hide what else may stand in their place.
 SHOWN_MACROS = frozenset({"char", "bot", "user", "original", "newline"})
-NO_PICTURE = gettext_lazy("Its picture could not be kept. It gets a drawn face.")
+NOT_KEPT = {
+    PICTURE_NOT_KEPT: gettext_lazy("Its picture could not be kept. It gets a drawn face."),
+    ASSETS_NOT_KEPT: gettext_lazy(
+        "There is no room left for its other pictures and sounds. They are left out."
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +114,7 @@ def describe(upload: CardUpload) -> CardPreview:
     data: dict[str, Any] = upload.content["data"]
     name = one_line(data.get("nickname") or data.get("name") or "")
     macros = Macros(char=name, user=one_line(upload.user.name) or _("you"), original="…", only=SHOWN_MACROS)
-    remarks = {**REMARKS, PICTURE_NOT_KEPT: NO_PICTURE}
+    remarks = {**REMARKS, **NOT_KEPT}
     is_book = upload.form == CardUpload.Form.LOREBOOK
     book = data if is_book else data.get("character_book") or {}
     preview = CardPreview(

@@ -41,39 +41,65 @@ class FileCard(NamedTuple):
     assets: list[Asset]
 
 
-Find = Callable[[str, int], bytes | None]  # by path; no more bytes than so many
+Find = Callable[[str, int], bytes | None]  # by path; CardFormatError `too_large` of more bytes than so many
 
 
 def resolve(card: dict[str, Any], find: Find) -> tuple[list[Asset], set[str]]:
-    """Return the assets whose content is in the file, which `find` looks up by path, and remarks about the others."""
-    assets: list[Asset] = []
+    """Return the assets whose content is in the file, which `find` looks up by path, and remarks about the others.
+
+    Icons are looked for first, so that the face is among them where there are more than are kept.
+    """
+    found: dict[int, Asset] = {}
     remarks: set[str] = set()
-    left = MAX_ASSETS_BYTES
-    for number, told in enumerate(card["data"].get("assets", [])):
+    left, tries = MAX_ASSETS_BYTES, 0
+    listed = list(enumerate(card["data"].get("assets", [])))
+    for number, told in sorted(listed, key=lambda each: each[1]["type"] != "icon"):
         uri = told["uri"]
         if uri.startswith("ccdefault:") or not uri:
             continue
         if re.match(r"https?:", uri, re.IGNORECASE):
             remarks.add("assets_not_fetched")
             continue
+        tries += 1
+        if tries > MAX_ASSETS:
+            remarks.add("assets_beyond")
+            break
         max_bytes = min(MAX_ASSET_BYTES, left)
-        content = _content(uri, find, max_bytes) if number < MAX_ASSETS else None
-        if content is None or len(content) > max_bytes or not MEDIA.match(content):
+        try:
+            content = _content(uri, find, max_bytes)
+        except CardFormatError as error:
+            if error.code != "too_large":
+                raise
+            remarks.add("assets_beyond")
+            continue
+        if content is None or not MEDIA.match(content):
             remarks.add("assets_not_kept")
             continue
         left -= len(content)
-        assets.append(Asset(told["type"], told["name"], find_extension(told), uri, content))
-    return assets, remarks
+        found[number] = Asset(told["type"], told["name"], find_extension(told), uri, content)
+    return [asset for _number, asset in sorted(found.items())], remarks
 
 
 def _content(uri: str, find: Find, max_bytes: int) -> bytes | None:
+    """Return the asset; None where there is none. CardFormatError `too_large` and those of `find`."""
+    content: bytes | None
     if head := DATA.match(uri):
         try:
-            return decode_base64(uri[head.end() :].encode("ascii", "replace"))
+            content = decode_base64(uri[head.end() :].encode("ascii", "replace"))
         except CardFormatError:
             return None
-    path = embedded_path(uri)
-    return None if path is None else find(path, max_bytes)
+    else:
+        path = embedded_path(uri)
+        content = None if path is None else find(path, max_bytes)
+    if content and len(content) > max_bytes:
+        raise CardFormatError("too_large")
+    return content
+
+
+def list_paths(card: dict[str, Any]) -> set[str]:
+    """Return where in its file the card says that assets are."""
+    paths = (embedded_path(told["uri"]) for told in card["data"].get("assets", []))
+    return {path for path in paths if path is not None}
 
 
 def embedded_path(uri: str) -> str | None:

@@ -1,11 +1,13 @@
 """CHARX: a ZIP with card.json and its assets, behind a JPEG or a program too, or with a PNG card in it."""
 
 import io
+import os
 import stat
 from collections.abc import Sequence
+from typing import IO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
-from cards.assets import FileCard, choose_icon, embedded_path, resolve
+from cards.assets import FileCard, choose_icon, list_paths, resolve
 from cards.errors import CardFormatError
 from cards.png import read_png
 from cards.risum import MAX_BYTES, MODULE, add_module
@@ -29,22 +31,23 @@ MAX_RATIO = 200  # of an entry above a megabyte: text may have fifty, media hard
 MAX_PATH = 512
 
 
-def has_archive(content: bytes) -> bool:
+def has_archive(file: IO[bytes]) -> bool:
     """Return whether a ZIP ends here, whatever stands before it."""
-    return content.rfind(END, max(0, len(content) - END_BYTES - MAX_COMMENT_BYTES)) >= 0
+    length = file.seek(0, os.SEEK_END)
+    file.seek(max(0, length - END_BYTES - MAX_COMMENT_BYTES))
+    return END in file.read()
 
 
-def read_charx(content: bytes, table: bytes = b"") -> FileCard:
+def read_charx(file: IO[bytes], table: bytes = b"") -> FileCard:
     """Return the card of the ZIP. CardFormatError, `unsafe_path` and `zip_bomb` among others.
 
     A module of RisuAI's beside it is read by the `table`.
     """
-    archive = Archive(content)
+    archive = Archive(file)
     if CARD in archive.entries:
         known = read_json(archive.read(CARD, MAX_JSON_BYTES))
         assets, remarks = resolve(known.card, archive.find)
-        read = {CARD, MODULE} | {path for asset in assets if (path := embedded_path(asset.uri))}
-        if archive.entries.keys() - read:
+        if archive.entries.keys() - {CARD, MODULE, *list_paths(known.card)}:
             remarks.add("files_not_kept")
         if MODULE in archive.entries:
             remarks |= add_module(known.card, archive.peek(MODULE, MAX_BYTES), table)
@@ -60,9 +63,9 @@ def read_charx(content: bytes, table: bytes = b"") -> FileCard:
 class Archive:
     """A ZIP whose every entry was looked at before any is read."""
 
-    def __init__(self, content: bytes) -> None:
+    def __init__(self, file: IO[bytes]) -> None:
         try:
-            self._zip = open_zip(io.BytesIO(content), MAX_FILES)
+            self._zip = open_zip(file, MAX_FILES)
             infos = self._zip.infolist()
             for info in infos:
                 check_entry(info, most_path=MAX_PATH, most_ratio=MAX_RATIO)
@@ -74,9 +77,11 @@ class Archive:
             raise CardFormatError("broken_zip")  # two of one name: each program would read another
 
     def find(self, path: str, max_bytes: int) -> bytes | None:
-        """Return the entry; nothing where there is none, or more of it than is allowed."""
+        """Return the entry; nothing where there is none. CardFormatError `too_large` and those of `read`."""
         info = self.entries.get(path)
-        return self.read(path, max_bytes) if info and info.file_size <= max_bytes else None
+        if info and info.file_size > max_bytes:
+            raise CardFormatError("too_large")
+        return self.read(path, max_bytes) if info else None
 
     def peek(self, path: str, max_bytes: int) -> bytes:
         """Return the beginning of the entry; nothing where it is broken."""

@@ -7,9 +7,10 @@ assets one after the other; or {"code"}. The JSON is {"card", "remarks", "assets
 """
 
 import json
+import os
 import re
 import sys
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from cards.assets import FileCard, choose_icon, resolve
 from cards.charx import has_archive, read_charx
@@ -17,11 +18,14 @@ from cards.errors import CardFormatError
 from cards.png import MAGIC, read_png
 from cards.schema import LOREBOOK, read_json
 from cards.values import MAX_JSON_BYTES
+from files.zips import START
 from jobs.sandbox import answer, limit_process
 
+MAX_BYTES = 50_000_000  # of what lies in memory whole; a CHARX stays on the disk, and may be larger
 MEMORY_BYTES = 256 * 1024**2
 CPU_SECONDS = 2
 WRITTEN_BYTES = 128 * 1024**2
+BEGINNING_BYTES = 1_000
 JSON = re.compile(rb"(?:\xef\xbb\xbf|\xff\xfe\x00*|\x00*\xfe\xff)?[\s\x00]*[{\[]")
 OTHER_ARCHIVE = re.compile(rb"Rar!\x1a\x07|7z\xbc\xaf\x27\x1c")
 
@@ -33,25 +37,34 @@ class Parsed(NamedTuple):
     file: FileCard
 
 
-def parse(content: bytes, table: bytes = b"") -> Parsed:
+def parse(file: IO[bytes], table: bytes = b"") -> Parsed:
     """Return what the file holds, told by its bytes and never by a name. By `table` modules of RisuAI's are read.
 
     CardFormatError.
     """
-    if content.startswith(MAGIC):
-        return Parsed("png", read_png(content))
-    if OTHER_ARCHIVE.match(content):
+    length = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    beginning = file.read(BEGINNING_BYTES)
+    file.seek(0)
+    if OTHER_ARCHIVE.match(beginning):
         raise CardFormatError("other_archive")
-    if JSON.match(content):
-        known = read_json(content)
-        assets, remarks = resolve(known.card, lambda _path, _max_bytes: None)
-        known.remarks.extend(sorted(remarks))
-        icon = choose_icon(assets)
-        form = "lorebook" if known.card["spec"] == LOREBOOK else "json"
-        return Parsed(form, FileCard(known, icon.content if icon else None, assets))
-    if has_archive(content):
-        return Parsed("charx", read_charx(content, table))
-    raise CardFormatError("broken_zip" if content.startswith(b"PK\3\4") else "no_card")
+    is_png = beginning.startswith(MAGIC)
+    if is_png or JSON.match(beginning):
+        if length > MAX_BYTES:
+            raise CardFormatError("too_large")
+        return Parsed("png", read_png(file.read())) if is_png else _parse_json(file.read())
+    if has_archive(file):
+        return Parsed("charx", read_charx(file, table))
+    raise CardFormatError("broken_zip" if beginning.startswith(START) else "no_card")
+
+
+def _parse_json(content: bytes) -> Parsed:
+    known = read_json(content)
+    assets, remarks = resolve(known.card, lambda _path, _max_bytes: None)
+    known.remarks.extend(sorted(remarks))
+    icon = choose_icon(assets)
+    form = "lorebook" if known.card["spec"] == LOREBOOK else "json"
+    return Parsed(form, FileCard(known, icon.content if icon else None, assets))
 
 
 def limit() -> None:
@@ -62,7 +75,7 @@ def limit() -> None:
 def main(table: str = "") -> None:
     limit()
     try:
-        form, (known, picture, assets) = parse(sys.stdin.buffer.read(), bytes.fromhex(table))
+        form, (known, picture, assets) = parse(sys.stdin.buffer, bytes.fromhex(table))
     except CardFormatError as error:
         answer({"code": error.code})
         return

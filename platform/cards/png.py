@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from cards.assets import Asset, FileCard, embedded_path, resolve
+from cards.assets import Asset, FileCard, list_paths, resolve
 from cards.errors import CardFormatError
 from cards.schema import Known, read_json
 from cards.values import MAX_JSON_BYTES, decode_base64
@@ -59,15 +59,16 @@ def read_assets(content: bytes, chunks: list[Chunk], known: Known) -> list[Asset
     by_path = {_asset_path(content, chunk): chunk for chunk in chunks if chunk.keyword.startswith(ASSET)}
 
     def find(path: str, max_bytes: int) -> bytes | None:
+        chunk = by_path.get(path)
         try:
-            chunk = by_path[path]
-            asset = decode_base64(read_text(content, chunk, max_bytes * 4 // 3 + 100))
-        except (KeyError, CardFormatError):
+            return decode_base64(read_text(content, chunk, max_bytes * 4 // 3 + 100)) if chunk else None
+        except CardFormatError as error:
+            if error.code == "too_large":
+                raise
             return None
-        return asset
 
     assets, remarks = resolve(known.card, find)
-    if by_path.keys() - {embedded_path(asset.uri) for asset in assets}:
+    if by_path.keys() - list_paths(known.card):
         remarks.add("files_not_kept")
     known.remarks.extend(sorted(remarks))
     return assets

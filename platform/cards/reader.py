@@ -7,20 +7,20 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import BoundedSemaphore
-from typing import Any
+from typing import IO, Any
 
 from django.conf import settings
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from cards.assets import MAX_ASSETS_BYTES, MEDIA, PICTURE, Asset
+from cards.child import MAX_BYTES
 from cards.errors import CardFormatError
 from cards.schema import LOREBOOK, normalise
 from cards.values import MAX_JSON_BYTES, as_text, parse_json
 from files.errors import BusyError, ContentError, FilesError, TooLargeError
 from jobs.sandbox import SandboxError, module_command, run_in_sandbox
 
-MAX_BYTES = 50_000_000
 TIMEOUT_SECONDS = 15.0  # the process itself may compute for two
 COMMAND = module_command("cards.child")
 READ_AT_ONCE = BoundedSemaphore(2)  # in one process: each may take 256 MB
@@ -59,12 +59,17 @@ REFUSALS: dict[str, str | Promise] = {
         "This is a RAR or 7z archive under another name. Unpack it, and send the card that is in it."
     ),
 }
-TOO_LARGE = _("A card can have at most 5 MB of text and 50 MB in all. Remove some of it, and send it again.")
+TOO_LARGE = _(
+    "A card can have at most 5 MB of text, and 50 MB in all where it is no CHARX. Remove some of it, and send it again."
+)
 REMARKS: dict[str, str | Promise] = {
     "assets_not_fetched": _(
         "Some assets are on other websites. Kith does not fetch them; their addresses are kept."
     ),
-    "assets_not_kept": _("Some assets are missing, too large or of a kind that Kith does not keep."),
+    "assets_beyond": _(
+        "Some assets were left out: one can have 10 MB, and all that are kept of a card 40 MB. Icons go first."
+    ),
+    "assets_not_kept": _("Some assets are missing, or of a kind that Kith does not keep."),
     "files_not_kept": _("The file holds more than the card mentions. That is not kept."),
     "module_broken": _(
         "The module of RisuAI in this file (module.risum) is broken. The card was read without it; it can be exported"
@@ -100,15 +105,16 @@ class ReadCard:
 
 
 def read_card(
-    content: bytes, *, command: Sequence[str] = COMMAND, wait_seconds: float = TIMEOUT_SECONDS
+    content: bytes | IO[bytes], *, command: Sequence[str] = COMMAND, wait_seconds: float = TIMEOUT_SECONDS
 ) -> ReadCard:
     """Return the card that a file is, told by its content. The calling thread waits for it.
 
-    Modules of RisuAI are read where the operator has given what reads them.
+    Where it is open and not in memory, a CHARX may be of any size that its caller lets in. Modules of RisuAI are read
+    where the operator has given what reads them.
 
     ContentError with a key of REFUSALS; TooLargeError `too_large`; BusyError.
     """
-    if len(content) > MAX_BYTES:
+    if isinstance(content, bytes) and len(content) > MAX_BYTES:
         raise refusal("too_large")
     if not READ_AT_ONCE.acquire(timeout=wait_seconds):
         raise BusyError("busy", _("Kith is reading other cards right now. Try again in a moment."))

@@ -3,6 +3,7 @@
 import asyncio
 import contextvars
 import gc
+import re
 import resource
 from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
@@ -52,8 +53,12 @@ class OwnContext:
         await asyncio.get_running_loop().create_task(answering, context=contextvars.Context())
 
 
-# Where archives come, which are larger than anything else; of whoever is signed in. Django keeps them in a file.
-ARCHIVE_PATHS = {"/companions/new/card/", "/api/v1/companions/import/archive"}
+# Where archives, cards and earlier talk come, which are larger than anything else; of whoever is signed in. Django keeps
+# them in a file, and each operation has a smaller limit.
+LARGE_PATHS = re.compile(
+    r"/companions/(?:new/card|[^/]+/lore/import)/"
+    r"|/api/v1/(?:cards/preview|pasts/preview|companions/import/(?:archive|card)|companions/[^/]+/import/past)"
+)
 
 
 class BodyTooLargeError(RefusedError):
@@ -80,7 +85,8 @@ class BodyLimit:
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE + FORM_OVERHEAD_BYTES
         declared = dict(scope["headers"]).get(b"content-length", b"0")
-        if scope.get("path") in ARCHIVE_PATHS and await in_thread(_is_signed_in, scope):
+        is_large_way = LARGE_PATHS.fullmatch(scope.get("path", "")) is not None
+        if is_large_way and await in_thread(_is_signed_in, scope):
             limit = settings.ARCHIVE_BYTES + FORM_OVERHEAD_BYTES
         if declared.isdigit() and int(declared) > limit:
             return await _refuse(send, BodyTooLargeError(), "too large")

@@ -359,6 +359,9 @@ OWN_ANSWER_SECONDS = env.float("KITH_OWN_ANSWER_SECONDS", 120.0)
 OWN_PROVIDERS_ALLOWED = set(env.list("KITH_OWN_PROVIDERS_ALLOWED", default=[]))
 #: `KITH_CHARACTERS_MB` | `50` | what each person's lorebooks and the cards that came may take
 CHARACTER_BYTES_EACH = env.int("KITH_CHARACTERS_MB", 50) * 1_000_000
+#: `KITH_CARD_MB` | `200` | how large a CHARX may be that somebody brings, of whose pictures and sounds 40 MB are kept;
+#:   any other card may have 50 MB
+CARD_BYTES = env.int("KITH_CARD_MB", 200) * 1_000_000
 #: `KITH_FILES_MB` | `500` | what each person's sound and pictures may take
 FILES_BYTES_EACH = env.int("KITH_FILES_MB", 500) * 1_000_000
 #: `KITH_RISUAI_MAP` | none | RisuAI's own table (its file `rpack_map.bin`), by which the `module.risum` in its CHARX is

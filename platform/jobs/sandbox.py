@@ -6,17 +6,19 @@ The child answers with a line of JSON, and bytes after it. It imports nothing of
 import contextlib
 import json
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 SOURCE_ROOT = Path(__file__).resolve().parents[1]
 SANDBOX_TIMEOUT_SECONDS = 30.0
 MAX_HEAD_BYTES = 4_096
 MAX_OPEN_FILES = 16
+COPIED_BYTES = 1_000_000
 
 
 class SandboxError(Exception):
@@ -29,17 +31,24 @@ def module_command(module: str) -> tuple[str, ...]:
 
 
 def run_in_sandbox(
-    command: Sequence[str], content: bytes, timeout_seconds: float = SANDBOX_TIMEOUT_SECONDS
+    command: Sequence[str], content: bytes | IO[bytes], timeout_seconds: float = SANDBOX_TIMEOUT_SECONDS
 ) -> tuple[dict[str, Any], bytes]:
     """Return what the child answered, which is not to be believed: whoever took it over would write it. SandboxError.
 
-    The calling thread waits for it.
+    Its input is a file, in which it may go to any place. The calling thread waits for it.
     """
-    with tempfile.TemporaryFile() as answer:  # a file and no pipe: the child can write no more than its limit
+    # For the answer a file and no pipe: the child can write no more than its limit.
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as answer:
+        if isinstance(content, bytes):
+            given.write(content)
+        else:
+            content.seek(0)
+            shutil.copyfileobj(content, given, COPIED_BYTES)
+        given.seek(0)
         try:
             subprocess.run(  # noqa: S603
                 command,
-                input=content,
+                stdin=given,
                 stdout=answer,
                 stderr=subprocess.DEVNULL,
                 env={"PYTHONPATH": str(SOURCE_ROOT)},  # nothing of this process's secrets
@@ -74,3 +83,22 @@ def limit_process(memory_bytes: int, cpu_seconds: int, written_bytes: int) -> No
 def answer(head: dict[str, Any], body: bytes = b"") -> None:
     """Write the child's answer."""
     sys.stdout.buffer.write(json.dumps(head).encode() + b"\n" + body)
+
+
+def begin_body() -> IO[bytes]:
+    """Return what the child writes the answer's body to while it reads, before it knows the head."""
+    sys.stdout.buffer.seek(MAX_HEAD_BYTES)
+    return sys.stdout.buffer
+
+
+def answer_with_body(head: dict[str, Any]) -> None:
+    """Write the head before the body that was begun."""
+    sys.stdout.buffer.seek(0)
+    sys.stdout.buffer.write(json.dumps(head).encode().ljust(MAX_HEAD_BYTES - 1) + b"\n")
+
+
+def answer_without_body(head: dict[str, Any]) -> None:
+    """Write the head in place of whatever body was begun."""
+    sys.stdout.buffer.seek(0)
+    sys.stdout.buffer.truncate()
+    answer(head)

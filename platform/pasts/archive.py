@@ -1,11 +1,11 @@
 """ZIPs as they are downloaded, with the files of earlier talk in them: found by their paths, read within bounds."""
 
-import io
 import re
-from collections.abc import Iterable
-from zipfile import ZipFile, ZipInfo
+from collections.abc import Iterable, Iterator
+from typing import IO
 
 from files.zips import BROKEN, ZipError, check_packing, open_zip
+from pasts.encoding import read_utf8
 from pasts.errors import PastFormatError
 from pasts.past import MAX_BYTES
 
@@ -20,10 +20,10 @@ WANTED = (
 OTHERS = {"card.json"}  # a CHARX is a character
 
 
-def list_paths(content: bytes) -> list[str]:
+def list_paths(file: IO[bytes]) -> list[str]:
     """Return the paths of a ZIP's files, whose contents are not touched; none where it is broken, or has too many."""
     try:
-        return open_zip(io.BytesIO(content), MAX_FILES).namelist()
+        return open_zip(file, MAX_FILES).namelist()
     except ZipError:
         return []
 
@@ -37,34 +37,29 @@ def choose_paths(paths: Iterable[str]) -> list[str]:
     return next(filter(None, chosen), [])
 
 
-def read_files(content: bytes) -> list[bytes]:
-    """Return the files in which there is talk, all together no larger than a file may be alone.
+def read_files(file: IO[bytes]) -> Iterator[bytes]:
+    """Yield the files in which there is talk as UTF-8, one after the other; together they are no larger than one may be.
 
-    PastFormatError `no_past`, `broken_zip`, `encrypted_zip`, `too_many_files`, `too_large`.
+    What they say of their size is looked at before any is read, and each is counted while it is inflated, for that may be
+    a lie. PastFormatError `no_past`, `broken_zip`, `encrypted_zip`, `too_many_files`, `too_large`, `wrong_encoding`.
     """
     try:
-        with open_zip(io.BytesIO(content), MAX_FILES) as archive:
+        with open_zip(file, MAX_FILES) as archive:
             infos = {info.filename: info for info in archive.infolist()}
-            files, left = [], MAX_BYTES
-            for path in choose_paths(infos):
-                files.append(_read_file(archive, infos[path], left))
-                left -= len(files[-1])
+            chosen = [infos[path] for path in choose_paths(infos)]
+            if not chosen:
+                raise PastFormatError("no_past")
+            for info in chosen:
+                check_packing(info)
+            left = MAX_BYTES
+            if sum(info.file_size for info in chosen) > left:
+                raise PastFormatError("too_large")
+            for info in chosen:
+                with archive.open(info) as entry:
+                    content = read_utf8(entry, left)
+                left -= len(content)
+                yield content
     except ZipError as error:
         raise PastFormatError(error.code) from None
     except BROKEN:
         raise PastFormatError("broken_zip") from None
-    if not files:
-        raise PastFormatError("no_past")
-    return files
-
-
-def _read_file(archive: ZipFile, info: ZipInfo, max_bytes: int) -> bytes:
-    """Return it inflated, counted while it is: what it says of its size may be a lie."""
-    check_packing(info)
-    if info.file_size > max_bytes:
-        raise PastFormatError("too_large")
-    with archive.open(info) as file:
-        content = file.read(max_bytes + 1)
-    if len(content) > max_bytes:
-        raise PastFormatError("too_large")
-    return content

@@ -8,9 +8,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from pasts.collector import Collector
-from pasts.errors import PastFormatError
 from pasts.json_scan import Piece
-from pasts.past import MAX_MESSAGES
 from pasts.times import read_time
 from pasts.values import as_list, as_mapping, as_text
 
@@ -29,6 +27,7 @@ def is_export(keys: Iterable[str]) -> bool:
 def read_export(collector: Collector, root: Piece) -> None:
     """Read whatever histories it holds. PastFormatError."""
     for history in _find_histories(root):
+        collector.count_talk()
         told = dict(history.members()) if history.is_object else {}
         inner = next((told[name] for name in LISTS if name in told), history)
         facts = {
@@ -77,9 +76,8 @@ class Turn(NamedTuple):
 def _read_history(collector: Collector, messages: Piece, facts: dict[str, Any]) -> None:
     turns: list[Turn] = []
     waiting: list[Turn] = []  # alternatives that stand before the message that was chosen
-    for number, piece in enumerate(messages.elements()):
-        if number >= 2 * MAX_MESSAGES:
-            raise PastFormatError("too_many_messages")
+    for piece in messages.elements():
+        collector.count_items()
         told = as_mapping(piece.load())
         if TURN & told.keys():
             turns.append(_read_turn(collector, told))
@@ -133,7 +131,9 @@ def _add_turns(collector: Collector, turns: list[Turn], facts: dict[str, Any]) -
 def _read_turn(collector: Collector, told: dict[str, Any]) -> Turn:
     author = as_mapping(told.get("author"))
     found = []
-    for candidate in map(as_mapping, as_list(told.get("candidates"))):
+    candidates = as_list(told.get("candidates"))
+    collector.count_items(len(candidates))
+    for candidate in map(as_mapping, candidates):
         if candidate.get("tti_image_rel_path"):
             collector.remarks.add("files_left_out")
         at = read_time(candidate.get("create_time")) or read_time(told.get("create_time"))

@@ -15,7 +15,7 @@ from pasts.past import MAX_MESSAGES
 from pasts.times import read_time
 from pasts.values import as_list, as_mapping, as_text
 
-MAX_NODES = 2 * MAX_MESSAGES
+ITEMS_A_NODE = 2  # besides the parts in it
 SPEAKERS = {"user": True, "assistant": False}
 REASONING = {"thoughts", "reasoning_recap"}
 SYSTEM = {"user_editable_context", "model_editable_context", "app_pairing_content", "system_error"}
@@ -59,6 +59,7 @@ def read_conversations(collector: Collector, root: Piece) -> None:
 
 
 def _read_conversation(collector: Collector, conversation: Piece) -> None:
+    collector.count_talk()
     told: dict[str, Any] = {}
     nodes: dict[str, Node] = {}
     for key, piece in conversation.members():
@@ -75,17 +76,17 @@ def _read_conversation(collector: Collector, conversation: Piece) -> None:
 
 
 def _read_nodes(collector: Collector, mapping: Piece) -> Iterator[tuple[str, Node]]:
-    for number, (key, piece) in enumerate(mapping.members()):
-        if number >= MAX_NODES:
-            raise PastFormatError("too_many_messages")
+    count = collector.count
+    for key, piece in mapping.members():
+        collector.count_items(ITEMS_A_NODE)
         told = as_mapping(piece.load())
-        parent = told.get("parent")
         children = [child for child in as_list(told.get("children")) if isinstance(child, str)]
         message = as_mapping(told.get("message"))
-        yield (
-            key,
-            Node(as_text(parent) or None, children, _read_message(collector, message) if message else None),
-        )
+        said = _read_message(collector, message) if message else None
+        count += bool(said and said.text.strip())
+        if count > MAX_MESSAGES:  # as the collector would say, once all of them were read
+            raise PastFormatError("too_many_messages")
+        yield key, Node(as_text(told.get("parent")) or None, children, said)
 
 
 def _read_message(collector: Collector, message: dict[str, Any]) -> Said | None:
@@ -106,7 +107,9 @@ def _read_message(collector: Collector, message: dict[str, Any]) -> Said | None:
         collector.remarks.add(remark)
         return None
     texts = [as_text(content.get("text"))]
-    for part in as_list(content.get("parts")):
+    parts = as_list(content.get("parts"))
+    collector.count_items(len(parts))
+    for part in parts:
         if isinstance(part, str):
             texts.append(part)
         elif text := as_text(as_mapping(part).get("text")):

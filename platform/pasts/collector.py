@@ -4,29 +4,36 @@ The form in which the sandbox hands it on: a line of JSON a message, [id, parent
 after those of one past its end, [title, id, leaf]. `at` is microseconds since 1970 in UTC, or text without a zone.
 """
 
-import json
 import re
 from datetime import datetime
 from hashlib import sha256
-from typing import Any
+from typing import IO, Any
+
+import orjson
 
 from pasts.errors import PastFormatError
 from pasts.past import MAX_CHARACTERS, MAX_ID, MAX_MESSAGES, MAX_NAME
 from pasts.times import EPOCH
 
 MAX_BODY_BYTES = 240_000_000
+MAX_ITEMS = 4 * MAX_MESSAGES
+ITEMS_A_TALK = 10  # what one costs even if nothing is in it
 REASONING = re.compile(r"\s*<(think|thinking|thoughts|reasoning)>", re.IGNORECASE)
 
 
 class Collector:
-    """Collects pasts: `add` for each message, parents first, and `end` after the last of one past."""
+    """Collects pasts: `add` for each message, parents first, and `end` after the last of one past.
 
-    def __init__(self) -> None:
-        self.body = bytearray()
+    `body` is written to as they come.
+    """
+
+    def __init__(self, body: IO[bytes]) -> None:
         self.remarks: set[str] = set()
         self.pattern = ""  # by which plain text was read
         self.count = 0
         self.pasts = 0
+        self._body, self._written = body, 0
+        self._items = 0
         self._ids: dict[str, int] = {}  # those of the past that is being read, and how often each was told
 
     def add(
@@ -53,6 +60,19 @@ class Collector:
         given = self._choose_id(self.shorten_id(id))
         self._write([given, parent, self.clean_name(speaker), is_person, text, write_time(at)])
         return given
+
+    def count_items(self, count: int = 1) -> None:
+        """Count what is looked at, whether or not a message comes of it: nodes, parts, swipes, candidates.
+
+        PastFormatError `too_many_messages` once there is more of it than any talk has that can be kept.
+        """
+        self._items += count
+        if self._items > MAX_ITEMS:
+            raise PastFormatError("too_many_messages")
+
+    def count_talk(self) -> None:
+        """Count a talk that is looked at. PastFormatError `too_many_messages`."""
+        self.count_items(ITEMS_A_TALK)
 
     def end(self, *, title: object, id: object = "", leaf: str | None) -> None:
         """Close the past whose messages were added; one without any is left out."""
@@ -105,9 +125,11 @@ class Collector:
         return text
 
     def _write(self, line: list[Any]) -> None:
-        self.body += json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
-        if len(self.body) > MAX_BODY_BYTES:
+        written = orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
+        self._written += len(written)
+        if self._written > MAX_BODY_BYTES:
             raise PastFormatError("too_large")
+        self._body.write(written)
 
 
 def write_time(at: datetime | None) -> int | str | None:

@@ -1,22 +1,23 @@
 """Which form a file has, told by its content alone, and what is read of it."""
 
-import json
+import io
 import re
 from collections.abc import Callable
+from typing import IO
 
 from files.zips import START
 from pasts import character_ai, chatgpt, koboldai, oobabooga, risuai, sillytavern, text
 from pasts.archive import choose_paths, list_paths, read_files
 from pasts.collector import Collector
+from pasts.encoding import read_utf8
 from pasts.errors import PastFormatError
-from pasts.json_scan import Piece, peek_members, read_json
+from pasts.json_scan import MAX_VALUES, Piece, count_values, peek_members, read_json
 from pasts.past import MAX_BYTES, TextPattern
 from pasts.values import as_mapping
 
 PEEKED_BYTES = 256_000
-BRACKETS = re.compile(rb"\s*(?:\[\s*)*\{")
+BRACKETS = re.compile(rb"\s*+(?:\[\s*+)*+\{")
 OTHER_ARCHIVE = re.compile(rb"Rar!\x1a\x07|7z\xbc\xaf\x27\x1c")
-MARKS = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")  # of UTF-16 and UTF-32
 MIND = {"longTermMemory", "shortTermMemory"}  # DigitalLife's, which is read elsewhere
 READERS: dict[str, Callable[[Collector, Piece], None]] = {
     "chatgpt": chatgpt.read_conversations,
@@ -27,40 +28,58 @@ READERS: dict[str, Callable[[Collector, Piece], None]] = {
 }
 
 
-def parse(content: bytes, pattern: TextPattern | None = None) -> tuple[str, Collector]:
-    """Return the form of a file, and what was found in it. With a pattern it is read as plain text. PastFormatError."""
-    if len(content) > MAX_BYTES:
+def parse(file: IO[bytes], body: IO[bytes], pattern: TextPattern | None = None) -> tuple[str, Collector]:
+    """Return the form of a file, and what collected the talk in it, which is written to `body` as it is found.
+
+    With a pattern it is read as plain text. PastFormatError.
+    """
+    if file.seek(0, io.SEEK_END) > MAX_BYTES:
         raise PastFormatError("too_large")
-    if OTHER_ARCHIVE.match(content):
+    file.seek(0)
+    beginning = file.read(PEEKED_BYTES)
+    file.seek(0)
+    if OTHER_ARCHIVE.match(beginning):
         raise PastFormatError("other_archive")
-    collector = Collector()
-    files = read_files(content) if content.startswith(START) else [content]
-    forms = [_read(collector, _decode(file), pattern) for file in files]
+    collector = Collector(body)
+    contents = read_files(file) if beginning.startswith(START) else [read_utf8(file, MAX_BYTES)]
+    forms = [_read(collector, content, pattern) for content in contents]
     if not collector.pasts:
         raise PastFormatError("no_messages")
     return forms[0], collector
 
 
-def looks_like_past(content: bytes) -> bool:
-    """Return whether a file is meant as earlier talk, however well it is formed. Only a part of it is looked at."""
-    if content.startswith(START):
-        return bool(choose_paths(list_paths(content)))
+def looks_like_past(file: IO[bytes]) -> bool:
+    """Return whether a file is meant as earlier talk, however well it is formed. Only a part of it is looked at.
+
+    It is left at its beginning.
+    """
     try:
-        part = _decode(content[:PEEKED_BYTES])
+        if file.read(len(START)) == START:
+            return bool(choose_paths(list_paths(file)))
+        part = _peek(file)
     except PastFormatError:
         return False
+    finally:
+        file.seek(0)
     if BRACKETS.match(part):
         return find_form(part) is not None
-    return text.looks_like_talk(_cut(part, content))
+    return text.looks_like_talk(part)
 
 
-def is_plain_text(content: bytes) -> bool:
+def is_plain_text(file: IO[bytes]) -> bool:
     """Return whether a file is lines of text that a pattern may tell a talk in. Only a part of it is looked at."""
     try:
-        part = _decode(content[:PEEKED_BYTES])
+        return text.is_plain_text(_peek(file))
     except PastFormatError:
         return False
-    return text.is_plain_text(_cut(part, content))
+
+
+def _peek(file: IO[bytes]) -> bytes:
+    """Return how the file begins, as UTF-8; of lines those that are whole. PastFormatError."""
+    file.seek(0)
+    beginning = file.read(PEEKED_BYTES)
+    part = read_utf8(io.BytesIO(beginning), PEEKED_BYTES)
+    return part[: part.rfind(b"\n")] if file.read(1) and not BRACKETS.match(part) else part
 
 
 def find_form(content: bytes) -> str | None:
@@ -87,11 +106,14 @@ def find_form(content: bytes) -> str | None:
 
 
 def _read(collector: Collector, content: bytes, pattern: TextPattern | None) -> str:
-    is_json = not pattern and BRACKETS.match(content)
+    is_json = not pattern and BRACKETS.match(content, 0, PEEKED_BYTES)
     form = (find_form(content[:PEEKED_BYTES]) or find_form(content)) if is_json else "text"
     if form == "text":
         text.read_text(collector, content, pattern)
-    elif form == "sillytavern" and not content.lstrip().startswith(b"["):
+        return form
+    if count_values(content) > MAX_VALUES:
+        raise PastFormatError("too_large")
+    if form == "sillytavern" and not (is_json and b"[" in is_json.group()):
         sillytavern.read_lines(collector, content)
     elif form == "sillytavern":
         sillytavern.read_chat(
@@ -103,24 +125,3 @@ def _read(collector: Collector, content: bytes, pattern: TextPattern | None) -> 
         read_json(content)
         raise PastFormatError("no_past")
     return form
-
-
-def _cut(part: bytes, content: bytes) -> bytes:
-    """Return the part's whole lines, where the content goes on after it."""
-    return part[: part.rfind(b"\n")] if len(content) > PEEKED_BYTES else part
-
-
-def _decode(content: bytes) -> bytes:
-    """Return it as UTF-8 without a mark of its encoding, from UTF-16 or UTF-32 where a mark or JSON itself tells so."""
-    if content.startswith(b"\xef\xbb\xbf"):
-        return content[3:]
-    encoding = json.detect_encoding(content)
-    if encoding.startswith("utf-8"):
-        return content
-    begins = content[:64].decode(encoding, "ignore").lstrip("\ufeff \r\n")
-    if not content.startswith(MARKS) and not begins.startswith(("{", "[")):
-        return content
-    try:
-        return content.decode(encoding).encode(errors="replace")
-    except UnicodeDecodeError:
-        raise PastFormatError("wrong_encoding") from None

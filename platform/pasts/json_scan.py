@@ -1,4 +1,7 @@
-"""Large JSON read piece by piece: what surrounds messages is scanned and not built, so that memory stays small."""
+"""Large JSON read piece by piece: what surrounds messages is scanned and not built, so that memory stays small.
+
+No byte is scanned much more than once: where a large value ends is found by reading what is in it.
+"""
 
 import json
 import re
@@ -6,24 +9,30 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
+
 from pasts.errors import PastFormatError
 
+MAX_VALUES = 10_000_000  # of one file; what is in lists of lists costs more than it looks
 MAX_PIECE_BYTES = 20_000_000  # of what is built at once
 MAX_PIECE_VALUES = 500_000
 PEEKED_BYTES = 400  # of each value
 WHOLE_BYTES = 8_000_000  # up to here it is built rather than scanned, which is quicker
-SPACE = re.compile(rb"[ \t\r\n]*+")
+JUDGED_BYTES = 200_000  # of a value without an end
+SPACES = rb"[ \t\r\n]*+"
+SPACE = re.compile(SPACES)
 STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 TEXT = re.compile(STRING, re.DOTALL)
+KEY = re.compile(rb"(" + STRING + rb")" + SPACES + rb":" + SPACES, re.DOTALL)
 SCALAR = re.compile(rb'[^\s,\]\[{}":]++')
-MAX_DEPTH = 200
-LEVELS = 6  # of lists and objects that are passed over at once
+MARKS = re.compile(STRING + rb"|[\[\]{}]", re.DOTALL)
+LEVELS = 24  # of lists and objects within a value that is not built
 
 
 def _write_pattern() -> bytes:
     """Return a pattern for whatever stands within a list or object, up to where it ends or is deeper than LEVELS.
 
-    It never goes back: a byte is looked at LEVELS times at most.
+    It never goes back.
     """
     flat = rb'[^"{}\[\]]*+(?:' + STRING + rb'[^"{}\[\]]*+)*+'
     within = flat
@@ -34,6 +43,7 @@ def _write_pattern() -> bytes:
 
 WITHIN = re.compile(_write_pattern(), re.DOTALL)
 OPENING, CLOSING = b"[{", b"]}"
+SPACE_BYTE = ord(" ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +75,14 @@ class Built:
         return self.value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Scanned:
-    """A value of JSON that is not built: where it begins in the file, and where the space for it ends."""
+    """A value of JSON that is not built: where it begins in the file, and where it ends, once that is known."""
 
     source: bytes
     start: int
-    end: int
+    end: int | None = None
+    is_root: bool = False  # after which nothing follows
 
     @property
     def is_object(self) -> bool:
@@ -84,18 +95,31 @@ class Scanned:
     def members(self) -> Iterator[tuple[str, "Piece"]]:
         """Yield the keys and values of an object; nothing of anything else. PastFormatError."""
         if self.is_object:
-            for key, at, end in _scan(self.source, self.start, self.end):
-                yield str(build(key)), _take(self.source, at, end)
+            for key, value in _scan(self):
+                yield read_key(key), _take(value)
 
     def elements(self) -> Iterator["Piece"]:
         """Yield what is in a list; nothing of anything else. PastFormatError."""
         if self.is_list:
-            for _key, at, end in _scan(self.source, self.start, self.end):
-                yield _take(self.source, at, end)
+            for _key, value in _scan(self):
+                yield _take(value)
+
+    def find_end(self) -> int:
+        """Return where it ends. PastFormatError `broken_json`, `too_deep`."""
+        if self.end is None:
+            self.end = _find_end(self.source, self.start, len(self.source))
+        if self.end is None:
+            raise _judge(self.source, self.start)
+        return self.end
 
     def load(self) -> Any:
         """Return it built. PastFormatError `too_large`, `too_deep`, `broken_json`."""
-        return build(self.source[self.start : self.end])
+        most = self.start + MAX_PIECE_BYTES
+        if self.end is None:
+            self.end = _find_end(self.source, self.start, most)
+        if (self.end or len(self.source)) > most:
+            raise PastFormatError("too_large")
+        return build(self.source[self.start : self.find_end()])
 
 
 Piece = Built | Scanned
@@ -103,10 +127,10 @@ Piece = Built | Scanned
 
 def read_json(source: bytes) -> Piece:
     """Return what the file says, built where it is small. PastFormatError, here or as it is read on."""
-    start = _skip_space(source, 0, len(source))
+    start = _skip_space(source, 0)
     if start == len(source):
         raise PastFormatError("broken_json")
-    return Built(build(source)) if _is_small(source) else Scanned(source, start, len(source))
+    return Built(build(source)) if _is_small(source) else Scanned(source, start, is_root=True)
 
 
 def peek_members(source: bytes, at: int = 0) -> dict[str, bytes]:
@@ -116,8 +140,8 @@ def peek_members(source: bytes, at: int = 0) -> dict[str, bytes]:
     """
     found: dict[str, bytes] = {}
     try:
-        for key, start, _end in _scan(source, at, len(source), is_part=True):
-            found.setdefault(str(build(key)), source[start : start + PEEKED_BYTES])
+        for key, value in _scan(Scanned(source, at)):
+            found.setdefault(read_key(key), source[value.start : value.start + PEEKED_BYTES])
     except PastFormatError:
         pass
     return found
@@ -125,8 +149,12 @@ def peek_members(source: bytes, at: int = 0) -> dict[str, bytes]:
 
 def build(content: bytes) -> Any:
     """Return what the JSON says. Bytes that are no UTF-8 become U+FFFD. PastFormatError."""
-    if len(content) > MAX_PIECE_BYTES or _count_values(content) > MAX_PIECE_VALUES:
+    if len(content) > MAX_PIECE_BYTES or not _has_few_values(content):
         raise PastFormatError("too_large")
+    try:
+        return orjson.loads(content)
+    except ValueError:
+        pass  # it may be what orjson alone does not take: half a character, NaN, bytes that are no UTF-8
     try:
         return json.loads(content.decode(errors="replace"))
     except RecursionError:
@@ -135,75 +163,87 @@ def build(content: bytes) -> Any:
         raise PastFormatError("broken_json") from None
 
 
-def _is_small(content: bytes) -> bool:
-    return len(content) <= WHOLE_BYTES and _count_values(content) <= MAX_PIECE_VALUES
+def read_key(key: bytes) -> str:
+    """Return the key that stands there in quotation marks."""
+    return str(build(key)) if b"\\" in key else key[1:-1].decode(errors="replace")
 
 
-def _count_values(content: bytes) -> int:
+def count_values(content: bytes) -> int:
     """Return about how many values it has, told by its marks: an empty list is two bytes there and sixty here."""
     return sum(map(content.count, (b",", b"[", b"{")))
 
 
-def _take(source: bytes, at: int, end: int) -> Piece:
-    content = source[at:end] if end - at <= WHOLE_BYTES else b""
-    return Built(build(content)) if content and _is_small(content) else Scanned(source, at, end)
+def _has_few_values(content: bytes) -> bool:
+    return len(content) <= MAX_PIECE_VALUES or count_values(content) <= MAX_PIECE_VALUES
 
 
-def _scan(source: bytes, start: int, end: int, *, is_part: bool = False) -> Iterator[tuple[bytes, int, int]]:
-    """Yield the key, empty in a list, and the place of each value in the object or list that begins at `start`.
+def _is_small(content: bytes) -> bool:
+    return len(content) <= WHOLE_BYTES and _has_few_values(content)
 
-    Nothing but space may follow until `end`; of a part of a file, the last value may lack its own. PastFormatError
-    `broken_json`.
+
+def _take(value: Scanned) -> Piece:
+    if value.end is None or value.end - value.start > WHOLE_BYTES:
+        return value
+    content = value.source[value.start : value.end]
+    return Built(build(content)) if _is_small(content) else value
+
+
+def _scan(whole: Scanned) -> Iterator[tuple[bytes, Scanned]]:
+    """Yield the key, empty in a list, and each value in an object or list, of which the end is known at the end.
+
+    PastFormatError.
     """
-    is_object = source[start : start + 1] == b"{"
+    source, length = whole.source, len(whole.source)
+    is_object = whole.is_object
     closing = ord("}" if is_object else "]")
-    at = _skip_space(source, start + 1, end)
-    is_over = at < end and source[at] == closing
+    at = _skip_space(source, whole.start + 1)
+    is_over = at < length and source[at] == closing
     while not is_over:
         key = b""
         if is_object:
-            found = TEXT.match(source, at, end)
-            at = _skip_space(source, found.end(), end) if found else end
-            if not found or at >= end or source[at] != ord(":"):
+            found = KEY.match(source, at)
+            if not found:
                 raise PastFormatError("broken_json")
-            key, at = found.group(), _skip_space(source, at + 1, end)
-        try:
-            value_end = _find_end(source, at, end)
-        except PastFormatError:
-            if not is_part or at >= end:
-                raise
-            value_end = end
-        yield key, at, value_end
-        at = _skip_space(source, value_end, end)
-        is_over = at < end and source[at] == closing
-        if at >= end or (not is_over and source[at] != ord(",")):
+            key, at = found[1], found.end()
+        if at >= length:
             raise PastFormatError("broken_json")
-        at = at if is_over else _skip_space(source, at + 1, end)
-    if _skip_space(source, at + 1, end) != end:
+        value = Scanned(source, at, _find_end(source, at, at + WHOLE_BYTES))
+        yield key, value
+        at = value.end or value.find_end()
+        at = at if at < length and source[at] > SPACE_BYTE else _skip_space(source, at)
+        is_over = at < length and source[at] == closing
+        if at >= length or (not is_over and source[at] != ord(",")):
+            raise PastFormatError("broken_json")
+        if not is_over:
+            at += 1
+            at = at if at < length and source[at] > SPACE_BYTE else _skip_space(source, at)
+    whole.end = at + 1
+    if whole.is_root and _skip_space(source, whole.end) != length:
         raise PastFormatError("broken_json")
 
 
-def _find_end(source: bytes, at: int, limit: int) -> int:
-    """Return where the value that begins there ends. PastFormatError `broken_json`, `too_deep`."""
-    if at < limit and source[at] in OPENING:
-        depth = 1
-        while depth and (found := WITHIN.match(source, at + 1, limit)) and found.end() < limit:
-            at = found.end()
-            if source[at] in OPENING:
-                depth += 1
-            elif source[at] in CLOSING:
-                depth -= 1
-            else:
-                break  # a text without an end
-            if depth > MAX_DEPTH:
-                raise PastFormatError("too_deep")
-        if depth == 0:
-            return at + 1
-    elif found := TEXT.match(source, at, limit) or SCALAR.match(source, at, limit):
-        return found.end()
-    raise PastFormatError("broken_json")
+def _find_end(source: bytes, at: int, limit: int) -> int | None:
+    """Return where the value that begins there ends; None where it does not before `limit`, or is none, or too deep."""
+    limit = min(limit, len(source))
+    if source[at] in OPENING:
+        found = WITHIN.match(source, at + 1, limit)
+        end = found.end() if found else limit
+        return end + 1 if end < limit and source[end] in CLOSING else None
+    found = TEXT.match(source, at, limit) or SCALAR.match(source, at, limit)
+    return found.end() if found and (found.end() < limit or limit == len(source)) else None
 
 
-def _skip_space(source: bytes, at: int, limit: int) -> int:
-    found = SPACE.match(source, at, limit)
+def _judge(source: bytes, at: int) -> PastFormatError:
+    """Return what is wrong with a value that has no end; of a large one its beginning tells it."""
+    found = WITHIN.match(source, at + 1) if source[at] in OPENING else None
+    start, depth = found.end() if found else at, 0
+    for mark in MARKS.finditer(source, start, start + JUDGED_BYTES):
+        depth += (mark.group() in (b"[", b"{")) - (mark.group() in (b"]", b"}"))
+        if depth > LEVELS:
+            return PastFormatError("too_deep")
+    return PastFormatError("broken_json")
+
+
+def _skip_space(source: bytes, at: int) -> int:
+    found = SPACE.match(source, at)
     return found.end() if found else at

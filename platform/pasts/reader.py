@@ -48,7 +48,7 @@ __all__ = [
 
 TIMEOUT_SECONDS = 60.0  # the process itself may compute for ten
 COMMAND = module_command("pasts.child")
-READ_AT_ONCE = BoundedSemaphore(1)  # in one process: it may take 512 MB
+READ_AT_ONCE = BoundedSemaphore(1)  # in one process: each may take 256 MB, and what it answers as much here
 REFUSALS: dict[str, str | Promise] = {
     "no_past": _(
         "There is no talk in this file that Kith knows. Send a chat of SillyTavern (.jsonl), ChatGPT's export, a chat of"

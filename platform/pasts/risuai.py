@@ -3,9 +3,7 @@
 import re
 
 from pasts.collector import Collector
-from pasts.errors import PastFormatError
 from pasts.json_scan import Piece
-from pasts.past import MAX_MESSAGES
 from pasts.times import read_time
 from pasts.values import as_mapping, as_text
 
@@ -24,10 +22,10 @@ def read_export(collector: Collector, root: Piece) -> None:
 
 
 def _read_chat(collector: Collector, chat: dict[str, Piece]) -> None:
+    collector.count_talk()
     leaf: str | None = None
     for number, piece in enumerate(chat["message"].elements() if "message" in chat else ()):
-        if number >= 2 * MAX_MESSAGES:
-            raise PastFormatError("too_many_messages")
+        collector.count_items()
         told = as_mapping(piece.load())
         role = as_text(told.get("role"))
         if role not in SPEAKERS or told.get("isComment"):

@@ -34,6 +34,7 @@ SYSTEM_KINDS = {
 SYSTEM_NAME = "SillyTavern System"
 # A tool's call that SillyTavern shows among the messages has its whole record in `mes`.
 TOOLS = "tool_invocations"
+MAX_BROKEN_LINES = 100_000  # that are left out
 
 
 def is_chat_line(keys: Iterable[str]) -> bool:
@@ -45,14 +46,14 @@ def is_chat_line(keys: Iterable[str]) -> bool:
 
 
 def read_lines(collector: Collector, content: bytes) -> None:
-    """Read a file of lines. One that is no JSON, as the last of a file that was cut, is left out. PastFormatError."""
+    """Read a file of lines. Those that are no JSON, as the last of a file that was cut, are left out. PastFormatError."""
     if content.count(b"\n") > 2 * MAX_MESSAGES:
         raise PastFormatError("too_many_messages")
     read_chat(collector, _parse_lines(collector, content))
 
 
 def _parse_lines(collector: Collector, content: bytes) -> Iterable[dict[str, Any]]:
-    start = 0
+    start = broken = 0
     while start < len(content):
         end = content.find(b"\n", start)
         end = len(content) if end < 0 else end
@@ -63,6 +64,9 @@ def _parse_lines(collector: Collector, content: bytes) -> Iterable[dict[str, Any
             told = build(line)
         except PastFormatError as error:
             if error.code != "broken_json":
+                raise
+            broken += 1
+            if broken > MAX_BROKEN_LINES:
                 raise
             told = None
         if isinstance(told, dict):
@@ -115,6 +119,7 @@ class _Chat:
         if any(extra.get(key) for key in FILES):
             self._collector.remarks.add("files_left_out")
         chosen, texts = _find_swipes(told)
+        self._collector.count_items(len(texts))
         parent = self._leaf
         for swipe in [
             chosen,

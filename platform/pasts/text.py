@@ -7,11 +7,13 @@ from itertools import islice
 
 from pasts.collector import Collector
 from pasts.errors import PastFormatError
-from pasts.past import MAX_CHARACTERS, PATTERNS, TextPattern
+from pasts.past import MAX_CHARACTERS, MAX_MESSAGES, PATTERNS, TextPattern
 from pasts.text_pattern import Beginning, Matcher
 from pasts.times import find_order, is_clock, read_date
 
 MAX_LINES = 1_000_000
+MAX_UNDATED = MAX_MESSAGES * 3 // 2  # lines that begin as a message does; of some that may be all
+MAX_LEFT_OUT = MAX_MESSAGES // 2  # pictures, notices, and lines on which nothing is said
 SAMPLE_LINES = 2_000
 MAX_LINE_BYTES = 4 * MAX_CHARACTERS
 DATES_COMPARED = 20_000
@@ -116,10 +118,17 @@ def iterate_lines(content: bytes) -> Iterator[str]:
 
 
 def _survey(content: bytes, matcher: Matcher) -> tuple[Counter[str], list[str]]:
-    """Return who speaks how often, in the order of their first words, and the first of the dates."""
+    """Return who speaks how often, in the order of their first words, and the first of the dates. PastFormatError."""
     names: Counter[str] = Counter()
     dates: list[str] = []
+    said = left_out = 0
+    most = MAX_MESSAGES if matcher.has_date else MAX_UNDATED
     for found in map(matcher.match, iterate_lines(content)):
+        if found:
+            is_said = bool(found.name and (text := found.text.strip()) and not _is_omitted(text))
+            said, left_out = said + is_said, left_out + (not is_said)
+            if said > most or left_out > MAX_LEFT_OUT:
+                raise PastFormatError("too_many_messages")
         if found and found.name:
             names[found.name] += 1
             if found.date and len(dates) < DATES_COMPARED:

@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 from pasts.errors import PastFormatError
 from pasts.past import MAX_NAME, MAX_TEMPLATE, TextPattern
-from pasts.times import MAX_TEXT, is_clock, read_date
+from pasts.times import MAX_TEXT, is_clock, is_time
 
 PART = re.compile(r"\{(date|name|text)\}")
 OTHER_PART = re.compile(r"\{\w+\}")
 MAX_TRIES = 12  # places at which a date may end
+MAX_FAILURES = 3  # in a row: no date has as many parts that are none
 COLONS = (": ", "：", ":\t")
 
 
@@ -60,14 +61,15 @@ class Matcher:
 
     def _find_date_end(self, line: str, at: int, mark: str) -> tuple[int, int]:
         """Return where the longest date that begins there ends, and where its mark does."""
-        best, end = (-1, -1), at
+        best, end, failures = (-1, -1), at, 0
         for _try in range(MAX_TRIES):
             end = line.find(mark, end + 1, at + MAX_TEXT + len(mark))
-            if end < 0:
+            if end < 0 or failures == MAX_FAILURES:
                 break
-            told = line[at:end]
-            if read_date(told) or read_date(told, day_first=False) or is_clock(told):
-                best = end, end + len(mark)
+            if is_time(line[at:end]):
+                best, failures = (end, end + len(mark)), 0
+            else:
+                failures += 1
         return best
 
 

@@ -3,6 +3,7 @@
 import math
 import re
 from datetime import UTC, datetime, timedelta, timezone
+from functools import lru_cache
 from itertools import pairwise
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -28,6 +29,7 @@ NAMED = re.compile(
 DAY_NAMED = re.compile(
     rf"(?P<day>\d{{1,2}})\.? (?P<name>[A-Za-z]{{3,9}})\.?,? (?P<year>\d{{4}})(?:(?:,| at)? {CLOCK})?"
 )
+ENDS = (*"0123456789", "m", "M", "m.", "M.", "Z", "C", "T", "s")  # in ASCII, of all these forms
 CLOCK_ALONE = re.compile(CLOCK)
 # SillyTavern's and TavernAI's names of files: 2023-5-14 @14h 32m 10s 123ms, and 2024-07-12@01h31m37s.
 HUMANISED = re.compile(
@@ -59,12 +61,17 @@ def _read_number(number: float) -> datetime | None:
     return _within(EPOCH + timedelta(microseconds=round(number * 10**6 / scale)))
 
 
-def read_date(told: str, *, day_first: bool = True) -> datetime | None:
+@lru_cache(maxsize=4096)  # many lines have the same, and to find where one ends a part of it is read
+def read_date(told: str, *, day_first: bool) -> datetime | None:
     """Return the moment that a text tells; 1/2/2024 is read as `day_first` has it, or as it alone can be."""
     text = told.translate(SPACES).strip()
     if len(text) > MAX_TEXT:
         return None
-    for pattern in (YEAR_FIRST, HUMANISED, NAMED, DAY_NAMED):
+    if text[:4].isdigit():
+        patterns: tuple[re.Pattern[str], ...] = (YEAR_FIRST, HUMANISED)
+    else:
+        patterns = (DAY_NAMED,) if text[:1].isdigit() else (NAMED,)
+    for pattern in patterns:
         if found := pattern.fullmatch(text):
             parts = found.groupdict()
             month = _read_month(parts["name"]) if "name" in parts else int(parts["month"])
@@ -77,6 +84,13 @@ def read_date(told: str, *, day_first: bool = True) -> datetime | None:
         year = int(parts["year"])
         return _make(year + 2000 if year < 100 else year, month, day, parts)
     return None
+
+
+def is_time(told: str) -> bool:
+    """Return whether it is a date, or a time of day."""
+    if told.isascii() and not told.endswith(ENDS):
+        return False  # most texts that are none cost no more than this
+    return bool(read_date(told, day_first=True) or read_date(told, day_first=False) or is_clock(told))
 
 
 def is_clock(told: str) -> bool:

@@ -31,6 +31,7 @@ from tests.cards.corpus import (
     zipped,
 )
 from tests.files.hostile import SCRIPT, SVG, drawn, zeros
+from tests.fixtures.hostile import ended_twice, flagged, lying, mutate
 
 Make = Callable[[], bytes]
 CARD = escaped(V3)
@@ -77,14 +78,6 @@ def entry(path: str, content: bytes = FACE, **fields: Any) -> bytes:
     return file.getvalue().replace(info.filename.encode(), path.encode())
 
 
-def with_flag(flag: int) -> bytes:
-    """A ZIP whose entries are flagged so, in both places."""
-    content = bytearray(zipped({"card.json": CARD}))
-    for mark, offset in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
-        content[content.index(mark) + offset] |= flag
-    return bytes(content)
-
-
 def with_method(method: int) -> bytes:
     return zipped({"card.json": CARD}, method)
 
@@ -98,15 +91,6 @@ def twice() -> bytes:
     return content.replace(b"cardAjson", b"card.json")
 
 
-def lying(content: bytes, says: int) -> bytes:
-    """A ZIP whose card says that it has so many bytes."""
-    told = bytearray(content)
-    for mark, offset in ((b"PK\3\4", 22), (b"PK\1\2", 24)):
-        at = told.index(mark) + offset
-        told[at : at + 4] = struct.pack("<I", says)
-    return bytes(told)
-
-
 def with_end(**fields: int) -> bytes:
     """A ZIP whose end says other things of its directory."""
     content = bytearray(CHARX)
@@ -115,16 +99,6 @@ def with_end(**fields: int) -> bytes:
         offset, form = {"count": (10, "<H"), "size": (12, "<I"), "start": (16, "<I")}[name]
         struct.pack_into(form, content, at + offset, value)
     return bytes(content)
-
-
-def zip64() -> bytes:
-    """A ZIP whose end says that it has one file, and before it that it has 20,000."""
-    content = many(20_000)
-    at = content.rindex(b"PK\5\6")
-    _mark, _disk, _first, count, _count, size, start, _comment = struct.unpack("<4sHHHHIIH", content[at:])
-    record = struct.pack("<4sQHHIIQQQQ", b"PK\6\6", 44, 45, 45, 0, 0, count, count, size, start)
-    locator = struct.pack("<4sIQI", b"PK\6\7", 0, at, 1)
-    return content[:at] + record + locator + struct.pack("<4sHHHHIIH", b"PK\5\6", 0, 0, 1, 1, 60, start, 0)
 
 
 def overlapping(count: int) -> bytes:
@@ -293,8 +267,8 @@ REFUSED: Mapping[str, tuple[str, Make]] = {
     "a long path": ("unsafe_path", lambda: entry("a/" * 300 + "b")),
     "a link": ("unsafe_path", lambda: entry("link.png", b"/etc/passwd", external_attr=0o120777 << 16)),
     "a device": ("unsafe_path", lambda: entry("device.png", external_attr=0o020666 << 16)),
-    "a password": ("encrypted_zip", lambda: with_flag(0x01)),
-    "a strong password": ("encrypted_zip", lambda: with_flag(0x40)),
+    "a password": ("encrypted_zip", lambda: flagged(zipped({"card.json": CARD}), 0x01)),
+    "a strong password": ("encrypted_zip", lambda: flagged(zipped({"card.json": CARD}), 0x40)),
     "another packing": ("broken_zip", lambda: with_method(zipfile.ZIP_BZIP2)),
     "a third packing": ("broken_zip", lambda: with_method(zipfile.ZIP_LZMA)),
     "a card that grows": ("zip_bomb", lambda: zipped({"card.json": bytes(200_000_000)})),
@@ -320,7 +294,7 @@ REFUSED: Mapping[str, tuple[str, Make]] = {
     "a directory of 4 GB": ("too_many_files", lambda: with_end(size=0xFFFF_FFFF)),
     "a directory that is elsewhere": ("broken_zip", lambda: with_end(start=0xFFFF_0000)),
     "a directory of another size": ("broken_zip", lambda: with_end(size=10)),
-    "20,000 files told in 64 bits": ("too_many_files", zip64),
+    "20,000 files told in 64 bits": ("too_many_files", lambda: ended_twice(many(20_000), 20_000)),
     "a false sum in a ZIP": (
         "broken_zip",
         lambda: zipped({"card.json": CARD}, 0).replace(b"Mara", b"Mora", 1),
@@ -330,19 +304,19 @@ REFUSED: Mapping[str, tuple[str, Make]] = {
 # What these become is a card like any other, with what is bad in it left out or without effect: the remarks.
 ODD: Mapping[str, tuple[set[str], Make]] = {
     "a drawing as its icon": (
-        {"assets_not_kept", "files_not_kept"},
+        {"assets_not_kept"},
         lambda: with_assets(asset("embeded://a.svg", ext="svg"), **{"a.svg": SVG}),
     ),
     "a drawing that says it is a PNG": (
-        {"assets_not_kept", "files_not_kept"},
+        {"assets_not_kept"},
         lambda: with_assets(asset("embeded://a.png"), **{"a.png": SVG}),
     ),
     "a page that says it is a PNG": (
-        {"assets_not_kept", "files_not_kept"},
+        {"assets_not_kept"},
         lambda: with_assets(asset("embeded://a.png"), **{"a.png": b"<!doctype html>" + SCRIPT}),
     ),
     "a program that says it is a PNG": (
-        {"assets_not_kept", "files_not_kept"},
+        {"assets_not_kept"},
         lambda: with_assets(asset("embeded://a.png"), **{"a.png": b"MZ" + bytes(1_000)}),
     ),
     "a drawing in its JSON": (
@@ -373,18 +347,18 @@ ODD: Mapping[str, tuple[set[str], Make]] = {
     ),
     "an icon that is not there": ({"assets_not_kept"}, lambda: with_assets(asset("embeded://a.png"))),
     "an icon of 11 MB": (
-        {"assets_not_kept", "files_not_kept"},
+        {"assets_beyond"},
         lambda: with_assets(
             asset("embeded://a.png"), **{"a.png": FACE + random.Random(1).randbytes(11_000_000)}
         ),
     ),
-    "one file of 5 MB for a hundred assets": ({"assets_not_kept"}, lambda: one_file_many_times(100)),
+    "one file of 5 MB for a hundred assets": ({"assets_beyond"}, lambda: one_file_many_times(100)),
     "three thousand assets": (
         {"assets_not_fetched"},
         lambda: escaped(changed(V3, assets=[asset(f"https://x/{at}") for at in range(3_000)])),
     ),
     "an asset in a chunk that grows": (
-        {"assets_not_kept", "files_not_kept"},
+        {"assets_beyond"},
         lambda: png_with(
             write_chunk(b"zTXt", b"chara-ext-asset_:0\0\0" + zeros(100_000_000)),
             text_chunk("tEXt", "ccv3", base64.b64encode(escaped(changed(V3, assets=[asset("__asset:0")])))),
@@ -441,27 +415,9 @@ ODD: Mapping[str, tuple[set[str], Make]] = {
 
 
 def mutated(seed: int) -> bytes:
-    """One of the cards, with a few bytes of it changed, cut or doubled."""
+    """One of the cards, broken by chance."""
     chance = random.Random(seed)
-    content = bytearray(chance.choice(SEEDS))
-    for _ in range(chance.choice((1, 1, 2, 4, 16))):
-        at = chance.randrange(len(content)) if content else 0
-        match chance.randrange(7):
-            case 0:
-                content[at : at + 1] = chance.randbytes(1)
-            case 1:
-                content[at : at + 4] = chance.choice(NUMBERS)
-            case 2:
-                del content[at : at + chance.choice((1, 4, 30, 300))]
-            case 3:
-                content[at:at] = content[at : at + chance.choice((1, 4, 30, 300))]
-            case 4:
-                content[at:at] = chance.choice(WORDS)
-            case 5:
-                del content[at:]
-            case _:
-                other = chance.choice(SEEDS)
-                content[at:] = other[chance.randrange(len(other)) :]
+    content = mutate(chance, SEEDS, WORDS, NUMBERS)
     return bytes(mend(content) if chance.random() < 0.3 else content)
 
 

@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Callable
 from datetime import UTC, datetime
+from io import BytesIO
 from typing import Any
 
 import pytest
@@ -64,7 +65,7 @@ def comparable(card: Card) -> Card:
 
 
 def read(content: bytes) -> Parsed:
-    return parse(content)
+    return parse(BytesIO(content))
 
 
 def test_there_are_enough_of_them() -> None:

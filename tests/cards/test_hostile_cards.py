@@ -1,10 +1,7 @@
 """What people may send in place of a card: refused in a sentence or made harmless, within bounds of memory and time."""
 
-import os
-import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -15,43 +12,11 @@ from cards.reader import READ_AT_ONCE, REFUSALS, REMARKS, read_card
 from cards.schema import normalise
 from cards.values import parse_json
 from files.errors import BusyError, ContentError, FilesError, TooLargeError
-from jobs.sandbox import SOURCE_ROOT
 from tests.cards.corpus import V2, V3, dumped, escaped
 from tests.cards.hostile import ODD, REFUSED
+from tests.fixtures.hostile import is_ended, taken_over
 
-# The child as it is, which at its end tells what it took.
-MEASURED = """
-import atexit, sys, time
-def tell():
-    with open("/proc/self/status") as file:
-        sizes = dict(line.split(":") for line in file)
-    with open(sys.argv[1], "w") as file:
-        peaks = [int(sizes[name].split()[0]) // 1024 for name in ("VmPeak", "VmHWM")]
-        file.write(f"{time.process_time():.2f} s, {peaks[0]} MB asked for, {peaks[1]} MB used")
-from cards.child import main
-atexit.register(tell)
-main()
-"""
-
-
-@pytest.fixture
-def measured(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Sequence[str]]:
-    """The command that reads; what it took is printed after it."""
-    told = tmp_path / "told"
-    yield sys.executable, "-c", MEASURED, str(told)
-    print(f"{request.node.callspec.params['name']}: {told.read_text() if told.exists() else 'not opened'}")  # noqa: T201
-
-
-@pytest.fixture(autouse=True)
-def _a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Whatever would be written by the way is written there, and nothing is."""
-    folder = tmp_path / "here"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    monkeypatch.setenv("TMPDIR", str(folder))
-    monkeypatch.setattr("tempfile.tempdir", None)
-    yield
-    assert os.listdir(folder) == []
+pytestmark = pytest.mark.usefixtures("nothing_written")
 
 
 def test_there_are_enough_of_them() -> None:
@@ -60,19 +25,19 @@ def test_there_are_enough_of_them() -> None:
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_it_is_refused(name: str, measured: Sequence[str]) -> None:
+def test_it_is_refused(name: str, measured: Callable[[str], Sequence[str]]) -> None:
     code, make = REFUSED[name]
     with pytest.raises(FilesError) as told:
-        read_card(make(), command=measured)
+        read_card(make(), command=measured("cards.child"))
     assert told.value.code == code
     assert len(str(told.value.detail)) > 20
     assert isinstance(told.value, TooLargeError if code == "too_large" else ContentError)
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_it_is_read_without_what_is_bad_in_it(name: str, measured: Sequence[str]) -> None:
+def test_it_is_read_without_what_is_bad_in_it(name: str, measured: Callable[[str], Sequence[str]]) -> None:
     remarks, make = ODD[name]
-    card = read_card(make(), command=measured)
+    card = read_card(make(), command=measured("cards.child"))
     assert set(card.remarks) == remarks <= REMARKS.keys()
     assert normalise(card.card)[0] == card.card
     assert all(MEDIA.match(asset.content) for asset in card.assets)
@@ -80,10 +45,6 @@ def test_it_is_read_without_what_is_bad_in_it(name: str, measured: Sequence[str]
 
 
 # -- a process that was taken over -----------------------------------------------------------------------------------
-
-
-def taken_over(answer: str) -> Sequence[str]:
-    return sys.executable, "-c", f"import sys; sys.stdout.buffer.write({answer})"
 
 
 def says(
@@ -95,20 +56,20 @@ def says(
     assets: str = "[]",
     size: int = 0,
     version: str = "3",
-) -> str:
+) -> bytes:
     text = f'{{"card": {card}, "remarks": [], "assets": {assets}}}'.encode()
     head = f'{{"form": "{form}", "version": "{version}", "json": {size or len(text)}, "picture": {picture}}}\n'.encode()
-    return repr(head + text + more.encode())
+    return head + text + more.encode()
 
 
 CARD = escaped(V3).decode()
 ASSET = '[{"type": "icon", "name": "a", "ext": "png", "uri": "x", "bytes": %s}]'
 LIES = {
-    "nothing": "b''",
-    "no JSON": "b'hello'",
-    "another thing": "b'[1]'",
-    "an unknown code": """b'{"code": "<script>"}'""",
-    "a code that is none": """b'{"code": {}}'""",
+    "nothing": b"",
+    "no JSON": b"hello",
+    "another thing": b"[1]",
+    "an unknown code": b'{"code": "<script>"}',
+    "a code that is none": b'{"code": {}}',
     "another form": says(CARD, form="exe"),
     "another version": says(CARD, version="<b>"),
     "a lorebook that is a card": says(CARD, form="lorebook"),
@@ -123,7 +84,7 @@ LIES = {
     "an asset that is not there": says(CARD, assets=ASSET % 500),
     "an asset of a fraction": says(CARD, assets=ASSET % 0.5),
     "more than it says": says(CARD, more="more"),
-    "a long first line": "b'x' * 10_000_000",
+    "a long first line": b"x" * 100_000,
 }
 
 
@@ -154,7 +115,6 @@ def test_those_who_wait_too_long_are_told_so() -> None:
     assert read_card(dumped(V2)).version == "2"
 
 
-LIMITED = f"import sys; sys.path.insert(0, {str(SOURCE_ROOT)!r}); from cards.child import limit; limit();"
 BEYOND = {
     "memory": "bytes(260_000_000)",
     "time": "[None for _ in iter(int, 1)]",
@@ -166,10 +126,9 @@ BEYOND = {
 @pytest.mark.parametrize("what", BEYOND)
 def test_the_process_can_have_no_more(what: str) -> None:
     """A process that begins as the reading one does, and goes on to take too much, ends there."""
-    code = LIMITED + BEYOND[what]
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode != 0
-    inside = LIMITED + "bytes(1_000)"
-    assert subprocess.run([sys.executable, "-c", inside], capture_output=True, check=False).returncode == 0
+    limit = "from cards.child import limit; limit()"
+    assert is_ended(limit, BEYOND[what])
+    assert not is_ended(limit, "bytes(1_000)")
 
 
 def test_what_would_take_much_memory_is_refused_before_it_is_parsed() -> None:

@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
 
 import aichar
@@ -73,7 +74,7 @@ def test_aichar_reads_what_kith_writes(name: str, spec: str, form: str) -> None:
 
 @pytest.mark.parametrize("card", [V1, V2, V3], ids=["V1", "V2", "V3"])
 def test_kith_reads_what_tavern_card_writes(card: Card) -> None:
-    told = parse(tavern_card.write_png_card(tavern_card.parse_card(json.dumps(card)), FACE))
+    told = parse(BytesIO(tavern_card.write_png_card(tavern_card.parse_card(json.dumps(card)), FACE)))
     assert told.file.picture == FACE
     known, expected = told.file.known.card["data"], normalise(card)[0]["data"]
     assert {key: known[key] for key in V1} == V1
@@ -87,5 +88,5 @@ def test_kith_reads_what_aichar_writes(form: str, tmp_path: Path) -> None:
     face.write_bytes(FACE)
     made = aichar.create_character(*(V1[key] for key in AICHAR.values()), str(face))
     for content in (made.export_json(form).encode(), bytes(made.export_card(form))):
-        data = parse(content).file.known.card["data"]
+        data = parse(BytesIO(content)).file.known.card["data"]
         assert {key: data[key] for key in ITS_FORMS[form]} == {key: V1[key] for key in ITS_FORMS[form]}

@@ -3,13 +3,13 @@
 import gzip
 import json
 import random
-import struct
 import zipfile
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from tests.cards.corpus import V2, V3, escaped, png_of
 from tests.files.hostile import SCRIPT, SVG
+from tests.fixtures.hostile import ended_twice, flagged, lying, mutate
 from tests.pasts.corpus import (
     TALK,
     cai_history,
@@ -59,31 +59,6 @@ def in_node(value: bytes) -> bytes:
     return b'[{"title": "x", "mapping": {"a": %s}, "current_node": "a"}]' % node
 
 
-def flagged(flag: int) -> bytes:
-    content = bytearray(ZIP)
-    for mark, offset in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
-        content[content.index(mark) + offset] |= flag
-    return bytes(content)
-
-
-def lying(says: int, content: bytes = ZIP) -> bytes:
-    """A ZIP whose file says that it has so many bytes."""
-    told = bytearray(content)
-    for mark, offset in ((b"PK\3\4", 22), (b"PK\1\2", 24)):
-        at = told.index(mark) + offset
-        told[at : at + 4] = struct.pack("<I", says)
-    return bytes(told)
-
-
-def zip64(count: int) -> bytes:
-    """A ZIP whose end says that it has one file, and before it that it has so many."""
-    at = ZIP.rindex(b"PK\5\6")
-    _mark, _disk, _first, _here, _count, size, start, _comment = struct.unpack("<4sHHHHIIH", ZIP[at:])
-    record = struct.pack("<4sQHHIIQQQQ", b"PK\6\6", 44, 45, 45, 0, 0, count, count, size, start)
-    locator = struct.pack("<4sIQI", b"PK\6\7", 0, at, 1)
-    return ZIP[:at] + record + locator + struct.pack("<4sHHHHIIH", b"PK\5\6", 0, 0, 1, 1, size, start, 0)
-
-
 def zeros(size: int) -> bytes:
     """A ZIP of 100 kB that holds so many zeros for the talk."""
     return zipped({"conversations.json": bytes(size)})
@@ -115,7 +90,7 @@ REFUSED: Mapping[str, tuple[str, Make]] = {
     "JSON and more": ("broken_json", lambda: dumped([chatgpt()]) + b"x"),
     "two JSONs": ("broken_json", lambda: dumped([chatgpt()]) * 2),
     "a large JSON without an end": (
-        "broken_json",
+        "too_large",
         lambda: b'[{"mapping": {"a": {"message": "' + b"x" * 30_000_000,
     ),
     "a large JSON and more": ("broken_json", lambda: conversations(60, 800) + b"]"),
@@ -129,7 +104,7 @@ REFUSED: Mapping[str, tuple[str, Make]] = {
         "too_deep",
         lambda: message(b"x", extra=b"[" * 100_000 + b"]" * 100_000),
     ),
-    "lists without an end": ("too_deep", lambda: b'[{"mapping": ' + b"[" * 50_000_000),
+    "lists without an end": ("too_deep", lambda: b'[{"mapping": ' + b"[" * 9_000_000),
     "a time that lists a million": ("too_large", lambda: in_node(b"[" + b"1," * 1_000_000 + b"1]")),
     # what there is of it
     "no message": ("no_messages", lambda: HEADER),
@@ -148,9 +123,23 @@ REFUSED: Mapping[str, tuple[str, Make]] = {
         "too_many_messages",
         lambda: message(b"x", swipes=b"[" + b'"x",' * 200_001 + b'"x"]'),
     ),
-    "400,001 nodes of nothing": (
+    "90,000 conversations of nothing": (
         "too_many_messages",
-        lambda: b'[{"mapping": {%s}}]' % b",".join(b'"%d":0' % n for n in range(400_001)),
+        lambda: b'[{"mapping":{}}' + b",{}" * 90_000 + b"]",
+    ),
+    "800,001 swipes of nothing": (
+        "too_many_messages",
+        lambda: b"\n".join([message(b"x", swipes=b'["x"' + b',""' * 400_000 + b"]")] * 3),
+    ),
+    "a million candidates of nothing": (
+        "too_many_messages",
+        lambda: b'{"turns":[%s]}' % b",".join([b'{"turn_key":1,"candidates":[%s0]}' % (b"0," * 240_000)] * 4),
+    ),
+    "a million parts of nothing": (
+        "too_many_messages",
+        lambda: (
+            b'[{"mapping":{%s}}]' % b",".join([b'"":' + NODE.replace(b'"x"', b"0," * 240_000 + b"0")] * 4)
+        ),
     ),
     "30 million empty lines": ("too_many_messages", lambda: HEADER + b"\n" * 30_000_000),
     "40 million lines of text": ("too_many_messages", lambda: b"A: x\n" * 19_000_000),
@@ -207,18 +196,84 @@ REFUSED: Mapping[str, tuple[str, Make]] = {
         "too_large",
         lambda: zipped({f"conversations-{n}.json": b"[" + b" " * 51_000_000 for n in range(2)}),
     ),
-    "a size that is a lie": ("broken_zip", lambda: lying(10)),
-    "a size that is a larger lie": ("too_large", lambda: lying(0xFFFF_FFF0)),
-    "zeros that say they are few": ("broken_zip", lambda: lying(1_000, zeros(110_000_000))),
+    "a size that is a lie": ("broken_zip", lambda: lying(ZIP, 10)),
+    "a size that is a larger lie": ("too_large", lambda: lying(ZIP, 0xFFFF_FFF0)),
+    "zeros that say they are few": ("broken_zip", lambda: lying(zeros(110_000_000), 1_000)),
     "30,000 files": (
         "too_many_files",
         lambda: zipped({f"a/{n}": b"" for n in range(30_000)}, zipfile.ZIP_STORED),
     ),
-    "a list that says it has millions": ("too_many_files", lambda: zip64(2**40)),
-    "a password": ("encrypted_zip", lambda: flagged(0x01)),
+    "a list that says it has millions": ("too_many_files", lambda: ended_twice(ZIP, 2**40)),
+    "a password": ("encrypted_zip", lambda: flagged(ZIP, 0x01)),
     "another packing": (
         "broken_zip",
         lambda: zipped({"conversations.json": dumped([chatgpt()])}, zipfile.ZIP_BZIP2),
+    ),
+}
+
+
+# What is as large as a file may be, or costs as much: read by `python -m bench.hostile` alone, since it takes a second or
+# two of each.
+LARGE: Mapping[str, tuple[str, Make]] = {
+    "99 MB of empty lists": ("too_large", lambda: b'[{"mapping": {"a": [' + b"[]," * 32_900_000 + b"[]]}}]"),
+    "15 MB of empty lists, and 84 of text": (
+        "no_messages",
+        lambda: b'[{"x": [%s[]], "y": "%s", "mapping": {}}]' % (b"[]," * 4_900_000, b"z" * 84_000_000),
+    ),
+    "98 MB of line ends": ("no_messages", lambda: b'[{"x": "' + b"\\n" * 49_000_000 + b'", "mapping": {}}]'),
+    "9 million texts": ("no_messages", lambda: b'[{"x": [' + b'"a",' * 9_000_000 + b'""], "mapping": {}}]'),
+    "a million lists in 20 lists each": (
+        "no_messages",
+        lambda: b'[{"x": [%s[]], "mapping": {}}]' % ((b"[" * 20 + b"]" * 20 + b",") * 450_000),
+    ),
+    "lists in 100 lists each": (
+        "no_past",
+        lambda: b'[{"x": [%s[]], "mapping": {}}]' % ((b"[" * 100 + b"]" * 100 + b",") * 90_000),
+    ),
+    "99 MB of brackets": ("message_too_long", lambda: b"[" * 99_000_000),
+    "99 MB of spaces": ("message_too_long", lambda: b" " * 99_000_000),
+    "99 MB of lines that are no JSON": (
+        "broken_json",
+        lambda: HEADER + (b"{" + b"x" * 240 + b"\n") * 399_000,
+    ),
+    "210,000 nodes": (
+        "too_many_messages",
+        lambda: b'[{"mapping": {%s}}]' % b",".join(b'"%d":%s' % (n, NODE) for n in range(210_000)),
+    ),
+    "199,000 nodes without an end": (
+        "broken_json",
+        lambda: b'[{"mapping": {%s}' % b",".join(b'"%d":%s' % (n, NODE) for n in range(199_000)),
+    ),
+    "399,000 nodes of nothing": (
+        "no_messages",
+        lambda: b'[{"mapping": {%s}}]' % b",".join(b'"%d":0' % n for n in range(399_000)),
+    ),
+    "400,001 nodes of nothing": (
+        "too_many_messages",
+        lambda: b'[{"mapping": {%s}}]' % b",".join(b'"%d":0' % n for n in range(400_001)),
+    ),
+    "100,001 lines of nobody": (
+        "too_many_messages",
+        lambda: b"[2024-01-01 10:00] A: x\n" + b"[2024-01-01 10:00] \n" * 100_001,
+    ),
+    "a million lines of text": ("too_many_messages", lambda: b"A: x\nB: y\n" * 499_000),
+    "a million lines with dates": (
+        "too_many_messages",
+        lambda: b"".join(
+            b"%02d.%02d.20 10:%02d A: x\n" % (n // 60 % 28 + 1, n // 1680 % 12 + 1, n % 60)
+            for n in range(999_000)
+        ),
+    ),
+    "99,000 lines with dates, of nothing": (
+        "no_messages",
+        lambda: b"".join(
+            b"%02d.%02d.20 10:%02d A: \n" % (n // 60 % 28 + 1, n // 1680 % 12 + 1, n % 60)
+            for n in range(99_000)
+        ),
+    ),
+    "90 MB of UTF-16": (
+        "message_too_long",
+        lambda: ("A: x\nB: y\n" + "\u98ce" * 45_000_000).encode("utf-16"),
     ),
 }
 
@@ -282,26 +337,8 @@ EXPECTED_TIMES = {"times_local"}  # of what SillyTavern writes; not asked for ab
 
 
 def mutated(seed: int) -> bytes:
-    """One of the talks, with a few bytes of it changed, cut or doubled."""
-    chance = random.Random(seed)
-    content = bytearray(chance.choice(SEEDS))
-    for _ in range(chance.choice((1, 1, 2, 4, 16))):
-        at = chance.randrange(len(content)) if content else 0
-        match chance.randrange(6):
-            case 0:
-                content[at : at + 1] = chance.randbytes(1)
-            case 1:
-                del content[at : at + chance.choice((1, 4, 30, 300))]
-            case 2:
-                content[at:at] = content[at : at + chance.choice((1, 4, 30, 300))]
-            case 3:
-                content[at:at] = chance.choice(WORDS)
-            case 4:
-                del content[at:]
-            case _:
-                other = chance.choice(SEEDS)
-                content[at:] = other[chance.randrange(len(other)) :]
-    return bytes(content)
+    """One of the talks, broken by chance."""
+    return bytes(mutate(random.Random(seed), SEEDS, WORDS))
 
 
 SHORT = TALK[:3]

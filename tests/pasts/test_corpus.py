@@ -1,6 +1,7 @@
 """Earlier talk in every form and habit: what is read is what was written."""
 
 from datetime import UTC, datetime, timedelta
+from io import BytesIO
 from typing import Any
 
 import pytest
@@ -38,9 +39,10 @@ from tests.pasts.corpus import (
 
 def read(content: bytes, pattern: TextPattern | None = None) -> PastFile:
     """What the sandbox answers, and what is made of that, in this process."""
-    form, collector = parse(content, pattern)
+    body = BytesIO()
+    form, collector = parse(BytesIO(content), body, pattern)
     head = {"form": form, "pattern": collector.pattern, "remarks": sorted(collector.remarks)}
-    return believe(head, bytes(collector.body), ZONE)
+    return believe(head, body.getvalue(), ZONE)
 
 
 def test_there_are_enough_of_them() -> None:
@@ -66,12 +68,12 @@ def test_what_is_read_is_what_was_written(name: str) -> None:
 def test_it_is_told_from_other_files(name: str) -> None:
     case: Case = CORPUS[name]
     # Five lines without a date, three of them a message's own, may be any text.
-    assert looks_like_past(case.make()) or (case.form == "text" and "{date}" not in name)
+    assert looks_like_past(BytesIO(case.make())) or (case.form == "text" and "{date}" not in name)
 
 
 def test_a_text_without_dates_looks_like_a_talk_once_two_speak_in_turn() -> None:
     talk = [line._replace(speaker=line.speaker.replace("Keeper", "Mara")) for line in PLAIN] * 3
-    assert looks_like_past(text_of("{name}: {text}", talk).encode())
+    assert looks_like_past(BytesIO(text_of("{name}: {text}", talk).encode()))
 
 
 OTHERS = {
@@ -90,11 +92,11 @@ OTHERS = {
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_files_do_not_look_like_a_past(name: str) -> None:
-    assert not looks_like_past(OTHERS[name])
+    assert not looks_like_past(BytesIO(OTHERS[name]))
 
 
 def test_no_card_looks_like_a_past() -> None:
-    assert not [name for name, _form, make in cards() if looks_like_past(make())]
+    assert not [name for name, _form, make in cards() if looks_like_past(BytesIO(make()))]
 
 
 # -- habits ----------------------------------------------------------------------------------------------------------

@@ -1,54 +1,19 @@
 """What people may send in place of a talk: refused in a sentence or made harmless, within bounds of memory and time."""
 
-import os
-import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 
 import pytest
 
 from files.errors import BusyError
-from jobs.sandbox import SOURCE_ROOT
-from pasts.child import LIMITS
+from pasts.child import CPU_SECONDS, MEMORY_BYTES
 from pasts.past import MAX_CHARACTERS, TextPattern
 from pasts.reader import READ_AT_ONCE, REFUSALS, REMARKS, PastError, read_past
+from tests.fixtures.hostile import is_ended, taken_over
 from tests.pasts.corpus import TALK, dumped, jsonl, sillytavern_lines
 from tests.pasts.hostile import EXPECTED_TIMES, ODD, REFUSED
 
-# The child as it is, which at its end tells what it took.
-MEASURED = """
-import atexit, sys, time
-def tell():
-    with open("/proc/self/status") as file:
-        sizes = dict(line.split(":") for line in file)
-    with open(sys.argv.pop(1), "w") as file:
-        peaks = [int(sizes[name].split()[0]) // 1024 for name in ("VmPeak", "VmHWM")]
-        file.write(f"{time.process_time():.2f} s, {peaks[0]} MB asked for, {peaks[1]} MB used")
-from pasts.child import main
-atexit.register(tell)
-main(*sys.argv[2:])
-"""
-
-
-@pytest.fixture
-def measured(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Sequence[str]]:
-    """The command that reads; what it took is printed after it."""
-    told = tmp_path / "told"
-    yield sys.executable, "-c", MEASURED, str(told)
-    print(f"{request.node.callspec.params['name']}: {told.read_text() if told.exists() else 'not opened'}")  # noqa: T201
-
-
-@pytest.fixture(autouse=True)
-def _a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Whatever would be written by the way is written there, and nothing is."""
-    folder = tmp_path / "here"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    monkeypatch.setenv("TMPDIR", str(folder))
-    monkeypatch.setattr("tempfile.tempdir", None)
-    yield
-    assert os.listdir(folder) == []
+pytestmark = pytest.mark.usefixtures("nothing_written")
 
 
 def test_there_are_enough_of_them() -> None:
@@ -58,19 +23,19 @@ def test_there_are_enough_of_them() -> None:
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_it_is_refused(name: str, measured: Sequence[str]) -> None:
+def test_it_is_refused(name: str, measured: Callable[[str], Sequence[str]]) -> None:
     code, make = REFUSED[name]
     with pytest.raises(PastError) as told:
-        read_past(make(), command=measured)
+        read_past(make(), command=measured("pasts.child"))
     assert told.value.code == code
     assert len(str(told.value.detail)) > 20
     assert told.value.status == (413 if code == "too_large" else 422)
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_it_is_read_without_what_is_bad_in_it(name: str, measured: Sequence[str]) -> None:
+def test_it_is_read_without_what_is_bad_in_it(name: str, measured: Callable[[str], Sequence[str]]) -> None:
     remarks, make = ODD[name]
-    file = read_past(make(), command=measured)
+    file = read_past(make(), command=measured("pasts.child"))
     assert set(file.remarks) - EXPECTED_TIMES == remarks <= REMARKS.keys()
     for past in file.pasts:
         ids = {message.id for message in past.messages}
@@ -97,10 +62,6 @@ def test_a_pattern_of_ones_own_may_be_wrong(name: str) -> None:
 
 
 # -- a process that was taken over -----------------------------------------------------------------------------------
-
-
-def taken_over(answer: bytes) -> Sequence[str]:
-    return sys.executable, "-c", f"import sys; sys.stdout.buffer.write({answer!r})"
 
 
 def says(*lines: object, head: object = None) -> bytes:
@@ -169,28 +130,22 @@ def test_those_who_wait_too_long_are_told_so() -> None:
     assert read_past(content).form == "sillytavern"
 
 
-LIMITED = (
-    f"import sys; sys.path.insert(0, {str(SOURCE_ROOT)!r}); from pasts.child import limit; limit({{size!r}});"
-)
 BEYOND = {
-    "memory": {"small": "bytes(260_000_000)", "large": "bytes(520_000_000)"},
-    "files": dict.fromkeys(LIMITS, "[open('/dev/null') for _ in range(50)]"),
-    "writing": dict.fromkeys(
-        LIMITS, "import tempfile; file = tempfile.TemporaryFile(); file.truncate(300_000_000)"
-    ),
+    "memory": "bytes(260_000_000)",
+    "files": "[open('/dev/null') for _ in range(50)]",
+    "writing": "import tempfile; file = tempfile.TemporaryFile(); file.truncate(300_000_000)",
 }
 
 
-@pytest.mark.parametrize("size", LIMITS)
 @pytest.mark.parametrize("what", BEYOND)
-def test_the_process_can_have_no_more(what: str, size: str) -> None:
+def test_the_process_can_have_no_more(what: str) -> None:
     """A process that begins as the reading one does, and goes on to take too much, ends there."""
-    limited = LIMITED.format(size=size)
-    code = limited + BEYOND[what][size]
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode != 0
-    inside = limited + "bytes(1_000)"
-    assert subprocess.run([sys.executable, "-c", inside], capture_output=True, check=False).returncode == 0
+    for size in CPU_SECONDS:
+        limit = f"from pasts.child import limit; limit({size!r})"
+        assert is_ended(limit, BEYOND[what])
+        assert not is_ended(limit, "bytes(1_000)")
 
 
 def test_its_bounds_are_those_that_were_promised() -> None:
-    assert LIMITS == {"small": (256 * 1024**2, 5), "large": (512 * 1024**2, 10)}
+    assert MEMORY_BYTES == 256 * 1024**2
+    assert CPU_SECONDS == {"small": 5, "large": 10}

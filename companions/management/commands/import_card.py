@@ -2,12 +2,13 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from accounts.errors import RefusedError
 from accounts.models import User
-from cards.reader import MAX_BYTES, read_card
+from cards.reader import read_card
 from companions.transfer import card_import
 
 
@@ -32,10 +33,10 @@ class Command(BaseCommand):
         now = timezone.now()
         try:
             path = Path(options["file"])
-            if path.stat().st_size > MAX_BYTES:
-                raise CommandError(f"Nothing was made: the file has more than {MAX_BYTES:,} bytes.")
-            content = path.read_bytes()
-            upload = card_import.keep_upload(user, read_card(content), content, now)
+            if path.stat().st_size > settings.CARD_BYTES:
+                raise CommandError(f"Nothing was made: the file has more than {settings.CARD_BYTES:,} bytes.")
+            with path.open("rb") as file:
+                upload = card_import.keep_upload(user, read_card(file), file, now)
             upload_id = upload.pk
             try:
                 companion = card_import.make_companion(

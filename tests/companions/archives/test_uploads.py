@@ -29,6 +29,15 @@ from tests.fixtures.turns import make_companion
 
 pytestmark = pytest.mark.django_db(transaction=True)
 State = ArchiveUpload.State
+LARGE_WAYS = [
+    "/api/v1/companions/import/archive",
+    "/api/v1/companions/import/card",
+    "/api/v1/companions/0/import/past",
+    "/api/v1/cards/preview",
+    "/api/v1/pasts/preview",
+    "/companions/0/lore/import/",
+    "/companions/new/card/",
+]
 
 
 class DyingError(BaseException):
@@ -226,11 +235,13 @@ async def test_only_whoever_is_signed_in_may_send_as_much_as_an_archive(bob: Use
         await BodyLimit(inner)(scope, receive, send)
         return answered[0]
 
-    path, token = "/api/v1/companions/import/archive", (await in_thread(Api, bob)).headers
-    assert await ask(path, {}) == 413
-    assert await ask(path, {"Authorization": "Bearer nobodys"}) == 413
-    assert await ask(path, dict(token)) == 200
+    token = (await in_thread(Api, bob)).headers
+    for path in LARGE_WAYS:
+        assert await ask(path, dict(token)) == 200, path
+    assert await ask(LARGE_WAYS[0], {}) == 413
+    assert await ask(LARGE_WAYS[0], {"Authorization": "Bearer nobodys"}) == 413
     assert await ask("/api/v1/companions", dict(token)) == 413
+    assert await ask("/api/v1/companions/x/messages", dict(token)) == 413
 
 
 def test_a_restore_keeps_its_lease_while_one_file_takes_long(

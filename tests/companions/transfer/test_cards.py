@@ -27,6 +27,7 @@ from companions.transfer.card_import import (
     make_companion,
 )
 from companions.transfer.card_preview import describe
+from files.contents import read_content
 from files.models import StoredFile
 from tests.cards.corpus import png_of
 from tests.files.hostile import drawn
@@ -137,7 +138,7 @@ def test_a_card_is_made_into_one_companion(alice: User) -> None:
 
 
 def test_what_comes_goes_out_again_unchanged(odessa: Companion) -> None:
-    came, goes = parse(json.dumps(CARD).encode()).file.known.card, compose_card(odessa)
+    came, goes = parse(io.BytesIO(json.dumps(CARD).encode())).file.known.card, compose_card(odessa)
     assert goes["data"].pop("creation_date", 0) == came["data"].pop("creation_date", 0)
     assert goes == came
 
@@ -156,7 +157,7 @@ def test_what_was_changed_here_goes_out_changed(odessa: Companion) -> None:
 def test_each_form_that_goes_out_is_read_again(at_home: Client, odessa: Companion, query: str) -> None:
     response = at_home.get(f"/companions/{odessa.pk}/settings/export/card/?{query}")
     assert response.status_code == 200
-    read = parse(response.content)
+    read = parse(io.BytesIO(response.content))
     assert read.file.known.card["data"]["first_mes"] == DATA["first_mes"]
     assert bool(read.file.picture) == ("json" not in query)
     if read.file.picture:
@@ -211,6 +212,42 @@ def test_the_files_of_a_charx_are_kept_and_go_out_again(at_home: Client) -> None
         assert archive.read("assets/emotion/images/joy.png") == joy
         told = json.loads(archive.read("card.json"))["data"]["assets"]
     assert assets[2] in told
+
+
+def as_large_charx(megabytes: int) -> SimpleUploadedFile:
+    """A card with a small icon, which it names last, and pictures of 9 MB before it."""
+    joys = [f"joy-{number}.png" for number in range(megabytes // 9 + 1)]
+    assets = [{"type": "emotion", "uri": f"embeded://{joy}", "name": joy, "ext": "png"} for joy in joys]
+    assets.append({"type": "icon", "uri": "embeded://face.png", "name": "main", "ext": "png"})
+    packed = io.BytesIO()
+    with ZipFile(packed, "w") as archive:
+        archive.writestr("card.json", json.dumps({**CARD, "data": {**DATA, "assets": assets}}))
+        for joy in joys:
+            archive.writestr(joy, drawn() + bytes(9_000_000))
+        archive.writestr("face.png", drawn(size=(60, 60)))
+    return SimpleUploadedFile("large.charx", packed.getvalue())
+
+
+def test_a_charx_larger_than_memory_allows_is_read_where_it_lies(at_home: Client) -> None:
+    shown = at_home.post("/companions/new/card/", {"file": as_large_charx(100)}, follow=True)
+    assert "all that are kept of a card 40 MB" in shown.content.decode()
+    upload = CardUpload.objects.get()
+    assert upload.picture
+    assert upload.assets
+    with ZipFile(io.BytesIO(read_content(upload.assets))) as archive:
+        told = json.loads(archive.read("assets.json"))
+    assert [asset["type"] for asset in told] == ["emotion"] * 4 + ["icon"]
+
+
+def test_what_is_too_large_is_refused_by_what_it_is(at_home: Client, as_alice: Api, settings: Any) -> None:
+    settings.CARD_BYTES = 30_000_000
+    for way in ("/cards/preview", "/companions/import/card"):
+        problem(as_alice.form(way, {"file": as_large_charx(30)}), 413, "too_large")
+    settings.CARD_BYTES = 120_000_000
+    png = SimpleUploadedFile("x.png", drawn() + bytes(101_000_000))
+    said = at_home.post("/companions/new/card/", {"file": png}, follow=True).content.decode()
+    assert "50 MB in all where it is no CHARX" in said
+    assert not CardUpload.objects.exists()
 
 
 @pytest.mark.parametrize(
