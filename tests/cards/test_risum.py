@@ -4,6 +4,7 @@ The table here is the tests' own; RisuAI's is not needed to prove what is done b
 """
 
 import zipfile
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def module(**fields: Any) -> bytes:
 def read(content: bytes | None, table: bytes = TABLE, card: Raw = V3) -> Known:
     """The card of a CHARX with this module beside it."""
     files = {"card.json": escaped(card)} | ({MODULE: content} if content is not None else {})
-    return read_charx(zipped(files, zipfile.ZIP_STORED), table).known
+    return read_charx(BytesIO(zipped(files, zipfile.ZIP_STORED)), table).known
 
 
 def without_book() -> Raw:
@@ -119,7 +120,7 @@ def test_one_that_is_broken_leaves_the_card_as_it_is_and_says_so(name: str) -> N
 def test_one_that_unpacks_to_far_more_than_it_should_is_not_opened() -> None:
     bomb = b"\x6f\x00" + (40_000_000).to_bytes(4, "little") + bytes(40_000_000)
     with pytest.raises(CardFormatError) as told:
-        read_charx(zipped({"card.json": escaped(V3), MODULE: bomb}), TABLE)
+        read_charx(BytesIO(zipped({"card.json": escaped(V3), MODULE: bomb})), TABLE)
     assert told.value.code == "zip_bomb"
 
 
