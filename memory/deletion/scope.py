@@ -130,7 +130,8 @@ def _keep_unique(
     """Return those words that no memory which is left tells. What the companion itself said is no witness: it may have
     said it of what goes.
     """
-    mine = (Memory.everywhere if on_any_branch else Memory.objects).of(scope.companion_id)
+    awake = Memory.objects.of(scope.companion_id)
+    mine = Memory.everywhere.of(scope.companion_id) if on_any_branch else awake
     behind = mine.filter(from_messages(scope.all_messages)).values("pk")
     left = mine.open().exclude(pk__in=scope.memories).exclude(pk__in=behind).exclude(entry=b"")
     packed = left.exclude(speaker=Memory.Speaker.COMPANION).order_by().values_list("entry", flat=True)
