@@ -77,9 +77,14 @@ def split_cue(cue: str) -> list[str]:
 
     A long message is about several things: asked with as a whole it is like nothing, and each brings its own to mind.
     """
-    telling = [sentence for sentence in split_sentences(cue) if not is_small_talk(sentence)]
-    parts = list(dict.fromkeys(telling))
+    parts = list(dict.fromkeys(filter(_is_about_something, split_sentences(cue))))
     return ends(parts, MAX_PARTS) if len(parts) > 1 else []
+
+
+def _is_about_something(sentence: str) -> bool:
+    """Return whether it says more than one thing by itself, or asks: "lovely" and "not moving" are like anything."""
+    telling = list(filter(tells_something, terms(sentence)))
+    return len(telling) > 1 or (is_question(sentence) and not is_small_talk(sentence))
 
 
 def _seconds(first: date, last: date, when: datetime) -> tuple[float, float]:

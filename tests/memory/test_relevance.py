@@ -121,6 +121,7 @@ def test_each_thing_that_a_message_is_about_brings_its_own_once(embedded: Compan
         ("Minka is ill. Did Tiago pass?", ["Minka is ill.", "Did Tiago pass?"]),
         ("米卡生病了。蒂亚戈考试过了吗？", ["米卡生病了。", "蒂亚戈考试过了吗？"]),
         ("Minka is ill. Minka is ill.", []),
+        ("Just opened a beer. Lovely.", []),
         (" ".join(f"Tiago has {n} cats." for n in range(9)), [f"Tiago has {n} cats." for n in (0, 1, 7, 8)]),
     ],
 )
