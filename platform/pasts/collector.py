@@ -75,8 +75,12 @@ class Collector:
         self.count_items(ITEMS_A_TALK)
 
     def end(self, *, title: object, id: object = "", leaf: str | None) -> None:
-        """Close the past whose messages were added; one without any is left out."""
+        """Close the past whose messages were added; one without any is left out.
+
+        Where `leaf` is none of them, as the chosen one says nothing, it ends in the last that was added.
+        """
         if self._ids:
+            leaf = leaf if leaf in self._ids else next(reversed(self._ids))
             self._write([self.clean_name(title), self.shorten_id(id), leaf])
             self.pasts += 1
         else:

@@ -242,6 +242,17 @@ def test_character_ai_keeps_the_ids_of_its_messages() -> None:
     assert (old.id, new.leaf) == ("cai-1", "4-0")
 
 
+def test_where_the_chosen_answer_of_character_ai_says_nothing_the_talk_ends_in_another() -> None:
+    [turn] = cai_turns(TALK[:1])
+    turn["candidates"] = [
+        {"candidate_id": "empty", "raw_content": ""},
+        {"candidate_id": "other", "raw_content": "Hm."},
+    ]
+    turn["primary_candidate_id"] = "empty"
+    [past] = read(dumped({"turns": [turn]})).pasts
+    assert (past.leaf, [message.text for message in past.messages]) == ("other", ["Hm."])
+
+
 def test_risuai_says_that_the_greeting_is_elsewhere() -> None:
     chat = risu_chat()
     chat["message"][1] |= {"data": "Look {{inlay::9f-1}}", "disabled": True}
