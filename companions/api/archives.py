@@ -1,7 +1,5 @@
 """Archives: a whole companion given out, and taken in."""
 
-from hashlib import sha256
-from typing import BinaryIO, cast
 from uuid import UUID
 
 from django.conf import settings
@@ -23,7 +21,6 @@ from companions.models import ArchiveUpload
 from files.uploads import open_upload
 
 router = Router(tags=["moving"])
-READ_BYTES = 1_000_000
 
 
 class RestoreOut(Schema):
@@ -55,14 +52,10 @@ def import_archive(request: SignedInRequest, key: IdempotencyKey = None) -> Stat
     admit_to(request.user, "imports", now)
     checked(key)
     file = open_upload(request, settings.ARCHIVE_BYTES)
-    digest = sha256()
-    for piece in file.chunks(READ_BYTES):
-        digest.update(piece)
-
-    file.seek(0)
     upload = uploads.keep_upload(
-        request.user, cast(BinaryIO, file), now
+        request.user, file, now
     )  # before the transaction: it speaks with the storage
+    digest = upload.file.sha256 if upload.file else ""
     upload_id = made_id = upload.pk
 
     def make() -> UUID:
@@ -70,7 +63,7 @@ def import_archive(request: SignedInRequest, key: IdempotencyKey = None) -> Stat
         return upload_id
 
     try:
-        made_id, _ = once(request.user, "import_archive", key, digest.hexdigest(), make)
+        made_id, _ = once(request.user, "import_archive", key, digest, make)
     finally:
         uploads.drop_unused(upload_id)  # where it came before, or could not begin
     return Status(202, describe_restore(access.get_archive_upload(request.user, made_id)))

@@ -1,6 +1,6 @@
 """Character cards: looked at, made into companions, and given out."""
 
-from typing import BinaryIO, Literal, cast
+from typing import Literal
 from uuid import UUID
 
 from django.conf import settings
@@ -78,7 +78,7 @@ class CardQuery(Schema):
 )
 def preview_card(request: SignedInRequest) -> CardPreview:
     admit_to(request.user, "imports", timezone.now())
-    read = read_card(cast(BinaryIO, open_upload(request, settings.CARD_BYTES)))
+    read = read_card(open_upload(request, settings.CARD_BYTES))
     return describe(
         CardUpload(
             user=request.user, content=read.card, form=read.form, version=read.version, remarks=read.remarks
@@ -97,7 +97,7 @@ def import_card(
     request: SignedInRequest, chosen: Form[CardForm], key: IdempotencyKey = None
 ) -> Status[Companion]:
     admit_to(request.user, "imports", timezone.now())
-    file = cast(BinaryIO, open_upload(request, settings.CARD_BYTES))
+    file = open_upload(request, settings.CARD_BYTES)
     read, now = read_card(file), timezone.now()
 
     upload = card_import.keep_upload(request.user, read, file, now)

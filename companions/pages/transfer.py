@@ -4,7 +4,7 @@ Earlier talk, once it is looked at, has pages of its own: `pasts.py`.
 """
 
 from io import SEEK_END, BytesIO
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -72,7 +72,7 @@ def bring(request: SignedInRequest) -> HttpResponse:
     now = timezone.now()
     try:
         admit_to(request.user, "imports", now)
-        file = cast(BinaryIO, open_upload(request, settings.ARCHIVE_BYTES))
+        file = open_upload(request, settings.ARCHIVE_BYTES)
         if is_zip(file) and looks_like_archive(file):
             return redirect("archive", archive_uploads.keep_upload(request.user, file, now).pk)
         if file.seek(0, SEEK_END) > MAX_PAST_BYTES:

@@ -1,6 +1,7 @@
 """What people send: one file of a form."""
 
 from datetime import timedelta
+from typing import BinaryIO, cast
 
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest
@@ -25,11 +26,10 @@ def read_name(request: HttpRequest) -> str:
 
 def read_upload(request: HttpRequest, most_bytes: int) -> bytes:
     """Return the content of the form's one `file`; the errors of `open_upload`."""
-    content: bytes = open_upload(request, most_bytes).read()
-    return content
+    return open_upload(request, most_bytes).read()
 
 
-def open_upload(request: HttpRequest, most_bytes: int) -> "UploadedFile[bytes]":
+def open_upload(request: HttpRequest, most_bytes: int) -> BinaryIO:
     """Return the form's one `file`, which lies on the disk where it is large.
 
     TooLargeError, where its length is declared before anything of it is read; ContentError where there is none, or
@@ -48,7 +48,7 @@ def open_upload(request: HttpRequest, most_bytes: int) -> "UploadedFile[bytes]":
         raise too_large
     if not file.size:
         raise ContentError("empty", _("There is nothing in this file."))
-    return file
+    return cast(BinaryIO, file)  # as Django passes its methods on, which its stubs do not say
 
 
 def refuse_size(most_bytes: int) -> TooLargeError:
