@@ -1,7 +1,7 @@
 """What a model spills among its words: template tokens, reasoning, Kith's own blocks, tool calls as text. Pure.
 
 An answer comes in pieces cut anywhere. Code, in a fence or in backticks, stays as it is, but for Kith's blocks and for
-tool calls.
+tool calls. Where a model writes `{{user}}` or `{{char}}`, as in the cards that it learnt from, the name comes instead.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -52,6 +52,8 @@ FENCED_CALL = regex.compile(
     rf"(?:{CALL_KEY}|<tool_call>|<function=)"
 )
 BARE_CALL = regex.compile(CALL_KEY)
+PLACEHOLDER = regex.compile(r"(?i)\{\{\s?(?P<who>user|char|bot)\s?\}\}(?P<label>[*_]{0,3}\s?[:：])?")
+MAX_LABEL_CHARACTERS = 5  # behind a placeholder
 ROLE = regex.compile(
     r"(?i)\s{0,40}(?P<role>assistant|model|bot|ai|system|user|human|tool|developer|ipython|analysis<\|message\|>|commentary|final)(?:\b|(?<=>))"
 )
@@ -114,12 +116,16 @@ Part = str | Thought | TextCall
 class MarkupReader:
     """Text, reasoning and tool calls of one answer, from pieces cut anywhere.
 
-    `tools` are the names by which code is known for a call; `has_text` tells whether anything was said before.
+    `tools` are the names by which code is known for a call; `has_text` tells whether anything was said before;
+    `companion` and `person` are what the two are called, as far as they have names.
     `is_ended` once another turn begins: the answer ends there.
     """
 
-    def __init__(self, tools: Collection[str], has_text: Callable[[], bool]) -> None:
+    def __init__(
+        self, tools: Collection[str], has_text: Callable[[], bool], companion: str, person: str
+    ) -> None:
         self._tools, self._has_text = tools, has_text
+        self._companion, self._person = companion, person
         self._read: Callable[[str, int, bool], Iterator[Part | int]] = self._read_text
         self._held = ""
         self._is_blank_line, self._ticks = True, 0  # of inline code that is open
@@ -246,8 +252,14 @@ class MarkupReader:
             self._read, self._depth = self._read_bare_call, 0
             yield at
             return
-        yield self._note("{")
-        yield at + 1
+        named = PLACEHOLDER.match(text, at, partial=True) if not self._ticks else None
+        if named and not is_end and (named.partial or len(text) - named.end() < MAX_LABEL_CHARACTERS):
+            return
+        name = ""
+        if named and not named.partial and not named["label"]:  # a label is read by answer_lines
+            name = self._person if named["who"].casefold() == "user" else self._companion
+        yield self._note(name or "{")
+        yield named.end() if named and name else at + 1
 
     def _read_tag(self, text: str, at: int, is_end: bool) -> Iterator[Part | int]:
         found = TAG.match(text, at, partial=True)

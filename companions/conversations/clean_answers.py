@@ -1,8 +1,8 @@
 """What a model writes, made into what a companion says: cleaned as it streams, or whole. Pure.
 
-In this order: template tokens, reasoning, Kith's own blocks and tool calls (answer_markup), emotions in tags
-(emotion_tags), labels, emotions in brackets and stage directions (answer_lines), loops (answer_loops). What is removed
-here is neither shown nor kept, spoken or learnt from.
+In this order: template tokens, reasoning, Kith's own blocks, tool calls and placeholders (answer_markup), emotions in
+tags (emotion_tags), labels, emotions in brackets and stage directions (answer_lines), loops (answer_loops). What is
+removed here is neither shown nor kept, spoken or learnt from.
 """
 
 from collections.abc import Collection, Iterable
@@ -36,7 +36,7 @@ class AnswerCleaner:
         self, names: Names, text: str = "", tools: Collection[str] = (), *, keeps_directions: bool = True
     ) -> None:
         self._length, self._has_text = len(text), False
-        self._markup = MarkupReader(tools, self._has_said)
+        self._markup = MarkupReader(tools, self._has_said, names.companion, names.person)
         self._expressions = Expressions()
         self._lines = LineReader(names, self._has_said, tools, keeps_directions=keeps_directions)
         self._loops = LoopReader()
