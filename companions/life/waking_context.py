@@ -21,6 +21,7 @@ from companions.life.recent_talk import RecentTalk, load_recent_talk
 from companions.lore.turn import find_constant_lore
 from companions.models import Companion, Message, Waking
 from companions.models.companion import lock
+from companions.prompting import budgets
 from companions.prompting.persona import Persona
 from companions.prompting.pinned_context import load_pinned_context, render_inner_state
 from companions.prompting.tool_lines import Line, compose_call, compose_tool_result
@@ -28,7 +29,6 @@ from companions.prompting.turn_prompt import EMOTIONS, PERSONA_RULES, load_last_
 from jobs.lease import Lease
 from memory.recall.recall import Found
 from memory.threads import load_open_threads, render_threads
-from providers.selection import get_provider
 from providers.tokens import beginning
 from text.dates import render_age
 from text.strings import block, one_line, quoted
@@ -149,10 +149,11 @@ def compose_prompt(context: WakingContext, now: datetime) -> list[Line]:
         *_tell_last_time(context, talk, now),
         *talk.lines(context.companion),
         *render_threads(threads, now.astimezone(zone).date()),
-        *render_inner_state(pinned, now.astimezone(zone), get_provider().context_tokens // 16),
+        *render_inner_state(pinned, now.astimezone(zone), budgets.share(budgets.INNER_STATE)),
     ]
+    system = render_system(persona, pinned, rules=WAKING_RULES, tool_tokens=context.offered_tokens)
     return [
-        {"role": "system", "content": render_system(persona, pinned, rules=WAKING_RULES)},
+        {"role": "system", "content": system},
         {"role": "user", "content": block("waking", why)},
         *_compose_steps(context.waking.steps),
     ]

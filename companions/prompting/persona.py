@@ -11,12 +11,11 @@ from datetime import datetime
 from companions.lore.entries import Place
 from companions.lore.scan import Placed
 from companions.models import Companion
+from companions.prompting import budgets
 from companions.prompting.tool_lines import Line
-from providers.selection import get_provider
 from providers.tokens import MESSAGE_TOKENS, estimate
 from text.strings import block, neutral_beside, one_line
 
-EXAMPLES_SHARE = 8  # of the context, at most one part in so many
 CARD_SEPARATOR = "<START>"  # between the examples of a character card
 MANNER = (
     "in {name}'s own manner, in the language of what was just said, in four sentences at most, fewer where the persona"
@@ -66,7 +65,7 @@ class Persona:
         Lore has its own budget, and stays where the dialogue is left out.
         """
         companion, lines = self.companion, list[str]()
-        left = get_provider().context_tokens // EXAMPLES_SHARE if self.has_examples else 0
+        left = budgets.share(budgets.EXAMPLES) if self.has_examples else 0
         said = (line.strip() for line in companion.example_dialogue.splitlines())
         dialogue = "\n".join("" if line.upper() == CARD_SEPARATOR else line for line in said)
         for line in self.expand(dialogue).splitlines():

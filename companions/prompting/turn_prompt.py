@@ -10,10 +10,9 @@ from datetime import datetime
 from typing import TypeVar
 from uuid import UUID
 
-from django.conf import settings
-
 from companions.conversations.messages import Spoken
 from companions.models import Companion, Message, Reply, Session
+from companions.prompting import budgets
 from companions.prompting.history import RESTED, render_history, render_said
 from companions.prompting.persona import Persona
 from companions.prompting.pinned_context import (
@@ -28,17 +27,14 @@ from companions.sessions.transcript import select_messages, select_visible
 from memory.emotion import Emotion
 from memory.models import DiaryEntry, Memory
 from memory.recall.recall import NOWHERE, Found, Origins
-from providers.selection import get_provider
 from providers.tokens import beginning, estimate, keep_fitting
 from text.dates import render_age
 from text.strings import block, neutral, one_line, quoted
 
-TEMPLATE = "turn-10"
-FACTS_TOKENS = 200  # of the moment, with the directive
+TEMPLATE = (
+    "turn-10"  # kept with each prompt: a change of what stands here, or of a tool's words, counts it up
+)
 FIRST_TURNS = 3  # of a session: later it has a course of its own
-DIARY_TOKENS = 80
-SAID_TOKENS = 50
-ABOUT_SHARE = 16  # of the context, at most one part in so many
 UNASKED = "Just came to mind, unasked. Speak of it only if it fits, or if it moves you:"
 UNSURE = 0.6  # below it what was learnt may well be wrong
 KINDS = {
@@ -114,13 +110,13 @@ class LastTime:
         """Return it as lines of a prompt; `now` and all that is told is in the user's zone."""
         lines = [render_last_talk(self.ended_at.astimezone(companion.user.zone), now)]
         if self.entry:
-            text = beginning(f"{self.entry.title}. {self.entry.summary}", DIARY_TOKENS)
+            text = beginning(f"{self.entry.title}. {self.entry.summary}", budgets.LAST_DIARY_TOKENS)
             on = self.entry.get_day(companion.user.zone)
             lines.append(f"Your diary, of {on:%A %d %B}: {quoted(text)}")
         if self.last_words:
             names = {Message.Role.USER.value: one_line(companion.user.name) or "They"}
             words = [
-                f"{names.get(message.role, 'You')} said: {quoted(beginning(message.text, SAID_TOKENS))}"
+                f"{names.get(message.role, 'You')} said: {quoted(beginning(message.text, budgets.LAST_WORDS_TOKENS))}"
                 for message in self.last_words
             ]
             lines.append(f"It ended: {' '.join(words)}")
@@ -150,40 +146,42 @@ def load_last_time(companion: Companion, before: Session | None = None) -> LastT
     return LastTime(last_word_at, entry, newest[::-1])
 
 
-def history_tokens(
-    persona: Persona,
-    message: Message,
-    reply: Reply,
-    summary: str,
-    pinned: PinnedContext,
-    moment: Sequence[str] = (),
-    tools: int = 0,
-    quote: Mapping[str, str] | None = None,
-    files: Sequence[tuple[str, bool]] = (),
-) -> int:
-    """Return how many tokens are left for the history beside the answer, the offered tools (so many tokens), what is
-    remembered, the lines of the moment, and all that must be there.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptParts:
+    """What a turn's prompt is made of beside the talk before it.
+
+    `summary` tells what was said earlier in the session and is left out of the history; lines of the `moment` tell where
+    the two left off, what is open between them and which timers run; `quote` is what the message quotes, and `files` are
+    the names of those that came with it, each with whether it is a picture. `found` is what came to mind, and `origins`
+    tell where it comes from. The tools that are offered beside the prompt take so many `tool_tokens`.
     """
-    needed = estimate(render_system(persona, pinned, summary, tools=tools)) + persona.talk_tokens
-    needed += estimate(render_said(message.text, quote, files))
-    needed += estimate("\n".join(render_session_notes(pinned, get_provider().context_tokens // 16)))
-    needed += estimate("\n".join(moment))
-    needed += estimate(reply.text) if reply.continues_id else 0
-    return max(talk_tokens(tools) - needed, 0)
 
+    persona: Persona
+    message: Message
+    reply: Reply
+    facts: Facts
+    pinned: PinnedContext = NOTHING_PINNED
+    summary: str = ""
+    moment: Sequence[str] = ()
+    quote: Mapping[str, str] | None = None
+    files: Sequence[tuple[str, bool]] = ()
+    found: Sequence[Found] = ()
+    origins: Origins = NOWHERE
+    tool_tokens: int = 0
 
-def talk_tokens(tools: int) -> int:
-    """Return what is left for the rules, the persona and the talk beside offered tools of so many tokens.
+    @property
+    def history_tokens(self) -> int:
+        """Return how many tokens are left for the talk before it beside the answer and all that must be there."""
+        needed = estimate(self.render_system()) + self.persona.talk_tokens
+        needed += estimate(render_said(self.message.text, self.quote, self.files))
+        needed += estimate("\n".join(render_session_notes(self.pinned, budgets.share(budgets.SESSION_NOTES))))
+        needed += estimate("\n".join(self.moment))
+        needed += estimate(self.reply.text) if self.reply.continues_id else 0
+        return max(budgets.talk_tokens(self.tool_tokens) - needed, 0)
 
-    It is all but these, the answer, the facts of the moment, and a quarter for what is remembered and what tools give.
-    """
-    context = get_provider().context_tokens
-    return context - context // 4 - int(settings.ANSWER_TOKENS) - tools - FACTS_TOKENS
-
-
-def memory_tokens() -> int:
-    """Return how many tokens of the context all that is remembered may take: three sixteenths."""
-    return get_provider().context_tokens * 3 // 16
+    def render_system(self) -> str:
+        """Return what stays the same from turn to turn."""
+        return render_system(self.persona, self.pinned, self.summary, tool_tokens=self.tool_tokens)
 
 
 def change_window(pressure: float) -> int:
@@ -201,35 +199,17 @@ def without_unsent(messages: Sequence[T], unsent: int) -> Sequence[T]:
     return messages[min(unsent, max(len(messages) - 1, 0)) :]
 
 
-def render_prompt(
-    persona: Persona,
-    history: Iterable[Spoken],
-    message: Message,
-    found: Sequence[Found],
-    facts: Facts,
-    reply: Reply,
-    summary: str,
-    pinned: PinnedContext,
-    origins: Origins,
-    moment: Sequence[str] = (),
-    tools: int = 0,
-    quote: Mapping[str, str] | None = None,
-    files: Sequence[tuple[str, bool]] = (),
-) -> list[Line]:
-    """Return the whole prompt: rules and persona, the history, and the message with this turn's context block.
-
-    `summary` tells what was said earlier in the session and is left out of the history. Lines of the `moment` tell where
-    the two left off and what is open between them; `tools` are the tokens of those that are offered, `quote` is what
-    the message quotes, and `files` are the names of those that came with it, each with whether it is a picture.
-    """
-    companion, before = persona.companion, list(history)
+def render_prompt(parts: PromptParts, history: Iterable[Spoken]) -> list[Line]:
+    """Return the whole prompt: rules and persona, the history, and the message with this turn's context block."""
+    persona, reply, before = parts.persona, parts.reply, list(history)
     notes = persona.render_notes(len(before) + 1)
-    lines: list[Line] = [{"role": "system", "content": render_system(persona, pinned, summary, tools=tools)}]
-    lines += render_history(before, companion.user.zone, notes) + notes.get(1, [])
-    context = render_context(found, facts, companion, pinned, origins, moment)
-    said = render_said(neutral(message.text), quote, files)
+    lines: list[Line] = [{"role": "system", "content": parts.render_system()}]
+    lines += render_history(before, persona.companion.user.zone, notes) + notes.get(1, [])
+    said = render_said(neutral(parts.message.text), parts.quote, parts.files)
     after = "\n\n".join(str(line["content"]) for line in notes.get(0, ()))
-    asked = "\n\n".join(filter(None, (said, after, f"{context}\n{persona.render_instructions()}")))
+    asked = "\n\n".join(
+        filter(None, (said, after, f"{render_context(parts)}\n{persona.render_instructions()}"))
+    )
     lines.append({"role": "user", "content": asked})
     if reply.continues_id and reply.text:
         lines.append({"role": "assistant", "content": reply.text})
@@ -240,17 +220,17 @@ def render_prompt(
 
 
 def render_system(
-    persona: Persona, pinned: PinnedContext, summary: str = "", rules: str = RULES, tools: int = 0
+    persona: Persona, pinned: PinnedContext, summary: str = "", rules: str = RULES, *, tool_tokens: int
 ) -> str:
-    """Return what stays the same, for longest first. What is pinned has half of what the others leave."""
+    """Return what stays the same, for longest first. What is pinned has half of what the others and the tools leave."""
     parts = [
         rules.format(name=one_line(persona.companion.name)),
         persona.render(),
         persona.render_examples(),
         render_person(persona.companion),
     ]
-    left = talk_tokens(tools) - sum(map(estimate, parts))
-    known = render_pinned(pinned, max(left, 0) // 2)
+    left = budgets.talk_tokens(tool_tokens) - sum(map(estimate, parts))
+    known = render_pinned(pinned, budgets.pinned_tokens(left))
     earlier = block("summary", [quoted(summary)] if summary else [])
     return "\n\n".join(part for part in (*parts, known, earlier) if part)
 
@@ -260,20 +240,14 @@ def render_person(companion: Companion) -> str:
     name, about = one_line(companion.user.name), companion.user.about.strip()
     lines = [f"You talk with {name}."] if name else []
     if about:
-        said = quoted(beginning(about, get_provider().context_tokens // ABOUT_SHARE))
+        said = quoted(beginning(about, budgets.share(budgets.PERSON)))
         lines.append(f"They say of themselves: {said}")
     return block("person", lines)
 
 
-def render_context(
-    found: Sequence[Found],
-    facts: Facts,
-    companion: Companion,
-    pinned: PinnedContext = NOTHING_PINNED,
-    origins: Origins = NOWHERE,
-    moment: Sequence[str] = (),
-) -> str:
+def render_context(parts: PromptParts) -> str:
     """Return the block of all that changes each turn."""
+    facts, pinned, companion = parts.facts, parts.pinned, parts.persona.companion
     age = facts.now - facts.last_spoke if facts.last_spoke else None
     lines = [
         f"Now: {facts.now:%A %d %B %Y, %H:%M} ({facts.zone})",
@@ -282,13 +256,13 @@ def render_context(
         *([f"Last spoke: {render_age(age)}"] if age and age >= RESTED else []),
         *([f"This talk began: {facts.began:%A %d %B, %H:%M}"] if facts.began else []),
         *([render_last_talk(facts.spoke_before, facts.now)] if facts.spoke_before else []),
-        *moment,
-        *render_inner_state(pinned, facts.now, get_provider().context_tokens // 20),
-        *render_session_notes(pinned, get_provider().context_tokens // 16),
+        *parts.moment,
+        *render_inner_state(pinned, facts.now, budgets.share(budgets.INNER_STATE)),
+        *render_session_notes(pinned, budgets.share(budgets.SESSION_NOTES)),
     ]
     for title, is_flashback in ((UNASKED, True), ("Remembered:", False)):
-        some = [memory for memory in found if bool(memory.reasons.get("flashback")) == is_flashback]
-        remembered = [render_memory(memory, companion, origins) for memory in order_for_reading(some)]
+        some = [memory for memory in parts.found if bool(memory.reasons.get("flashback")) == is_flashback]
+        remembered = [render_memory(memory, companion, parts.origins) for memory in order_for_reading(some)]
         lines += [title, *remembered] if some else []
     return "\n".join(["<kith-context>", *lines, "</kith-context>"])
 
@@ -301,8 +275,8 @@ def choose_memories(
     One that does not fit is passed over, and shorter ones are still tried. They have three sixteenths of the context;
     the fourth is for what tools give.
     """
-    left = memory_tokens()
-    left -= estimate("\n".join(render_inner_state(pinned, now, get_provider().context_tokens // 20)))
+    left = budgets.memory_tokens()
+    left -= estimate("\n".join(render_inner_state(pinned, now, budgets.share(budgets.INNER_STATE))))
     return keep_fitting(found, left, lambda memory: estimate(render_memory(memory, companion, origins)))
 
 
@@ -320,7 +294,7 @@ def render_memory(found: Found, companion: Companion, origins: Origins = NOWHERE
     """Return the memory as a line: its day in the user's zone, what it is, and its words; a long text is cut."""
     memory = found.memory
     on = memory.happened_at.astimezone(companion.user.zone)
-    text = quoted(beginning(memory.text, memory_tokens() // 4))
+    text = quoted(beginning(memory.text, budgets.one_memory_tokens()))
     return f"- [{on:%Y-%m-%d}] {describe_memory(memory, companion, origins)}: {text}"
 
 

@@ -12,16 +12,16 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from companions.models import Companion
+from companions.prompting import budgets
 from companions.prompting.persona import Persona
 from companions.prompting.pinned_context import NOTHING_PINNED
-from companions.prompting.turn_prompt import render_system, talk_tokens
+from companions.prompting.turn_prompt import render_system
 from providers.selection import get_provider
 from providers.tokens import ANSWER_TOKENS, MESSAGE_TOKENS, estimate
 
 BLOCK = re.compile(r"<kith-(?P<name>[a-z-]+)>\n?(?P<text>.*?)\n?</kith-(?P=name)>", re.DOTALL)
 CONTEXT = re.compile(r"<kith-(?:context|waking)>")  # of the moment, behind the person's words or without any
 REMEMBERED = re.compile(r"^(?:- \[.*|Remembered:|Just came to mind.*)$", re.MULTILINE)
-TALK_SHARE = 8  # less than one part in so many of the context is no room for a talk
 
 
 class Part(models.TextChoices):
@@ -123,12 +123,11 @@ def measure_usage(messages: Sequence[Mapping[str, Any]], tools: Sequence[Any] = 
     return ContextUsage(parts, get_provider().context_tokens)
 
 
-def leaves_no_room(companion: Companion, tools: int) -> bool:
+def leaves_no_room(companion: Companion, tool_tokens: int) -> bool:
     """Return whether persona, example dialogue and what the person says of themselves leave no room for a talk.
 
-    `tools` are the tokens of those that are offered.
+    The tools that are offered take so many `tool_tokens`.
     """
-    left = talk_tokens(tools) - estimate(
-        render_system(Persona(companion=companion), NOTHING_PINNED, tools=tools)
-    )
-    return left < get_provider().context_tokens // TALK_SHARE
+    always = render_system(Persona(companion=companion), NOTHING_PINNED, tool_tokens=tool_tokens)
+    left = budgets.talk_tokens(tool_tokens) - estimate(always)
+    return left < budgets.share(budgets.ROOM_FOR_TALK)

@@ -18,18 +18,27 @@ from accounts.usage import Payer, allowance
 from companions import tools
 from companions.conversations.messages import Spoken, load_path, load_spoken
 from companions.life.inner_state import load_session_mood
+from companions.lore.scan import Placed
 from companions.lore.turn import find_lore, keep_firings
 from companions.minds.choice import choose_provider, find_stand_ins, get_current_provider, get_mind
 from companions.minds.presets import compute_sampling
 from companions.models import Companion, Message, Prompt, Reply, Session, Timer
 from companions.models.conversation import DIGEST_MESSAGES
-from companions.prompting import turn_prompt
 from companions.prompting.history import align_window, choose_newest
 from companions.prompting.persona import Persona
 from companions.prompting.pinned_context import NOTHING_PINNED, PinnedContext, load_pinned_context
 from companions.prompting.running_timers import MAX_TIMERS, load_running_timers, render_timers
 from companions.prompting.tool_lines import Line
-from companions.prompting.turn_prompt import FIRST_TURNS, Facts, LastTime, load_last_time
+from companions.prompting.turn_prompt import (
+    FIRST_TURNS,
+    Facts,
+    LastTime,
+    PromptParts,
+    choose_memories,
+    load_last_time,
+    render_prompt,
+    without_unsent,
+)
 from companions.replies.lifecycle import hold_reply
 from memory.embedding import embed_cue
 from memory.embedding.spaces import CueVector
@@ -129,6 +138,24 @@ class TurnContext:
         before = self.last_time.lines(self.companion, self.facts.now) if self.last_time else []
         threads = render_threads(self.threads, self.facts.now.date())
         return [*before, *threads, *render_timers(self.timers, self.companion)]
+
+    @property
+    def parts(self) -> PromptParts:
+        """Return what its prompt is made of beside the talk before it."""
+        return PromptParts(
+            persona=self.persona,
+            message=self.message,
+            reply=self.reply,
+            facts=self.facts,
+            pinned=self.pinned,
+            summary=self.summary,
+            moment=self.moment,
+            quote=self.quote,
+            files=self.files,
+            found=self.found,
+            origins=self.origins,
+            tool_tokens=self.offered_tokens,
+        )
 
     @property
     def given(self) -> list[UUID]:
@@ -235,11 +262,32 @@ def load_context(turn: TurnContext, now: datetime) -> None:
     session = message.session = Session.objects.get(messages=message.pk)
     said = load_spoken(message, MAX_HISTORY_MESSAGES + 1)
     visible = [spoken for spoken in said[1:] if not spoken.is_hidden]
-    user_turns = sum(spoken.role == Message.Role.USER for spoken in visible)
+    turn.quote, turn.files = said[0].quoted, said[0].files
+    talk = [(spoken.role, spoken.text) for spoken in (*visible[::-1], said[0])]
+    lore = find_lore(companion, message, talk, seed=turn.reply.pk.int)
+    keep_firings(turn.reply, message, lore)
+    # Further back there may be more.
+    load_talk(turn, session, visible, lore.placed, now, has_more=len(said) > MAX_HISTORY_MESSAGES)
+    turn.mood = load_session_mood(session.pk, now, except_message=message.pk)
+    turn.known = {spoken.memory_id for spoken in (said[0], *turn.history) if spoken.memory_id}
+    turn.known |= {thread.memory_id for thread in turn.threads}
+
+
+def load_talk(
+    turn: TurnContext,
+    session: Session,
+    visible: Sequence[Spoken],
+    lore: Sequence[Placed],
+    now: datetime,
+    *,
+    has_more: bool = False,
+) -> None:
+    """Load the moment, what is always in mind, and of the talk (given newest first) what fits. Nothing is written."""
+    companion, user_turns = turn.companion, sum(spoken.role == Message.Role.USER for spoken in visible)
     turn.last_time = load_last_time(companion, session) if user_turns < FIRST_TURNS else None
     turn.threads = load_threads(companion, visible, now)
     turn.timers = load_running_timers(companion.pk)
-    turn.facts = load_facts(companion, session, message, now, is_told=turn.last_time is not None)
+    turn.facts = load_facts(companion, session, turn.message, now, is_told=turn.last_time is not None)
     pinned = load_pinned_context(companion.pk)
     state = pinned.inner_state
     turn.pinned = replace(
@@ -248,38 +296,20 @@ def load_context(turn: TurnContext, now: datetime) -> None:
         pressure=session.pressure,
         has_moved_on=bool(state and state.made_at < session.started_at and user_turns >= MOVED_ON_TURNS),
     )
-    turn.quote, turn.files = said[0].quoted, said[0].files
-    talk = [(spoken.role, spoken.text) for spoken in (*visible[::-1], said[0])]
-    lore = find_lore(companion, message, talk, seed=turn.reply.pk.int)
-    keep_firings(turn.reply, message, lore)
-    has_more = len(said) > MAX_HISTORY_MESSAGES  # further back
+    turn.summary = session.summary
     for has_examples in (True, False):  # they are the first to go where the talk has no room
         turn.persona = Persona(
             companion=companion,
-            lore=lore.placed,
+            lore=lore,
             now=turn.facts.now,
             seed=turn.reply.pk.int,
             has_examples=has_examples,
         )
-        tokens = turn_prompt.history_tokens(
-            turn.persona,
-            message,
-            turn.reply,
-            session.summary,
-            turn.pinned,
-            turn.moment,
-            turn.offered_tokens,
-            turn.quote,
-            turn.files,
-        )
-        turn.history = choose_history(session, visible, tokens, has_more=has_more)
+        turn.history = choose_history(session, visible, turn.parts.history_tokens, has_more=has_more)
         if len(turn.history) == len(visible) or not companion.example_dialogue:
             break
     turn.summarised = [spoken.pk for spoken in visible[len(turn.history) :]]
     turn.summary = session.summary if turn.summarised else ""
-    turn.mood = load_session_mood(session.pk, now, except_message=message.pk)
-    turn.known = {spoken.memory_id for spoken in (said[0], *turn.history) if spoken.memory_id}
-    turn.known |= {thread.memory_id for thread in turn.threads}
 
 
 def load_threads(companion: Companion, visible: Sequence[Spoken], now: datetime) -> list[Thread]:
@@ -300,7 +330,7 @@ def choose_history(
     if has_more:
         count = Message.objects.filter(session=session, is_hidden=False).count() - 1
         unsent -= count - len(visible)
-    sendable = turn_prompt.without_unsent(visible[::-1], max(unsent, 0))[::-1]
+    sendable = without_unsent(visible[::-1], max(unsent, 0))[::-1]
     return align_window(choose_newest(sendable, tokens), count)
 
 
@@ -366,11 +396,11 @@ def find_memories(turn: TurnContext, cue: str, vector: CueVector | None, now: da
         recalled = [replace(found, reasons={**found.reasons, "with_talk": True}) for found in recalled]
     flashbacks = _draw_flashback(turn, recalled, now)
     turn.origins = load_origins(companion.pk, [found.memory for found in (*recalled, *flashbacks)])
-    sent = turn_prompt.render_system(turn.persona, turn.pinned, turn.summary, tools=turn.offered_tokens)
+    sent = turn.parts.render_system()
     pinned = [text for text in turn.pinned.texts if quoted(text)[1:-1] in sent]  # not what does not fit
     recalled = drop_repetitions(recalled, turn.origins, turn.given, pinned)
     found = [*recalled[: settings.RECALL_LIMIT], *flashbacks]
-    turn.found = turn_prompt.choose_memories(found, companion, turn.pinned, now, turn.origins)
+    turn.found = choose_memories(found, companion, turn.pinned, now, turn.origins)
 
 
 def _draw_flashback(turn: TurnContext, recalled: Sequence[Found], now: datetime) -> list[Found]:
@@ -385,24 +415,8 @@ def _draw_flashback(turn: TurnContext, recalled: Sequence[Found], now: datetime)
 
 def compose(turn: TurnContext) -> None:
     """Render the prompt from what was loaded and recalled."""
-    turn.prompt = turn_prompt.render_prompt(
-        turn.persona,
-        turn.history,
-        turn.message,
-        turn.found,
-        turn.facts,
-        turn.reply,
-        turn.summary,
-        turn.pinned,
-        turn.origins,
-        turn.moment,
-        turn.offered_tokens,
-        turn.quote,
-        turn.files,
-    )
-    turn.prompt = merge_roles(
-        turn.prompt
-    )  # a message that had no answer, or a card's note, stands before another
+    # A message that had no answer, or a card's note, stands before another of the same role.
+    turn.prompt = merge_roles(render_prompt(turn.parts, turn.history))
     turn.shown = {*turn.given, *(found.memory.pk for found in turn.found)}
     turn.shown |= {*turn.summarised, *turn.pinned.sources}
     turn.shown |= turn.last_time.ids if turn.last_time else set()

@@ -8,12 +8,10 @@ from companions import tools
 from companions.conversations.messages import load_spoken
 from companions.lore.turn import find_constant_lore, find_lore
 from companions.models import Companion, Message, Reply, Session
+from companions.prompting.budgets import memory_tokens
 from companions.prompting.persona import Persona
-from companions.prompting.pinned_context import load_pinned_context
-from companions.prompting.turn_prompt import history_tokens, memory_tokens, render_prompt
 from companions.prompting.usage import ContextUsage, Part, leaves_no_room, measure_usage
-from companions.replies.context import MAX_HISTORY_MESSAGES, choose_history, load_facts
-from memory.recall.recall import NOWHERE
+from companions.replies.context import MAX_HISTORY_MESSAGES, TurnContext, compose, load_talk
 from providers.preference import preferring
 from providers.selection import get_provider
 from providers.tokens import MESSAGE_TOKENS, estimate
@@ -37,20 +35,12 @@ def _measure_next(companion: Companion, now: datetime) -> ContextUsage:
     head = companion.conversation.head
     said = load_spoken(head, MAX_HISTORY_MESSAGES) if head and head.session_id == session.pk else []
     visible = [spoken for spoken in said if not spoken.is_hidden]
-    offers = tools.get_offers(session.tool_groups)
-    offered, pinned = tools.count_tokens(offers), load_pinned_context(companion.pk)
     message = Message(companion=companion, session=session, said_at=now, text="…")
-    reply = Reply(companion=companion, message=message)
+    turn = TurnContext(Reply(companion=companion, message=message))
     lore = find_lore(companion, message, [(spoken.role, spoken.text) for spoken in visible[::-1]])
-    facts = load_facts(companion, session, message, now, is_told=False)
-    persona = Persona(companion=companion, lore=lore.placed, now=facts.now)
-    room = history_tokens(persona, message, reply, session.summary, pinned, tools=offered)
-    history = choose_history(session, visible, room)
-    summary = session.summary if len(history) < len(visible) else ""
-    prompt = render_prompt(
-        persona, history, message, [], facts, reply, summary, pinned, NOWHERE, tools=offered
-    )
-    usage = measure_usage(prompt, offers)
+    load_talk(turn, session, visible, lore.placed, now)
+    compose(turn)
+    usage = measure_usage(turn.prompt, turn.offers)
     return ContextUsage({**usage.parts, Part.MEMORIES: memory_tokens()}, usage.size)
 
 

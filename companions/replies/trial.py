@@ -8,7 +8,7 @@ is kept but what the calls cost: neither that something was recalled.
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from time import perf_counter
 from uuid import uuid4
@@ -115,10 +115,8 @@ def compose_trial(companion: Companion, text: str, now: datetime) -> tuple[list[
     turn.persona = Persona(companion=companion, lore=lore.placed, now=turn.facts.now, seed=seed)
     payer = Payer(companion.user_id, companion.pk)
     find_memories(turn, text, embed_cue(text, payer, companion.names, split_cue(text)), now)
-    prompt = render_prompt(
-        turn.persona, history, message, turn.found, turn.facts, reply, "", turn.pinned, turn.origins
-    )
-    return merge_roles(prompt), turn.found
+    parts = replace(turn.parts, tool_tokens=0)  # none are offered
+    return merge_roles(render_prompt(parts, history)), turn.found
 
 
 async def stream_trial(trial: Trial, clock: Clock) -> AsyncGenerator[str | Felt | Retracted, None]:

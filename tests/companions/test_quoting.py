@@ -9,10 +9,9 @@ from django.utils import timezone
 from accounts.models import User
 from companions.models import Companion
 from companions.prompting.persona import Persona
-from companions.prompting.pinned_context import NOTHING_PINNED
-from companions.prompting.turn_prompt import Facts, render_prompt
+from companions.prompting.turn_prompt import Facts, PromptParts, render_prompt
 from memory.models import Memory
-from memory.recall.recall import NOWHERE, Found
+from memory.recall.recall import Found
 from text.strings import neutral
 
 
@@ -42,9 +41,9 @@ def rendered(**fields: Any) -> list[str]:
         Found(Memory(kind="said", happened_at=now, speaker="user", text=given[name]), 1.0, reasons)
         for name, reasons in words.items()
     ]
-    prompt = render_prompt(
-        Persona(companion=companion), [], message, found, facts, reply, "", NOTHING_PINNED, NOWHERE
-    )
+    persona = Persona(companion=companion)
+    parts = PromptParts(persona=persona, message=message, reply=reply, facts=facts, found=found)
+    prompt = render_prompt(parts, [])
     return "\n".join(str(line["content"]) for line in prompt).splitlines()
 
 

@@ -6,12 +6,13 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from companions.models import Companion, Mind
+from companions.life import timers
+from companions.models import Companion, Mind, Timer
 from companions.prompting.usage import Part, measure_parts
 from companions.replies.preview import preview_usage
 from providers.tokens import estimate_messages
 from tests.companions.talking import say
-from tests.companions.tools.conftest import turn_of
+from tests.companions.tools.conftest import NOW, log, turn_of
 
 pytestmark = pytest.mark.django_db
 HUGE = "Mira likes the sea, and long walks along it in the rain. " * 260
@@ -28,6 +29,19 @@ def test_every_token_of_a_prompt_belongs_to_a_part(mira: Companion) -> None:
     assert {Part.RULES, Part.PERSONA, Part.EXAMPLES, Part.PERSON, Part.HISTORY, Part.TOOLS} <= parts.keys()
     assert parts[Part.RULES] + parts[Part.MOMENT] <= 700
     assert parts[Part.RULES] + parts[Part.MOMENT] + parts[Part.TOOLS] <= 1200
+
+
+def test_what_is_shown_is_what_a_short_message_would_send(mira: Companion) -> None:
+    log(mira, "I am Alice, and I sail.", "Hello, Alice.", days_ago=3)
+    say(mira, "Remind me of the tea.", "I will.", at=NOW)
+    timers.set_timer(mira, "2h", "The tea", now=NOW, by=Timer.By.USER, is_asked_for=True)
+    shown = preview_usage(Companion.objects.get(), NOW).parts
+    turn = turn_of(mira, "…", NOW)
+    sent = measure_parts(turn.prompt, turn.offers)
+    apart = {part: (shown[part], sent[part]) for part in sent if abs(shown[part] - sent[part]) > 2}
+    assert set(apart) <= {Part.MEMORIES}, apart
+    assert "The tea" in str(turn.prompt)
+    assert "sail" in str(turn.prompt)
 
 
 def test_the_page_shows_the_parts_and_what_is_left(at_home: Client, mira: Companion) -> None:
