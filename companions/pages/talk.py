@@ -29,6 +29,7 @@ from companions.models import Companion, Delivery, Message, Reply
 from companions.pages.shortcuts import form_view, page_view, post_view
 from companions.replies import actions
 from companions.replies.turn import spawn
+from companions.tools.words import describe_under_way
 from jobs.background import in_thread
 from safety import notices
 from safety.models import Notice
@@ -88,9 +89,8 @@ def _script_texts(name: str) -> dict[str, str]:
         "attached_failed": _("A file did not arrive. Try it again, or remove it."),
         "attached_lost": _("It could not be sent to Kith. Try again in a moment."),
         "failed": _("That did not work. Try again in a moment."),
-        "tool_recall": _("%(name)s is looking through what it remembers") % {"name": name},
-        "tool_remember": _("%(name)s keeps this in memory") % {"name": name},
-        "tool": _("%(name)s is looking something up") % {"name": name},
+        **{f"tool_{tool}": words for tool, words in describe_under_way(name).items()},
+        "tool": _("%(name)s is busy for a moment") % {"name": name},
         "thinking": _("%(name)s is thinking") % {"name": name},
         "waiting": _("waits for the answer before it"),
         "late": _(

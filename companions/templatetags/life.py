@@ -15,6 +15,7 @@ from companions.life.inner_state import Feeling, get_feeling
 from companions.memories.reasons import format_percent
 from companions.models import InnerState, Timer
 from companions.templatetags.talk import clock
+from companions.tools.words import describe_done
 from memory.emotion import Emotion
 from memory.models import Change, Pursuit
 
@@ -96,29 +97,9 @@ def weekday(at: datetime) -> str:
 @register.filter
 def deeds(tools: Iterable[dict[str, object]]) -> list[str]:
     """What it did beside speaking, each once, in a few words; what failed is left out."""
-    words = _deeds()
+    words = describe_done()
     done = [str(tool["name"]) for tool in tools if not tool["is_error"]]
     return list(dict.fromkeys(words[name] for name in done if name in words))
-
-
-def _deeds() -> dict[str, str]:
-    looked, wrote = _("looked through what it remembers"), _("wrote on what is always in mind")
-    return {
-        "recall": looked,
-        "search_conversation": looked,
-        "look_up": _("looked into a document"),
-        "remember": _("kept something in memory"),
-        "revise": _("corrected a memory"),
-        "forget": _("let a memory go"),
-        "block_append": wrote,
-        "block_replace": wrote,
-        "note": _("noted something down"),
-        "set_timer": _("set a timer"),
-        "cancel_timer": _("cancelled a timer"),
-        "feel": _("changed how it feels"),
-        "write_diary": _("wrote a page of its diary"),
-        "pursue": _("went on with a goal or an idea"),
-    }
 
 
 @register.filter

@@ -11,7 +11,8 @@ from companions.models import Companion
 from companions.prompting.tool_lines import DEEDS
 from companions.replies.context import TurnContext
 from companions.tools.more_tools import GROUPS
-from companions.tools.registry import ALWAYS, FORMER, TOOLS
+from companions.tools.registry import ALWAYS, FORMER, TOOLS, WAKING_TOOLS
+from companions.tools.words import NOT_TOLD, describe_done, describe_under_way
 from memory.core_memory import write_block
 from memory.models.core_memory import By
 from memory.store import keep_fact
@@ -22,7 +23,9 @@ from tests.fixtures.turns import end_session
 
 pytestmark = pytest.mark.django_db
 OFFERED = [one["function"] for one in tools.get_offers(GROUPS)]
-MOST_TOKENS = 780  # of the tools that every turn offers
+MOST_TOKENS = (
+    780  # of the tools that every turn offers, of which each name of a group takes some 9: raise it with why
+)
 GOOD: dict[str, dict[str, Any]] = {
     "remember": {"text": "Alice eats rye.", "old": "oats"},
     "forget": {"words": "the oats"},
@@ -80,7 +83,16 @@ def test_bad_arguments_give_an_error_that_can_be_mended(turn: TurnContext, name:
 
 
 def test_the_history_shows_each_tool_that_changes_something() -> None:
+    """Put a new tool that `writes` into DEEDS (prompting/tool_lines.py), and what it gives, if a model may copy it, into
+    TOLD_BY_TOOLS (conversations/answer_lines.py).
+    """
     assert {name for name, tool in TOOLS.items() if tool.writes} == {*DEEDS, "more_tools"} - FORMER.keys()
+
+
+def test_people_are_told_of_each_tool_in_its_own_words() -> None:
+    """Put those of a new tool into companions/tools/words.py."""
+    assert describe_under_way("Mira").keys() | NOT_TOLD == TOOLS.keys() | NOT_TOLD
+    assert describe_done().keys() | NOT_TOLD == TOOLS.keys() | WAKING_TOOLS.keys() | FORMER.keys() | NOT_TOLD
 
 
 def test_an_unknown_tool_is_told_which_there_are(turn: TurnContext) -> None:
@@ -91,10 +103,14 @@ def names(offers: list[dict[str, Any]]) -> list[str]:
     return [one["function"]["name"] for one in offers]
 
 
-def test_every_tool_is_offered_at_once_or_in_a_group_that_can_be_asked_for() -> None:
+def test_every_tool_is_offered_at_once_or_in_a_group_that_can_be_asked_for(mira: Companion) -> None:
     assert names(tools.get_offers()) == [*ALWAYS]
     assert {*names(tools.get_offers(GROUPS))} == TOOLS.keys()
-    assert estimate(json.dumps(tools.get_offers(), ensure_ascii=False)) <= MOST_TOKENS
+    taken = estimate(json.dumps(tools.get_offers(), ensure_ascii=False))
+    assert taken <= MOST_TOKENS, f"every turn pays for {taken} tokens"
+    turn = turn_of(mira)
+    for group, tool_names in GROUPS.items():
+        assert use(turn, "more_tools", group=group)["you_may_call_now"] == [*tool_names]
 
 
 def test_a_group_that_is_asked_for_stands_at_the_end_for_the_rest_of_the_session(mira: Companion) -> None:

@@ -1,0 +1,50 @@
+"""What people read of the tools: in the talk while one is used, and in the life log once it was.
+
+Each tool stands in both, or among those of which nothing is said.
+"""
+
+from django.utils.translation import gettext as _
+
+NOT_TOLD = {"more_tools", "think"}
+"""Tools that do nothing a person would call a deed."""
+
+
+def describe_under_way(name: str) -> dict[str, str]:
+    """Return by tool what the companion of that name does while it is used, in the reader's language."""
+    writes = _("%(name)s writes on what is always in mind")
+    words = {
+        "recall": _("%(name)s is looking through what it remembers"),
+        "search_conversation": _("%(name)s is looking through what was said"),
+        "look_up": _("%(name)s is looking into a document"),
+        "remember": _("%(name)s keeps this in memory"),
+        "forget": _("%(name)s is looking for what is to be forgotten"),
+        "block_append": writes,
+        "block_replace": writes,
+        "note": _("%(name)s notes something down"),
+        "set_timer": _("%(name)s sets a reminder"),
+        "list_timers": _("%(name)s looks at the reminders"),
+        "cancel_timer": _("%(name)s cancels a reminder"),
+    }
+    return {tool: text % {"name": name} for tool, text in words.items()}
+
+
+def describe_done() -> dict[str, str]:
+    """Return by tool what was done with it, in the reader's language; what a waking alone may do as well."""
+    looked, wrote = _("looked through what it remembers"), _("wrote on what is always in mind")
+    return {
+        "recall": looked,
+        "search_conversation": looked,
+        "look_up": _("looked into a document"),
+        "remember": _("kept something in memory"),
+        "revise": _("corrected a memory"),  # what `remember` was called before
+        "forget": _("let a memory go"),
+        "block_append": wrote,
+        "block_replace": wrote,
+        "note": _("noted something down"),
+        "set_timer": _("set a timer"),
+        "list_timers": _("looked at the timers"),
+        "cancel_timer": _("cancelled a timer"),
+        "feel": _("changed how it feels"),
+        "write_diary": _("wrote a page of its diary"),
+        "pursue": _("went on with a goal or an idea"),
+    }
