@@ -10,10 +10,10 @@ from django.db.models import Max, Q
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from cards.errors import CardFormatError
 from cards.lorebooks import MAX_ENTRIES
 from cards.reader import refusal
 from cards.schema import LOREBOOK, normalise
+from cards.values import CardFormatError
 from cards.writer import write_lorebook
 from companions.errors import LimitError, LoreError
 from companions.lore.explanation import describe_pattern_problem

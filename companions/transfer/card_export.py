@@ -12,8 +12,8 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from cards.assets import Asset
-from cards.errors import CardFormatError
 from cards.schema import CARD, normalise
+from cards.values import CardFormatError
 from cards.writer import write_card
 from companions.face.card_picture import draw_png
 from companions.models import Card, Companion

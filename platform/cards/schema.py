@@ -5,9 +5,8 @@ Nothing of Django is imported here, nor in what this imports: the sandbox reads 
 
 from typing import Any, NamedTuple
 
-from cards.errors import CardFormatError
 from cards.lorebooks import normalise_book
-from cards.values import as_mapping, as_number, as_text, as_texts, clean, parse_json
+from cards.values import CardFormatError, as_mapping, as_number, as_text, as_texts, clean, parse_json
 
 CARD, LOREBOOK = "chara_card_v3", "lorebook_v3"
 TEXTS = (
