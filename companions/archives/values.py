@@ -176,10 +176,8 @@ def _read_json(section: Section, name: str, value: Any, places: Places) -> Any:
     if not _is_storable(value):
         raise RowError(name, _("holds characters that are not text"))
     try:
-        if check := section.shapes.get(name):
+        if check := section.shapes.get(name) or section.plain.get(name):
             check(value)
-        elif name in section.shapes:
-            raise TypeError
     except (AttributeError, LookupError, TypeError, ValueError, RefusedError):
         raise RowError(name, _("has not the form that it should have")) from None
     return value if name in section.plain else places.move_within(value)
