@@ -11,10 +11,9 @@ from accounts.authentication import SignedInRequest
 from accounts.idempotency import checked, once
 from accounts.rates import admit_to
 from companions import access
-from companions.api.cards import FILE
 from companions.api.companions import COMPANION
 from companions.api.jobs import ProgressOut
-from companions.api.schemas import IdempotencyKey, describe_form
+from companions.api.schemas import FILE, IdempotencyKey, describe_form
 from companions.archives import uploads
 from companions.archives.export import archive_response
 from companions.models import ArchiveUpload

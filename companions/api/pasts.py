@@ -13,7 +13,7 @@ from accounts.idempotency import once
 from accounts.rates import admit_to
 from companions import access
 from companions.api.jobs import JobOut, job_out
-from companions.api.schemas import IdempotencyKey, ListOut, Text, describe_form, list_rows
+from companions.api.schemas import FILE, IdempotencyKey, ListOut, Text, describe_form, list_rows
 from companions.conversations.log_import import progress
 from companions.models import Companion, PastImport
 from companions.models.past import PATTERN_CHARACTERS, SPEAKER_CHARACTERS
@@ -38,7 +38,6 @@ router = Router(tags=["pasts"])
 companions_router = Router(tags=["pasts"])
 COMPANION = "/{uuid:companion_id}"
 IMPORT = COMPANION + "/imports/{uuid:import_id}"
-FILE = {"type": "string", "format": "binary"}
 TEXT, YES, NUMBER = {"type": "string"}, {"type": "boolean"}, {"type": "integer"}
 FormName = Literal["", "sillytavern", "chatgpt", "character_ai", "risuai", "koboldai", "oobabooga", "text"]
 
