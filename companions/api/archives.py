@@ -51,9 +51,8 @@ def import_archive(request: SignedInRequest, key: IdempotencyKey = None) -> Stat
     admit_to(request.user, "imports", now)
     checked(key)
     file = open_upload(request, settings.ARCHIVE_BYTES)
-    upload = uploads.keep_upload(
-        request.user, file, now
-    )  # before the transaction: it speaks with the storage
+    # Before the transaction, since it speaks with the storage.
+    upload = uploads.keep_upload(request.user, file, now)
     digest = upload.file.sha256 if upload.file else ""
     upload_id = made_id = upload.pk
 

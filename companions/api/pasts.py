@@ -105,8 +105,8 @@ class ImportOut(Schema):
     form: str
     titles: list[str]
     state: str = Field(description="waiting, running, done (recallable), failed, or undoing.")
-    messages: int
-    duplicates: int
+    messages: int = Field(alias="messages_count")
+    duplicates: int = Field(alias="skipped_count")
     first_at: datetime | None = Field(description="Null where the file had no dates: then they are made up.")
     last_at: datetime | None
     learning: str = Field(description="none, running, paused or done.")
@@ -119,14 +119,6 @@ class ImportOut(Schema):
     @staticmethod
     def resolve_state(past: PastImport) -> str:
         return "undoing" if past.state == PastImport.State.UNDOING else progress(past.job)[0]
-
-    @staticmethod
-    def resolve_messages(past: PastImport) -> int:
-        return past.messages_count
-
-    @staticmethod
-    def resolve_duplicates(past: PastImport) -> int:
-        return past.skipped_count
 
     @staticmethod
     def resolve_learnt(past: PastImport) -> LearningProgress:
