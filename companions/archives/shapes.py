@@ -18,10 +18,8 @@ from memory.emotion import Emotion
 
 Check = Callable[[Any], Any]
 MAX_FEATURE_CHARACTERS = 40
-KINDS = {
-    ArrayField: list,
-    models.PositiveSmallIntegerField: int,
-}  # of a character's texts; all others are strings
+# Of a character's texts; all others are strings.
+KINDS = {ArrayField: list, models.PositiveSmallIntegerField: int}
 
 
 class Sentence(TypedDict):

@@ -44,13 +44,8 @@ DIALECT = {
     "example_dialogue": "mes_example",
     "creatorcomment": "creator_notes",
 }
-TOLD_BY = {
-    "personality",
-    "scenario",
-    "first_mes",
-    "mes_example",
-    "alternate_greetings",
-}  # that it is a character
+# By which it is told that this is a character.
+TOLD_BY = {"personality", "scenario", "first_mes", "mes_example", "alternate_greetings"}
 DEFAULT_ASSET = {"type": "icon", "uri": "ccdefault:", "name": "main", "ext": "png"}
 # Extensions that are programs: they are kept, and never run.
 PROGRAMS = {"regex_scripts", "TavernHelper_scripts", "tavern_helper"}

@@ -119,10 +119,7 @@ class _Chat:
         chosen, texts = _find_swipes(told)
         self._collector.count_items(len(texts))
         parent = self._leaf
-        for swipe in [
-            chosen,
-            *(at for at in range(len(texts)) if at != chosen),
-        ]:  # the chosen one comes first
+        for swipe in sorted(range(len(texts)), key=lambda at: at != chosen):  # the chosen one comes first
             text = texts[swipe]
             if text.strip():
                 given = self._collector.add(
