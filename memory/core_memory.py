@@ -3,9 +3,11 @@
 import unicodedata
 from collections.abc import Collection
 from datetime import datetime
+from typing import TypeVar
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from memory.errors import FullError, MatchError, NamingError, ReadOnlyError, UnknownError, WordsError
@@ -14,6 +16,7 @@ from memory.models.core_memory import BLOCK_CHARACTERS, MAX_BLOCKS, MAX_SLOTS, S
 from memory.recall.traits import terms
 from text.strings import is_storable
 
+Row = TypeVar("Row", Slot, Block)
 NAME_CHARACTERS = 60
 DESCRIPTION_CHARACTERS = 200
 MAX_BLOCK_CHARACTERS = 2 * BLOCK_CHARACTERS  # no wider can a block be made
@@ -58,20 +61,23 @@ def delete_slot(companion_id: UUID, name: str) -> Slot:
 
 def find_slot(companion_id: UUID, name: str) -> Slot:
     """Return the slot of that name. Raises NamingError, UnknownError."""
-    slot = Slot.objects.filter(companion_id=companion_id, name=check_name(name)).first()
-    if slot is None:
-        names = Slot.objects.filter(companion_id=companion_id).values_list("name", flat=True)
-        raise UnknownError("no_such_slot", _there_are(_("There is no slot of this name."), names))
-    return slot
+    slots = Slot.objects.filter(companion_id=companion_id)
+    return _find(slots, name, "no_such_slot", _("There is no slot of this name."))
 
 
 def find_block(companion_id: UUID, name: str) -> Block:
     """Return the block of that name. Raises NamingError, UnknownError."""
-    block = Block.objects.filter(companion_id=companion_id, name=check_name(name)).first()
-    if block is None:
-        names = Block.objects.filter(companion_id=companion_id).values_list("name", flat=True)
-        raise UnknownError("no_such_block", _there_are(_("There is no block of this name."), names))
-    return block
+    blocks = Block.objects.filter(companion_id=companion_id)
+    return _find(blocks, name, "no_such_block", _("There is no block of this name."))
+
+
+def _find(rows: QuerySet[Row], name: str, code: str, detail: str) -> Row:
+    found = rows.filter(name=check_name(name)).first()
+    if found is None:
+        if names := ", ".join(rows.values_list("name", flat=True)):
+            detail += " " + _("There are: %(names)s.") % {"names": names}
+        raise UnknownError(code, detail)
+    return found
 
 
 def append_to_block(
@@ -187,7 +193,3 @@ def _keep_sources(row: Slot | Block, before: str, source_ids: Collection[UUID]) 
         row.sources.add(*source_ids)  # type: ignore[arg-type]  # their ids are UUIDs
     else:
         row.sources.set(source_ids)  # type: ignore[arg-type]
-
-
-def _there_are(detail: str, names: Collection[str]) -> str:
-    return detail + " " + _("There are: %(names)s.") % {"names": ", ".join(names)} if names else detail

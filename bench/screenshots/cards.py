@@ -9,8 +9,8 @@ from typing import Any
 from accounts.models import User
 from cards.png import write_chunk
 from cards.reader import read_card
-from companions.face.card_picture import draw_png
 from companions.models import CardUpload, Companion
+from companions.transfer.card_export import draw_png
 from companions.transfer.card_import import keep_upload
 
 ENTRIES = [

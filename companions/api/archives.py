@@ -11,10 +11,9 @@ from accounts.authentication import SignedInRequest
 from accounts.idempotency import checked, once
 from accounts.rates import admit_to
 from companions import access
-from companions.api.cards import FILE
 from companions.api.companions import COMPANION
 from companions.api.jobs import ProgressOut
-from companions.api.schemas import IdempotencyKey, describe_form
+from companions.api.schemas import FILE, IdempotencyKey, describe_form
 from companions.archives import uploads
 from companions.archives.export import archive_response
 from companions.models import ArchiveUpload
@@ -52,9 +51,8 @@ def import_archive(request: SignedInRequest, key: IdempotencyKey = None) -> Stat
     admit_to(request.user, "imports", now)
     checked(key)
     file = open_upload(request, settings.ARCHIVE_BYTES)
-    upload = uploads.keep_upload(
-        request.user, file, now
-    )  # before the transaction: it speaks with the storage
+    # Before the transaction, since it speaks with the storage.
+    upload = uploads.keep_upload(request.user, file, now)
     digest = upload.file.sha256 if upload.file else ""
     upload_id = made_id = upload.pk
 

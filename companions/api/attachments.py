@@ -8,7 +8,7 @@ from ninja import Field, Router, Schema, Status
 
 from accounts.authentication import SignedInRequest
 from companions import access
-from companions.api.schemas import describe_form
+from companions.api.schemas import FILE, describe_form
 from companions.conversations.attachments import add_file, as_json, remove
 from companions.models import Attachment
 from companions.pagination import PageQuery, paginate
@@ -22,8 +22,7 @@ Out = dict[str, Any]
 PICTURE = describe_form(
     ["file"],
     file={
-        "type": "string",
-        "format": "binary",
+        **FILE,
         "description": "PNG, JPEG, WebP or GIF, at most 10 MB and 40 million pixels; or plain text or Markdown"
         " by its name, which is read as a document.",
     },

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from django.utils import timezone
-from ninja import Router, Schema, Status
+from ninja import Field, Router, Schema, Status
 from pydantic import StringConstraints
 
 from accounts.authentication import SignedInRequest
@@ -27,15 +27,11 @@ BranchName = Annotated[Text, StringConstraints(max_length=BRANCH_NAME_CHARACTERS
 class BranchOut(Schema):
     id: UUID
     name: str
-    head: UUID
+    head: UUID = Field(alias="end")
     last: str
     is_chosen: bool
     made_at: datetime
     left_at: datetime | None
-
-    @staticmethod
-    def resolve_head(branch: Any) -> UUID:
-        return UUID(str(branch.end))
 
     @staticmethod
     def resolve_last(branch: Any) -> str:

@@ -14,7 +14,7 @@ from accounts.rates import admit_to
 from cards.reader import read_card
 from companions import access
 from companions.api.companions import COMPANION, CompanionOut
-from companions.api.schemas import IdempotencyKey, describe_form
+from companions.api.schemas import FILE, IdempotencyKey, describe_form
 from companions.models import CardUpload, Companion
 from companions.transfer import card_import
 from companions.transfer.card_export import card_response
@@ -23,7 +23,6 @@ from files.uploads import open_upload
 
 router = Router(tags=["cards"])
 transfer_router = Router(tags=["moving"])
-FILE = {"type": "string", "format": "binary"}
 
 
 class TextOut(Schema):

@@ -15,7 +15,7 @@ from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
 from accounts.rates import admit_to
 from companions import access
-from companions.api.schemas import IdempotencyKey, ListOut, Text, describe_form, list_rows
+from companions.api.schemas import FILE, IdempotencyKey, ListOut, Text, describe_form, list_rows
 from companions.creation import create
 from companions.deletion import delete_companion as delete_for_good
 from companions.models import CharacterVersion, Companion
@@ -232,7 +232,7 @@ class MovedOut(Schema):
     operation_id="import_digital_life",
     response={201: MovedOut},
     summary="Make a companion of DigitalLife's eight fields: as JSON, or as a file",
-    openapi_extra=describe_form([], json={"type": "object"}, file={"type": "string", "format": "binary"}),
+    openapi_extra=describe_form([], json={"type": "object"}, file=FILE),
 )
 def import_digital_life(request: SignedInRequest, key: IdempotencyKey = None) -> Status[dict[str, Any]]:
     body = _read_mind(request)

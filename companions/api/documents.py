@@ -14,7 +14,7 @@ from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
 from accounts.usage import Payer, admit_work
 from companions import access
-from companions.api.schemas import FilledText, IdempotencyKey, ListOut, describe_form, list_rows
+from companions.api.schemas import FILE, FilledText, IdempotencyKey, ListOut, describe_form, list_rows
 from companions.memories import editing
 from companions.pagination import BAD_CURSOR, CursorError, PageQuery
 from memory.documents.gists import state_of, with_progress
@@ -102,7 +102,7 @@ DOCUMENT_BODY = describe_form(
     ["file"],
     json=DocumentIn.model_json_schema(),
     title={"type": "string", "description": "Without it the file's name."},
-    file={"type": "string", "format": "binary", "description": "Plain text or Markdown."},
+    file={**FILE, "description": "Plain text or Markdown."},
 )
 
 

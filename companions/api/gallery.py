@@ -4,11 +4,8 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from django.conf import settings
-from django.db.models import Prefetch
 from django.http.response import HttpResponseBase
 from django.utils import timezone
-from django.utils.translation import get_language
 from ninja import Field, Query, Router, Schema, Status
 from pydantic import AfterValidator, StringConstraints
 
@@ -24,7 +21,7 @@ from companions.gallery import catalogue, decisions, submission
 from companions.gallery.adoption import adopt
 from companions.gallery.catalogue import GalleryEntry, Question
 from companions.gallery.publication import compose_publication
-from companions.models import Companion, GalleryCharacter, GalleryReport, GalleryVersion
+from companions.models import Companion, GalleryCharacter, GalleryReport
 from companions.models.gallery import (
     LANGUAGES,
     LINE_CHARACTERS,
@@ -172,7 +169,7 @@ def list_gallery(request: SignedInRequest, query: Query[GalleryQuery]) -> Out:
     catalogue.require_open()
     question = Question(query.q, query.tag, query.language, query.rating)
     versions, next_cursor = paginate(catalogue.find_versions(request.user, question), "decided_at", query)
-    own = [] if next_cursor else catalogue.find_own(question, _language())
+    own = [] if next_cursor else catalogue.find_own(question)
     entries = [*map(catalogue.entry_of, versions), *own]
     return {"items": [_row(entry) for entry in entries], "next": next_cursor}
 
@@ -184,8 +181,7 @@ def list_gallery(request: SignedInRequest, query: Query[GalleryQuery]) -> Out:
     summary="What I published, with what became of it",
 )
 def list_published(request: SignedInRequest, query: Query[PageIn]) -> Out:
-    mine = _with_versions(GalleryCharacter.objects.owned_by(request.user))
-    characters, next_cursor = paginate(mine, "created_at", query)
+    characters, next_cursor = paginate(catalogue.list_published(request.user), "created_at", query)
     return {"items": [_published_out(character) for character in characters], "next": next_cursor}
 
 
@@ -209,9 +205,7 @@ def publish_character(request: SignedInRequest, body: PublishIn, key: Idempotenc
         return submission.submit(companion, publication, terms, picture, now).character_id
 
     made_id, _ = once(request.user, "publish_character", key, request.body, make)
-    return Status(
-        201, _published_out(_with_versions(GalleryCharacter.objects.owned_by(request.user)).get(pk=made_id))
-    )
+    return Status(201, _published_out(catalogue.list_published(request.user).get(pk=made_id)))
 
 
 @router.get(
@@ -290,21 +284,12 @@ def _find(request: SignedInRequest, character_id: UUID) -> GalleryEntry:
     return catalogue.find_entry(request.user, character_id)
 
 
-def _language() -> str:
-    return get_language() or settings.LANGUAGE_CODE
-
-
 def _row(entry: GalleryEntry) -> Out:
     names = (
         *("id", "name", "line", "summary", "tags", "language", "licence", "rating", "published_as"),
         "published_at",
     )
     return {**{name: getattr(entry, name) for name in names}, "version": entry.number}
-
-
-def _with_versions(characters: Any) -> Any:
-    versions = GalleryVersion.objects.defer("content").order_by("-number")
-    return characters.prefetch_related(Prefetch("versions", versions))
 
 
 def _published_out(character: GalleryCharacter) -> Out:

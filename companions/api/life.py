@@ -1,6 +1,5 @@
 """A companion's life between talks: its log, its inner state, its settings, and what its person has not read."""
 
-from collections.abc import Sequence
 from datetime import datetime, time
 from typing import Any, Literal
 from uuid import UUID
@@ -83,13 +82,9 @@ class InnerStateRevisionOut(FeelingOut):
     by: str
     made_at: datetime
     source_ids: list[UUID] = Field(
-        description="The messages that it was drawn from, beside the revision before."
+        alias="seen", description="The messages that it was drawn from, beside the revision before."
     )
     waking_id: UUID | None
-
-    @staticmethod
-    def resolve_source_ids(state: InnerState) -> Sequence[UUID]:
-        return state.seen
 
 
 class InnerStateOut(InnerStateRevisionOut):

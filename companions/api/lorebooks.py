@@ -17,7 +17,7 @@ from companions import access
 from companions.api.schemas import FilledText, IdempotencyKey, ListOut, list_rows
 from companions.lore import editing
 from companions.lore.explanation import Explained
-from companions.lore.trial import MAX_TEXT_CHARACTERS, try_text
+from companions.lore.turn import MAX_TRIED_CHARACTERS, try_text
 from companions.models import Companion, Lorebook
 from companions.pagination import PageQuery
 
@@ -56,7 +56,7 @@ class LorebookOut(LorebookRowOut):
 
 
 class LoreTryIn(Schema):
-    text: Annotated[FilledText, StringConstraints(max_length=MAX_TEXT_CHARACTERS)]
+    text: Annotated[FilledText, StringConstraints(max_length=MAX_TRIED_CHARACTERS)]
 
 
 class FiredOut(Schema):
@@ -97,8 +97,8 @@ def create_lorebook(request: SignedInRequest, body: LorebookIn, key: Idempotency
     def make() -> UUID:
         now = timezone.now()
         admit_to(request.user, "lore", now)
-        given = {"companion": companion, "is_enabled": body.is_enabled}
-        return editing.make_book(request.user, book, now, **given).pk  # type: ignore[arg-type]
+        made = editing.make_book(request.user, book, now, companion=companion, is_enabled=body.is_enabled)
+        return made.pk
 
     made_id, _ = once(request.user, "create_lorebook", key, request.body, make)
     return Status(201, _lorebook_out(access.get_lorebook(request.user, made_id)))

@@ -48,12 +48,8 @@ def get_sources(memory: Memory) -> list[Message]:
 
 
 class SourceOut(Schema):
-    message_id: UUID
+    message_id: UUID = Field(alias="pk")
     client_id: str | None
-
-    @staticmethod
-    def resolve_message_id(message: Message) -> UUID:
-        return message.pk
 
 
 class MemoryIn(Schema):

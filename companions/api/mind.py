@@ -9,7 +9,7 @@ from ninja import Field, Router, Schema
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion
-from companions.api.schemas import Text, describe_form
+from companions.api.schemas import FILE, Text, describe_form
 from companions.minds.choice import get_mind
 from companions.minds.editing import change_mind, list_providers
 from companions.minds.preset_files import MAX_BYTES, read_preset
@@ -123,7 +123,7 @@ def patch_mind(request: SignedInRequest, companion_id: UUID, body: MindPatch) ->
     response=ReadPresetOut,
     operation_id="read_preset_file",
     summary="Read a preset of SillyTavern; nothing of it is kept",
-    openapi_extra=describe_form(["file"], file={"type": "string", "format": "binary"}),
+    openapi_extra=describe_form(["file"], file=FILE),
 )
 def read_preset_file(request: SignedInRequest, companion_id: UUID) -> Any:
     get_companion(request.user, companion_id)

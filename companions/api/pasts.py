@@ -13,7 +13,7 @@ from accounts.idempotency import once
 from accounts.rates import admit_to
 from companions import access
 from companions.api.jobs import JobOut, job_out
-from companions.api.schemas import IdempotencyKey, ListOut, Text, describe_form, list_rows
+from companions.api.schemas import FILE, IdempotencyKey, ListOut, Text, describe_form, list_rows
 from companions.conversations.log_import import progress
 from companions.models import Companion, PastImport
 from companions.models.past import PATTERN_CHARACTERS, SPEAKER_CHARACTERS
@@ -38,7 +38,6 @@ router = Router(tags=["pasts"])
 companions_router = Router(tags=["pasts"])
 COMPANION = "/{uuid:companion_id}"
 IMPORT = COMPANION + "/imports/{uuid:import_id}"
-FILE = {"type": "string", "format": "binary"}
 TEXT, YES, NUMBER = {"type": "string"}, {"type": "boolean"}, {"type": "integer"}
 FormName = Literal["", "sillytavern", "chatgpt", "character_ai", "risuai", "koboldai", "oobabooga", "text"]
 
@@ -106,8 +105,8 @@ class ImportOut(Schema):
     form: str
     titles: list[str]
     state: str = Field(description="waiting, running, done (recallable), failed, or undoing.")
-    messages: int
-    duplicates: int
+    messages: int = Field(alias="messages_count")
+    duplicates: int = Field(alias="skipped_count")
     first_at: datetime | None = Field(description="Null where the file had no dates: then they are made up.")
     last_at: datetime | None
     learning: str = Field(description="none, running, paused or done.")
@@ -120,14 +119,6 @@ class ImportOut(Schema):
     @staticmethod
     def resolve_state(past: PastImport) -> str:
         return "undoing" if past.state == PastImport.State.UNDOING else progress(past.job)[0]
-
-    @staticmethod
-    def resolve_messages(past: PastImport) -> int:
-        return past.messages_count
-
-    @staticmethod
-    def resolve_duplicates(past: PastImport) -> int:
-        return past.skipped_count
 
     @staticmethod
     def resolve_learnt(past: PastImport) -> LearningProgress:

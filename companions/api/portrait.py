@@ -8,7 +8,7 @@ from pydantic import StringConstraints
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion
-from companions.api.schemas import ListOut, describe_form
+from companions.api.schemas import FILE, ListOut, describe_form
 from companions.face.drawing import render_portrait, respond_with_drawing
 from companions.face.expressions import express
 from companions.face.portraits import (
@@ -66,7 +66,7 @@ class FeltIn(Schema):
 
 PICTURE_FORM = describe_form(
     ["file"],
-    file={"type": "string", "format": "binary", "description": "PNG, JPEG, WebP or GIF, at most 10 MB."},
+    file={**FILE, "description": "PNG, JPEG, WebP or GIF, at most 10 MB."},
     emotion={"type": "string", "description": "Without it: always."},
 )
 

@@ -32,6 +32,7 @@ Moment = Annotated[AwareDatetime, AfterValidator(_check_moment)]
 Text = Annotated[str, AfterValidator(check_storable)]
 FilledText = Annotated[str, AfterValidator(check_storable), AfterValidator(_check_filled)]
 ClientId = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(check_storable)]
+FILE = {"type": "string", "format": "binary"}  # in a form
 IdempotencyKey = Annotated[str | None, P.Header(alias="Idempotency-Key")]
 
 

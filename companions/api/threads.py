@@ -22,25 +22,15 @@ Out = dict[str, Any]
 class ThreadOut(Schema):
     id: UUID
     memory_id: UUID = Field(description="The memory which tells what it is about, and with which it goes.")
-    kind: str = Field(description="That of the memory: promise, event, fact, …")
-    text: str
+    kind: str = Field(alias="memory.kind", description="That of the memory: promise, event, fact, …")
+    text: str = Field(alias="memory.text")
     due_on: date | None
     state: Thread.State
     opened_at: datetime
     closed_at: datetime | None
-    settled_by: UUID | None = Field(description="The message that settled it, where one did.")
-
-    @staticmethod
-    def resolve_kind(thread: Thread) -> str:
-        return thread.memory.kind
-
-    @staticmethod
-    def resolve_text(thread: Thread) -> str:
-        return thread.memory.text
-
-    @staticmethod
-    def resolve_settled_by(thread: Thread) -> UUID | None:
-        return thread.settled_by_id
+    settled_by: UUID | None = Field(
+        alias="settled_by_id", description="The message that settled it, where one did."
+    )
 
 
 class ThreadsOut(ListOut[ThreadOut]):

@@ -17,7 +17,7 @@ from django.http import StreamingHttpResponse
 from django.utils import timezone
 from django.utils.text import slugify
 
-from companions.archives.journal import name_tables, write_entry
+from companions.archives.journal import write_entry
 from companions.archives.manifest import FORMAT, MANIFEST, README, README_TEXT, VERSION
 from companions.archives.sections import JOURNAL, SECTIONS, Section
 from companions.models import Companion, Message
@@ -99,9 +99,8 @@ def _write_rows(
 
 def _list_lines(companion: Companion, section: Section) -> Iterator[bytes]:
     mine = section.model._base_manager.filter(section.only, **{section.way: companion.pk}).order_by("pk")
-    tables = name_tables() if section is JOURNAL else {}
     for row in mine.values(*section.fields).iterator(BATCH):
-        yield _dump(write_entry(row, tables) if tables else row) + b"\n"
+        yield _dump(write_entry(row) if section is JOURNAL else row) + b"\n"
 
 
 def _dump(row: dict[str, Any]) -> bytes:

@@ -15,16 +15,12 @@ from companions.models import JournalEntry
 
 Row = dict[str, Any]
 Kind = JournalEntry.Kind
+NAMES = {SECTIONS[name].table: name for name in JOURNALED}  # of the sections that the journal tells of
 
 
-def name_tables() -> dict[str, str]:
-    """Return the names of the sections that the journal tells of, by their tables."""
-    return {SECTIONS[name].table: name for name in JOURNALED}
-
-
-def write_entry(row: Row, tables: Mapping[str, str]) -> Row:
+def write_entry(row: Row) -> Row:
     """Return the entry with those columns alone that travel."""
-    fields = SECTIONS[tables[row["table"]]].fields
+    fields = SECTIONS[NAMES[row["table"]]].fields
 
     def keep(content: Row | None) -> Row | None:
         return content and {key: value for key, value in content.items() if key in fields}
@@ -32,10 +28,10 @@ def write_entry(row: Row, tables: Mapping[str, str]) -> Row:
     return {**row, "before": keep(row["before"]), "after": keep(row["after"])}
 
 
-def read_entry(raw: Row, places: Places, fixed: Mapping[str, Any], tables: Mapping[str, str]) -> Row:
+def read_entry(raw: Row, places: Places, fixed: Mapping[str, Any]) -> Row:
     """Return the columns of the entry in its new place. RowError."""
     row = read_row(JOURNAL, {**raw, "before": None, "after": None}, places)
-    name = tables.get(raw.get("table", ""))
+    name = NAMES.get(raw.get("table", ""))
     if name is None:
         raise RowError("table", _("is none that the journal tells of"))
     section, kind = SECTIONS[name], row["kind"]

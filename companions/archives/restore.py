@@ -21,10 +21,10 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from companions.archives.contents import MAX_FILE_BYTES, clean_content
 from companions.archives.errors import ArchiveError, RowError
-from companions.archives.journal import name_tables, read_entry
+from companions.archives.journal import read_entry
 from companions.archives.limits import require_limits
 from companions.archives.manifest import Manifest, list_remarks, read_manifest
-from companions.archives.sections import SECTIONS, Section
+from companions.archives.sections import JOURNAL, SECTIONS, Section
 from companions.archives.values import Places, complete, list_columns, parse_line, read_row
 from companions.errors import LimitError
 from companions.face.portraits import SEEDS
@@ -127,7 +127,7 @@ class _Restore:
             if name == "companion":
                 self._restore_companion()
             elif name in self.manifest.sections:
-                self._restore_section(name, section)
+                self._insert_all(name, section, self._read_rows(name, section))
         self._finish_gists()
         with connection.cursor() as cursor:
             for reply_id in self.open_replies:
@@ -184,48 +184,37 @@ class _Restore:
             raise RowError("name", _("is missing")).locate("companion", number)
         self._insert_all("companion", SECTIONS["companion"], iter([(number, raw)]))
 
-    def _restore_section(self, name: str, section: Section) -> None:
-        self._insert_all(name, section, self._read_rows(name, section))
-
     def _insert_all(self, name: str, section: Section, rows: Iterator[tuple[int, Row]]) -> None:
-        make, finish = self._maker(name, section)
         batch: list[Row] = []
         for number, raw in rows:
             self.unknown |= {f"{name}.{key}"[:80] for key in raw.keys() - set(section.fields)}
             try:
-                batch.append(make(raw))
+                batch.append(self._make_row(name, section, raw))
             except RowError as error:
                 raise error.locate(name, number) from None
             if len(batch) == BATCH:
-                self._insert(section, finish(batch))
+                self._insert(section, batch)
                 batch = []
         if batch:
-            self._insert(section, finish(batch))
+            self._insert(section, batch)
 
-    def _maker(
-        self, name: str, section: Section
-    ) -> tuple[Callable[[Row], Row], Callable[[list[Row]], list[Row]]]:
-        """Return what makes a row of one of the archive's, and what is still to be done to many of them at once."""
-
-        def make(raw: Row) -> Row:
-            return complete(section, read_row(section, raw, self.places), self._fixed)
-
-        def leave(rows: list[Row]) -> list[Row]:
-            return rows
-
-        tables = name_tables() if name == "journal" else {}
-        match name:
-            case "journal":
-                return lambda raw: read_entry(raw, self.places, self._fixed, tables), self._index_entries
-            case "files":
-                return lambda raw: self._bring_file(make(raw), raw), leave
-            case "memories":
-                return lambda raw: self._index(make(raw)), leave
-            case "replies":
-                return lambda raw: self._interrupt(make(raw)), leave
-        return make, leave
+    def _make_row(self, name: str, section: Section, raw: Row) -> Row:
+        """Return the row that one of the archive's becomes. RowError."""
+        if name == "journal":
+            return read_entry(raw, self.places, self._fixed)
+        row = complete(section, read_row(section, raw, self.places), self._fixed)
+        if name == "files":
+            self._bring_file(row, raw)
+        elif name == "memories":  # a gist has its page later
+            row["entry"] = self._pack(row["text"], row["speaker"], row["happened_at"])
+        elif name == "replies" and row["state"] in Reply.OPEN:  # whoever made it is elsewhere
+            row["state"], row["ended_at"] = Reply.State.INTERRUPTED, self.now.isoformat()
+            self.open_replies.append(row["id"])
+        return row
 
     def _insert(self, section: Section, rows: list[Row]) -> None:
+        if section is JOURNAL:
+            self._index_entries(rows)
         columns = [column for column in list_columns(section) if column in rows[0]]
         quoted = ", ".join(f'"{column}"' for column in columns)
         with connection.cursor() as cursor:
@@ -249,15 +238,10 @@ class _Restore:
 
     # -- what is not only a row
 
-    def _index(self, row: Row) -> Row:
-        """Give the memory what recall reads of it; a gist has its page later."""
-        row["entry"] = self._pack(row["text"], row["speaker"], row["happened_at"])
-        return row
-
-    def _pack(self, text: str, speaker: str, happened_at: str, page: str = "") -> str:
+    def _pack(self, text: str, speaker: str, happened_at: str) -> str:
         at = parse_datetime(happened_at)
         assert at is not None  # noqa: S101 (it was read before)
-        return f"\\x{entry_of(text, speaker, at, self.user.zone, page).hex()}"
+        return f"\\x{entry_of(text, speaker, at, self.user.zone).hex()}"
 
     def _finish_gists(self) -> None:
         gists = Memory.everywhere.of(self.companion_id).filter(kind=Memory.Kind.GIST, page__isnull=False)
@@ -265,7 +249,7 @@ class _Restore:
             entry = entry_of(memory.text, "", memory.happened_at, self.user.zone, memory.page.text)
             Memory.everywhere.filter(pk=memory.pk).update(entry=entry)
 
-    def _index_entries(self, rows: list[Row]) -> list[Row]:
+    def _index_entries(self, rows: list[Row]) -> None:
         """Give corrected memories in the journal what recall reads of them there."""
         corrected = [
             (row, content)
@@ -278,29 +262,19 @@ class _Restore:
         memories = there.in_bulk({UUID(row["row"]) for row, _content in corrected}) if corrected else {}
         for row, content in corrected:
             if memory := memories.get(UUID(row["row"])):
-                text, at = (
-                    content.get("text", memory.text),
-                    content.get("happened_at", memory.happened_at.isoformat()),
-                )
+                text = content.get("text", memory.text)
+                at = content.get("happened_at", memory.happened_at.isoformat())
                 content["entry"] = self._pack(text, memory.speaker, at)
-        return rows
 
-    def _interrupt(self, row: Row) -> Row:
-        """End a reply that was under way: whoever made it is elsewhere."""
-        if row["state"] in Reply.OPEN:
-            row["state"], row["ended_at"] = Reply.State.INTERRUPTED, self.now.isoformat()
-            self.open_replies.append(row["id"])
-        return row
-
-    def _bring_file(self, row: Row, raw: Row) -> Row:
-        """Put the file's content into the storage, and return its row; one that was lost before has none here either."""
+    def _bring_file(self, row: Row, raw: Row) -> None:
+        """Put the file's content into the storage; one that was lost before has none here either. RowError."""
         path = f"files/{raw['id']}"
         row["missed_at"] = None
         if path not in self.archive.entries:
             if raw["id"] not in self.manifest.missing:
                 raise RowError("file", _("is missing in the archive"))
             row["key"], row["missed_at"] = name_content(row["kind"]), self.now.isoformat()
-            return row
+            return
         if not 0 < row["bytes"] <= MAX_FILE_BYTES or self.archive.entries[path].file_size != row["bytes"]:
             raise RowError("bytes", _("is not how long the file is"))
         content = self.archive.read(path, MAX_FILE_BYTES)
@@ -316,7 +290,6 @@ class _Restore:
             row["sha256"] = hashlib.sha256(content).hexdigest()
         row["key"] = put_content(row["kind"], content, row["content_type"])
         self.keys.append(row["key"])
-        return row
 
     def _list_remarks(self) -> list[str]:
         remarks = list_remarks(self.manifest)

@@ -68,8 +68,8 @@ MANY = 2_000_000
 class Section:
     """Rows of one table. `way` leads to their companion, `fields` are columns, `most` how many rows there can be.
 
-    Where `is_numbered`, rows have numbers as ids that the journal names. `shapes` check fields of JSON, and `plain` are
-    those of them that hold nothing of Kith's ids. `only` chooses among the companion's rows.
+    Where `is_numbered`, rows have numbers as ids that the journal names. `shapes` check fields of JSON, `plain` those of
+    them that hold nothing of Kith's ids. `only` chooses among the companion's rows.
     """
 
     model: type[models.Model]
@@ -78,7 +78,7 @@ class Section:
     most: int = MANY
     is_numbered: bool = False
     shapes: Mapping[str, Check] = field(default_factory=dict)
-    plain: frozenset[str] = frozenset()
+    plain: Mapping[str, Check] = field(default_factory=dict)
     only: models.Q = field(default_factory=models.Q)
 
     @property
@@ -96,8 +96,7 @@ COMPANION = Section(
     ),
     way="pk",
     most=1,
-    shapes={"recall_parameters": shapes.OBJECT},
-    plain=frozenset({"recall_parameters"}),
+    plain={"recall_parameters": shapes.OBJECT},
 )
 FILES = Section(
     StoredFile,
@@ -144,7 +143,7 @@ SECTIONS: dict[str, Section] = {
             *("tool_calls", "emotions", "lore", "code", "template", "model", "is_stand_in", "created_at"),
             *("started_at", "first_piece_at", "ended_at"),
         ),
-        shapes={"tool_calls": shapes.check_calls, "lore": shapes.check_lore, "emotions": shapes.EMOTIONS},
+        shapes={"tool_calls": shapes.CALLS, "lore": shapes.check_lore, "emotions": shapes.EMOTIONS},
     ),
     "life": Section(
         Life,
@@ -162,8 +161,7 @@ SECTIONS: dict[str, Section] = {
             *("asks_again_at", "preset", "sampling", "context_tokens"),
         ),
         most=1,
-        shapes={"sampling": check_sampling},
-        plain=frozenset({"sampling"}),
+        plain={"sampling": check_sampling},
     ),
     "inner_states": Section(
         InnerState,
@@ -188,7 +186,7 @@ SECTIONS: dict[str, Section] = {
             *("emotions", "steps", "shown", "is_rehearsed", "model", "is_stand_in", "attempts"),
             *("look_at", "created_at", "started_at", "ended_at"),
         ),
-        shapes={"steps": shapes.check_steps, "emotions": shapes.EMOTIONS},
+        shapes={"steps": shapes.STEPS, "emotions": shapes.EMOTIONS},
     ),
     "memories": Section(
         Memory,
@@ -275,8 +273,7 @@ SECTIONS: dict[str, Section] = {
     "forgotten": Section(
         Forgotten,
         ("id", "salt", "statements", "at"),
-        shapes={"statements": shapes.DIGESTS},
-        plain=frozenset({"statements"}),
+        plain={"statements": shapes.DIGESTS},
     ),
     "forget_proposals": Section(
         ForgetProposal, ("id", "reply_id", "subject", "near", "state", "made_at", "ended_at")
@@ -285,15 +282,13 @@ SECTIONS: dict[str, Section] = {
         Card,
         ("content", "sha256", "assets_id", "created_at"),
         most=1,
-        shapes={"content": shapes.OBJECT},
-        plain=frozenset({"content"}),
+        plain={"content": shapes.OBJECT},
     ),
     "character_versions": Section(
         CharacterVersion,
         ("id", "number", "texts", "changed", "changed_by", "changed_at", "size"),
         most=MAX_VERSIONS,
-        shapes={"texts": shapes.check_character},
-        plain=frozenset({"texts"}),
+        plain={"texts": shapes.check_character},
     ),
     "lorebooks": Section(
         Lorebook,
@@ -302,15 +297,13 @@ SECTIONS: dict[str, Section] = {
             "created_at",
         ),
         most=100,
-        shapes={"data": shapes.OBJECT},
-        plain=frozenset({"data"}),
+        plain={"data": shapes.OBJECT},
     ),
     "lore_entries": Section(
         LoreEntry,
         ("id", "lorebook_id", "place", "data"),
         way="lorebook__companion",
-        shapes={"data": check_entry},
-        plain=frozenset({"data"}),
+        plain={"data": check_entry},
     ),
     "lore_firings": Section(
         LoreFiring,
@@ -321,8 +314,7 @@ SECTIONS: dict[str, Section] = {
         Portrait,
         ("seed", "chosen"),
         most=1,
-        shapes={"chosen": shapes.check_features},
-        plain=frozenset({"chosen"}),
+        plain={"chosen": shapes.check_features},
     ),
     "pictures": Section(Picture, ("emotion", "file_id"), most=20),
     "files": FILES,

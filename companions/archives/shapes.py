@@ -16,12 +16,10 @@ from companions.models import Companion
 from companions.models.companion import CHARACTER_FIELDS
 from memory.emotion import Emotion
 
-Check = Callable[[Any], object]
+Check = Callable[[Any], Any]
 MAX_FEATURE_CHARACTERS = 40
-KINDS = {
-    ArrayField: list,
-    models.PositiveSmallIntegerField: int,
-}  # of a character's texts; all others are strings
+# Of a character's texts; all others are strings.
+KINDS = {ArrayField: list, models.PositiveSmallIntegerField: int}
 
 
 class Sentence(TypedDict):
@@ -65,25 +63,22 @@ QUOTES = _shape(list[Quote])
 EMOTIONS = _shape(list[Felt])
 VERDICTS = _shape(list[Verdict])
 DIGESTS = _shape(list[list[str]])
-_calls, _steps = _shape(list[Call]), _shape(list[Step])
 
 
-def _check_arguments(calls: Any) -> None:
-    for call in calls:
-        if call["result"].get("error") is None and not isinstance(orjson.loads(call["arguments"]), dict):
-            raise ValueError("arguments")
+def _shape_of_calls(of: Any) -> Check:
+    """Return what raises where a prompt could not tell of these calls of tools."""
+    shape = _shape(of)
+
+    def check(calls: Any) -> None:
+        for call in shape(calls):
+            if call["result"].get("error") is None and not isinstance(orjson.loads(call["arguments"]), dict):
+                raise ValueError("arguments")
+
+    return check
 
 
-def check_calls(calls: Any) -> None:
-    """Raise where a prompt could not tell of these calls of tools."""
-    _calls(calls)
-    _check_arguments(calls)
-
-
-def check_steps(steps: Any) -> None:
-    """Raise where a prompt could not tell of these steps of a waking."""
-    _steps(steps)
-    _check_arguments(steps)
+CALLS = _shape_of_calls(list[Call])
+STEPS = _shape_of_calls(list[Step])
 
 
 def check_lore(lore: Any) -> None:

@@ -27,9 +27,8 @@ from companions.moments import is_moment
 from text.strings import is_storable
 
 ID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
-KEY = re.compile(
-    rf"((?:[0-9]+:)?)({ID.pattern})"
-)  # traces of lore name entries with their place before the id
+# Traces of lore name entries with their place before the id.
+KEY = re.compile(rf"((?:[0-9]+:)?)({ID.pattern})")
 MAX_TEXT_CHARACTERS = 1_000_000  # of a text whose field names no limit
 MAX_ITEMS = 20_000  # of one list in a row
 MAX_MARKS = 300_000  # what a line costs in memory is told by its commas and brackets
@@ -176,10 +175,8 @@ def _read_json(section: Section, name: str, value: Any, places: Places) -> Any:
     if not _is_storable(value):
         raise RowError(name, _("holds characters that are not text"))
     try:
-        if check := section.shapes.get(name):
+        if check := section.shapes.get(name) or section.plain.get(name):
             check(value)
-        elif name in section.shapes:
-            raise TypeError
     except (AttributeError, LookupError, TypeError, ValueError, RefusedError):
         raise RowError(name, _("has not the form that it should have")) from None
     return value if name in section.plain else places.move_within(value)

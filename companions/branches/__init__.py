@@ -2,9 +2,8 @@
 
 switching     going to another message: what was known there is known again, and nothing else
 marks         after which message, or at which branch's end, a change was made
-operations    saying something anew, parting from a message, naming, choosing and deleting branches
+operations    saying something anew, parting from a message, naming, choosing, comparing and deleting branches
 alternatives  the other things that were said in a message's place
-comparison    two branches side by side
 
 A message is awake where it is on the chosen path, and asleep else; so is its memory. Triggers of the database write down
 every other change of what a companion knows (what it learnt, its diary, its slots, how it feels, its timers) with the

@@ -1,6 +1,11 @@
-"""What a person does with branches: say something anew, part from a message, go to another branch, name or delete one."""
+"""What a person does with branches: say something anew, part from a message, go to another branch, compare two, name or
+delete one.
+"""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from itertools import takewhile
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -10,16 +15,19 @@ from django.utils.translation import gettext as _
 from companions.branches.marks import drop_changes
 from companions.branches.switching import check_no_answer, go_back, part
 from companions.conversations.attachments import copy_attachments
+from companions.conversations.messages import load_path
 from companions.deletion import delete_messages
 from companions.errors import BranchError, TextError
 from companions.events import notify_companion
-from companions.models import Branch, Companion, Message
+from companions.models import Branch, Companion, Conversation, Message
 from companions.models.branch import BRANCH_NAME_CHARACTERS
 from companions.models.companion import hold
 from companions.replies.lifecycle import Start, Started, start
 from text.strings import one_line
 
 MAX_BRANCHES = 10_000  # of a companion
+MAX_PATH = 2_000  # messages that are walked back to where two branches part
+MAX_COMPARED = 200  # messages of each that are shown, the first since then
 # From a branch's end back, as long as what was said is asleep, no other branch ends there, and nothing else follows it.
 OWN = """
 WITH RECURSIVE own AS (
@@ -89,6 +97,27 @@ def load_branches(companion: Companion) -> QuerySet[Branch]:
         end=Case(When(chosen, then=F("conversation__head")), default=F("head")),
         last=Case(When(chosen, then=F("conversation__head__text")), default=F("head__text")),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedBranches:
+    """The last message that both have, and what was said since: there, and on the chosen branch."""
+
+    common: Message | None
+    there: Sequence[Message]
+    here: Sequence[Message]
+
+
+def compare_branches(conversation: Conversation, branch: Branch) -> ComparedBranches:
+    """Compare the branch with the chosen one, of which nothing is asleep."""
+    theirs = load_path(conversation, branch.head_id, MAX_PATH)
+    mine = load_path(conversation, conversation.head_id, MAX_PATH)
+    common = next((message for message in theirs if not message.is_asleep), None)
+
+    def since(path: Sequence[Message]) -> list[Message]:
+        return list(takewhile(lambda message: message != common, path))[::-1][:MAX_COMPARED]
+
+    return ComparedBranches(common, since(theirs), since(mine))
 
 
 @transaction.atomic

@@ -10,16 +10,7 @@ from django.utils.translation import gettext as _
 
 from companions.branches.marks import drop_changes, move_marks
 from companions.errors import ReplyStateError
-from companions.models import (
-    Branch,
-    Closing,
-    Companion,
-    Conversation,
-    Job,
-    Message,
-    Reply,
-    Waking,
-)
+from companions.models import Branch, Closing, Companion, Conversation, Job, Message, Reply, Waking
 from database.journal import replaying
 from database.queries import lift_statement_timeout
 

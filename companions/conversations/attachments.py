@@ -25,7 +25,7 @@ from companions.memories.editing import delete_document, give_document
 from companions.models import Attachment, Companion, Message
 from companions.models.companion import lock
 from companions.replies.lifecycle import Start, Started, start
-from files.contents import store_content
+from files.contents import store_picture
 from files.models import StoredFile
 from files.pictures import PICTURE, Drawn, picture
 from jobs.background import in_thread
@@ -51,16 +51,7 @@ async def add_file(companion: Companion, content: bytes, name: str, now: datetim
 
 def keep_picture(companion: Companion, drawn: Drawn, name: str, now: datetime) -> Attachment:
     """Keep a picture that was drawn anew; FilesError where it has no room."""
-    file = store_content(
-        companion.user,
-        drawn.content,
-        StoredFile.Kind.ATTACHMENT,
-        "image/webp",
-        now,
-        companion=companion,
-        width=drawn.width,
-        height=drawn.height,
-    )
+    file = store_picture(companion.user, drawn, StoredFile.Kind.ATTACHMENT, now, companion=companion)
     try:
         return Attachment.objects.create(
             companion=companion, file=file, name=clean_name(name), created_at=now

@@ -144,9 +144,8 @@ def put_picture(companion: Companion, emotion: str, content: bytes, now: datetim
     """
     _check_emotion(emotion)
     drawn = picture(content)
-    of = {"companion": companion, "width": drawn.width, "height": drawn.height}
     kind = StoredFile.Kind.PICTURE
-    file = contents.store_content(companion.user, drawn.content, kind, "image/webp", now, **of)  # type: ignore[arg-type]
+    file = contents.store_picture(companion.user, drawn, kind, now, companion=companion)
     with transaction.atomic():
         if not lock(companion.pk):
             raise Companion.DoesNotExist

@@ -1,7 +1,6 @@
 """A companion made of a character of the gallery: a copy of its card, which stays whatever becomes of the publication."""
 
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.utils.translation import gettext as _
@@ -14,7 +13,7 @@ from companions.face.portraits import choose_features
 from companions.gallery.catalogue import GalleryEntry
 from companions.models import CardUpload, GalleryVersion
 from companions.transfer import card_import
-from files.contents import read_content, store_content
+from files.contents import copy_picture
 from files.models import StoredFile
 
 CONFLICT = 409
@@ -68,10 +67,7 @@ def adopt(
 
 def _copy(user: User, version: GalleryVersion, now: datetime) -> CardUpload:
     """Return the version's card as the person's own, with a copy of its picture. FilesError."""
-    picture = None
-    if file := version.picture:
-        of: dict[str, Any] = {"width": file.width, "height": file.height}
-        picture = store_content(user, read_content(file), StoredFile.Kind.CARD, file.content_type, now, **of)
+    picture = copy_picture(user, version.picture, StoredFile.Kind.CARD, now) if version.picture else None
     return CardUpload.objects.create(
         user=user,
         content=version.content,

@@ -7,9 +7,10 @@ from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from django.conf import settings
-from django.db.models import Q, QuerySet
+from django.db.models import Prefetch, Q, QuerySet
 from django.http import Http404
 from django.shortcuts import get_object_or_404
+from django.utils.translation import get_language
 
 from accounts.models import User
 from cards.lorebooks import normalise_book
@@ -109,13 +110,13 @@ def find_versions(user: User, question: Question) -> QuerySet[GalleryVersion]:
     return found.defer("content")
 
 
-def find_own(question: Question, reader_language: str) -> list[GalleryEntry]:
-    """Return what is asked for of Kith's own characters, in that language or else in the reader's."""
+def find_own(question: Question) -> list[GalleryEntry]:
+    """Return what is asked for of Kith's own characters, in that language or else in the active one."""
     if question.rating not in {"", GalleryVersion.Rating.EVERYONE}:
         return []
     if question.language not in {"", *OWN_LANGUAGES}:
         return []
-    language = OWN_LANGUAGES.get(question.language or reader_language.split("-")[0], "en")
+    language = OWN_LANGUAGES.get(question.language or (get_language() or "en").split("-")[0], "en")
     entries = [_entry_of_own(character, language) for character in load_characters(language)]
     words = folded(question.text).split()
     return [
@@ -155,6 +156,12 @@ def find_entry(user: User, character_id: UUID) -> GalleryEntry:
         own = GalleryVersion.objects.owned_by(user).select_related("character").filter(character=character_id)
         version = get_object_or_404(own.order_by("-number")[:1])
     return entry_of(version)
+
+
+def list_published(user: User) -> QuerySet[GalleryCharacter]:
+    """Return what the person has published, with its versions, the newest first, but not their cards."""
+    versions = GalleryVersion.objects.defer("content").order_by("-number")
+    return GalleryCharacter.objects.owned_by(user).prefetch_related(Prefetch("versions", versions))
 
 
 def get_published(user: User, character_id: UUID) -> GalleryCharacter:

@@ -11,9 +11,9 @@ from allauth.account.models import EmailAddress
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from cards.errors import CardFormatError
 from cards.lorebooks import WORLD_INFO_EXTENSIONS
 from cards.schema import CARD, normalise
+from cards.values import CardFormatError
 from companions.errors import GalleryError
 from companions.models import Card, Companion, GalleryCharacter, GalleryVersion
 from companions.transfer.card_export import compose_card

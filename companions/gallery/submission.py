@@ -1,9 +1,8 @@
 """A character sent in: it waits for an operator while what was approved before stays; withdrawn, deleted for good."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -18,7 +17,7 @@ from companions.gallery.publication import Publication, holds_own_address, requi
 from companions.models import Companion, GalleryCharacter, GalleryVersion
 from companions.models.companion import lock
 from companions.models.gallery import AGES
-from files.contents import read_content, store_content
+from files import contents
 from files.models import StoredFile
 from memory.emotion import Emotion
 from text.strings import folded, reads_like_kith
@@ -48,9 +47,7 @@ def copy_picture(companion: Companion, now: datetime) -> StoredFile | None:
     picture = find_picture(companion, Emotion.NEUTRAL)
     if picture is None:
         return None
-    of: dict[str, Any] = {"width": picture.file.width, "height": picture.file.height}
-    kind = StoredFile.Kind.GALLERY
-    return store_content(companion.user, read_content(picture.file), kind, "image/webp", now, **of)
+    return contents.copy_picture(companion.user, picture.file, StoredFile.Kind.GALLERY, now)
 
 
 def check_terms(companion: Companion, terms: Terms) -> None:
@@ -97,13 +94,7 @@ def submit(
         character=character,
         number=number,
         name=companion.name,
-        published_as=terms.published_as,
-        line=terms.line,
-        summary=terms.summary,
-        tags=list(terms.tags),
-        language=terms.language,
-        licence=terms.licence,
-        rating=terms.rating,
+        **asdict(terms),
         content=_sign(publication, character, number, terms),
         picture=picture,
         tint=companion.tint,

@@ -170,9 +170,9 @@ def seed(companion: Companion, now: datetime) -> InnerState:
     return revise(companion.pk, text, GLAD, by=InnerState.By.SEED, now=now)
 
 
-def seed_missing(now: datetime, limit: int = SEEDED_AT_ONCE) -> int:
+def seed_missing(now: datetime) -> int:
     """Seed companions that were there before there were inner states; return how many."""
-    missing = list(Companion.objects.filter(inner_states=None).select_related("user")[:limit])
+    missing = list(Companion.objects.filter(inner_states=None).select_related("user")[:SEEDED_AT_ONCE])
     for companion in missing:
         seed(companion, now)
     return len(missing)

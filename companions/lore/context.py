@@ -17,9 +17,8 @@ class Context:
     estimate: Callable[[str], int]  # tokens
     budget: int  # tokens, for all books together
     greeting: int | None = None  # the active one, 0 is the card's first message
-    fired_before: Mapping[str, Sequence[int]] = field(
-        default_factory=dict
-    )  # message counts, by an entry's key
+    # Message counts, by an entry's key.
+    fired_before: Mapping[str, Sequence[int]] = field(default_factory=dict)
     expand: Callable[[str], str] = str  # of macros in keys
     persona: str = ""
     description: str = ""

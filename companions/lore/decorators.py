@@ -58,14 +58,12 @@ def _read_number(value: str) -> int | None:
     return int(float(value)) if NUMBER.fullmatch(value) else None
 
 
-def _read_positive(value: str) -> int | None:
-    number = _read_number(value)
-    return number if number and number > 0 else None
+def _read_number_from(least: int) -> Read:
+    def read(value: str) -> int | None:
+        number = _read_number(value)
+        return number if number is not None and number >= least else None
 
-
-def _read_not_negative(value: str) -> int | None:
-    number = _read_number(value)
-    return number if number is not None and number >= 0 else None
+    return read
 
 
 def _read_percent(value: str) -> int | None:
@@ -87,11 +85,11 @@ def _read_choice(choices: tuple[str, ...]) -> Read:
 
 READERS: dict[str, Read] = {
     "activate_only_after": _read_number,
-    "activate_only_every": _read_positive,
+    "activate_only_every": _read_number_from(1),
     "depth": _read_number,
     "reverse_depth": _read_number,
     "role": _read_choice(ROLES),
-    "scan_depth": _read_not_negative,
+    "scan_depth": _read_number_from(0),
     "is_greeting": _read_number,
     "position": _read_choice(POSITIONS),
     "additional_keys": _read_keys,

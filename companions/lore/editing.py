@@ -10,10 +10,10 @@ from django.db.models import Max, Q
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from cards.errors import CardFormatError
 from cards.lorebooks import MAX_ENTRIES
 from cards.reader import refusal
 from cards.schema import LOREBOOK, normalise
+from cards.values import CardFormatError
 from cards.writer import write_lorebook
 from companions.errors import LimitError, LoreError
 from companions.lore.explanation import describe_pattern_problem
@@ -44,7 +44,12 @@ def read_book(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def keep_lorebook(
-    user: User, book: Mapping[str, Any], now: datetime, *, companion: Companion | None = None
+    user: User,
+    book: Mapping[str, Any],
+    now: datetime,
+    *,
+    companion: Companion | None = None,
+    is_enabled: bool = True,
 ) -> Lorebook:
     """Keep a card's lorebook as the companion's own, or as the person's for all of theirs."""
     beside = {key: value for key, value in book.items() if key not in BOOK_FIELDS}
@@ -52,6 +57,7 @@ def keep_lorebook(
         user=user,
         companion=companion,
         name=one_line(book.get("name") or "")[:200],
+        is_enabled=is_enabled,
         scan_depth=_between(book.get("scan_depth"), 1000),
         token_budget=_between(book.get("token_budget"), 1_000_000),
         is_recursive=book.get("recursive_scanning"),
@@ -118,10 +124,7 @@ def make_book(
         if Lorebook.objects.owned_by(user).count() >= BOOKS_EACH:
             detail = _("You have %(count)s lorebooks; there cannot be more. Delete one first.")
             raise LimitError("too_many_lorebooks", detail % {"count": BOOKS_EACH})
-        kept = keep_lorebook(user, book, now, companion=companion)
-        if not is_enabled:
-            kept.is_enabled = False
-            kept.save(update_fields=["is_enabled"])
+        kept = keep_lorebook(user, book, now, companion=companion, is_enabled=is_enabled)
         require_room(user)
     return kept
 
@@ -141,10 +144,10 @@ def replace_book(
     check_book(book)
     with transaction.atomic():
         Lorebook.objects.select_for_update().get(pk=kept.pk)
-        new = keep_lorebook(kept.user, book, now, companion=companion)
+        new = keep_lorebook(kept.user, book, now, companion=companion, is_enabled=is_enabled)
         for field in BOOK_ROWS:
             setattr(kept, field, getattr(new, field))
-        kept.companion, kept.is_enabled = companion, is_enabled
+        kept.companion = companion
         kept.save(update_fields=[*BOOK_ROWS, "companion"])
         kept.entries.all().delete()
         new.entries.update(lorebook=kept)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Literal
+from typing import Literal, get_args
 
 from companions.lore.decorators import Role
 from companions.lore.keys import Key
@@ -17,15 +17,8 @@ Place = Literal[
     "depth",
     "outlet",
 ]
-PLACES: tuple[Place, ...] = (
-    "before_desc",
-    "after_desc",
-    "personality",
-    "scenario",
-    "before_examples",
-    "after_examples",
-    "depth",
-)  # in the order of a prompt
+# In the order of a prompt.
+PLACES: tuple[Place, ...] = tuple(place for place in get_args(Place) if place != "outlet")
 DEFAULT_SCAN_DEPTH = 4
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
 from functools import lru_cache
 from random import Random
 from typing import Any
@@ -13,13 +14,16 @@ from django.db.models import Q
 from companions.lore.books import read_book
 from companions.lore.context import Context
 from companions.lore.entries import Entry
+from companions.lore.explanation import Explanation, explain
 from companions.lore.scan import Placed, Scan, scan
 from companions.models import Card, Companion, Lorebook, LoreEntry, LoreFiring, Message, Reply
+from providers.preference import preferring
 from providers.selection import get_provider
 from providers.tokens import estimate
 
 MAX_DROPPED, MAX_DETAIL = 100, 200  # entries in a reply's trace, and characters of what is told of one
 MAX_KNOWN_CHARACTERS = 2_000_000  # of a book that is not read again while it stays as it is
+MAX_TRIED_CHARACTERS = 10_000
 BUDGET_SHARE = 5  # of the context, one part in so many, for all books together
 NOTHING = Scan((), (), ())
 
@@ -117,11 +121,18 @@ def describe_scan(found: Scan) -> dict[str, list[dict[str, Any]]]:
     return {"placed": placed, "dropped": dropped} if placed or dropped else {}
 
 
+def try_text(companion: Companion, text: str, now: datetime, *, seed: int) -> Explanation:
+    """Return which entries the text would call and why, and which are left out, as if it was said now and nothing
+    before; nothing is kept of it.
+    """
+    message = Message(companion=companion, text=text, said_at=now)
+    with preferring(companion.preference):
+        found = find_lore(companion, message, [(Message.Role.USER, text)], seed=seed)
+    return explain(describe_scan(found))
+
+
 def _make_context(
-    companion: Companion,
-    talk: Sequence[tuple[str, str]],
-    course: Course,
-    seed: int,
+    companion: Companion, talk: Sequence[tuple[str, str]], course: Course, seed: int
 ) -> Context:
     kept = Card.objects.filter(companion=companion).first()
     card = kept.data if kept else {}

@@ -46,13 +46,13 @@ SELECT gen_random_uuid(), companion.id, tonight.night_of, %(now)s, 'waiting', '{
 """
 
 
-def request_due_nights(now: datetime, limit: int = BATCH) -> int:
+def request_due_nights(now: datetime) -> int:
     """Ask for the work of every night that has come and has something to look at; return how many there were."""
     used = set(User.objects.values_list("time_zone", flat=True).distinct())
     nights = {name: find_night(now, ZoneInfo(name)) for name in used.intersection(list_time_zones())}
     named: dict[str, Any] = {
         "now": now,
-        "limit": limit,
+        "limit": BATCH,
         "zones": list(nights),
         "nights": [night_of for night_of, _ in nights.values()],
         "begins": [begins_at for _, begins_at in nights.values()],

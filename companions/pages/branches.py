@@ -17,7 +17,6 @@ from accounts.authentication import SignedInRequest
 from accounts.errors import RefusedError
 from companions.access import get_branch, get_companion, get_message_anywhere
 from companions.branches import operations
-from companions.branches.comparison import compare_branches
 from companions.conversations.editing import correct_message
 from companions.models import Message
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, list_page, page_view, post_view
@@ -110,7 +109,7 @@ def branches(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 def compare(request: SignedInRequest, companion_id: UUID, branch_id: UUID) -> HttpResponse:
     """Show what was said on this branch and on the chosen one since they parted, side by side."""
     branch = get_branch(request.user, companion_id, branch_id)
-    compared = compare_branches(branch.companion.conversation, branch)
+    compared = operations.compare_branches(branch.companion.conversation, branch)
     return render(
         request,
         "branches/compare.html",

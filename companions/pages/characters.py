@@ -28,37 +28,23 @@ FACES = (104, 106, 107, 111, 114, 101, 115, 113, 105, 110, 102, 109)  # seeds of
 PACES = ((0.9, gettext_lazy("unhurried")), (1.0, gettext_lazy("even")), (1.1, gettext_lazy("lively")))
 
 
+def _question(label: Any, example: Any) -> forms.CharField:
+    widget = forms.Textarea(attrs={"rows": 2, "placeholder": example})
+    return forms.CharField(label=label, required=False, max_length=500, widget=widget)
+
+
 class OwnCompanionForm(CompanionForm):
     """A companion of one's own: the answers in plain words become its persona, with what is written as one below them."""
 
-    role = forms.CharField(
-        label=gettext_lazy("Who are they to you?"),
-        required=False,
-        max_length=500,
-        widget=forms.Textarea(
-            attrs={"rows": 2, "placeholder": gettext_lazy("A neighbour who has seen a few winters")}
-        ),
+    role = _question(
+        gettext_lazy("Who are they to you?"), gettext_lazy("A neighbour who has seen a few winters")
     )
-    manner = forms.CharField(
-        label=gettext_lazy("How do they talk?"),
-        required=False,
-        max_length=500,
-        widget=forms.Textarea(
-            attrs={
-                "rows": 2,
-                "placeholder": gettext_lazy(
-                    "Short and dry, with a laugh behind it; asks before giving advice"
-                ),
-            }
-        ),
+    manner = _question(
+        gettext_lazy("How do they talk?"),
+        gettext_lazy("Short and dry, with a laugh behind it; asks before giving advice"),
     )
-    interests = forms.CharField(
-        label=gettext_lazy("What do they care about?"),
-        required=False,
-        max_length=500,
-        widget=forms.Textarea(
-            attrs={"rows": 2, "placeholder": gettext_lazy("Tomatoes, old radios, how my week went")}
-        ),
+    interests = _question(
+        gettext_lazy("What do they care about?"), gettext_lazy("Tomatoes, old radios, how my week went")
     )
     face = forms.TypedChoiceField(
         label=gettext_lazy("Face"),

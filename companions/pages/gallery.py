@@ -5,12 +5,10 @@ from uuid import UUID, uuid4
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.db.models import Prefetch
 from django.http import HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
@@ -49,7 +47,7 @@ def gallery(request: SignedInRequest) -> HttpResponse:
     question, cursor = form.question, request.GET.get("cursor")
     found = catalogue.find_versions(request.user, question).select_related("picture")
     versions, next_cursor = list_page([(found, "decided_at")], cursor, ENTRIES)
-    own = [] if next_cursor else catalogue.find_own(question, _language())
+    own = [] if next_cursor else catalogue.find_own(question)
     entries = [*map(catalogue.entry_of, versions), *own]
     context = {
         "form": form,
@@ -143,12 +141,7 @@ def report(request: SignedInRequest, character_id: UUID) -> HttpResponse:
 @page_view
 def published(request: SignedInRequest) -> HttpResponse:
     """What I published, with what became of each version, and why."""
-    versions = GalleryVersion.objects.defer("content").order_by("-number")
-    mine = (
-        GalleryCharacter.objects.owned_by(request.user)
-        .select_related("companion")
-        .prefetch_related(Prefetch("versions", versions))
-    )
+    mine = catalogue.list_published(request.user).select_related("companion")
     return render(request, "gallery/published.html", {"characters": [_describe(one) for one in mine]})
 
 
@@ -242,7 +235,3 @@ def delete(request: SignedInRequest, character_id: UUID) -> HttpResponse:
     else:
         messages.success(request, _("It is deleted, with all its versions."))
     return redirect("published")
-
-
-def _language() -> str:
-    return get_language() or "en"

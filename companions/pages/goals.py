@@ -15,12 +15,12 @@ from django.utils.translation import gettext_lazy
 
 from accounts.authentication import SignedInRequest
 from accounts.usage import admit_work
-from companions.access import get_companion
+from companions.access import get_companion, get_thread
 from companions.errors import PursuitError
 from companions.memories import goals, threads
 from companions.models import Companion
 from companions.pages.shortcuts import UNPROCESSABLE, page_view, post_view
-from memory.models import Memory, Pursuit
+from memory.models import Memory, Pursuit, Thread
 from text.strings import shorten
 
 MAX_SHOWN = 500  # the newest
@@ -123,6 +123,19 @@ def change(request: SignedInRequest, companion_id: UUID, pursuit_id: UUID) -> Ht
             messages.success(request, _("Saved."))
             return redirect(f"{reverse('pursuits', args=[companion_id])}#pursuit-{pursuit_id}")
     return _page(request, companion, found, form, UNPROCESSABLE)
+
+
+@post_view
+def change_thread(request: SignedInRequest, companion_id: UUID, thread_id: UUID) -> HttpResponse:
+    """Settle what is open, let it be, or open it again: the `state` that was pressed."""
+    thread = get_thread(request.user, companion_id, thread_id)
+    state = request.POST.get("state", "")
+    if state in Thread.State.values:
+        threads.set_state(thread, Thread.State(state), timezone.now())
+        messages.success(request, _("Saved."))
+    else:
+        messages.error(request, _("Choose whether it is settled, dropped or open."))
+    return redirect(f"{reverse('pursuits', args=[companion_id])}#threads")
 
 
 def _load(companion: Companion) -> list[Pursuit]:

@@ -23,10 +23,11 @@ from cards.reader import REMARKS, read_card
 from companions.access import get_companion, get_lore_entry, get_lorebook_of
 from companions.errors import CompanionsError, LoreError
 from companions.lore import editing
-from companions.lore.trial import MAX_TEXT_CHARACTERS, try_text
+from companions.lore.turn import MAX_TRIED_CHARACTERS, try_text
 from companions.models import CardUpload, Companion, Lorebook
 from companions.pages.lore_forms import LorebookForm, LoreEntryForm, NewLorebookForm
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, page_view, post_view
+from files.responses import attach
 from files.uploads import read_upload
 from text.strings import is_storable
 
@@ -43,7 +44,7 @@ def lore(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 def _page(request: SignedInRequest, companion: Companion, status: int = 200, **more: Any) -> HttpResponse:
     counting = Q(companion=companion) | Q(companion=None)
     books = Lorebook.objects.owned_by(request.user).filter(counting).annotate(count=Count("entries"))
-    context = {"companion": companion, "books": books, "most": MAX_TEXT_CHARACTERS, **more}
+    context = {"companion": companion, "books": books, "most": MAX_TRIED_CHARACTERS, **more}
     return render(request, "lore/lore.html", context, status=status)
 
 
@@ -54,9 +55,9 @@ def try_out(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     shown: dict[str, Any] = {"text": text, "tried": True}
     try:
         admit_to(request.user, "lore", timezone.now())
-        if len(text) > MAX_TEXT_CHARACTERS or not is_storable(text):
+        if len(text) > MAX_TRIED_CHARACTERS or not is_storable(text):
             shown["problem"] = _("A text can have at most %(most)s characters.") % {
-                "most": f"{MAX_TEXT_CHARACTERS:,}"
+                "most": f"{MAX_TRIED_CHARACTERS:,}"
             }
         elif text:
             shown["explanation"] = try_text(companion, text, timezone.now(), seed=randbits(32))
@@ -164,42 +165,24 @@ def export(request: SignedInRequest, companion_id: UUID, lorebook_id: UUID) -> H
     except LoreError as error:
         messages.error(request, str(error.detail))
         return redirect("lorebook", companion_id, lorebook_id)
-    response = HttpResponse(content, content_type="application/json")
-    name = slugify(book.name) or str(book.pk)
-    response["Content-Disposition"] = f'attachment; filename="{name}.json"'
-    response["Cache-Control"] = "private, no-store"
-    return response
-
-
-@form_view
-def add_entry(request: SignedInRequest, companion_id: UUID, lorebook_id: UUID) -> HttpResponse:
-    companion = get_companion(request.user, companion_id)
-    book = get_lorebook_of(request.user, companion_id, lorebook_id)
-    form = LoreEntryForm(None, request.POST or None)
-    if request.method == "POST" and form.is_valid():
-        try:
-            editing.add_entry(book, form.compose())
-        except CompanionsError as error:
-            form.add_error(None, str(error.detail))
-        else:
-            messages.success(request, _("Saved."))
-            return redirect("lorebook", companion_id, lorebook_id)
-    context = {"companion": companion, "book": book, "form": form}
-    return render(request, "lore/entry.html", context, status=UNPROCESSABLE if form.errors else 200)
+    return attach(content, "application/json", f"{slugify(book.name) or book.pk}.json")
 
 
 @form_view
 def entry(
-    request: SignedInRequest, companion_id: UUID, lorebook_id: UUID, lore_entry_id: UUID
+    request: SignedInRequest, companion_id: UUID, lorebook_id: UUID, lore_entry_id: UUID | None = None
 ) -> HttpResponse:
-    """Show an entry's form, and save it."""
+    """Show the form of an entry, or of a new one, and save it."""
     companion = get_companion(request.user, companion_id)
     book = get_lorebook_of(request.user, companion_id, lorebook_id)
-    found = get_lore_entry(request.user, lorebook_id, lore_entry_id)
+    found = get_lore_entry(request.user, lorebook_id, lore_entry_id) if lore_entry_id else None
     form = LoreEntryForm(found, request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
-            editing.change_entry(found, form.compose())
+            if found:
+                editing.change_entry(found, form.compose())
+            else:
+                editing.add_entry(book, form.compose())
         except CompanionsError as error:
             form.add_error(None, str(error.detail))
         else:

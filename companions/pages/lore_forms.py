@@ -41,17 +41,9 @@ ROLES: list[tuple[str, Any]] = [
     ("2", gettext_lazy("the companion")),
 ]
 COMMON = (
-    "name",
-    "keys",
-    "secondary_keys",
-    "logic",
-    "content",
-    "is_constant",
-    "is_enabled",
-    "order",
-    "position",
+    *("name", "keys", "secondary_keys", "logic", "content", "is_constant", "is_enabled", "order", "position"),
+    *("depth", "role"),
 )
-DEPTH = ("depth", "role")
 FURTHER = ("is_case_sensitive", "is_whole_word", "probability", "group", "sticky", "cooldown", "delay")
 # The field's key among the entry's extensions.
 NUMBERS = {"depth": ("depth", 4), "sticky": ("sticky", 0), "cooldown": ("cooldown", 0), "delay": ("delay", 0)}
@@ -162,10 +154,6 @@ class LoreEntryForm(forms.Form):
     @property
     def common(self) -> list[forms.BoundField]:
         return [self[name] for name in COMMON]
-
-    @property
-    def in_depth(self) -> list[forms.BoundField]:
-        return [self[name] for name in DEPTH]
 
     @property
     def further(self) -> list[forms.BoundField]:

@@ -28,7 +28,6 @@ from companions.pages import (
     search,
     share,
     talk,
-    threads,
     timers,
     transfer,
 )
@@ -49,7 +48,7 @@ lorebook_patterns: list[URLPattern | URLResolver] = [
     path("settings/", lore.settings, name="lorebook_settings"),
     path("export/", lore.export, name="lorebook_export"),
     path("delete/", lore.delete, name="lorebook_delete"),
-    path("entries/add/", lore.add_entry, name="lore_entry_add"),
+    path("entries/add/", lore.entry, name="lore_entry_add"),
     path("entries/<uuid:lore_entry_id>/", lore.entry, name="lore_entry"),
     path("entries/<uuid:lore_entry_id>/delete/", lore.delete_entry, name="lore_entry_delete"),
 ]
@@ -149,7 +148,7 @@ companion_patterns: list[URLPattern | URLResolver] = [
     path("pursuits/", goals.pursuits, name="pursuits"),
     path("pursuits/add/", goals.add, name="pursuit_add"),
     path("pursuits/<uuid:pursuit_id>/", goals.change, name="pursuit_change"),
-    path("threads/<uuid:thread_id>/", threads.change, name="thread_change"),
+    path("threads/<uuid:thread_id>/", goals.change_thread, name="thread_change"),
     path("mind/", mind.mind, name="mind"),
     path("mind/manner/", mind.choose_preset, name="mind_preset"),
     path("mind/values/", mind.keep_values, name="mind_values"),

@@ -1,6 +1,6 @@
 """Imported pasts: asked for, and made rows in batches. Killed anywhere and run again, it adds what is missing, once."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -10,7 +10,6 @@ from uuid import UUID, uuid5
 import structlog
 from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from companions.conversations.log_import import require_room
@@ -144,10 +143,7 @@ def run(import_id: UUID, now: datetime, clock: Clock | None = None, batch: int =
     with note_failures(lease, partial(_note_failure, lease)):
         try:
             _go_on(lease, now, batch)
-        except (
-            FilesError,
-            PastImportError,
-        ) as error:  # also of a file that is lost, or cannot be read any more
+        except (FilesError, PastImportError) as error:  # the file is lost, or cannot be read any more
             _note_failure(lease, error.code)
 
 
@@ -187,7 +183,8 @@ def _save(
         later.parent = earlier
     _say(companion, woven, now)
     weave_in(companion.conversation, woven)
-    beside = _load_parents(places[planned.beside] for planned in others if planned.beside)
+    beside_ids = [places[planned.beside] for planned in others if planned.beside]
+    beside = dict(Message.everywhere.filter(pk__in=beside_ids).values_list("pk", "parent_id"))
     aside = []
     for planned in others:  # each after what it follows
         message = make(planned)
@@ -261,10 +258,6 @@ def _make_sessions(
     return sessions
 
 
-def _load_parents(ids: Iterable[UUID]) -> dict[UUID, UUID | None]:
-    return dict(Message.everywhere.filter(pk__in=list(ids)).values_list("pk", "parent_id"))
-
-
 def find_there(
     companion_id: UUID, job_id: UUID | None, messages: Sequence[PlannedMessage]
 ) -> dict[str, UUID]:
@@ -278,24 +271,16 @@ def find_there(
     if not dated:
         return there
     said: dict[tuple[str, int, str], list[UUID]] = {}
-    for role, at, text, pk in (
-        _select_between(mine, dated)
-        .exclude(job=job_id)
-        .exclude(pk__in=there.values())
-        .values_list("role", "said_at", "text", "pk")
-    ):
+    times, second = [message.at for message in dated], timedelta(seconds=1)
+    between = mine.filter(said_at__gte=min(times) - second, said_at__lte=max(times) + second)
+    others = between.exclude(job=job_id).exclude(pk__in=there.values()).order_by("said_at", "id")
+    for role, at, text, pk in others.values_list("role", "said_at", "text", "pk"):
         said.setdefault((role, int(at.timestamp()), text), []).append(pk)
     for message in dated:
         same = said.get((message.role, int(message.at.timestamp()), message.text))
         if same:
             there[message.key] = same.pop()
     return there
-
-
-def _select_between(mine: QuerySet[Message], messages: Sequence[PlannedMessage]) -> QuerySet[Message]:
-    second = timedelta(seconds=1)
-    first, last = min(message.at for message in messages), max(message.at for message in messages)
-    return mine.filter(said_at__gte=first - second, said_at__lte=last + second).order_by("said_at", "id")
 
 
 @everywhere()

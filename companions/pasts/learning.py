@@ -96,10 +96,10 @@ def _select_sessions(past: PastImport) -> QuerySet[Session]:
     return Session.objects.filter(Exists(said), companion=past.companion_id)
 
 
-def begin_due(now: datetime, limit: int = SWEEP) -> int:
+def begin_due(now: datetime) -> int:
     """Ask for the next session of each past that may be learnt from now; return how many were asked for."""
     running = PastImport.objects.filter(learning=PastImport.Learning.RUNNING, state=PastImport.State.DONE)
-    pasts = running.select_related("companion__user").order_by("asked_at")[:limit]
+    pasts = running.select_related("companion__user").order_by("asked_at")[:SWEEP]
     return sum(_begin_next(past, now) for past in pasts if may_begin(past, now))
 
 

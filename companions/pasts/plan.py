@@ -76,9 +76,8 @@ class Plan:
     titles: list[str] = field(default_factory=list)
     messages: list[PlannedMessage] = field(default_factory=list)
     sessions: list[PlannedSession] = field(default_factory=list)
-    leaves: list[tuple[str, int]] = field(
-        default_factory=list
-    )  # where alternatives end, by keys, and how long they are
+    # Where alternatives end, by keys, and how long they are.
+    leaves: list[tuple[str, int]] = field(default_factory=list)
     by_key: dict[str, PlannedMessage] = field(default_factory=dict, repr=False)
     characters: set[str] = field(default_factory=set)  # who speaks and is not the person
     shortened: int = 0
@@ -186,9 +185,8 @@ class _PastPlan:
     now: datetime
     most_characters: int
     name: str = ""
-    keys: dict[str, str | None] = field(
-        default_factory=dict
-    )  # by id; of what is left out, that of what it follows
+    # By id; of what is left out, that of what it follows.
+    keys: dict[str, str | None] = field(default_factory=dict)
     made: dict[str, PlannedMessage] = field(default_factory=dict)  # by key
     chosen_after: dict[str | None, str] = field(default_factory=dict)
 

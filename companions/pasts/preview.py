@@ -89,9 +89,12 @@ def describe(
     read = choose_who(read, choice)
     plan = plan_for(companion, read, choice, now)
     there = find_there(companion.pk, None, plan.messages) if companion else {}
-    speakers = _list_speakers(read)
-    first_at, last_at = plan.span or (None, None)
     labels = _label_speakers(read.form)
+    speakers = [
+        ShownSpeaker(name, labels.get(name, name), messages, is_person)
+        for name, (messages, is_person) in count_speakers(read.pasts).items()
+    ]
+    first_at, last_at = plan.span or (None, None)
     cost = estimate_cost(plan)
     return PastPreview(
         form=name_form(read.form),
@@ -125,14 +128,6 @@ def describe(
 def name_form(form: str) -> str:
     """Return what such a file is, in words."""
     return str(PastForm(form).label) if form in PastForm else form
-
-
-def _list_speakers(read: PastFile) -> list[ShownSpeaker]:
-    labels = _label_speakers(read.form)
-    return [
-        ShownSpeaker(name, labels.get(name, name), messages, is_person)
-        for name, (messages, is_person) in count_speakers(read.pasts).items()
-    ]
 
 
 def _label_speakers(form: str) -> dict[str, str]:

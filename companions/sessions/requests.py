@@ -93,10 +93,10 @@ def _enqueue(closing: Closing) -> None:
     enqueue("companions.sessions.tasks.close_session", str(closing.pk))
 
 
-def close_silent(now: datetime, limit: int = BATCH) -> int:
+def close_silent(now: datetime) -> int:
     """Ask for the closing of sessions after which, or within which, nobody spoke for long; return how many there were."""
     with connection.cursor() as cursor:
-        cursor.execute(SILENT, {"now": now, "most": limit})
+        cursor.execute(SILENT, {"now": now, "most": BATCH})
         silent = cursor.fetchall()
     return sum(_close_silent(session_id, until_at, now) for session_id, until_at in silent)
 

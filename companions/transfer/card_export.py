@@ -7,21 +7,25 @@ from typing import Any
 from zipfile import ZipFile
 
 from django.http import HttpResponse
-from django.utils.http import content_disposition_header
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from cards.assets import Asset
-from cards.errors import CardFormatError
 from cards.schema import CARD, normalise
+from cards.values import CardFormatError
 from cards.writer import write_card
-from companions.face.card_picture import draw_png
+from companions.face.drawing import render_portrait
+from companions.face.expressions import express
+from companions.face.portraits import find_picture, get_features
 from companions.models import Card, Companion
 from companions.transfer.card_import import ASSETS_LIST, FIELDS, CardError
 from files.contents import read_content
+from files.responses import attach
+from memory.emotion import Emotion
 
 TYPES = {"json": "application/json", "png": "image/png", "charx": "application/zip"}
 SPECS = {"v2": "2", "v3": "3"}
+FACE_SIDE = 512  # pixels of a drawn face
 
 
 def card_response(companion: Companion, now: datetime, *, spec: str, form: str) -> HttpResponse:
@@ -39,10 +43,7 @@ def card_response(companion: Companion, now: datetime, *, spec: str, form: str) 
         assets=load_assets(companion) if form == "charx" else [],
     )
     name = slugify(companion.name, allow_unicode=True) or str(companion.pk)
-    response = HttpResponse(content, content_type=TYPES[form])
-    response["Content-Disposition"] = content_disposition_header(True, f"{name}.{form}")
-    response["Cache-Control"] = "private, no-store"
-    return response
+    return attach(content, TYPES[form], f"{name}.{form}")
 
 
 def compose_card(companion: Companion) -> dict[str, Any]:
@@ -81,6 +82,23 @@ def _compose_extensions(companion: Companion, extensions: dict[str, Any]) -> dic
     if before.get("prompt"):  # it was taken out here
         return {key: value for key, value in extensions.items() if key != "depth_prompt"}
     return extensions
+
+
+def draw_png(companion: Companion) -> bytes:
+    """Return the picture of its neutral face, else its drawn portrait. FilesError where the picture is not there."""
+    if shown := find_picture(companion, Emotion.NEUTRAL):
+        from PIL import Image  # heavy, and seldom needed
+
+        written = io.BytesIO()
+        with Image.open(io.BytesIO(read_content(shown.file)), formats=["WEBP"]) as opened:
+            opened.save(written, "PNG", optimize=True)
+        return written.getvalue()
+    from resvg_py import svg_to_bytes  # likewise
+
+    drawing = render_portrait(get_features(companion), express(Emotion.NEUTRAL, 0.0), companion.tint)
+    return bytes(
+        svg_to_bytes(svg_string=str(drawing), width=FACE_SIDE, height=FACE_SIDE, skip_system_fonts=True)
+    )
 
 
 def load_assets(companion: Companion) -> list[Asset]:

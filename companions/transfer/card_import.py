@@ -22,7 +22,7 @@ from companions.lore.editing import make_book
 from companions.lore.quota import require_room
 from companions.models import Card, CardUpload, Companion, Picture
 from companions.models.companion import MAX_GREETINGS
-from files.contents import store_content
+from files.contents import store_content, store_picture
 from files.errors import FilesError
 from files.models import StoredFile
 from files.pictures import picture
@@ -62,11 +62,13 @@ def keep_upload(user: User, read: ReadCard, content: bytes | IO[bytes], now: dat
     require_room(user, len(json.dumps(read.card, ensure_ascii=False)))
     drawn, packed, remarks = None, None, {*read.remarks}
     try:
-        drawn = _draw(user, read.picture, now) if read.picture else None
+        if read.picture:
+            drawn = store_picture(user, picture(read.picture), StoredFile.Kind.CARD, now)
     except FilesError:
         remarks.add(PICTURE_NOT_KEPT)
     try:
-        packed = _pack(user, read.assets, now) if read.assets else None
+        if read.assets:
+            packed = _pack(user, read.assets, now)
     except FilesError:
         remarks.add(ASSETS_NOT_KEPT)
     return CardUpload.objects.create(
@@ -82,9 +84,7 @@ def keep_upload(user: User, read: ReadCard, content: bytes | IO[bytes], now: dat
     )
 
 
-def make_companion(
-    upload: CardUpload, now: datetime, *, name: str = "", greeting: int = 0, id: UUID | None = None
-) -> Companion:
+def make_companion(upload: CardUpload, now: datetime, *, name: str = "", greeting: int = 0) -> Companion:
     """Return a new companion that is the card's character, and drop the upload. CardError, LoreError, LimitError.
 
     `greeting` is the number of the one that it begins with, 0 for the first; `name` is another one than the card's.
@@ -101,7 +101,7 @@ def make_companion(
                 "no_such_card", _("This card has been used, or dropped meanwhile. Bring it again.")
             )
         companion = creation.create(
-            upload.user, name=name, tint=TINT, first_greeting=greeting, now=now, id=id, **fields
+            upload.user, name=name, tint=TINT, first_greeting=greeting, now=now, **fields
         )
         kept = {key: value for key, value in data.items() if key not in {*FIELDS.values(), "character_book"}}
         if assets := upload.assets:
@@ -158,13 +158,6 @@ def _digest(content: bytes | IO[bytes]) -> str:
         return sha256(content).hexdigest()
     content.seek(0)
     return file_digest(content, "sha256").hexdigest()  # type: ignore[arg-type]
-
-
-def _draw(user: User, content: bytes, now: datetime) -> StoredFile:
-    """Keep the picture drawn anew. FilesError."""
-    drawn = picture(content)
-    of = {"width": drawn.width, "height": drawn.height}
-    return store_content(user, drawn.content, StoredFile.Kind.CARD, "image/webp", now, **of)  # type: ignore[arg-type]
 
 
 def _pack(user: User, assets: Sequence[Asset], now: datetime) -> StoredFile:

@@ -12,91 +12,12 @@ from django.utils import timezone
 from django.utils.http import content_disposition_header
 
 from accounts import admission
-from companions.models import (
-    Attachment,
-    Bookmark,
-    Branch,
-    Card,
-    CharacterVersion,
-    Companion,
-    Conversation,
-    Delivery,
-    InnerState,
-    Life,
-    Lorebook,
-    LoreEntry,
-    LoreFiring,
-    Message,
-    Mind,
-    PastImport,
-    Picture,
-    Portrait,
-    Reply,
-    Session,
-    Timer,
-    Waking,
-)
-from files.models import StoredFile
+from companions.archives.sections import SECTIONS
+from companions.models import Companion, Delivery, PastImport
 from jobs.background import in_thread
-from memory.models import (
-    Block,
-    Change,
-    Consolidation,
-    DiaryEntry,
-    Document,
-    Learning,
-    Memory,
-    Page,
-    Pursuit,
-    Recall,
-    Recalled,
-    Revision,
-    Slot,
-    Thread,
-)
 
 VERSION = 1
 BATCH = 500
-# All of each table, by its name in the file, with the way to its companion; packages above add theirs.
-# An archive holds chosen columns, by which a companion comes back: companions.archives.sections.
-EXPORTED: dict[str, tuple[type[models.Model], str]] = {
-    "conversations": (Conversation, "companion"),
-    "branches": (Branch, "companion"),
-    "sessions": (Session, "companion"),
-    "messages": (Message, "companion"),
-    "bookmarks": (Bookmark, "companion"),
-    "attachments": (Attachment, "companion"),
-    "replies": (Reply, "companion"),
-    "life": (Life, "companion"),
-    "mind": (Mind, "companion"),
-    "inner_states": (InnerState, "companion"),
-    "timers": (Timer, "companion"),
-    "wakings": (Waking, "companion"),
-    "deliveries": (Delivery, "companion"),
-    "memories": (Memory, "companion"),
-    "pursuits": (Pursuit, "companion"),
-    "threads": (Thread, "companion"),
-    "diary": (DiaryEntry, "companion"),
-    "revisions": (Revision, "companion"),
-    "slots": (Slot, "companion"),
-    "blocks": (Block, "companion"),
-    "documents": (Document, "companion"),
-    "pages": (Page, "companion"),
-    "recalls": (Recall, "companion"),
-    "recalled": (Recalled, "recall__companion"),
-    "learnings": (Learning, "companion"),
-    "nights": (Consolidation, "companion"),
-    "changes": (Change, "companion"),
-    "past_imports": (PastImport, "companion"),
-    "cards": (Card, "companion"),
-    "character_versions": (CharacterVersion, "companion"),
-    "lorebooks": (Lorebook, "companion"),
-    "lore_entries": (LoreEntry, "lorebook__companion"),
-    "lore_firings": (LoreFiring, "companion"),
-    "portraits": (Portrait, "companion"),
-    "pictures": (Picture, "companion"),
-    "files": (StoredFile, "companion"),  # named here; what is in them is given by /api/v1/files/{id}
-}
 NOT_EXPORTED = {
     "companions.Prompt": "what was sent, made of what is here; kept for 30 days alone",
     "companions.Closing": "work under way, of which nothing is kept but what is here",
@@ -116,6 +37,17 @@ NOT_EXPORTED = {
     "voice.Speech": "sound, made of the texts that are here; its files are named",
     "voice.Spoken": "which sentences were read out",
 }
+# All of each table of which an archive holds chosen columns, and of two of which it holds none: by its name in the file,
+# with the way to its companion. Packages above add theirs.
+NAMES = {"card": "cards", "portrait": "portraits"}  # where it is another than the archive's
+EXPORTED: dict[str, tuple[type[models.Model], str]] = {
+    NAMES.get(name, name): (section.model, section.way)
+    for name, section in SECTIONS.items()
+    if name != "companion"
+    and section.model._meta.label not in NOT_EXPORTED
+    and not section.model._meta.auto_created  # a link stands in the row that has it
+}
+EXPORTED |= {"deliveries": (Delivery, "companion"), "past_imports": (PastImport, "companion")}
 # How a row is read, who works on it, and how far; whose it is, what was sent, which is left out of replies as well, and
 # how a file is named in the storage.
 NO_WORDS = {"entry", "lease_by", "lease_at", "draft", "user_id", "prompt", "shown", "key", "missed_at"}

@@ -19,11 +19,10 @@ from typing import Any
 
 from django.conf import settings
 from django.utils.translation import gettext as _
-from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from accounts.errors import GateError
-from jobs.background import one_per_loop
+from jobs.background import get_redis, one_per_loop
 
 RETRY_AFTER_SECONDS = 2
 LEASE_SECONDS = 60
@@ -203,7 +202,6 @@ class Shares:
     """
 
     def __init__(self) -> None:
-        self._redis = Redis.from_url(settings.REDIS_URL, socket_connect_timeout=1, socket_timeout=1)
         self._held: set[Lease] = set()
         self._here: Counter[str] = Counter()  # by the leases' keys, with those that are being taken
         self._away_until = 0.0
@@ -234,13 +232,13 @@ class Shares:
             self._leave(lease)
             with contextlib.suppress(RedisError, OSError):
                 if time.monotonic() >= self._away_until:
-                    await self._redis.zrem(lease.key, lease.id)
+                    await get_redis().zrem(lease.key, lease.id)
 
     async def _is_free(self, lease: Lease, most: int) -> bool:
         if time.monotonic() < self._away_until:
             return True  # counted here alone
         try:
-            return bool(await self._redis.eval(TAKE, 1, lease.key, str(most), str(LEASE_SECONDS), lease.id))
+            return bool(await get_redis().eval(TAKE, 1, lease.key, str(most), str(LEASE_SECONDS), lease.id))
         except (RedisError, OSError):
             self._away_until = time.monotonic() + REDIS_RETRY_SECONDS
             return True
@@ -257,7 +255,7 @@ class Shares:
             with contextlib.suppress(RedisError, OSError):
                 for lease in list(self._held):
                     if lease in self._held:
-                        await self._redis.eval(RENEW, 1, lease.key, str(LEASE_SECONDS), lease.id)
+                        await get_redis().eval(RENEW, 1, lease.key, str(LEASE_SECONDS), lease.id)
 
 
 @one_per_loop

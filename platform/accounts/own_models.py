@@ -19,7 +19,6 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.authentication import SignedInRequest
 from accounts.models import User
 from accounts.rates import admit_to
-from database.encryption import DecryptionError
 from jobs.background import release_connections
 from providers.chat_provider import describe_own
 from providers.clients import run_in_background
@@ -54,7 +53,10 @@ class OwnProviderForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["api_key"].help_text = describe_key(self.instance)
+        self.fields["api_key"].help_text = self.instance.describe_key(
+            nothing=gettext("It is encrypted, and never shown again but for its last four characters."),
+            lost=gettext("It can no longer be read: enter it again."),
+        )
         self.fields["model"].widget.attrs["list"] = "listed-models"
 
     def clean_base_url(self) -> str:
@@ -97,19 +99,6 @@ class OwnProviderForm(forms.ModelForm):  # type: ignore[type-arg]
                 row.save()
                 follow_own_change(user.pk)
         return not self.errors
-
-
-def describe_key(row: OwnProvider) -> str:
-    """Return whether the row has a key, with its end where that gives nothing away."""
-    if not row.sealed_key:
-        return gettext("It is encrypted, and never shown again but for its last four characters.")
-    try:
-        end = row.key_end
-    except DecryptionError:
-        return gettext("It can no longer be read: enter it again.")
-    if not end:
-        return gettext("One is set. Leave this empty to keep it.")
-    return gettext("One is set, ending in %(end)s. Leave this empty to keep it.") % {"end": end}
 
 
 def has_page(user: User) -> bool:

@@ -4,9 +4,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from cards.errors import CardFormatError
 from cards.schema import Known
-from cards.values import decode_base64
+from cards.values import CardFormatError, decode_base64
 
 MAX_ASSET_BYTES = 10_000_000
 MAX_ASSETS_BYTES = 40_000_000

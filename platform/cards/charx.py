@@ -8,21 +8,11 @@ from typing import IO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 from cards.assets import FileCard, choose_icon, list_paths, resolve
-from cards.errors import CardFormatError
 from cards.png import read_png
 from cards.risum import MAX_BYTES, MODULE, add_module
 from cards.schema import read_json
-from cards.values import MAX_JSON_BYTES
-from files.zips import (
-    BROKEN,
-    END,
-    END_BYTES,
-    MAX_COMMENT_BYTES,
-    UNSAFE,
-    ZipError,
-    check_entry,
-    open_zip,
-)
+from cards.values import MAX_JSON_BYTES, CardFormatError
+from files.zips import BROKEN, END, END_BYTES, MAX_COMMENT_BYTES, UNSAFE, ZipError, check_entry, open_zip
 
 CARD = "card.json"
 MAX_FILES = 1_500

@@ -14,10 +14,9 @@ from typing import IO, NamedTuple
 
 from cards.assets import FileCard, choose_icon, resolve
 from cards.charx import has_archive, read_charx
-from cards.errors import CardFormatError
 from cards.png import MAGIC, read_png
 from cards.schema import LOREBOOK, read_json
-from cards.values import MAX_JSON_BYTES
+from cards.values import MAX_JSON_BYTES, CardFormatError
 from files.zips import START
 from jobs.sandbox import answer, limit_process
 

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from cards.errors import CardFormatError
-from cards.values import as_flag, as_mapping, as_number, as_text, as_texts
+from cards.values import CardFormatError, as_flag, as_mapping, as_number, as_text, as_texts
 
 MAX_ENTRIES = 2_000
 # What SillyTavern calls a field in its world info, and in the `extensions` of an entry that it embeds in a card.

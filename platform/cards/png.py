@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from cards.assets import Asset, FileCard, list_paths, resolve
-from cards.errors import CardFormatError
 from cards.schema import Known, read_json
-from cards.values import MAX_JSON_BYTES, decode_base64
+from cards.values import MAX_JSON_BYTES, CardFormatError, decode_base64
 
 MAGIC = b"\x89PNG\r\n\x1a\n"
 CARDS = (b"ccv3", b"chara")  # the first is the better one

@@ -15,9 +15,8 @@ from django.utils.translation import gettext_lazy as _
 
 from cards.assets import MAX_ASSETS_BYTES, MEDIA, PICTURE, Asset
 from cards.child import MAX_BYTES
-from cards.errors import CardFormatError
 from cards.schema import LOREBOOK, normalise
-from cards.values import MAX_JSON_BYTES, as_text, parse_json
+from cards.values import MAX_JSON_BYTES, CardFormatError, as_text, parse_json
 from files.errors import BusyError, ContentError, FilesError, TooLargeError
 from jobs.sandbox import SandboxError, module_command, run_in_sandbox
 

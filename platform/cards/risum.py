@@ -9,9 +9,17 @@ Scripts and triggers are kept where cards have them, and never run.
 
 from typing import Any
 
-from cards.errors import CardFormatError
 from cards.lorebooks import MAX_ENTRIES, normalise_book
-from cards.values import MAX_JSON_BYTES, as_flag, as_mapping, as_number, as_text, clean, parse_json
+from cards.values import (
+    MAX_JSON_BYTES,
+    CardFormatError,
+    as_flag,
+    as_mapping,
+    as_number,
+    as_text,
+    clean,
+    parse_json,
+)
 
 MODULE = "module.risum"
 HEAD = b"\x6f\x00"

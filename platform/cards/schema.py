@@ -5,9 +5,8 @@ Nothing of Django is imported here, nor in what this imports: the sandbox reads 
 
 from typing import Any, NamedTuple
 
-from cards.errors import CardFormatError
 from cards.lorebooks import normalise_book
-from cards.values import as_mapping, as_number, as_text, as_texts, clean, parse_json
+from cards.values import CardFormatError, as_mapping, as_number, as_text, as_texts, clean, parse_json
 
 CARD, LOREBOOK = "chara_card_v3", "lorebook_v3"
 TEXTS = (
@@ -45,13 +44,8 @@ DIALECT = {
     "example_dialogue": "mes_example",
     "creatorcomment": "creator_notes",
 }
-TOLD_BY = {
-    "personality",
-    "scenario",
-    "first_mes",
-    "mes_example",
-    "alternate_greetings",
-}  # that it is a character
+# By which it is told that this is a character.
+TOLD_BY = {"personality", "scenario", "first_mes", "mes_example", "alternate_greetings"}
 DEFAULT_ASSET = {"type": "icon", "uri": "ccdefault:", "name": "main", "ext": "png"}
 # Extensions that are programs: they are kept, and never run.
 PROGRAMS = {"regex_scripts", "TavernHelper_scripts", "tavern_helper"}

@@ -6,14 +6,20 @@ import json
 import math
 from typing import Any
 
-from cards.errors import CardFormatError
-
 MAX_JSON_BYTES = 5_000_000
 MAX_DEPTH = 64
 MAX_VALUES = 300_000
 MAX_NUMBER = 2**53  # beyond it other programs round
 BASE64 = bytes.maketrans(b"-_", b"+/")
 SAID = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False, "": False}
+
+
+class CardFormatError(Exception):
+    """The file is no card, or costs more than a card may; `reader.py` has a sentence for each code."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
 
 
 def parse_json(content: bytes, max_bytes: int = MAX_JSON_BYTES) -> Any:

@@ -19,6 +19,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import User
 from files.errors import ContentError, FilesError, NoRoomError
 from files.models import StoredFile
+from files.pictures import Drawn
 from files.storage import Part, private
 
 log = structlog.get_logger(__name__)
@@ -71,6 +72,20 @@ def store_content(
         remove_contents([file.key])
         raise
     return file
+
+
+def store_picture(
+    user: User, drawn: Drawn, kind: StoredFile.Kind, now: datetime, *, companion: Model | None = None
+) -> StoredFile:
+    """Store a picture that was drawn anew, as `store_content` does."""
+    of: dict[str, Any] = {"companion": companion, "width": drawn.width, "height": drawn.height}
+    return store_content(user, drawn.content, kind, "image/webp", now, **of)
+
+
+def copy_picture(user: User, file: StoredFile, kind: StoredFile.Kind, now: datetime) -> StoredFile:
+    """Store a copy of the file's picture, as `store_content` does; FilesError also where it cannot be read."""
+    of: dict[str, Any] = {"width": file.width, "height": file.height}
+    return store_content(user, read_content(file), kind, file.content_type, now, **of)
 
 
 def store_file(

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import NamedTuple
 
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.utils.http import content_disposition_header
 
 from files.contents import open_content
 from files.models import StoredFile
@@ -67,6 +68,13 @@ def serve(request: HttpRequest, file: StoredFile) -> HttpResponse | StreamingHtt
         return HttpResponse(status=status, headers=headers)
     pieces = _read_pieces(open_content(file, start, end), end - start)
     return StreamingHttpResponse(pieces, status=status, headers=headers)
+
+
+def attach(content: bytes, content_type: str, name: str) -> HttpResponse:
+    """Answer with what was made for a person, to be saved under that name."""
+    disposition = content_disposition_header(as_attachment=True, filename=name)
+    headers = {"Content-Disposition": disposition or "attachment", "Cache-Control": "private, no-store"}
+    return HttpResponse(content, content_type=content_type, headers=headers)
 
 
 def find_span(headers: Mapping[str, str], size: int, etag: str) -> Span | None:

@@ -12,9 +12,8 @@ from accounts.models import User
 from accounts.rates import admit_to
 from files.errors import ContentError, TooLargeError
 
-UNUSED_AFTER = timedelta(
-    days=1
-)  # so long is kept what somebody brought and looks at, before anything is made of it
+# So long is kept what somebody brought and looks at, before anything is made of it.
+UNUSED_AFTER = timedelta(days=1)
 FORM_OVERHEAD_BYTES = 100_000  # the parts of the form around the file
 
 

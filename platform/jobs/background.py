@@ -18,8 +18,10 @@ import structlog
 from asgiref.sync import sync_to_async
 from celery import current_app
 from channels.db import database_sync_to_async
+from django.conf import settings
 from django.db import connections, transaction
 from kombu.exceptions import OperationalError as BrokerUnavailable
+from redis.asyncio import Redis
 
 from database.queries import DATABASE_UNAVAILABLE
 
@@ -93,6 +95,12 @@ def one_per_loop(make: Callable[[], T]) -> Callable[[], T]:
         return made[loop]
 
     return get
+
+
+@one_per_loop
+def get_redis() -> Redis:
+    """Return the running loop's client of Redis, for which nobody waits longer than a second."""
+    return Redis.from_url(settings.REDIS_URL, socket_connect_timeout=1, socket_timeout=1)
 
 
 def run_in_background(work: Coroutine[Any, Any, None]) -> None:

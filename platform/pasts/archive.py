@@ -6,8 +6,7 @@ from typing import IO
 
 from files.zips import BROKEN, ZipError, check_packing, open_zip
 from pasts.encoding import read_utf8
-from pasts.errors import PastFormatError
-from pasts.past import MAX_BYTES
+from pasts.past import MAX_BYTES, PastFormatError
 
 MAX_FILES = 20_000  # ChatGPT's have one for each picture
 # Which files to read of one: the first of these that any path fits. ChatGPT parts large exports.

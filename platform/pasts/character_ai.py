@@ -8,9 +8,8 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from pasts.collector import Collector
-from pasts.json_scan import Piece
+from pasts.json_scan import Piece, as_list, as_mapping, as_text
 from pasts.times import read_time
-from pasts.values import as_list, as_mapping, as_text
 
 LISTS = ("histories", "chats", "turns", "messages", "msgs")
 MESSAGE = {"src__is_human", "src", "is_alternative"}

@@ -9,11 +9,9 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from pasts.collector import Collector
-from pasts.errors import PastFormatError
-from pasts.json_scan import Piece
-from pasts.past import MAX_MESSAGES
+from pasts.json_scan import Piece, as_list, as_mapping, as_text
+from pasts.past import MAX_MESSAGES, PastFormatError
 from pasts.times import read_time
-from pasts.values import as_list, as_mapping, as_text
 
 ITEMS_A_NODE = 2  # besides the parts in it
 SPEAKERS = {"user": True, "assistant": False}

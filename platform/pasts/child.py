@@ -11,9 +11,8 @@ import json
 import sys
 
 from jobs.sandbox import answer_with_body, answer_without_body, begin_body, limit_process
-from pasts.errors import PastFormatError
 from pasts.formats import parse
-from pasts.past import TextPattern
+from pasts.past import PastFormatError, TextPattern
 
 SMALL, LARGE = "small", "large"
 SMALL_BYTES = 20_000_000

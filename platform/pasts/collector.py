@@ -11,8 +11,7 @@ from typing import IO, Any
 
 import orjson
 
-from pasts.errors import PastFormatError
-from pasts.past import MAX_CHARACTERS, MAX_ID, MAX_MESSAGES, MAX_NAME
+from pasts.past import MAX_CHARACTERS, MAX_ID, MAX_MESSAGES, MAX_NAME, PastFormatError
 from pasts.times import EPOCH
 
 MAX_BODY_BYTES = 240_000_000

@@ -5,7 +5,7 @@ import json
 from io import BytesIO
 from typing import IO
 
-from pasts.errors import PastFormatError
+from pasts.past import PastFormatError
 
 PIECE_BYTES = 1_000_000
 MARKS = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")  # of UTF-16 and UTF-32

@@ -10,10 +10,8 @@ from pasts import character_ai, chatgpt, koboldai, oobabooga, risuai, sillytaver
 from pasts.archive import choose_paths, list_paths, read_files
 from pasts.collector import Collector
 from pasts.encoding import read_utf8
-from pasts.errors import PastFormatError
-from pasts.json_scan import MAX_VALUES, Piece, count_values, peek_members, read_json
-from pasts.past import MAX_BYTES, TextPattern
-from pasts.values import as_mapping
+from pasts.json_scan import MAX_VALUES, Piece, as_mapping, count_values, peek_members, read_json
+from pasts.past import MAX_BYTES, PastFormatError, TextPattern
 
 PEEKED_BYTES = 256_000
 BRACKETS = re.compile(rb"\s*+(?:\[\s*+)*+\{")

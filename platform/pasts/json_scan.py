@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from pasts.errors import PastFormatError
+from pasts.past import PastFormatError
 
 MAX_VALUES = 10_000_000  # of one file; what is in lists of lists costs more than it looks
 MAX_PIECE_BYTES = 20_000_000  # of what is built at once
@@ -247,3 +247,18 @@ def _judge(source: bytes, at: int) -> PastFormatError:
 def _skip_space(source: bytes, at: int) -> int:
     found = SPACE.match(source, at)
     return found.end() if found else at
+
+
+# -- values that strangers wrote, read as the type that they have to be
+
+
+def as_mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def as_text(value: object) -> str:
+    return value if isinstance(value, str) else ""

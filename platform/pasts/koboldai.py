@@ -10,11 +10,9 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from pasts.collector import Collector
-from pasts.errors import PastFormatError
-from pasts.json_scan import Piece
-from pasts.past import MAX_MESSAGES, MAX_NAME
+from pasts.json_scan import Piece, as_mapping, as_text
+from pasts.past import MAX_MESSAGES, MAX_NAME, PastFormatError
 from pasts.times import read_time
-from pasts.values import as_mapping, as_text
 
 MAX_STORY = 20_000_000  # characters of the whole text
 MAX_NAMES = 50

@@ -15,6 +15,14 @@ MAX_TEMPLATE = 200  # of a pattern of plain text
 FORMS = ("sillytavern", "chatgpt", "character_ai", "risuai", "koboldai", "oobabooga", "text")
 
 
+class PastFormatError(Exception):
+    """The file holds no talk that is known, or costs more than one may; `reader.py` has a sentence for each code."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastMessage:
     """One thing said. Siblings, messages of one parent, are alternatives: swipes, or ChatGPT's branches."""

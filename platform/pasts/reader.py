@@ -141,14 +141,13 @@ def read_past(
     pattern: TextPattern | None = None,
     *,
     zone: tzinfo = UTC,
-    person_speaker: str | None = None,
     command: Sequence[str] = COMMAND,
     wait_seconds: float = TIMEOUT_SECONDS,
 ) -> PastFile:
     """Return the talks that are in a file, told by its content. The calling thread waits for it.
 
-    With `pattern` it is read as plain text. Times that tell no zone are of `zone`. `person_speaker` names who the person
-    is, in whatever form; else the file tells it, and plain text has the first who speaks. PastError; BusyError.
+    With `pattern` it is read as plain text. Times that tell no zone are of `zone`. The file tells who the person is, and
+    of plain text it is the first who speaks; `choose_person` says it otherwise. PastError; BusyError.
     """
     if len(content) > MAX_BYTES:
         raise PastError("too_large")
@@ -165,10 +164,9 @@ def read_past(
     if "code" in head:
         raise PastError(head["code"])
     try:
-        file = believe(head, body, zone)
+        return believe(head, body, zone)
     except (KeyError, TypeError, ValueError, OverflowError):
         raise PastError("unreadable") from None
-    return file if person_speaker is None else choose_person(file, person_speaker)
 
 
 def choose_person(file: PastFile, speaker: str) -> PastFile:

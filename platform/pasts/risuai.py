@@ -3,9 +3,8 @@
 import re
 
 from pasts.collector import Collector
-from pasts.json_scan import Piece
+from pasts.json_scan import Piece, as_mapping, as_text
 from pasts.times import read_time
-from pasts.values import as_mapping, as_text
 
 KINDS = {"risuChat", "risuAllChats"}
 INLAY = re.compile(r"\{\{(?:inlay|inlayed|inlayeddata)::[^{}]{0,200}\}\}")

@@ -7,11 +7,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from pasts.collector import Collector
-from pasts.errors import PastFormatError
-from pasts.json_scan import build
-from pasts.past import MAX_MESSAGES
+from pasts.json_scan import as_list, as_mapping, as_text, build
+from pasts.past import MAX_MESSAGES, PastFormatError
 from pasts.times import read_time
-from pasts.values import as_list, as_mapping, as_text
 
 HEADER = {"user_name", "character_name", "chat_metadata", "is_group_chat_header"}
 UNUSED = "unused"  # what newer versions write in place of the names
@@ -121,10 +119,7 @@ class _Chat:
         chosen, texts = _find_swipes(told)
         self._collector.count_items(len(texts))
         parent = self._leaf
-        for swipe in [
-            chosen,
-            *(at for at in range(len(texts)) if at != chosen),
-        ]:  # the chosen one comes first
+        for swipe in sorted(range(len(texts)), key=lambda at: at != chosen):  # the chosen one comes first
             text = texts[swipe]
             if text.strip():
                 given = self._collector.add(

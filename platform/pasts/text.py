@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from pasts.collector import Collector
-from pasts.errors import PastFormatError
-from pasts.past import MAX_CHARACTERS, MAX_MESSAGES, PATTERNS, TextPattern
+from pasts.past import MAX_CHARACTERS, MAX_MESSAGES, PATTERNS, PastFormatError, TextPattern
 from pasts.text_pattern import Beginning, Matcher
 from pasts.times import find_order, is_clock, read_date
 

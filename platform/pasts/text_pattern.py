@@ -7,8 +7,7 @@ regular expression it cannot take long.
 import re
 from typing import NamedTuple
 
-from pasts.errors import PastFormatError
-from pasts.past import MAX_NAME, MAX_TEMPLATE, TextPattern
+from pasts.past import MAX_NAME, MAX_TEMPLATE, PastFormatError, TextPattern
 from pasts.times import MAX_TEXT, is_clock, is_time
 
 PART = re.compile(r"\{(date|name|text)\}")

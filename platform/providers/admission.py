@@ -10,10 +10,9 @@ from contextlib import suppress
 from typing import Any
 
 from django.conf import settings
-from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from jobs.background import one_per_loop
+from jobs.background import get_redis
 from providers.chat.events import Messages, Usage
 from providers.chat_provider import ChatProvider
 from providers.errors import LimitReached, ModelMissing, ProviderBusy, ProviderError
@@ -67,11 +66,6 @@ if pause > 0 then write('pause', pause, 'open_until', now + pause, 'trial_until'
 """
 
 
-@one_per_loop
-def _redis() -> Redis:
-    return Redis.from_url(settings.REDIS_URL, socket_connect_timeout=1, socket_timeout=1)
-
-
 def get_admission_key(provider: ChatProvider) -> str:
     """Return the key in Redis of the provider's breaker and counts; another address or model begins anew."""
     row = f"{provider.user_id or ''}:{provider.id or 'environment'}"
@@ -79,7 +73,7 @@ def get_admission_key(provider: ChatProvider) -> str:
 
 
 async def _eval(provider: ChatProvider, script: str, *arguments: object) -> Any:
-    return await _redis().eval(script, 1, get_admission_key(provider), *map(str, arguments))
+    return await get_redis().eval(script, 1, get_admission_key(provider), *map(str, arguments))
 
 
 async def choose(providers: Sequence[ChatProvider], *, insists: bool = False) -> ChatProvider:

@@ -9,9 +9,10 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from database.encryption import decrypt, encrypt
+from database.encryption import DecryptionError, decrypt, encrypt
 from providers.downloads.models import Download, PinnedDigest  # noqa: F401 (Django looks for them here)
 from providers.guarded_http import OutboundError, parse_address
 
@@ -94,6 +95,18 @@ class KeyedModel(models.Model):
         """Return the last characters of a key that is long enough, by which who has several tells them apart."""
         key = self.api_key
         return key[-SHOWN_CHARACTERS:] if len(key) >= MIN_SHOWN_OF else ""
+
+    def describe_key(self, nothing: str, lost: str) -> str:
+        """Return whether there is a key, with its end where that gives nothing away; else `nothing`, or `lost`."""
+        if not self.sealed_key:
+            return nothing
+        try:
+            end = self.key_end
+        except DecryptionError:
+            return lost
+        if not end:
+            return gettext("One is set. Leave this empty to keep it.")
+        return gettext("One is set, ending in %(end)s. Leave this empty to keep it.") % {"end": end}
 
 
 class Provider(KeyedModel):

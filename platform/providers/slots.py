@@ -14,10 +14,9 @@ from contextlib import suppress
 from typing import Any
 
 from django.conf import settings
-from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from jobs.background import one_per_loop
+from jobs.background import get_redis
 from providers.chat_provider import ChatProvider
 from providers.errors import ProviderBusy
 
@@ -49,11 +48,6 @@ return 1
 """
 
 
-@one_per_loop
-def _redis() -> Redis:
-    return Redis.from_url(settings.REDIS_URL, socket_connect_timeout=1, socket_timeout=1)
-
-
 def get_slot_keys(provider: ChatProvider) -> tuple[str, str]:
     """Return the keys in Redis of the talks and of the calls that hold slots of the server, or of a person's own ones."""
     server = f"own:{provider.user_id}" if provider.is_own else provider.base_url
@@ -61,7 +55,7 @@ def get_slot_keys(provider: ChatProvider) -> tuple[str, str]:
 
 
 async def _eval(provider: ChatProvider, script: str, *arguments: object) -> bool:
-    return bool(await _redis().eval(script, 2, *get_slot_keys(provider), *map(str, arguments)))
+    return bool(await get_redis().eval(script, 2, *get_slot_keys(provider), *map(str, arguments)))
 
 
 # -- talks
@@ -109,7 +103,7 @@ async def run_in_pause(
                     return
             finally:
                 with suppress(*UNAVAILABLE):
-                    await _redis().zrem(get_slot_keys(provider)[1], id)
+                    await get_redis().zrem(get_slot_keys(provider)[1], id)
         if time.monotonic() >= deadline:
             raise ProviderBusy("No slot was free for long enough")
         await asyncio.sleep(LOOK_SECONDS)

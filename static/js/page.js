@@ -7,7 +7,7 @@ function closeMenus(but) {
 }
 
 document.addEventListener("click", async (event) => {
-  const target = event.target.closest("[data-copies], [data-closes], [data-reveals], [data-ticks]");
+  const target = event.target.closest("[data-copies], [data-closes], [data-ticks]");
   closeMenus(event.target.closest("details.menu"));
   if (event.target.closest(".menu-list")) closeMenus();
   if (target?.dataset.copies) await copy(target);

@@ -9,6 +9,7 @@ from uvicorn.server import ServerState
 from accounts.admission import Visit, address_of, shares, step_aside, take, visiting
 from accounts.errors import GateError
 from config.http_protocol import PatientProtocol
+from jobs.background import get_redis
 
 AWAY = "redis://127.0.0.1:1/0"
 
@@ -42,7 +43,7 @@ async def test_another_process_counts_as_well_and_what_it_held_ends_with_it(sett
     shares()._here.clear()  # as another process, which knows what is in Redis and nothing else
     with pytest.raises(GateError):
         await Visit("192.0.2.3").take("streams")
-    await shares()._redis.zadd(streaming.leases[0].key, {streaming.leases[0].id: 1})  # long over
+    await get_redis().zadd(streaming.leases[0].key, {streaming.leases[0].id: 1})  # long over
     await Visit("192.0.2.3").take("streams")
 
 

@@ -9,9 +9,9 @@ from io import BytesIO
 import pytest
 
 from cards.child import parse
-from cards.errors import CardFormatError
 from cards.reader import REFUSALS, REMARKS, read_card
 from cards.schema import normalise
+from cards.values import CardFormatError
 from files.errors import ContentError, FilesError
 from tests.cards.hostile import mutated
 

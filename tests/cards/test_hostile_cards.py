@@ -7,10 +7,9 @@ import pytest
 
 from cards.assets import MEDIA
 from cards.child import CPU_SECONDS, MEMORY_BYTES
-from cards.errors import CardFormatError
 from cards.reader import READ_AT_ONCE, REFUSALS, REMARKS, read_card
 from cards.schema import normalise
-from cards.values import parse_json
+from cards.values import CardFormatError, parse_json
 from files.errors import BusyError, ContentError, FilesError, TooLargeError
 from tests.cards.corpus import V2, V3, dumped, escaped
 from tests.cards.hostile import ODD, REFUSED

@@ -12,11 +12,10 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from cards.charx import read_charx
-from cards.errors import CardFormatError
 from cards.reader import REMARKS, read_card
 from cards.risum import MODULE, read_table
 from cards.schema import Known
-from cards.values import MAX_JSON_BYTES
+from cards.values import MAX_JSON_BYTES, CardFormatError
 from config.setting_rules import risuai_table
 from tests.cards.corpus import V3, dumped, escaped, zipped
 

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pasts.errors import PastFormatError
 from pasts.formats import looks_like_past, parse
-from pasts.past import FORMS, PastFile, TextPattern
+from pasts.past import FORMS, PastFile, PastFormatError, TextPattern
 from pasts.reader import REFUSALS, REMARKS, PastError, believe, choose_person, read_past
 from pasts.times import read_time
 from tests.cards.corpus import files as cards
@@ -536,6 +535,6 @@ def test_the_sandbox_reads_the_same(name: str) -> None:
 
 
 def test_the_person_is_chosen_as_it_is_read() -> None:
-    file = read_past(text_of("<{name}> {text}").encode(), person_speaker="Ann Lee")
+    file = choose_person(read_past(text_of("<{name}> {text}").encode()), "Ann Lee")
     assert [message.is_person for message in file.pasts[0].messages] == [line.is_person for line in PLAIN]
     assert chatgpt()["title"] == read_past(dumped(chatgpt())).pasts[0].title

@@ -10,9 +10,8 @@ from io import BytesIO
 import pytest
 
 from files.errors import FilesError
-from pasts.errors import PastFormatError
 from pasts.formats import looks_like_past, parse
-from pasts.past import FORMS
+from pasts.past import FORMS, PastFormatError
 from pasts.reader import REFUSALS, REMARKS, believe, read_past
 from tests.pasts.hostile import mutated
 

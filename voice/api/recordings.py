@@ -10,7 +10,7 @@ from ninja import Field, Router, Schema, Status
 from accounts.authentication import SignedInRequest
 from accounts.idempotency import checked
 from companions.access import get_companion
-from companions.api.schemas import ClientId, FilledText, IdempotencyKey, MessageOut, describe_form
+from companions.api.schemas import FILE, ClientId, FilledText, IdempotencyKey, MessageOut, describe_form
 from companions.conversations.attachments import start_with
 from companions.events import render_saved
 from companions.pagination import PageQuery, paginate
@@ -28,8 +28,7 @@ Out = dict[str, Any]
 SOUND = describe_form(
     ["file"],
     file={
-        "type": "string",
-        "format": "binary",
+        **FILE,
         "description": "WebM, MP4, Ogg, WAV, MP3 or FLAC: at most 20 MB and 5 minutes.",
     },
     language={"type": "string", "description": "What is spoken in it, as `en`."},

@@ -9,7 +9,7 @@ from ninja import Field, Router, Schema, Status
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion
-from companions.api.schemas import describe_form
+from companions.api.schemas import FILE, describe_form
 from companions.models import Companion
 from files.uploads import read_upload
 from jobs.background import in_thread
@@ -20,7 +20,7 @@ router = Router(tags=["voice"])
 Out = dict[str, Any]
 RECORDING = describe_form(
     ["file", "consent"],
-    file={"type": "string", "format": "binary"},
+    file=FILE,
     text={"type": "string", "description": "What is said in it, word for word."},
     consent={"type": "string", "description": "The statement that the voice's owner has agreed."},
 )

@@ -1,7 +1,7 @@
 """What a chat server turns out not to take, read in its own words, and the request that it does take."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -190,11 +190,11 @@ def _find_last_asked(messages: Messages) -> int:
     return max((at for at, message in enumerate(messages) if message["role"] == "user"), default=0)
 
 
-def merge_roles(messages: Messages, roles: Collection[str] = ("user", "assistant")) -> list[dict[str, Any]]:
-    """Return the messages with neighbours of one of these roles as one; calls of tools and their results stay apart."""
+def merge_roles(messages: Messages) -> list[dict[str, Any]]:
+    """Return the messages with neighbours of the user's or the assistant's as one; calls of tools stay apart."""
     merged: list[dict[str, Any]] = []
     for message in messages:
-        before = merged[-1] if merged and message["role"] in roles else None
+        before = merged[-1] if merged and message["role"] in ("user", "assistant") else None
         if before and _is_plain(before) and _is_plain(message) and before["role"] == message["role"]:
             merged[-1] = {**before, "content": f"{before['content']}\n\n{message['content']}"}
         else:

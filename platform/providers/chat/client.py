@@ -73,9 +73,8 @@ class ChatClient:
         self._api_key = api_key
         self._timeouts = timeouts
         self._known = Adaptation()  # what the server was found not to take
-        self._begins_in_thought = (
-            False  # its template opens a block of reasoning, which the model only closes
-        )
+        # Its template opens a block of reasoning, which the model only closes.
+        self._begins_in_thought = False
         # A read is timed by what it waits for, a first piece or the next; the client cannot tell which.
         timeout = httpx2.Timeout(None, connect=timeouts.connect_seconds)
         # On aiohttp a piece costs 22 µs of processor time to receive, on the SDK's own default 60.

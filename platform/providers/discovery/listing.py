@@ -253,9 +253,8 @@ async def _get_object(
         answered = json.loads(received)
     except (ValueError, RecursionError) as error:
         raise _no_model_server(url, "no JSON") from error
-    return (
-        {"data": answered} if isinstance(answered, list) else _as_fields(answered)
-    )  # Together's is a bare list
+    # Together's is a bare list.
+    return {"data": answered} if isinstance(answered, list) else _as_fields(answered)
 
 
 def _require_success(response: httpx2.Response, url: str) -> None:

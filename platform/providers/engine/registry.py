@@ -13,7 +13,7 @@ from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 LOOPBACK = "127.0.0.1"
 HEALTH_TIMEOUT_SECONDS = 1.0
@@ -43,6 +43,7 @@ class RunningEngine:
         return f"http://{LOOPBACK}:{self.port}/v1"
 
 
+Engine = TypeVar("Engine", WantedEngine, RunningEngine)
 NOT_STARTED = RunningEngine(port=1)  # where nothing listens: whoever asks is refused at once
 
 
@@ -64,22 +65,22 @@ def get_running_path(home: Path) -> Path:
 
 def read_wanted(home: Path) -> dict[int, WantedEngine]:
     """Return which engines are to run, by their providers' ids."""
-    return {int(id): WantedEngine(**fields) for id, fields in _read(get_wanted_path(home)).items()}
+    return _read(get_wanted_path(home), WantedEngine)
 
 
 def write_wanted(home: Path, engines: Mapping[int, WantedEngine]) -> None:
     """Say which engines are to run, and no others."""
-    _write(get_wanted_path(home), {str(id): asdict(engine) for id, engine in engines.items()})
+    _write(get_wanted_path(home), engines)
 
 
 def read_running(home: Path) -> dict[int, RunningEngine]:
     """Return which engines were started, by their providers' ids."""
-    return {int(id): RunningEngine(**fields) for id, fields in _read(get_running_path(home)).items()}
+    return _read(get_running_path(home), RunningEngine)
 
 
 def write_running(home: Path, engines: Mapping[int, RunningEngine]) -> None:
     """Say which engines were started, and no others."""
-    _write(get_running_path(home), {str(id): asdict(engine) for id, engine in engines.items()})
+    _write(get_running_path(home), engines)
 
 
 def read_health(port: int) -> Health:
@@ -95,15 +96,15 @@ def read_health(port: int) -> Health:
     return Health.READY if is_ready else Health.LOADING
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path, kind: type[Engine]) -> dict[int, Engine]:
     with suppress(FileNotFoundError):
-        return dict(json.loads(path.read_text()))
+        return {int(id): kind(**fields) for id, fields in json.loads(path.read_text()).items()}
     return {}
 
 
-def _write(path: Path, content: Mapping[str, Any]) -> None:
+def _write(path: Path, engines: Mapping[int, WantedEngine | RunningEngine]) -> None:
     """Replace the file, whole or not at all; it names files of the operator's, so that only this user may read it."""
     descriptor, new = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
     with os.fdopen(descriptor, "w") as file:
-        json.dump(content, file)
+        json.dump({id: asdict(engine) for id, engine in engines.items()}, file)
     Path(new).replace(path)

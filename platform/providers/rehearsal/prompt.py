@@ -15,9 +15,8 @@ BLOCK = re.compile(
     r"<kith-(?P<name>[a-z-]+)(?P<more>[^<>\n]*)>\n?(?P<text>.*?)\n?</kith-(?P=name)[^<>\n]*>", re.DOTALL
 )
 CONTEXT = re.compile(r"<kith-(?:context|directive)>.*?</kith-(?:context|directive)>", re.DOTALL)
-NOT_SAID = re.compile(
-    r"<kith-(context|directive|persona)>.*?</kith-\1>", re.DOTALL
-)  # beside what the person said
+# Beside what the person said.
+NOT_SAID = re.compile(r"<kith-(context|directive|persona)>.*?</kith-\1>", re.DOTALL)
 TIME = re.compile(r"^\[\w+ \d+ \w+, \d\d:\d\d\]\n")  # at which the talk went on
 PINNED_LINE = re.compile(r'^- (?P<name>[^"\n]*)(?P<text>".*")$', re.MULTILINE)
 REMEMBERED_LINE = re.compile(

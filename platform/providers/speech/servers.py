@@ -166,13 +166,8 @@ async def _request_list(server: SoundServer, url: str) -> Any:
     return None
 
 
-class F5:
-    """F5-TTS behind jianchang512's f5-tts-api (`POST /api`): it imitates a recording and knows no voice by itself."""
-
-    name = "f5"
-    model = "f5-tts"
-    shows_emotion = False
-    takes_reference = True
+class _Imitator:
+    """A server whose voices are the recordings of SPEECH_REFERENCES."""
 
     def __init__(self, wanted: Mapping[str, Any]) -> None:
         self._server, self._references = SoundServer.from_settings(wanted), read_references(wanted)
@@ -181,6 +176,15 @@ class F5:
 
     async def voices(self) -> list[str]:
         return list(self._references)
+
+
+class F5(_Imitator):
+    """F5-TTS behind jianchang512's f5-tts-api (`POST /api`): it imitates a recording and knows no voice by itself."""
+
+    name = "f5"
+    model = "f5-tts"
+    shows_emotion = False
+    takes_reference = True
 
     async def speak(self, request: SpeechRequest) -> bytes:
         if request.reference is not None:
@@ -202,21 +206,13 @@ class F5:
         return await self._server.request("POST", f"{self._server.root}/api", data=fields, files=files)
 
 
-class GptSovits:
+class GptSovits(_Imitator):
     """GPT-SoVITS behind its api_v2 (`POST /tts`): it imitates a recording that lies on its own machine."""
 
     name = "gpt-sovits"
     model = ""
     shows_emotion = False
     takes_reference = False  # a path of the server's, so only those that the operator has named
-
-    def __init__(self, wanted: Mapping[str, Any]) -> None:
-        self._server, self._references = SoundServer.from_settings(wanted), read_references(wanted)
-        self._voice: str = wanted["voice"]
-        self.place = self._server.base_url
-
-    async def voices(self) -> list[str]:
-        return list(self._references)
 
     async def speak(self, request: SpeechRequest) -> bytes:
         reference = choose_reference(self._references, request.voice, self._voice)

@@ -21,7 +21,6 @@ from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldBooleanWidget
 
 from accounts.admin import PlainLookups
 from accounts.models import User
-from database.encryption import DecryptionError
 from jobs.background import release_connections
 from providers.admission import note_answer
 from providers.chat_provider import ChatProvider, describe
@@ -85,7 +84,12 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if "api_key" in self.fields:  # whoever may only look has no fields
-            self.fields["api_key"].help_text = describe_key(self.instance)
+            self.fields["api_key"].help_text = self.instance.describe_key(
+                nothing=gettext("None is set."),
+                lost=gettext(
+                    "It was sealed with another KITH_ENCRYPTION_KEY, and cannot be read: enter it again."
+                ),
+            )
         for name in self.fields.keys() & PREFIXES:
             cast(forms.CharField, self.fields[name]).strip = False  # models want the blank at the end
 
@@ -111,19 +115,6 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]
                 "api_key", _("The address leads to another server: enter the key again, or remove it.")
             )
         return cleaned
-
-
-def describe_key(row: Provider) -> str:
-    """Return whether the row has a key, with its end where that gives nothing away."""
-    if not row.sealed_key:
-        return gettext("None is set.")
-    try:
-        end = row.key_end
-    except DecryptionError:
-        return gettext("It was sealed with another KITH_ENCRYPTION_KEY, and cannot be read: enter it again.")
-    if not end:
-        return gettext("One is set. Leave this empty to keep it.")
-    return gettext("One is set, ending in %(end)s. Leave this empty to keep it.") % {"end": end}
 
 
 @admin.register(Provider)

@@ -6,7 +6,7 @@ from django.utils import timezone
 from accounts.models import User
 from companions.characters import load_characters
 from companions.creation import begin_as
-from companions.lore.trial import try_text
+from companions.lore.turn import try_text
 
 pytestmark = pytest.mark.django_db
 SMALL_TALK = {
