@@ -50,7 +50,7 @@ def page(page: Page, live: Live) -> Iterator[Page]:
     """A page that fails the test on any script error and on anything that the content policy stopped.
 
     It comes once no reply of an earlier test is under way, which would use up what this test tells the model to say, and
-    as after an hour in which nobody did anything: one account makes the companions of all tests of a module.
+    as after an hour in which nobody did anything.
     """
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
@@ -65,22 +65,7 @@ def page(page: Page, live: Live) -> Iterator[Page]:
     assert not errors, errors
 
 
-@pytest.fixture(scope="module")
-def cookies(browser: Browser, live: Live) -> list[Any]:
-    """The cookies of someone who signed up, once for the tests of a module.
-
-    Not once for all: every page of the talk lists all companions of the person, which each test adds to.
-    """
-    live.forget_counts()  # Kith limits how many come from one place
-    context = browser.new_context(reduced_motion="reduce")
-    Person(context.new_page(), live).sign_up()
-    kept: list[Any] = context.cookies()
-    context.close()
-    return kept
-
-
 @pytest.fixture
-def person(page: Page, live: Live, cookies: list[Any]) -> Person:
+def person(page: Page, live: Live) -> Person:
     """Someone signed in; a companion that a test needs it makes itself."""
-    page.context.add_cookies(cookies)
-    return Person(page, live)
+    return Person.signed_in(page, live)
