@@ -13,6 +13,7 @@ from tests.fixtures.live import Live
 
 PATIENCE_MS = 45_000
 expect.set_options(timeout=PATIENCE_MS)
+WITH_SERVICE_WORKER = pytest.mark.browser_context_args(service_workers="allow")
 
 
 @pytest.fixture(scope="session")
@@ -25,9 +26,13 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
 
 @pytest.fixture(scope="session")
 def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]:
-    """How a page is opened: a face that breathes would be drawn sixty times a second; its own tests let it."""
-    args = {"locale": "en-GB", "timezone_id": "Europe/Berlin", "reduced_motion": "reduce"}
-    return {**browser_context_args, **args}
+    """How a page is opened.
+
+    A face that breathes would be drawn sixty times a second; its own tests let it. A service worker would be installed
+    for each test; tests of the talk, of the app and of notifications have one (WITH_SERVICE_WORKER).
+    """
+    args = {"locale": "en-GB", "timezone_id": "Europe/Berlin"}
+    return {**browser_context_args, **args, "reduced_motion": "reduce", "service_workers": "block"}
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -38,7 +43,7 @@ def _loop_of_the_browser(browser: Browser) -> Iterator[None]:
     asyncio._set_running_loop(loop)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     """A running Kith, one for each process of the test run."""
     with Live(tmp_path_factory.mktemp("kith"), "browser") as running:

@@ -54,7 +54,7 @@ def errors() -> list[str]:
 def speaker(speaking_browser: Browser, live: Live, errors: list[str]) -> Iterator[Person]:
     """Someone signed in, with a microphone and a companion."""
     context = speaking_browser.new_context(
-        locale="en-GB", permissions=["microphone"], reduced_motion="reduce"
+        locale="en-GB", permissions=["microphone"], reduced_motion="reduce", service_workers="block"
     )
     page = context.new_page()
     page.on("pageerror", lambda error: errors.append(str(error)))
