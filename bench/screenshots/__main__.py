@@ -62,7 +62,7 @@ def running(*, is_connected: bool) -> Iterator[Live]:
 
 def load_pages(live: Live, beginnings: list[str]) -> dict[str, str]:
     """Fill the Kith with what is to be seen, and return the paths of the pages by names that begin so."""
-    pages = json.loads(live.manage("shell", "-v0", said=SEED.read_text()).splitlines()[-1])
+    pages = json.loads(live.run(SEED.read_text()).splitlines()[-1])
     return {name: path for name, path in pages.items() if name.startswith(tuple(beginnings or [""]))}
 
 

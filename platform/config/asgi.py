@@ -15,7 +15,7 @@ django.setup(set_prefix=False)
 
 import config.urls  # noqa: F401 (with all pages, which Django would load while the first request waits)
 from companions.sockets.consumers import CompanionConsumer, MeConsumer
-from config.asgi_layers import BodyLimit, Handler, Lifespan, OwnContext
+from config.asgi_layers import BodyLimit, Handler, Lifespan, OwnContext, StaticFiles
 from voice.call import CallConsumer
 
 
@@ -32,6 +32,5 @@ addresses = [
     re_path("", refuse),  # type: ignore[arg-type]
 ]
 sockets = URLRouter(addresses)  # type: ignore[arg-type]
-application = OwnContext(
-    ProtocolTypeRouter({"http": BodyLimit(Handler()), "websocket": sockets, "lifespan": Lifespan()})
-)
+pages = StaticFiles(BodyLimit(Handler()))
+application = OwnContext(ProtocolTypeRouter({"http": pages, "websocket": sockets, "lifespan": Lifespan()}))

@@ -114,7 +114,6 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "config.middleware.host_port_middleware",
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",

@@ -13,6 +13,7 @@ from tests.fixtures.live import Live
 
 PATIENCE_MS = 45_000
 expect.set_options(timeout=PATIENCE_MS)
+WITH_SERVICE_WORKER = pytest.mark.browser_context_args(service_workers="allow")
 
 
 @pytest.fixture(scope="session")
@@ -25,9 +26,13 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
 
 @pytest.fixture(scope="session")
 def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]:
-    """How a page is opened: a face that breathes would be drawn sixty times a second; its own tests let it."""
-    args = {"locale": "en-GB", "timezone_id": "Europe/Berlin", "reduced_motion": "reduce"}
-    return {**browser_context_args, **args}
+    """How a page is opened.
+
+    A face that breathes would be drawn sixty times a second; its own tests let it. A service worker would be installed
+    for each test; tests of the talk, of the app and of notifications have one (WITH_SERVICE_WORKER).
+    """
+    args = {"locale": "en-GB", "timezone_id": "Europe/Berlin"}
+    return {**browser_context_args, **args, "reduced_motion": "reduce", "service_workers": "block"}
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -38,7 +43,7 @@ def _loop_of_the_browser(browser: Browser) -> Iterator[None]:
     asyncio._set_running_loop(loop)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     """A running Kith, one for each process of the test run."""
     with Live(tmp_path_factory.mktemp("kith"), "browser") as running:
@@ -50,7 +55,7 @@ def page(page: Page, live: Live) -> Iterator[Page]:
     """A page that fails the test on any script error and on anything that the content policy stopped.
 
     It comes once no reply of an earlier test is under way, which would use up what this test tells the model to say, and
-    as after an hour in which nobody did anything: one account makes the companions of all tests of a module.
+    as after an hour in which nobody did anything.
     """
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
@@ -65,22 +70,7 @@ def page(page: Page, live: Live) -> Iterator[Page]:
     assert not errors, errors
 
 
-@pytest.fixture(scope="module")
-def cookies(browser: Browser, live: Live) -> list[Any]:
-    """The cookies of someone who signed up, once for the tests of a module.
-
-    Not once for all: every page of the talk lists all companions of the person, which each test adds to.
-    """
-    live.forget_counts()  # Kith limits how many come from one place
-    context = browser.new_context(reduced_motion="reduce")
-    Person(context.new_page(), live).sign_up()
-    kept: list[Any] = context.cookies()
-    context.close()
-    return kept
-
-
 @pytest.fixture
-def person(page: Page, live: Live, cookies: list[Any]) -> Person:
+def person(page: Page, live: Live) -> Person:
     """Someone signed in; a companion that a test needs it makes itself."""
-    page.context.add_cookies(cookies)
-    return Person(page, live)
+    return Person.signed_in(page, live)

@@ -5,9 +5,10 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import WITH_SERVICE_WORKER
 from tests.browser.person import Person
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, WITH_SERVICE_WORKER]
 KEPT = """async () => {
   const found = [];
   for (const name of await caches.keys()) {

@@ -41,11 +41,14 @@ def spoken(*parts: tuple[str, float]) -> np.ndarray:
     """Voices and silences of so many seconds: a buzz of changing pitch that swells as syllables do."""
     made = []
     for kind, seconds in parts:
+        if kind == "silence":
+            made.append(np.zeros(round(seconds * RATE)))
+            continue
         times = np.arange(round(seconds * RATE)) / RATE
         pitch = 2 * np.pi * (120 * times - 30 / (2 * np.pi) * np.cos(2 * np.pi * times))
         buzz = sum(np.sin(pitch * n) / n for n in range(1, 20))
         swell = 0.55 + 0.45 * np.sin(2 * np.pi * 4 * times)
-        made.append(buzz * swell * (0.25 if kind == "voice" else 0.0))
+        made.append(buzz * swell * 0.25)
     return (np.concatenate(made) * 32_767 * 0.6).clip(-32_767, 32_767).astype("<i2")
 
 
@@ -64,22 +67,11 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
         yield running
 
 
-@pytest.fixture(scope="module")
-def state(browser: Browser, live: Live) -> Any:
-    """Somebody's cookies."""
-    context = browser.new_context(reduced_motion="reduce")
-    Person(context.new_page(), live).sign_up()
-    state = context.storage_state()
-    context.close()
-    return state
-
-
 @pytest.fixture
 def microphone(
     browser_type: BrowserType,
     browser_type_launch_args: dict[str, Any],
     live: Live,
-    state: Any,
     tmp_path: Path,
 ) -> Iterator[Any]:
     """Gives the page of a companion to call, whose microphone hears these voices and silences once."""
@@ -95,13 +87,13 @@ def microphone(
         given = {**browser_type_launch_args, "args": [*browser_type_launch_args["args"], *flags]}
         browser = browser_type.launch(**given)
         browsers.append(browser)
-        page = browser.new_context(storage_state=state, locale="en-GB", reduced_motion="reduce").new_page()
+        page = browser.new_context(locale="en-GB", reduced_motion="reduce").new_page()
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("console", lambda line: errors.append(line.text) if "Security Policy" in line.text else None)
         page.set_default_timeout(30_000)
         live.rest()
         live.rehearsal.reset()
-        return Person(page, live)
+        return Person.signed_in(page, live)
 
     yield hearing
     for browser in browsers:
@@ -225,9 +217,9 @@ def test_a_cough_takes_nothing_from_the_answer_that_has_not_begun(microphone: An
     assert rows(live, "SELECT state FROM companions_reply ORDER BY created_at")[-1] == "done"
 
 
-def test_without_a_microphone_it_is_said_what_to_do(browser: Browser, live: Live, state: Any) -> None:
-    context = browser.new_context(storage_state=state, locale="en-GB", reduced_motion="reduce")
-    page = begin(Person(context.new_page(), live))
+def test_without_a_microphone_it_is_said_what_to_do(browser: Browser, live: Live) -> None:
+    context = browser.new_context(locale="en-GB", reduced_motion="reduce")
+    page = begin(Person.signed_in(context.new_page(), live))
     expect(page.locator("#call-state")).to_contain_text("microphone")
     expect(page.get_by_role("button", name="Call", exact=True)).to_be_enabled()
     context.close()

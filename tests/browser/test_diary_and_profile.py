@@ -157,8 +157,8 @@ def test_many_memories_are_deleted_at_once(person: Person, live: Live) -> None:
 
 
 def test_diary_and_profile_in_chinese(page: Page, live: Live) -> None:
-    person = Person(page, live)
-    person.sign_up_in_chinese()
+    person = Person.signed_in(page, live, "zh-hans")
+    person.visit("/companions/new/")
     page.get_by_role("button", name="开始聊 · 小满").click()
     expect(page.locator("#send")).to_be_enabled()
     path = place(person)

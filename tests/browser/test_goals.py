@@ -1,7 +1,5 @@
 """Goals and ideas in a browser: on a phone, by keyboard alone, and without any script."""
 
-from typing import Any
-
 import pytest
 from playwright.sync_api import Browser, expect
 
@@ -57,11 +55,11 @@ def test_on_a_phone_a_goal_is_moved_on_by_keyboard_alone(person: Person, live: L
 
 
 def test_without_script_a_goal_becomes_a_part_of_another(
-    person: Person, live: Live, browser: Browser, cookies: list[Any]
+    person: Person, live: Live, browser: Browser
 ) -> None:
     address = goals_of(person, live)
     context = browser.new_context(java_script_enabled=False, color_scheme="dark")
-    context.add_cookies(cookies)
+    context.add_cookies(person.page.context.cookies())  # type: ignore[arg-type]
     page = context.new_page()
     page.goto(address)
     page.locator(".pursuit", has_text="Find shoes").get_by_role("link", name="Change").click()

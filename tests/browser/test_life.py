@@ -1,47 +1,35 @@
 """A life of its own in a browser, on the real clock: a reminder that comes, a badge, timers, mute.
 
-What workers and beat do is done here by a process: it runs the very functions of their tasks twice a second. What
-earlier tests have left unread is read before.
+What workers and beat do is done here by Kith's shell: it runs the very functions of their tasks twice a second.
 """
 
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.person import Person
-from tests.fixtures.live import ROOT, Live
+from tests.fixtures.live import Live
 
 pytestmark = pytest.mark.browser
 DUE_MS = 60_000  # some seconds, and time for the tick, the waking and a busy machine
 
 LIVING = """
-import time
 from django.utils import timezone
 from companions.life import timers, waking
-from companions.models import Conversation
-Conversation.objects.update(read_until=timezone.now())
-while True:
-    now = timezone.now()
-    timers.begin_wakings(timers.claim_timers(now, 100), now)
-    for waking_id in waking.find_due(now):
-        waking.run(waking_id, now, clock=timezone.now)
-    time.sleep(0.5)
+now = timezone.now()
+timers.begin_wakings(timers.claim_timers(now, 100), now)
+for waking_id in waking.find_due(now):
+    waking.run(waking_id, now, clock=timezone.now)
 """
 
 
 @pytest.fixture
 def living(live: Live) -> Iterator[None]:
     """A process beside the web one in which companions wake."""
-    command = [sys.executable, str(ROOT / "manage.py"), "shell", "-v0", "-c", LIVING]
-    with (live.home / "living.log").open("ab") as log:
-        process = subprocess.Popen(command, env=live.environment, cwd=ROOT, stdout=log, stderr=log)
-    yield
-    process.kill()
-    process.wait()
+    with live.working(LIVING):
+        yield
 
 
 def place(person: Person) -> str:

@@ -77,37 +77,31 @@ def test_on_a_phone_manner_and_values_are_chosen_by_keyboard_alone(person: Perso
 
 
 def test_in_the_dark_and_in_chinese_a_model_of_ones_own_is_added_and_tried(
-    browser: Browser, live: Live, cookies: list[Any]
+    browser: Browser, live: Live
 ) -> None:
     given: dict[str, Any] = {"color_scheme": "dark", "reduced_motion": "reduce"}
     context = browser.new_context(**given, viewport={"width": 390, "height": 844})
-    context.add_cookies(cookies)
-    page = context.new_page()
+    page = Person.signed_in(context.new_page(), live).page
     page.goto(f"{live.url}/settings/")
     page.get_by_label("Language").select_option("zh-hans")
     page.get_by_role("button", name="Save").first.click()
-    try:
-        page.get_by_role("link", name="我的模型").click()
-        assert_fits(page)
-        page.locator("input[name=name]").fill("我的")
-        page.locator("input[name=base_url]").fill(live.rehearsal.url)
-        page.locator("input[name=api_key]").fill("sk-quokka")
-        page.get_by_role("button", name="列出模型").click()
-        expect(page.locator("#own-model-listed")).to_contain_text("1 个模型")
-        page.locator("input[name=model]").fill("mine")
-        page.locator("input[name=model]").press("Enter")
-        live.rehearsal.script({"answer": "晚上好。"})
-        page.get_by_role("button", name="试一试").click()
-        expect(page.locator(".notices")).to_contain_text("晚上好。")
-        assert_fits(page)
-        assert "sk-quokka" not in page.content()
-        page.get_by_role("button", name="删除").click()
-        expect(page.locator(".own-model")).to_have_count(0)
-    finally:
-        page.goto(f"{live.url}/settings/")
-        page.locator("select[name=language]").select_option("en")
-        page.get_by_role("button", name="保存").first.click()
-        context.close()
+    page.get_by_role("link", name="我的模型").click()
+    assert_fits(page)
+    page.locator("input[name=name]").fill("我的")
+    page.locator("input[name=base_url]").fill(live.rehearsal.url)
+    page.locator("input[name=api_key]").fill("sk-quokka")
+    page.get_by_role("button", name="列出模型").click()
+    expect(page.locator("#own-model-listed")).to_contain_text("1 个模型")
+    page.locator("input[name=model]").fill("mine")
+    page.locator("input[name=model]").press("Enter")
+    live.rehearsal.script({"answer": "晚上好。"})
+    page.get_by_role("button", name="试一试").click()
+    expect(page.locator(".notices")).to_contain_text("晚上好。")
+    assert_fits(page)
+    assert "sk-quokka" not in page.content()
+    page.get_by_role("button", name="删除").click()
+    expect(page.locator(".own-model")).to_have_count(0)
+    context.close()
 
 
 def test_a_change_of_models_is_told_compared_and_taken(person: Person, live: Live, models: Any) -> None:

@@ -10,9 +10,10 @@ import pytest
 from playwright.sync_api import Browser, BrowserType, CDPSession, Page, expect
 
 from tests.browser.chromium import WITH_WINDOWS
+from tests.browser.conftest import WITH_SERVICE_WORKER
 from tests.browser.person import Person
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, WITH_SERVICE_WORKER]
 SHOWN = """async () => {
   const { active } = await navigator.serviceWorker.ready;
   const registration = await navigator.serviceWorker.getRegistration("/");

@@ -4,8 +4,6 @@ What workers do is done here by a process: it runs the very functions of their t
 """
 
 import base64
-import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
@@ -15,7 +13,7 @@ from playwright.sync_api import Page, expect
 from bench.common.past_files import sillytavern
 from tests.browser.person import Person
 from tests.browser.test_cards import DROP
-from tests.fixtures.live import ROOT, Live
+from tests.fixtures.live import Live
 
 pytestmark = pytest.mark.browser
 DONE_MS = 60_000  # a poll, and time for a busy machine
@@ -28,30 +26,23 @@ FILE = sillytavern(
     {1: ["Plum is wise."]},
 )
 WORKING = """
-import time
 from django.utils import timezone
 from companions.pasts import imports, undo
 from memory.embedding import embed_waiting
-while True:
-    now = timezone.now()
-    for import_id in imports.find_due(now):
-        imports.run(import_id, now)
-    for import_id in undo.find_due(now):
-        undo.run(import_id, now)
-    embed_waiting()
-    time.sleep(0.5)
+now = timezone.now()
+for import_id in imports.find_due(now):
+    imports.run(import_id, now)
+for import_id in undo.find_due(now):
+    undo.run(import_id, now)
+embed_waiting()
 """
 
 
 @pytest.fixture
 def working(live: Live) -> Iterator[None]:
     """A process beside the web one in which pasts come in and are undone."""
-    command = [sys.executable, str(ROOT / "manage.py"), "shell", "-v0", "-c", WORKING]
-    with (live.home / "working.log").open("ab") as log:
-        process = subprocess.Popen(command, env=live.environment, cwd=ROOT, stdout=log, stderr=log)
-    yield
-    process.kill()
-    process.wait()
+    with live.working(WORKING):
+        yield
 
 
 def test_text_that_is_not_understood_is_read_by_a_pattern_that_is_typed(person: Person, page: Page) -> None:

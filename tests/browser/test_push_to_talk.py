@@ -51,19 +51,18 @@ def errors() -> list[str]:
 
 
 @pytest.fixture
-def speaker(speaking_browser: Browser, live: Live, cookies: list[Any], errors: list[str]) -> Iterator[Person]:
+def speaker(speaking_browser: Browser, live: Live, errors: list[str]) -> Iterator[Person]:
     """Someone signed in, with a microphone and a companion."""
     context = speaking_browser.new_context(
-        locale="en-GB", permissions=["microphone"], reduced_motion="reduce"
+        locale="en-GB", permissions=["microphone"], reduced_motion="reduce", service_workers="block"
     )
-    context.add_cookies(cookies)
     page = context.new_page()
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("console", lambda line: errors.append(line.text) if "Content Security" in line.text else None)
     page.set_default_timeout(PATIENCE_MS)
     live.rest()
     live.rehearsal.reset()
-    person = Person(page, live)
+    person = Person.signed_in(page, live)
     person.make_companion()
     yield person
     context.close()

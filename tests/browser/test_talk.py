@@ -3,10 +3,11 @@
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.conftest import WITH_SERVICE_WORKER
 from tests.browser.person import Person
 from tests.fixtures.live import Live
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, WITH_SERVICE_WORKER]
 
 
 def test_a_reload_in_mid_answer_shows_the_rest(person: Person, live: Live) -> None:
