@@ -43,7 +43,7 @@ def away(request: pytest.FixtureRequest, storage: str, folder: Path) -> Callable
             server.fail("error", "GET", "PUT", "POST", "HEAD", "DELETE")
         else:
             if folder.exists():
-                folder.rename(folder.with_name("moved"))
+                folder.rename(folder.with_name(f"{folder.name}-moved"))
             folder.write_bytes(b"")  # no folder any more: the system refuses to look into it
 
     return fail
