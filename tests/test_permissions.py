@@ -1,10 +1,11 @@
 """The permission matrix: owner, another user, an operator and nobody, at every operation, page and socket frame."""
 
 import json
+import re
 import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from io import BytesIO
 from typing import Any, TypeVar
 
@@ -41,6 +42,8 @@ from memory.goals import begin_goal
 from memory.models import Change, Consolidation, DiaryEntry, Document, Memory, Revision
 from memory.models.core_memory import By
 from memory.threads import open_thread
+from pasts.past import PastFile
+from pasts.reader import read_past
 from providers.models import OwnProvider
 from safety import notices
 from tests.companions.archives.packing import empty_archive
@@ -107,6 +110,11 @@ class Things:
         }
 
 
+@cache
+def read_hers() -> PastFile:
+    return read_past(PAST)
+
+
 @pytest.fixture
 def things(alice: User, mira: Companion) -> Things:
     now = timezone.now()
@@ -152,11 +160,11 @@ def things(alice: User, mira: Companion) -> Things:
     read = ReadCard("json", "3", normalise(json.loads(CARD))[0], None, [], [])
     keep_upload(alice, read, CARD, now)
     submission.submit(mira, compose_publication(mira), submission.Terms(**TERMS), None, now)
-    for _number in range(2):  # one becomes an import, one is looked at still
-        past_read = past_uploads.read_content_of(alice, PAST)
-        past_upload = past_uploads.keep_upload(alice, PAST, past_read.form, "past.jsonl", now)
-        if not mira.past_imports.exists():
-            imports.begin(mira, past_upload, past_read, imports.Wanted(), now)
+    # One becomes an import, one is looked at still.
+    for_import, _looked_at = (
+        past_uploads.keep_upload(alice, PAST, read_hers().form, "past.jsonl", now) for _number in range(2)
+    )
+    imports.begin(mira, for_import, read_hers(), imports.Wanted(), now)
     archive_uploads.keep_upload(alice, BytesIO(empty_archive()), now)
     return Things(mira, started.message, started.reply, memory, document, job.pk, token)
 
@@ -295,6 +303,7 @@ ASYNC |= {"speak", "get_reply_speech", "get_message_speech", "reply_speech", "me
 ASYNC |= {"get_voice", "change_voice", "set_voice_reference"}
 
 
+PARAMETER = re.compile(r"[{<](?:\w+:)?(\w+)[}>]")  # of an operation's path, or of a page's route
 Operation = tuple[str, str, str]
 
 
@@ -308,28 +317,32 @@ def operations(*, is_async: bool) -> list[Operation]:
     return [operation for operation in found if (operation[0] in ASYNC) == is_async]
 
 
-def call(who: User | None, things: Things, name: str, method: str, path: str) -> Any:
-    """The answer to this person's call of the operation on Alice's things."""
-    for key, value in things.ids.items():
-        path = path.replace(f"{{{key}}}", str(value))
-    where = path.removeprefix("/api/v1") + QUERIES.get(name, "")
+def call(api: Api, things: Things, name: str, method: str, path: str) -> Any:
+    """The answer to a person's call of the operation on Alice's things."""
+    where = PARAMETER.sub(lambda found: str(things.ids[found[1]]), path)
+    where = where.removeprefix("/api/v1") + QUERIES.get(name, "")
     if name in FORMS:
-        return Api(who).form(where, {field: make() for field, make in FORMS[name].items()})
+        return api.form(where, {field: make() for field, make in FORMS[name].items()})
     body = BODIES.get(name)
     if name == "publish_character":
         body = {**BODIES[name], "companion_id": str(things.companion.pk)}
-    return Api(who).call(method, where, body)
+    return api.call(method, where, body)
 
 
-def check_operation(things: Things, people: dict[str, User], operation: Operation) -> None:
+def give_tokens(people: dict[str, User]) -> dict[str, Api]:
+    """Return the API for each person, and for nobody."""
+    return {"": Api(None), **{name: Api(person) for name, person in people.items()}}
+
+
+def check_operation(things: Things, apis: dict[str, Api], operation: Operation) -> None:
     """The owner comes last: she finds all there, since the others have changed nothing."""
     name = operation[0]
-    assert call(None, things, *operation).status_code == 401
+    assert call(apis[""], things, *operation).status_code == 401
     for other in ("mallory", "olive"):
-        code = call(people[other], things, *operation).status_code
+        code = call(apis[other], things, *operation).status_code
         assert code // 100 == 2 if name in ONES_OWN else code == 404, (other, code)
-        assert Companion.objects.get(pk=things.companion.pk).name == "Mira"
-    code = call(people["alice"], things, *operation).status_code
+    assert Companion.objects.get(pk=things.companion.pk).name == "Mira"
+    code = call(apis["alice"], things, *operation).status_code
     assert code == 409 if name in IN_THE_WRONG_STATE else code // 100 == 2, code
 
 
@@ -354,7 +367,8 @@ def find_wrong(cases: Iterable[T], check: Callable[[T], None]) -> list[tuple[T, 
 def test_who_may_call_an_operation(things: Things, people: dict[str, User]) -> None:
     found = operations(is_async=False)
     assert len(found) > 60
-    assert not find_wrong(found, lambda operation: check_operation(things, people, operation))
+    apis = give_tokens(people)
+    assert not find_wrong(found, lambda operation: check_operation(things, apis, operation))
 
 
 @ON_THE_LOOP
@@ -363,7 +377,7 @@ def test_who_may_call_an_operation(things: Things, people: dict[str, User]) -> N
 def test_who_may_call_an_operation_on_the_loop(
     things: Things, people: dict[str, User], operation: Operation
 ) -> None:
-    check_operation(things, people, operation)
+    check_operation(things, give_tokens(people), operation)
 
 
 def test_a_child_is_found_only_through_its_own_companion(
@@ -401,10 +415,7 @@ def pages(*, is_async: bool) -> list[tuple[str, str]]:
 
 
 def address(route: str, things: Things) -> str:
-    for key, value in things.ids.items():
-        route = route.replace(f"<uuid:{key}>", str(value)).replace(f"<int:{key}>", str(value))
-        route = route.replace(f"<slug:{key}>", str(value))
-    return f"/{route}"
+    return "/" + PARAMETER.sub(lambda found: str(things.ids[found[1]]), route)
 
 
 def sign_in(people: dict[str, User]) -> dict[str, Client]:
@@ -421,7 +432,7 @@ def check_page(things: Things, browsers: dict[str, Client], page: tuple[str, str
     for other in ("mallory", "olive", ""):
         for method in ("GET", "POST"):
             _refused(browsers[other], other, method, route, things)
-        _nothing_is_changed(things)
+    _nothing_is_changed(things)
     client = browsers["alice"]
     response = client.get(address(route, things) + QUERIES.get(name, ""))
     if response.status_code == 405:

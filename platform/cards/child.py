@@ -18,7 +18,7 @@ from cards.png import MAGIC, read_png
 from cards.schema import LOREBOOK, read_json
 from cards.values import MAX_JSON_BYTES, CardFormatError
 from files.zips import START
-from jobs.sandbox import answer, limit_process
+from jobs.confinement import answer, limit_process
 
 MAX_BYTES = 50_000_000  # of what lies in memory whole; a CHARX stays on the disk, and may be larger
 MEMORY_BYTES = 256 * 1024**2

@@ -1,10 +1,13 @@
 """The admin's site: django-unfold's, with a content policy that its theme can live with."""
 
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 from csp.constants import SELF, UNSAFE_EVAL, UNSAFE_INLINE
 from csp.decorators import csp_replace
+from django.http import HttpRequest
 from django.urls import URLPattern, URLResolver, path
+from django.utils.functional import SimpleLazyObject
 from unfold.sites import UnfoldAdminSite
 
 # Alpine evaluates the expressions in its attributes, and the theme sets styles inline; a tried sound stands in its page.
@@ -16,6 +19,10 @@ POLICY = {
 
 
 class KithAdminSite(UnfoldAdminSite):  # type: ignore[misc]
+    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
+        """Return the list once it is looked at: each page has it in its context, and few show it."""
+        return cast(list[Any], SimpleLazyObject(partial(super().get_app_list, request, app_label)))
+
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
         return csp_replace(POLICY)(super().admin_view(view, cacheable))
 

@@ -217,6 +217,8 @@ def sweep(now: datetime) -> tuple[int, int]:
         rows = StoredFile.objects.filter(key__startswith=f"{kind}/{digit}")
         before = set(rows.values_list("key", flat=True))
         listed = {content.key: content.stored_at for content in private().contents(kind, digit)}
+        if not before and not listed:
+            continue
         named = before | set(rows.values_list("key", flat=True))  # also those that came meanwhile
         unnamed = {key: at for key, at in listed.items() if key not in named and at < now - YOUNG_AGE}
         ours = [key for key, at in unnamed.items() if at >= began_at]

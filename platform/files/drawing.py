@@ -10,7 +10,7 @@ import struct
 import sys
 from typing import TYPE_CHECKING
 
-from jobs.sandbox import answer, limit_process
+from jobs.confinement import answer, limit_process
 
 if TYPE_CHECKING:
     from PIL import Image

@@ -1,6 +1,6 @@
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cache
 from itertools import islice
 from typing import Any, BinaryIO
 
@@ -21,22 +21,29 @@ IN_PARTS = TransferConfig(multipart_chunksize=8_388_608, max_concurrency=2)  # b
 MAX_REMOVED_AT_ONCE = 1000  # keys that S3 removes in one call
 
 
+@cache
+def make_client(
+    access_key: str | None, secret_key: str | None, region_name: str | None, endpoint_url: str | None
+) -> Any:
+    """Return one for all threads: botocore's clients may be shared, and each is slow to make."""
+    patience = Config(
+        connect_timeout=3,
+        read_timeout=15,
+        retries={"total_max_attempts": 2, "mode": "standard"},
+        s3={"addressing_style": "path" if endpoint_url else "auto"},
+        request_checksum_calculation="when_required",  # many compatible servers know no other
+        response_checksum_validation="when_required",
+    )
+    session = boto3.Session(access_key, secret_key, region_name=region_name)
+    return session.client("s3", endpoint_url=endpoint_url, config=patience)
+
+
 class PrivateS3(NoLinks, S3Storage):  # type: ignore[misc]
     """A bucket of an S3-compatible server, which need not be open to anyone but Kith."""
 
-    @cached_property
+    @property
     def client(self) -> Any:
-        """Return one for all threads: botocore's clients may be shared, and each is slow to make."""
-        patience = Config(
-            connect_timeout=3,
-            read_timeout=15,
-            retries={"total_max_attempts": 2, "mode": "standard"},
-            s3={"addressing_style": "path" if self.endpoint_url else "auto"},
-            request_checksum_calculation="when_required",  # many compatible servers know no other
-            response_checksum_validation="when_required",
-        )
-        session = boto3.Session(self.access_key, self.secret_key, region_name=self.region_name)
-        return session.client("s3", endpoint_url=self.endpoint_url, config=patience)
+        return make_client(self.access_key, self.secret_key, self.region_name, self.endpoint_url)
 
     def put(self, key: str, content: bytes, content_type: str) -> None:
         with failures(key):

@@ -10,7 +10,7 @@ import gc
 import json
 import sys
 
-from jobs.sandbox import answer_with_body, answer_without_body, begin_body, limit_process
+from jobs.confinement import answer_with_body, answer_without_body, begin_body, limit_process
 from pasts.formats import parse
 from pasts.past import PastFormatError, TextPattern
 

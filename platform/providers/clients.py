@@ -4,6 +4,7 @@ For callers that stand in no loop there is one in a thread of its own.
 """
 
 import asyncio
+import atexit
 import os
 import time
 from collections.abc import Callable, Coroutine
@@ -103,6 +104,13 @@ def run_in_background(work: Coroutine[Any, Any, T]) -> T:
     except BaseException:
         future.cancel()
         raise
+
+
+@atexit.register
+def close_background_clients() -> None:
+    """Close the connections that are kept from one call to the next, and forget what the server was found to refuse."""
+    if _start_loop.cache_info().currsize and _start_loop() in _clients:
+        run_in_background(aclose_clients())
 
 
 @cache

@@ -1,5 +1,6 @@
 """Alice's companion with one whole turn, every word of which holds MARKER; Olive in two ranks; her browser."""
 
+from copy import deepcopy
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -72,7 +73,7 @@ from memory.store import keep_fact
 from safety import notices
 from safety.models import OperatorAccess
 from tests.admin.walk import MARKER
-from tests.fixtures.people import PASSWORD
+from tests.fixtures.people import PASSWORD, make_alice
 from voice.models import Recording, Speech, Spoken, Voice
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -359,9 +360,20 @@ def sound(companion: Companion, message: Message, reply: Reply) -> None:
     )
 
 
-@pytest.fixture
-def scene(alice: User) -> Scene:
+@pytest.fixture(scope="module")
+def alice(module_rows: None) -> User:
+    return make_alice()
+
+
+@pytest.fixture(scope="module")
+def module_scene(alice: User) -> Scene:
+    """Made once for all tests of the module, each of which works on it in a transaction of its own."""
     return make_scene(alice)
+
+
+@pytest.fixture
+def scene(db: None, module_scene: Scene) -> Scene:
+    return deepcopy(module_scene)  # a test may change what it was given
 
 
 def make_scene(alice: User) -> Scene:

@@ -11,22 +11,10 @@ from accounts.signup import OPERATORS
 from companions.models import Companion, Message
 from memory.models import Memory, Recall
 from safety.models import AuditEntry
-from tests.admin.conftest import Scene, make_scene
+from tests.admin.conftest import Scene
 from tests.admin.walk import ALL, listing, name_of, page
-from tests.fixtures.people import make_alice
 
 every = pytest.mark.parametrize("model", ALL, ids=name_of)
-
-
-@pytest.fixture(scope="module")
-def alice(module_rows: None) -> User:
-    return make_alice()
-
-
-@pytest.fixture(scope="module")
-def scene(alice: User) -> Scene:
-    """Made once for all these tests, each of which works on what is there in a transaction of its own."""
-    return make_scene(alice)
 
 
 @every

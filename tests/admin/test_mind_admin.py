@@ -147,8 +147,8 @@ def test_what_the_environment_sets_is_shown_as_what_wins(desk: Client, settings:
     assert get_provider().model == "big"
 
 
-def test_only_operators_who_may_change_providers_come_in(client: Client, opal: User, alice: User) -> None:
-    client.force_login(alice)
+def test_only_operators_who_may_change_providers_come_in(client: Client, opal: User, mallory: User) -> None:
+    client.force_login(mallory)
     assert client.get(reverse("admin:mind"), follow=True).status_code == 403
     opal.groups.clear()
     rights = ("view_provider", "change_provider")  # to use a model may add a provider

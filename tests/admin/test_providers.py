@@ -186,7 +186,7 @@ def test_who_may_only_look_changes_and_tries_nothing(
 
 
 def test_the_last_day_is_told_by_hours(
-    desk: Client, alice: User, rehearsal: RehearsalServer, django_assert_num_queries: Any
+    desk: Client, bob: User, rehearsal: RehearsalServer, django_assert_num_queries: Any
 ) -> None:
     row = choose_chat("Mine", rehearsal.url, "rehearsal")
     Provider.objects.update(prompt_price=2, completion_price=10)
@@ -197,7 +197,7 @@ def test_the_last_day_is_told_by_hours(
         *((2, 500, "done"), (30, 7000, "done")),
     ]:
         ModelCall.objects.create(
-            user=alice,
+            user=bob,
             purpose="answer",
             provider=rehearsal.url,
             model="rehearsal",
@@ -208,7 +208,7 @@ def test_the_last_day_is_told_by_hours(
             started_at=now - timedelta(hours=hours),
         )
     ModelCall.objects.update_or_create(
-        user=alice, purpose="answer", provider=rehearsal.url, model="another", started_at=now
+        user=bob, purpose="answer", provider=rehearsal.url, model="another", started_at=now
     )
     with django_assert_num_queries(1):
         newest, before = load_last_day(row, now)

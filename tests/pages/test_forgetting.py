@@ -57,13 +57,15 @@ def aged(mira: Companion) -> list[Memory]:
 
 def digest() -> str:
     """Of every row of every table, but for sessions and the record of what embedders were asked, which is a bill."""
-    found = hashlib.sha256()
+    tables = sorted(
+        model._meta.db_table
+        for model in apps.get_models(include_auto_created=True)
+        if model._meta.managed and not model._meta.proxy and model not in (Session, ModelCall)
+    )
+    rows = " UNION ALL ".join(f"SELECT '{table}', t::text FROM \"{table}\" t" for table in tables)
     with connection.cursor() as cursor:
-        for model in sorted(apps.get_models(include_auto_created=True), key=lambda one: one._meta.db_table):
-            if model._meta.managed and not model._meta.proxy and model not in (Session, ModelCall):
-                cursor.execute(f'SELECT t::text FROM "{model._meta.db_table}" t ORDER BY 1')
-                found.update(repr((model._meta.db_table, cursor.fetchall())).encode())
-    return found.hexdigest()
+        cursor.execute(f"{rows} ORDER BY 1, 2")
+        return hashlib.sha256(repr(cursor.fetchall()).encode()).hexdigest()
 
 
 ASKED: list[dict[str, Any]] = [

@@ -1,7 +1,6 @@
 """One whole answer of the chat model, for a caller that waits for it: within bounds, and noted for an open meter."""
 
 import asyncio
-import atexit
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ from providers.admission import choose, leave_out_small, note_answer, note_error
 from providers.chat.events import Messages, Piece, Retracted, Thought, ToolCall, Truncated, Usage
 from providers.chat.sampling import Sampling
 from providers.chat_provider import ChatProvider
-from providers.clients import aclose_clients, get_chat_client, run_in_background
+from providers.clients import get_chat_client, run_in_background
 from providers.errors import MalformedError, ProviderBusy, ProviderError, ProviderUnavailable
 from providers.failures import is_of_the_server
 from providers.selection import find_fallbacks
@@ -211,9 +210,3 @@ async def _collect(
         raise
     finally:
         completion.text, completion.thought = "".join(pieces), "".join(thoughts)
-
-
-@atexit.register
-def close_background_clients() -> None:
-    """Close the connections that are kept from one call to the next, and forget what the server was found to refuse."""
-    run_in_background(aclose_clients())

@@ -5,7 +5,7 @@ The first line of what it writes is a JSON object: `rate`, and the samples follo
 
 import sys
 
-from jobs.sandbox import answer, limit_process
+from jobs.confinement import answer, limit_process
 from providers.sound.codecs import read
 from providers.sound.sound import SoundError
 
