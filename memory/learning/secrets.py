@@ -21,9 +21,7 @@ STATED = regex.compile(
     rf"(?i)\b(?:pass(?:word|phrase|code|wort)|kennwort|pwd)\s*+(?:is|=|:)\s*+(?!{pattern_of('no_secret').pattern}|[.…])"
     r"(\"[^\"]{1,200}\"|'[^']{1,200}'|“[^”]{1,200}”|\S+)"
 )
-WITH_DIGIT = regex.compile(
-    rf"(?i)\b(?:{NAMES})\b{LINK}[\"'“‘「]?((?=[^\d\s]{{0,200}}+\d)[^\s\"'”’」]{{3,}})"
-)
+WITH_DIGIT = regex.compile(rf"(?i)\b(?:{NAMES})\b{LINK}[\"'“‘「]?((?=[^\d\s]{{0,200}}+\d)[^\s\"'”’」]{{3,}})")
 QUOTED = regex.compile(rf"(?i)\b(?:{NAMES})\b{LINK}[\"“‘「]([^\"”’」]{{3,200}})[\"”’」]")
 OTHER_LANGUAGES = pattern_of("secret")
 SHAPED = regex.compile(
