@@ -75,9 +75,7 @@ def test_what_comes_to_mind_is_the_same_where_all_others_are_absent(asked: list[
     assert changed_alone(asked) == []
 
 
-def test_by_words_alone_nothing_comes_from_elsewhere_either(
-    everyone: list[Stored], asked: list[Cue]
-) -> None:
+def test_by_words_alone_nothing_comes_from_elsewhere_either(everyone: list[Stored], asked: list[Cue]) -> None:
     by_words = [Cue(cue.stored, cue.question, None, 0) for cue in asked[::4]]
     assert ask_everyone(everyone, by_words)[1] == 0
     assert changed_alone(by_words) == []
