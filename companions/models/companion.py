@@ -186,8 +186,8 @@ def lock(companion_id: uuid.UUID) -> bool:
 
     The lock lets rows be added that point at the companion (FOR NO KEY UPDATE).
     """
-    row = Companion.objects.filter(pk=companion_id).select_for_update(no_key=True)
-    return row.values_list("pk", flat=True).first() is not None
+    row = Companion.objects.filter(pk=companion_id).order_by().select_for_update(no_key=True)
+    return bool(row.values_list("pk"))
 
 
 def hold(companion_id: uuid.UUID) -> Companion | None:
