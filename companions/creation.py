@@ -13,13 +13,14 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from cards.lorebooks import normalise_book
 from companions.characters import Character
-from companions.conversations.messages import open_session, say
+from companions.conversations.messages import say
 from companions.errors import LimitError
 from companions.face.portraits import choose_features
 from companions.life import inner_state
-from companions.life.timers import set_predefined
+from companions.life.timers import PREDEFINED, add_predefined
 from companions.lore.editing import make_book
-from companions.models import Companion, Conversation, Life, Message
+from companions.models import Companion, Conversation, Life, Message, Session
+from database.journal import everywhere
 
 companion_made = Signal()
 """Sent with `companion` and the `pace` of its voice, or None, in the transaction that makes it; by Companion."""
@@ -67,9 +68,10 @@ def create(
         companion=companion, read_until=now, greeting=first_greeting if begun_with.strip() else None
     )
     Life.objects.create(companion=companion)
-    inner_state.seed(companion, now)
-    set_predefined(companion, now)
-    session = open_session(conversation, now)
+    session = Session.objects.create(companion=companion, conversation=conversation, started_at=now)
+    with everywhere():
+        inner_state.begin(companion, now)
+        add_predefined(companion, PREDEFINED, now)
     if begun_with.strip():
         conversation.head = say(
             Message(

@@ -128,7 +128,7 @@ def revise(
     Whoever looked at nothing that was said leaves it to the next reflection: its `until_at` is that of the one before.
     ValueError for an empty text; Companion.DoesNotExist.
     """
-    text = shorten(storable(text).strip(), INNER_STATE_CHARACTERS)
+    text = _fit(text)
     if not text:
         raise ValueError("An inner state needs words.")
     if not lock(companion_id):
@@ -155,19 +155,36 @@ def revise(
     )
 
 
+def _fit(text: str) -> str:
+    return shorten(storable(text).strip(), INNER_STATE_CHARACTERS)
+
+
 @everywhere()
 def seed(companion: Companion, now: datetime) -> InnerState:
-    """Return the first inner state, drawn from the persona; the one that holds where there is one."""
+    """Return the inner state that holds, where there is none the first."""
     if not lock(companion.pk):
         raise Companion.DoesNotExist
     before = get_newest(companion.pk)
-    if before:
-        return before
+    return before or begin(companion, now)
+
+
+def begin(companion: Companion, now: datetime) -> InnerState:
+    """Return the first inner state, drawn from the persona, of a companion that has none: a new one, or a locked one."""
     greetings, number = companion.greetings, companion.conversation.greeting or 0
     begun_with = greetings[number] if number < len(greetings) else companion.greeting
     persona, greeting = companion.expand(companion.persona), companion.expand(begun_with)
     text = compose_first_words(companion.name, persona, greeting, get_language(companion))
-    return revise(companion.pk, text, GLAD, by=InnerState.By.SEED, now=now)
+    return InnerState.objects.create(
+        companion=companion,
+        number=1,
+        text=_fit(text),
+        valence=GLAD.valence,
+        arousal=GLAD.arousal,
+        emotion=GLAD.emotion,
+        intensity=GLAD.intensity,
+        by=InnerState.By.SEED,
+        made_at=now,
+    )
 
 
 def seed_missing(now: datetime) -> int:

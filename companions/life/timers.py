@@ -204,14 +204,19 @@ def set_predefined(companion: Companion, now: datetime) -> int:
     if not lock(companion.pk):
         return 0
     known = Timer.objects.filter(companion=companion, name__in=PREDEFINED).values_list("name", flat=True)
-    missing = []
-    for name in PREDEFINED.keys() - set(known):
+    return add_predefined(companion, PREDEFINED.keys() - set(known), now)
+
+
+def add_predefined(companion: Companion, names: Collection[str], now: datetime) -> int:
+    """Set these predefined timers of a companion that has none of them; return how many."""
+    added = []
+    for name in names:
         schedule, note = PREDEFINED[name]
         due = schedules.parse(schedule).first(now, get_zone(companion))
         with translation.override(companion.user.language or "en"):
             given = {"schedule": schedule, "name": name, "note": str(note), "by": Timer.By.KITH}
-        missing.append(Timer(companion=companion, due_at=due, look_at=due, created_at=now, **given))
-    return len(Timer.objects.bulk_create(missing))
+        added.append(Timer(companion=companion, due_at=due, look_at=due, created_at=now, **given))
+    return len(Timer.objects.bulk_create(added))
 
 
 def set_missing_predefined(now: datetime) -> int:

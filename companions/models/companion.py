@@ -121,9 +121,11 @@ class Companion(models.Model):
         """
         fields = None if update_fields is None else frozenset(update_fields)
         is_written = fields is None or not fields.isdisjoint(CHARACTER_FIELDS)
+        if not is_written or self._state.adding:
+            super().save(*args, update_fields=fields, **kwargs)
+            return
         with transaction.atomic():
-            if is_written and not self._state.adding:
-                self.versions.keep_former(self, fields, changed_by, now)
+            self.versions.keep_former(self, fields, changed_by, now)
             super().save(*args, update_fields=fields, **kwargs)
 
     @property
@@ -184,8 +186,8 @@ def lock(companion_id: uuid.UUID) -> bool:
 
     The lock lets rows be added that point at the companion (FOR NO KEY UPDATE).
     """
-    row = Companion.objects.filter(pk=companion_id).select_for_update(no_key=True)
-    return row.values_list("pk", flat=True).first() is not None
+    row = Companion.objects.filter(pk=companion_id).order_by().select_for_update(no_key=True)
+    return bool(row.values_list("pk"))
 
 
 def hold(companion_id: uuid.UUID) -> Companion | None:

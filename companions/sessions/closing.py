@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import structlog
@@ -65,53 +65,62 @@ def run(closing_id: UUID, now: datetime, clock: Clock | None = None) -> None:
             _go_on(closing_id, lease, now)
 
 
+class Standing(NamedTuple):
+    """An open closing as it stands: what it closes, and what was drafted of that so far."""
+
+    closing: Closing
+    material: Material
+    drafts: Drafts
+
+    @property
+    def missing(self) -> str:
+        """The part that is to be drafted next; empty where all are there."""
+        return self.drafts.find_missing(self.material)
+
+
 def _go_on(closing_id: UUID, lease: Lease, now: datetime) -> None:
     """Draft and end the session; where it must wait, or people change what was said again and again, let go of it."""
-    for attempt in range(MAX_DRAFTS + 1):
-        if end(closing_id, now):
-            return
-        related = (
-            "session__companion__user",
-            "companion__user",
-            "companion__conversation",
-            "companion__mind",
-            "past__companion__user",
-        )
-        closing = Closing.objects.open().select_related(*related).filter(pk=closing_id).first()
-        if attempt == MAX_DRAFTS or closing is None or is_being_answered(closing.session, closing.until_at):
+    standing = end(closing_id, now)
+    for _attempt in range(MAX_DRAFTS):
+        if standing is None or is_being_answered(standing.closing.session, standing.closing.until_at):
             break
-        with preferring(closing.companion.preference):
-            if not _draft(closing, lease, now):
-                return
-    lease.release(lease.clock() + RETRY_DELAY)
+        with preferring(standing.closing.companion.preference):
+            made = _draft(standing, lease, now)
+        if made is None:
+            return
+        standing = keep_drafts(closing_id, **made) if made else None
+        if standing is None or not standing.missing:
+            standing = end(closing_id, now)
+    if standing:
+        lease.release(lease.clock() + RETRY_DELAY)
 
 
-def _draft(closing: Closing, lease: Lease, now: datetime) -> bool:
+def _draft(standing: Standing, lease: Lease, now: datetime) -> dict[str, Any] | None:
     """Ask the model for the part that is missing, after batches where more is not learnt yet than it could read at once.
 
-    Return False where it may not be asked now.
+    Return it by its name, nothing where what was said changed meanwhile; None where the model may not be asked now.
     """
-    material = gather(closing)
+    closing, material, drafts = standing
     while measure(material.unlearnt) > material.room:
         if not _may_ask(closing, lease):
-            return False
+            return None
         if not digests.learn_batch(closing.session, now, closing.until_at):
-            return True  # it changed meanwhile
+            return {}
         closing.session.refresh_from_db(fields=["summary", "summarised_until"])
         material = gather(closing)
+        drafts = Drafts.load(closing, material)
     if not _may_ask(closing, lease):
-        return False
-    drafts = Drafts.load(closing, material)
+        return None
     match drafts.find_missing(material):
         case "diary":
-            keep_drafts(closing.pk, diary=draft_diary(material, now))
+            return {"diary": draft_diary(material, now)}
         case "facts":
-            keep_drafts(closing.pk, facts=draft_facts(material, now))
+            return {"facts": draft_facts(material, now)}
         case "understanding":
-            keep_drafts(closing.pk, understanding=draft_understanding(material, drafts))
+            return {"understanding": draft_understanding(material, drafts)}
         case "verification":
-            keep_drafts(closing.pk, verification=draft_verification(material, drafts, now))
-    return True
+            return {"verification": draft_verification(material, drafts, now)}
+    return {}
 
 
 def _may_ask(closing: Closing, lease: Lease) -> bool:
@@ -149,11 +158,11 @@ def _note_failure(lease: Lease, code: str) -> None:
 
 
 @transaction.atomic
-def end(closing_id: UUID, now: datetime) -> bool:
-    """Whether the closing is done, or there is nothing left to close; False where it must be drafted (anew)."""
+def end(closing_id: UUID, now: datetime) -> Standing | None:
+    """End the session where all is drafted; else return the closing as it stands, to be drafted (anew)."""
     closing = _hold_closing(closing_id)
     if closing is None:
-        return True
+        return None
     material = gather(closing)
     if closing.is_forgetful:
         ids = select_messages(closing.session, closing.until_at).values_list("pk", flat=True)
@@ -163,26 +172,33 @@ def end(closing_id: UUID, now: datetime) -> bool:
         drafts = Drafts.load(closing, material)
         if drafts.diary is None or drafts.find_missing(material):
             _keep(closing, drafts)
-            return False
+            return Standing(closing, material, drafts)
         _learn(material, drafts, now)
         closing.session.title = _keep_diary(material, drafts, now)
     _end_session(closing, now)
-    return True
+    return None
 
 
 @transaction.atomic
-def keep_drafts(closing_id: UUID, **made: Any) -> None:
-    """Keep what the model has made of a session, if what it was made from still stands: nothing deleted comes back so."""
+def keep_drafts(closing_id: UUID, **made: Any) -> Standing | None:
+    """Keep what the model has made of a session, if what it was made from still stands: nothing deleted comes back so.
+
+    Return the closing as it stands then; None where nothing is to be drafted any more.
+    """
     closing = _hold_closing(closing_id)
-    if closing is not None:
-        material = gather(closing)
-        before = Drafts.load(closing, material)
-        closing.drafts = replace(before, **made).dump()
-        _keep(closing, Drafts.load(closing, material))
+    if closing is None:
+        return None
+    material = gather(closing)
+    closing.drafts = replace(Drafts.load(closing, material), **made).dump()
+    drafts = Drafts.load(closing, material)
+    _keep(closing, drafts)
+    is_wanted = material.is_worth_telling and not closing.is_forgetful
+    return Standing(closing, material, drafts) if is_wanted else None
 
 
 def _keep(closing: Closing, drafts: Drafts) -> None:
-    Closing.objects.filter(pk=closing.pk).update(drafts=drafts.dump())
+    closing.drafts = drafts.dump()
+    Closing.objects.filter(pk=closing.pk).update(drafts=closing.drafts)
 
 
 def _hold_closing(closing_id: UUID) -> Closing | None:
@@ -191,7 +207,9 @@ def _hold_closing(closing_id: UUID) -> Closing | None:
     companion = hold(companion_id) if companion_id else None
     closing = Closing.objects.open().filter(pk=closing_id).select_related("session", "past").first()
     if closing and companion:
-        closing.companion = companion
+        closing.companion = closing.session.companion = companion
+        if closing.past:
+            closing.past.companion = companion
     return closing if companion else None
 
 

@@ -1,6 +1,7 @@
 """The backlog of embedding: what waits is found from rows, and no transaction is held while a model works."""
 
 from collections.abc import Iterator
+from functools import cache
 from itertools import groupby
 from time import monotonic
 from uuid import UUID, uuid4
@@ -197,6 +198,15 @@ def everyday_sentences() -> dict[str, list[str]]:
     return found
 
 
+def _average_everyday(embedder: Embedder) -> list[Floats]:
+    """Return the mean vector of each language's everyday sentences."""
+    return [embedder.embed_documents(texts).mean(axis=0) for texts in everyday_sentences().values()]
+
+
+# What is built in answers alike as long as the process runs; of a server's model nobody knows.
+_average_built_in = cache(_average_everyday)
+
+
 def measure_everyday() -> None:
     """Keep with each space that can be asked the mean vector of each language's everyday sentences, if it lacks them.
 
@@ -207,8 +217,7 @@ def measure_everyday() -> None:
         if embedder is None or monotonic() < _measure_after.get(space.pk, 0.0):
             continue
         try:
-            languages = everyday_sentences().values()
-            means = [embedder.embed_documents(sentences).mean(axis=0) for sentences in languages]
+            means = _average_built_in(embedder) if embedder.is_built_in else _average_everyday(embedder)
             if any(mean.shape != (space.width,) for mean in means):
                 raise WidthError(space.model, space.width, means[0].shape)
         except (ProviderError, WidthError) as error:

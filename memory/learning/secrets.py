@@ -21,9 +21,7 @@ STATED = regex.compile(
     rf"(?i)\b(?:pass(?:word|phrase|code|wort)|kennwort|pwd)\s*+(?:is|=|:)\s*+(?!{pattern_of('no_secret').pattern}|[.…])"
     r"(\"[^\"]{1,200}\"|'[^']{1,200}'|“[^”]{1,200}”|\S+)"
 )
-WITH_DIGIT = regex.compile(
-    rf"(?i)\b(?:{NAMES})\b{LINK}[\"'“‘「]?((?=(?:(?!\d)\S){{0,200}}+\d)[^\s\"'”’」]{{3,}})"
-)
+WITH_DIGIT = regex.compile(rf"(?i)\b(?:{NAMES})\b{LINK}[\"'“‘「]?((?=[^\d\s]{{0,200}}+\d)[^\s\"'”’」]{{3,}})")
 QUOTED = regex.compile(rf"(?i)\b(?:{NAMES})\b{LINK}[\"“‘「]([^\"”’」]{{3,200}})[\"”’」]")
 OTHER_LANGUAGES = pattern_of("secret")
 SHAPED = regex.compile(
@@ -63,9 +61,8 @@ def redacted(text: str, told: Collection[str] = ()) -> str:
     """Return the text with "…" in place of what looks like a secret or is one of `told`; unchanged where nothing does."""
     plain = unicodedata.normalize("NFKC", text)
     spans = _spans(plain, told)
-    for start, end in reversed(spans):
-        plain = f"{plain[:start]}…{plain[end:]}"
-    return plain if spans else text
+    starts, ends = [0, *(end for _, end in spans)], [*(start for start, _ in spans), len(plain)]
+    return "…".join(plain[start:end] for start, end in zip(starts, ends, strict=True)) if spans else text
 
 
 def _spans(text: str, told: Collection[str]) -> list[Span]:

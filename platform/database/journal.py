@@ -14,6 +14,11 @@ from django.db import connection, models, transaction
 
 Row = TypeVar("Row", bound=models.Model)
 MODE, AT = "kith.journal", "kith.at"
+# The former value is read before the new one is set: the subquery is a fence.
+SET = """
+WITH former AS MATERIALIZED (SELECT coalesce(current_setting(%(name)s, true), '') AS value)
+SELECT value, set_config(%(name)s, %(value)s, true) FROM former
+"""
 EVERYWHERE, ERASING, REPLAYING = "everywhere", "erasing", "replaying"
 
 
@@ -50,12 +55,11 @@ def _setting(name: str, value: str) -> Iterator[None]:
     """Set it for one transaction; where that fails, what is rolled back takes the setting with it."""
     with transaction.atomic():
         with connection.cursor() as cursor:
-            cursor.execute("SELECT coalesce(current_setting(%s, true), '')", [name])
-            [before] = cursor.fetchone()
-            cursor.execute("SELECT set_config(%s, %s, true)", [name, value])
+            cursor.execute(SET, {"name": name, "value": value})
+            former, _now = cursor.fetchone()
         yield
         with connection.cursor() as cursor:
-            cursor.execute("SELECT set_config(%s, %s, true)", [name, before])
+            cursor.execute("SELECT set_config(%s, %s, true)", [name, former])
 
 
 class AwakeManager(models.Manager[Row]):

@@ -14,8 +14,13 @@ from tests.fixtures.turns import make_companion
 pytestmark = pytest.mark.django_db
 
 
-def test_a_companion_is_made_with_its_greeting(as_alice: Api) -> None:
-    made = as_alice.post("/companions", {"name": "Mira", "persona": "Calm.", "greeting": "Hello, you."})
+def test_a_companion_is_made_with_its_greeting(
+    as_alice: Api, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    with django_assert_num_queries(
+        23
+    ):  # nine rows: five of what it is, two timers, what it says and remembers
+        made = as_alice.post("/companions", {"name": "Mira", "persona": "Calm.", "greeting": "Hello, you."})
     assert made.status_code == 201
     path = f"/companions/{made.json()['id']}"
     assert as_alice.get(path).json() == made.json()

@@ -2,9 +2,10 @@
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import repeat
 from typing import Any
 from uuid import UUID
 
@@ -22,24 +23,35 @@ Say = Callable[..., list[Memory]]
 
 @pytest.fixture(scope="session")
 def say() -> Say:
-    """Says texts to a companion, a minute apart from `at` on; the memories in their order."""
+    """Says texts to a companion, a minute apart from `at` on, all in one role or each in its own; the memories in their
+    order.
+    """
 
-    def say(companion: Companion, *texts: str, role: str = "user", at: datetime = DAY) -> list[Memory]:
-        session = companion.sessions.get(ended_at=None)
+    def say(
+        companion: Companion,
+        *texts: str,
+        role: str = "user",
+        roles: Sequence[str] = (),
+        at: datetime = DAY,
+    ) -> list[Memory]:
+        session = companion.sessions.select_related("conversation").get(ended_at=None)
         messages = [
             Message(
                 companion=companion,
                 conversation=session.conversation,
                 session=session,
-                role=role,
+                role=own_role,
                 text=text,
                 said_at=at + timedelta(minutes=n),
             )
-            for n, text in enumerate(texts)
+            for n, (text, own_role) in enumerate(zip(texts, roles or repeat(role), strict=False))
         ]
         with transaction.atomic():
             say_all(companion, messages, at)
-        return [message.memory for message in messages]
+        memories = {memory.message_id: memory for memory in Memory.objects.filter(message__in=messages)}
+        for message in messages:
+            memories[message.pk].message = message
+        return [memories[message.pk] for message in messages]
 
     return say
 

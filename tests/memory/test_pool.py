@@ -58,20 +58,27 @@ def everyone(module_rows: None) -> list[Stored]:
     return everyone
 
 
-def test_no_question_brings_to_mind_what_another_companion_was_told(everyone: list[Stored]) -> None:
-    asked = cues(everyone)
+@pytest.fixture(scope="module")
+def asked(everyone: list[Stored]) -> list[Cue]:
+    """Every question of every talk."""
+    return cues(everyone)
+
+
+def test_no_question_brings_to_mind_what_another_companion_was_told(
+    everyone: list[Stored], asked: list[Cue]
+) -> None:
     assert len({one.companion.user_id for one in everyone}) == 5
     assert ask_everyone(everyone, asked) == (9 * len(asked), 0)
 
 
-def test_what_comes_to_mind_is_the_same_where_all_others_are_absent(everyone: list[Stored]) -> None:
-    assert changed_alone(cues(everyone)) == []
-
-
-def test_by_words_alone_nothing_comes_from_elsewhere_either(everyone: list[Stored]) -> None:
-    asked = [Cue(cue.stored, cue.question, None, 0) for cue in cues(everyone)[::4]]
-    assert ask_everyone(everyone, asked)[1] == 0
+def test_what_comes_to_mind_is_the_same_where_all_others_are_absent(asked: list[Cue]) -> None:
     assert changed_alone(asked) == []
+
+
+def test_by_words_alone_nothing_comes_from_elsewhere_either(everyone: list[Stored], asked: list[Cue]) -> None:
+    by_words = [Cue(cue.stored, cue.question, None, 0) for cue in asked[::4]]
+    assert ask_everyone(everyone, by_words)[1] == 0
+    assert changed_alone(by_words) == []
 
 
 def test_every_companion_has_something_to_say_to_a_question_of_anothers(everyone: list[Stored]) -> None:

@@ -54,6 +54,8 @@ def parse_fields(text: str) -> dict[str, Any]:
 class Embedder(Protocol):
     """Called from worker threads, never from an event loop; raises ProviderUnavailable and ProviderRefused."""
 
+    def __hash__(self) -> int: ...
+
     @property
     def model(self) -> str: ...
 

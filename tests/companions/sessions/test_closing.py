@@ -30,15 +30,15 @@ POINTS = {  # the statement of a closing, and which one of its kind, before whic
     "gathered": (UPDATES, 3),
     "asked for the diary": (faults.ANSWERED, 1),
     "keeping the diary": (UPDATES, 4),
-    "diary kept": (HOLDS, 3),
+    "diary kept": (UPDATES, 5),
     "asked for facts": (faults.ANSWERED, 2),
     "asked to understand": (faults.ANSWERED, 3),
     "asked to read again": (faults.ANSWERED, 4),
-    "drafted": (HOLDS, 9),
+    "drafted": (HOLDS, 6),
     "writing": (faults.begins('INSERT INTO "memory_learning"'), 1),
     "learnt": (faults.begins('UPDATE "companions_message" SET "is_learnt"'), 1),
     "kept": (faults.begins('UPDATE "companions_session"'), 1),
-    "written": (UPDATES, 5),
+    "written": (UPDATES, 11),
 }
 
 

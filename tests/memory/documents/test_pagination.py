@@ -119,11 +119,11 @@ def test_a_text_is_parted_the_same_however_little_of_it_is_looked_at_at_once(tex
 
 
 def test_a_long_text_takes_little_memory() -> None:
-    text = "我们走了很远，天黑了。" * 40_000
+    text = "我们走了很远，天黑了。" * 16_000  # looked at as a whole it takes 34 MB
     tracemalloc.start()
     try:
-        assert len(split_into_pages(text)) > 500
+        assert len(split_into_pages(text)) > 200
         _now, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert peak < 40_000_000
+    assert peak < 15_000_000

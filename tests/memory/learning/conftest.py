@@ -26,15 +26,22 @@ def had(say: Say) -> Had:
     """A talk of these texts, said by the user unless a text begins with "> ", a minute apart from `at` on."""
 
     def had(companion: Companion, *texts: str, at: datetime = DAY, given: Sequence[str] = ()) -> Talk:
-        lines = []
-        for n, text in enumerate(texts):
-            said_at, is_companions = at + timedelta(minutes=n), text.startswith("> ")
-            role, bare = ("assistant" if is_companions else "user"), text.removeprefix("> ")
-            (memory,) = say(companion, bare, role=role, at=said_at)
-            speaker = "companion" if is_companions else "user"
-            told = tuple(given) if is_companions else ()
-            lines.append(Line(memory.message_id, speaker, NAMES[speaker], bare, said_at, told))
-        return Talk(lines)
+        speakers = ["companion" if text.startswith("> ") else "user" for text in texts]
+        roles = ["assistant" if speaker == "companion" else "user" for speaker in speakers]
+        memories = say(companion, *(text.removeprefix("> ") for text in texts), roles=roles, at=at)
+        return Talk(
+            [
+                Line(
+                    memory.message_id,
+                    speaker,
+                    NAMES[speaker],
+                    memory.text,
+                    memory.happened_at,
+                    tuple(given) if speaker == "companion" else (),
+                )
+                for memory, speaker in zip(memories, speakers, strict=True)
+            ]
+        )
 
     return had
 
