@@ -116,8 +116,8 @@ hypothesis.settings.load_profile("sample")
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are processors: much of a test is waiting."""
-    return (os.cpu_count() or 1) + 1
+    """Two more than there are processors: much of a test is waiting."""
+    return (os.cpu_count() or 1) + 2
 
 
 @pytest.hookimpl(optionalhook=True)
