@@ -7,9 +7,12 @@ import argparse
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 from providers.engine.gguf import ModelFileError, read_model_file
+
+LOG_SECONDS = 1.0  # a thread of llama.cpp writes its log, and cannot be asked whether it has; ours is to stand last
 
 
 def main() -> int:
@@ -50,6 +53,7 @@ def main() -> int:
     try:
         server = xllamacpp.Server(wanted)
     except RuntimeError:
+        time.sleep(LOG_SECONDS)
         return _refuse(f"llama.cpp cannot run {options.file}; why stands in the lines above.")
     sys.stdout.write(f"The engine listens at {server.listening_address}/v1\n")
     sys.stdout.flush()
