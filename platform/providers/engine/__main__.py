@@ -12,7 +12,7 @@ from pathlib import Path
 
 from providers.engine.gguf import ModelFileError, read_model_file
 
-LOG_SECONDS = 1.0  # a thread of llama.cpp writes its log, and cannot be asked whether it has; ours is to stand last
+LOG_SECONDS = 1.0  # that a thread of llama.cpp has to write its log, which cannot be awaited; ours stands last
 
 
 def main() -> int:
