@@ -12,7 +12,8 @@ from pathlib import Path
 
 from providers.engine.gguf import ModelFileError, read_model_file
 
-LOG_SECONDS = 1.0  # that a thread of llama.cpp has to write its log, which cannot be awaited; ours stands last
+# A thread of llama.cpp writes its log, and nobody can ask whether it has: what is said here is to stand last.
+LOG_SECONDS = 1.0
 
 
 def main() -> int:
