@@ -12,12 +12,10 @@ EXAMPLES = 8
 PERSON = 16
 INNER_STATE = 20
 SESSION_NOTES = 16  # the scratch, and the warning that the context is nearly full
-FACTS_TOKENS = 200  # of the moment: the time, since when they talk
-LAST_DIARY_TOKENS, LAST_WORDS_TOKENS = (
-    80,
-    50,
-)  # of where the two left off: of the diary, and of each thing said
 ROOM_FOR_TALK = 8  # less is no room for a talk
+FACTS_TOKENS = 200  # of the moment: the time, since when they talk
+LAST_DIARY_TOKENS = 80  # of where the two left off
+LAST_WORDS_TOKENS = 50  # of each of the last things said there
 
 
 def share(parts: int) -> int:

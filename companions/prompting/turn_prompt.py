@@ -31,9 +31,8 @@ from providers.tokens import beginning, estimate, keep_fitting
 from text.dates import render_age
 from text.strings import block, neutral, one_line, quoted
 
-TEMPLATE = (
-    "turn-10"  # kept with each prompt: a change of what stands here, or of a tool's words, counts it up
-)
+# Kept with each prompt; raise it when these words change, or a tool's.
+TEMPLATE = "turn-10"
 FIRST_TURNS = 3  # of a session: later it has a course of its own
 UNASKED = "Just came to mind, unasked. Speak of it only if it fits, or if it moves you:"
 UNSURE = 0.6  # below it what was learnt may well be wrong
@@ -160,6 +159,7 @@ class PromptParts:
     message: Message
     reply: Reply
     facts: Facts
+    tool_tokens: int
     pinned: PinnedContext = NOTHING_PINNED
     summary: str = ""
     moment: Sequence[str] = ()
@@ -167,7 +167,6 @@ class PromptParts:
     files: Sequence[tuple[str, bool]] = ()
     found: Sequence[Found] = ()
     origins: Origins = NOWHERE
-    tool_tokens: int = 0
 
     @property
     def history_tokens(self) -> int:

@@ -42,7 +42,9 @@ def rendered(**fields: Any) -> list[str]:
         for name, reasons in words.items()
     ]
     persona = Persona(companion=companion)
-    parts = PromptParts(persona=persona, message=message, reply=reply, facts=facts, found=found)
+    parts = PromptParts(
+        persona=persona, message=message, reply=reply, facts=facts, found=found, tool_tokens=0
+    )
     prompt = render_prompt(parts, [])
     return "\n".join(str(line["content"]) for line in prompt).splitlines()
 
