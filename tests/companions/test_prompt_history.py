@@ -162,4 +162,4 @@ def test_the_next_turn_is_shown_what_was_done_and_goes_with_all_that_it_was_draw
         "user",
     ]
     assert "oolong" in str(second.prompt[2]["tool_calls"])
-    assert mira.memories.get(kind="fact").pk in second.shown
+    assert mira.memories.get(kind="fact").pk in second.shown_ids

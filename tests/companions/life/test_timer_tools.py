@@ -68,7 +68,7 @@ def test_the_next_turn_is_told_which_timers_run(mira: Companion, turn: TurnConte
         cancel(timer, NOW)
     last = turn_of(mira, "And now?")
     assert ', every weekday at 08:00: "stretch"' in str(last.prompt[-1]["content"])
-    assert mira.timers.get(note="stretch").pk in last.shown
+    assert mira.timers.get(note="stretch").pk in last.shown_ids
 
 
 def test_timers_are_listed_and_cancelled_by_their_short_ids(mira: Companion, turn: TurnContext) -> None:
@@ -77,7 +77,7 @@ def test_timers_are_listed_and_cancelled_by_their_short_ids(mira: Companion, tur
     short = str(mira.timers.get(note="tea").pk)[:8]
     assert given["timers"][0] == {"timer": short, **made, "text": "tea"}
     assert (len(given["timers"]), given["more"]) == (3, 0)
-    assert turn.shown >= set(mira.timers.values_list("pk", flat=True))
+    assert turn.shown_ids >= set(mira.timers.values_list("pk", flat=True))
     assert use(turn, "cancel_timer", timer=short.upper()) == {
         "cancelled": short,
         "text": "tea",

@@ -234,7 +234,7 @@ def test_it_recalls_and_looks_things_up_as_in_a_turn(mira: Companion) -> None:
     assert found["text"] == said.text
     keep_fact(mira.pk, "Alice swims on Mondays.", NOON, NOON)
     assert "swims" in str(use(awake, "recall", cue="swims"))
-    assert said.pk in awake.shown
+    assert said.pk in awake.shown_ids
     recalls = Recall.objects.filter(companion_id=mira.pk, by="tool")
     assert [one.reply_id for one in recalls] == [None, None]
     awake.waking.steps = [{"name": "recall", "result": {}}] * 3
