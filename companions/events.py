@@ -135,16 +135,20 @@ class Hub:
     def __init__(self) -> None:
         self._listeners: defaultdict[str, set[Listener]] = defaultdict(set)
         self._hearing: asyncio.Task[None] | None = None
-        self._is_subscribed = asyncio.Event()
+        self._has_tried = asyncio.Event()
+        self.is_subscribed = False
 
     async def listen(self, group: str, listener: Listener) -> None:
-        """Give the group's events to the listener from now on; while Redis is away, from when it is back."""
+        """Give the group's events to the listener from now on; while Redis is away, from when it is back.
+
+        Who listens first waits until it is known whether Redis answers, but no longer than a second.
+        """
         self._listeners[group].add(listener)
         if self._hearing is None:
             loop = asyncio.get_running_loop()
             self._hearing = loop.create_task(self._hear(), context=contextvars.Context())
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._is_subscribed.wait(), SUBSCRIBE_TIMEOUT_SECONDS)
+            await asyncio.wait_for(self._has_tried.wait(), SUBSCRIBE_TIMEOUT_SECONDS)
 
     def leave(self, group: str, listener: Listener) -> None:
         """Give the listener no more of the group's events."""
@@ -154,7 +158,8 @@ class Hub:
         if not self._listeners and self._hearing:
             self._hearing.cancel()
             self._hearing = None
-            self._is_subscribed.clear()
+            self.is_subscribed = False
+            self._has_tried.clear()
 
     async def _hear(self) -> None:
         while True:
@@ -166,12 +171,16 @@ class Hub:
                         if message is None:  # a connection that is gone without a word is noticed so
                             await pubsub.ping()
                         elif message["type"] == "subscribe":
-                            self._is_subscribed.set()
+                            self._note(is_subscribed=True)
                         elif message["type"] == "message":
                             self._pass_on(message["data"])
             except REDIS_UNAVAILABLE:
-                self._is_subscribed.clear()
+                self._note(is_subscribed=False)
                 await asyncio.sleep(1)
+
+    def _note(self, *, is_subscribed: bool) -> None:
+        self.is_subscribed = is_subscribed
+        self._has_tried.set()
 
     def _pass_on(self, data: bytes) -> None:
         for group, event in orjson.loads(data):

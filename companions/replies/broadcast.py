@@ -33,7 +33,8 @@ from jobs.background import in_thread, one_per_loop
 
 RETRY_SECONDS = 0.5
 CLOSE_TIMEOUT_SECONDS = 20.0
-SILENCE_SECONDS = 3.0
+SILENCE_SECONDS = 3.0  # after which a listener looks for what it may have missed
+DEAF_SECONDS = 1.0  # while Redis is away, and nothing is heard
 MAX_FOLLOWED = 50
 LAST = 2**63 - 1
 BEHIND = "equal or smaller"  # Redis says so of an entry whose place has been passed
@@ -296,6 +297,11 @@ def broadcaster() -> Broadcaster:
 # -- following -------------------------------------------------------------------------------------------------------
 
 
+def silence_seconds() -> float:
+    """Return how long a listener waits for a frame before it looks for what it may have missed."""
+    return SILENCE_SECONDS if hub().is_subscribed else DEAF_SECONDS
+
+
 class Follower:
     """What one listener has had of a companion's replies."""
 
@@ -335,7 +341,7 @@ class Follower:
 
     def silent(self) -> list[str]:
         """Return the replies under way of which nothing has come for a while."""
-        late = time.monotonic() - SILENCE_SECONDS
+        late = time.monotonic() - silence_seconds()
         return [id for id in self._had if not self.is_ended(id) and self._heard_at.get(id, 0) < late]
 
     def is_ended(self, reply_id: UUID | str) -> bool:
@@ -394,7 +400,7 @@ class ReplyListener:
         while not self.follower.is_ended(reply_id):
             given: list[str] = []
             try:
-                event = await asyncio.wait_for(self.heard.get(), SILENCE_SECONDS)
+                event = await asyncio.wait_for(self.heard.get(), silence_seconds())
             except TimeoutError:
                 given = await self.follower.catch_up(str(reply_id))
             else:

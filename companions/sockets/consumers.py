@@ -32,7 +32,7 @@ from companions.events import (
 from companions.life.outreach import count_unread
 from companions.models import Companion, Reply
 from companions.replies import actions, turn
-from companions.replies.broadcast import SILENCE_SECONDS, Follower
+from companions.replies.broadcast import Follower, silence_seconds
 from companions.sockets.authorization import (
     NO_SUCH_COMPANION,
     NOT_SIGNED_IN,
@@ -98,14 +98,13 @@ def read_frame(text: str | None, known: TypeAdapter[Frame] = TALK) -> Frame:
 class PersonSocket(AsyncWebsocketConsumer):
     """A socket of a signed-in person, which listens to one group of events.
 
-    A subclass says to which, what it does with what it hears, and what it does every `poll_seconds`.
+    A subclass says to which, what it does with what it hears, and what it does every so often.
     """
 
     user: User
     group: str = ""
     channel_layer_alias = ""  # there is none: events come from the hub
     companion_id: UUID | None = None
-    poll_seconds = 1.0
     is_open = False
     is_closing = False
 
@@ -118,6 +117,10 @@ class PersonSocket(AsyncWebsocketConsumer):
 
     async def handle_event(self, event: Event) -> None:
         """Do what is to be done with an event of the group."""
+        raise NotImplementedError
+
+    def poll_seconds(self) -> float:
+        """Return how long to wait before the next poll."""
         raise NotImplementedError
 
     async def poll(self) -> None:
@@ -203,7 +206,7 @@ class PersonSocket(AsyncWebsocketConsumer):
         share = (id(self) // 64 % 1024) / 1024  # sockets opened together are not all checked together
         checked_at = time.monotonic() - seconds * share
         while True:
-            await asyncio.sleep(self.poll_seconds)
+            await asyncio.sleep(self.poll_seconds())
             if time.monotonic() - checked_at >= seconds:
                 checked_at = time.monotonic()
                 await self._close_if_ended()
@@ -258,7 +261,6 @@ class CompanionConsumer(PersonSocket):
     """One person's socket to one companion of theirs. What another's socket asks for does not exist."""
 
     companion: Companion
-    poll_seconds = SILENCE_SECONDS
 
     def find_group(self) -> str | None:
         mine = Companion.objects.owned_by(self.user).select_related("user", "conversation")
@@ -335,6 +337,9 @@ class CompanionConsumer(PersonSocket):
         elif event["except_socket"] != self.name:
             await self.send(event["frame"])
 
+    def poll_seconds(self) -> float:
+        return silence_seconds()
+
     async def poll(self) -> None:
         """Look for what was missed of replies that have been silent, as they are when Redis was away."""
         for reply_id in self.follower.silent():
@@ -357,7 +362,7 @@ class CompanionConsumer(PersonSocket):
 class MeConsumer(PersonSocket):
     """Unread counts, what companions wrote of themselves, and notices; it takes no frames."""
 
-    poll_seconds = 5.0
+    is_deaf = False
 
     def find_group(self) -> str | None:
         return group_of_person(self.user.pk)
@@ -367,6 +372,16 @@ class MeConsumer(PersonSocket):
             await self._count()
             for frame in await in_thread(self._load_notices):
                 await self.send_frame(frame)
+
+    def poll_seconds(self) -> float:
+        return 5.0
+
+    async def poll(self) -> None:
+        """Count anew while Redis is away, and once when it is back."""
+        was_deaf, self.is_deaf = self.is_deaf, not hub().is_subscribed
+        if was_deaf or self.is_deaf:
+            with contextlib.suppress(DatabaseError):
+                await self._count()
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """Whatever a client sends says only that it is there."""

@@ -6,9 +6,11 @@ from typing import Any
 from uuid import uuid4
 
 import orjson
+import pytest
 from django.conf import settings
 from redis.asyncio import Redis
 
+from companions import events
 from companions.events import Event, group_of_companion, hub
 from companions.replies import broadcast
 from companions.replies.broadcast import SEAL, Entry, Place, Publisher
@@ -74,3 +76,18 @@ def test_what_is_appended_again_is_there_once_and_a_sealed_stream_takes_nothing(
     assert taken == [True, True, False]
     assert kept == ['{"n":1}', '{"n":2}']
     assert Place(3, 0) < SEAL
+
+
+async def _listened_without_redis() -> bool:
+    await asyncio.wait_for(hub().listen(GROUP, print), 60)
+    is_subscribed = hub().is_subscribed
+    hub().leave(GROUP, print)
+    return is_subscribed
+
+
+def test_who_listens_does_not_wait_for_redis_that_is_away(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    monkeypatch.setattr(events, "SUBSCRIBE_TIMEOUT_SECONDS", 3600)
+    assert not asyncio.run(_listened_without_redis())

@@ -8,11 +8,14 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import Token, User
+from companions.events import hub
 from companions.life.outreach import mark_read
 from companions.models import Companion
+from companions.sockets.consumers import MeConsumer
 from config.asgi import application
 from jobs.background import in_thread
 from safety.models import ContinuousUse
+from tests.companions.life.test_notifications_api import wrote
 from tests.fixtures.turns import Wire, connected
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("web")]
@@ -61,6 +64,20 @@ async def test_an_answer_is_counted_until_it_is_read_and_nobody_else_hears(
     assert await anothers.receive_nothing(timeout=1)
     await hers.disconnect()
     await anothers.disconnect()
+
+
+async def test_without_redis_what_is_unread_is_looked_for(
+    alice: User, mira: Companion, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    monkeypatch.setattr(MeConsumer, "poll_seconds", lambda _self: 0.05)
+    hers = await listening(alice)
+    monkeypatch.setattr(hub(), "is_subscribed", False)
+    assert (await heard(hers, "unread"))["total"] == 0
+    await in_thread(wrote, mira, "Are you well?")
+    while (await heard(hers, "unread"))["total"] == 0:
+        pass
+    await hers.disconnect()
 
 
 async def test_notices_come_at_once_and_again_until_they_are_seen(alice: User, mira: Companion) -> None:
