@@ -70,10 +70,11 @@ Part = str | Felt | TextCall
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What the two who talk are called."""
+    """What the two who talk are called; a companion with a nickname goes by it in its texts, and by its name too."""
 
     companion: str
     person: str
+    nickname: str = ""
 
 
 @lru_cache(maxsize=10)
@@ -90,7 +91,7 @@ def _compile_label(names: Names, *, has_titles: bool = False) -> "regex.Pattern[
 
     It `has_titles` where up to two words before or behind the own name may go with it, unless a sentence goes on.
     """
-    own, person = _list_names(names.companion), _list_names(names.person)
+    own, person = _list_names(names.companion, names.nickname), _list_names(names.person)
     groups = (("own", (*own, *ASSISTANTS)), ("person", (*person, *PERSONS)), ("role", ROLES))
     who = "|".join(f"(?P<{group}>{'|'.join(map(regex.escape, words))})" for group, words in groups)
     if has_titles and own:
@@ -107,9 +108,9 @@ def _compile_label(names: Names, *, has_titles: bool = False) -> "regex.Pattern[
     )
 
 
-def _list_names(name: str) -> list[str]:
-    """Return the name, and its first word; what is too short to be told from a mere letter is left out."""
-    words = [" ".join(name.split()), *name.split()[:1]]
+def _list_names(*names: str) -> list[str]:
+    """Return each name, and its first word; what is too short to be told from a mere letter is left out."""
+    words = [word for name in names for word in (" ".join(name.split()), *name.split()[:1])]
     known = dict.fromkeys(word for word in words if len(word) >= MIN_NAME_CHARACTERS or not word.isascii())
     return sorted(filter(None, known), key=len, reverse=True)
 

@@ -36,7 +36,7 @@ class AnswerCleaner:
         self, names: Names, text: str = "", tools: Collection[str] = (), *, keeps_directions: bool = True
     ) -> None:
         self._length, self._has_text = len(text), False
-        self._markup = MarkupReader(tools, self._has_said, names.companion, names.person)
+        self._markup = MarkupReader(tools, self._has_said, names.nickname or names.companion, names.person)
         self._expressions = Expressions()
         self._lines = LineReader(names, self._has_said, tools, keeps_directions=keeps_directions)
         self._loops = LoopReader()
@@ -111,14 +111,12 @@ class AnswerCleaner:
         return rest
 
 
-def clean_text(
-    text: str, companion: str, person: str, *, keeps_directions: bool = True
-) -> tuple[str, list[Felt]]:
+def clean_text(text: str, names: Names, *, keeps_directions: bool = True) -> tuple[str, list[Felt]]:
     """Return what the companion says in a whole text of a model's, and the emotions that it told.
 
-    Empty where nothing is left. `companion` and `person` are what the two are called.
+    Empty where nothing is left.
     """
-    cleaner = AnswerCleaner(Names(companion, person), keeps_directions=keeps_directions)
+    cleaner = AnswerCleaner(names, keeps_directions=keeps_directions)
     parts = [*cleaner.take(text), *cleaner.end()]
     words = "".join(part for part in parts if isinstance(part, str)).rstrip()
     return words, [replace(part, at=min(part.at, len(words))) for part in parts if isinstance(part, Felt)]

@@ -41,11 +41,8 @@ def decide(context: WakingContext, now: datetime) -> str:
         answer = _ask(context, now, until, is_last=is_last)
         asked = [] if is_last else answer.calls or _find_text_calls(context, answer.text)
         if not asked:
-            companion = context.companion
-            keeps_directions = not companion.without_directions
-            words = read_answer(
-                answer.text, companion.name, companion.user.name, keeps_directions=keeps_directions
-            )
+            keeps_directions = not context.companion.without_directions
+            words = read_answer(answer.text, context.names, keeps_directions=keeps_directions)
             _add_thoughts(context, answer.thought)
             return _keep_words(context, words)
         _add_thoughts(context, answer.thought, answer.text if answer.calls else "")
@@ -95,10 +92,10 @@ def _ask(context: WakingContext, now: datetime, until: float, *, is_last: bool) 
 def _find_text_calls(context: WakingContext, text: str) -> list[ToolCall]:
     """Return the calls of offered tools that stand in the answer as text, unless they only repeat the prompt."""
     offered = [offer["function"]["name"] for offer in context.offers]
-    names, quoted = context.companion.names, QuotedCalls(context.prompt)
+    quoted = QuotedCalls(context.prompt)
     return [
         ToolCall(f"call_{token_hex(8)}", call.name, call.arguments)
-        for call in read_calls(text, names["companion"], names["user"], offered)[: settings.TOOL_CALLS]
+        for call in read_calls(text, context.names, offered)[: settings.TOOL_CALLS]
         if not quoted.has(call.name, call.arguments)
     ]
 

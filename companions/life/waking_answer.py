@@ -47,10 +47,10 @@ class Words:
     why: str = ""
 
 
-def read_answer(text: str, companion: str, user: str, *, keeps_directions: bool = True) -> Words:
-    """Return what the companion of that name says to the person of that name."""
+def read_answer(text: str, names: Names, *, keeps_directions: bool = True) -> Words:
+    """Return what the companion says to the person."""
     choice = _find_choice(storable(text))
-    words, felt = clean_text(choice.text, companion, user, keeps_directions=keeps_directions)
+    words, felt = clean_text(choice.text, names, keeps_directions=keeps_directions)
     said = clean_words(words)
     before = max(words.find(said[:40]), 0)
     rows = [
@@ -61,9 +61,9 @@ def read_answer(text: str, companion: str, user: str, *, keeps_directions: bool 
     return Words(said, rows if said else [], choice.why)
 
 
-def read_calls(text: str, companion: str, user: str, tools: Collection[str]) -> list[TextCall]:
+def read_calls(text: str, names: Names, tools: Collection[str]) -> list[TextCall]:
     """Return the calls of these tools that the model wrote as text."""
-    cleaner = AnswerCleaner(Names(companion, user), tools=tools)
+    cleaner = AnswerCleaner(names, tools=tools)
     parts = [*cleaner.take(storable(text)), *cleaner.end()]
     return [part for part in parts if isinstance(part, TextCall) and part.name in tools]
 

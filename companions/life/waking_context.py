@@ -13,6 +13,7 @@ from django.db.models import Max, Q
 
 from accounts.usage import Payer
 from companions import tools
+from companions.conversations.answer_lines import Names
 from companions.errors import LostOwnershipError
 from companions.life import timers
 from companions.life.eligibility import find_refusal
@@ -84,6 +85,11 @@ class WakingContext:
     @property
     def verbatim_ids(self) -> list[UUID]:
         return [message.pk for message in self.history]
+
+    @property
+    def names(self) -> Names:
+        """Return what the two are called, as labels of its answer may have it."""
+        return Names(self.companion.name, self.companion.user.name, self.companion.nickname)
 
     @property
     def offers(self) -> list[dict[str, Any]]:

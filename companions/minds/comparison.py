@@ -129,13 +129,13 @@ def _answer(
     companion: Companion, prompt: Prompt, model: str, clock: Clock
 ) -> tuple[str, list[dict[str, object]]]:
     """Return what the model answers, cleaned as in a talk, and the emotions that it shows; ProviderError."""
-    names, payer = companion.names, Payer(companion.user_id, companion.pk)
+    payer = Payer(companion.user_id, companion.pk)
     with preferring(companion.preference), charged(payer, ModelCall.Purpose.COMPARISON, clock):
         provider, chosen = get_provider(model=model), compute_sampling(get_mind(companion))
-        sampling = Sampling.for_talk([names["user"]], chosen)
+        sampling = Sampling.for_talk([companion.user.name], chosen)
         answer = complete(provider, prompt.messages, sampling=sampling)
     cleaner = AnswerCleaner(
-        Names(names["companion"], names["user"]),
+        Names(companion.name, companion.user.name, companion.nickname),
         tools=TOOLS,
         keeps_directions=not companion.without_directions,
     )

@@ -96,7 +96,7 @@ class Generation:
         self.turn, self.clock = turn, clock
         self._said = Said(text=turn.reply.text, seq=turn.reply.seq, emotions=list(turn.reply.emotions))
         self._newest: list[str] = []
-        self.names = Names(turn.companion.name, turn.person)
+        self.names = Names(turn.companion.name, turn.person, turn.companion.nickname)
         self.cleaner, self.thinking = AnswerCleaner(self.names), Expressions()
         self.gap = ""  # before the next words, where they are another answer
         self.publisher = Publisher(
@@ -219,7 +219,7 @@ class Generation:
         meter, prompt = Meter(offered, round), self.turn.prompt
         before, felt, self.quoted = self.said.text, len(self.said.emotions), QuotedCalls(prompt)
         gap = self.gap
-        self.names = Names(self.turn.companion.name, self.turn.person)
+        self.names = replace(self.names, person=self.turn.person)
         self.cleaner = self._make_cleaner()
         provider, names = self.turn.provider, [self.names.person]
         providers = [provider, *find_fallbacks(provider)]

@@ -177,7 +177,7 @@ async def stream_trial(trial: Trial, clock: Clock) -> AsyncGenerator[str | Felt 
 
 
 def _make_cleaner(companion: Companion) -> AnswerCleaner:
-    names = Names(companion.name, companion.user.name)
+    names = Names(companion.name, companion.user.name, companion.nickname)
     return AnswerCleaner(names, tools=TOOLS, keeps_directions=not companion.without_directions)
 
 

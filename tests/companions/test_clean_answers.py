@@ -121,6 +121,12 @@ def test_an_answer_that_is_cut_while_it_goes_round_is_a_loop() -> None:
     assert clean(round_and_round).text == round_and_round
 
 
+def test_a_companion_with_a_nickname_goes_by_either_name() -> None:
+    names = Names("Eleonora Voss", "Ana", "Nell")
+    for label in ("Nell", "Eleonora", "Eleonora Voss"):
+        assert clean(f"{label}: I am {{{{char}}}}.\nAna: hi", names=names).text == "I am Nell."
+
+
 def test_a_person_called_user_is_spoken_to() -> None:
     names = Names("Noor", "User")
     said = "Hello User, how are you? User: the word.\n- User: you"
@@ -177,10 +183,10 @@ def _seconds(answer: str) -> float:
 
 
 def test_a_whole_text_is_cleaned_at_once() -> None:
-    said, felt = clean_text("Noor: [happy] Good luck!\n\nAna: thanks", "Noor", "Ana")
+    said, felt = clean_text("Noor: [happy] Good luck!\n\nAna: thanks", Names("Noor", "Ana"))
     assert said == "Good luck!"
     assert [(emotion.at, emotion.emotion) for emotion in felt] == [(0, "happy")]
-    assert clean_text("<think>hm", "Noor", "Ana") == ("", [])
+    assert clean_text("<think>hm", Names("Noor", "Ana")) == ("", [])
 
 
 def test_a_call_that_stands_in_the_prompt_is_known() -> None:

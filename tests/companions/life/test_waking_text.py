@@ -2,6 +2,7 @@
 
 import pytest
 
+from companions.conversations.clean_answers import Names
 from companions.life.waking_answer import read_answer
 
 SILENT = [
@@ -56,16 +57,18 @@ SAID = [
 
 @pytest.mark.parametrize("answer", SILENT)
 def test_every_way_of_saying_nothing_is_silence(answer: str) -> None:
-    assert read_answer(answer, "Noor", "Ana").text == ""
+    assert read_answer(answer, Names("Noor", "Ana")).text == ""
 
 
 @pytest.mark.parametrize(("answer", "said"), SAID)
 def test_what_is_chosen_to_be_said_is_said_and_nothing_around_it(answer: str, said: str) -> None:
-    assert read_answer(answer, "Noor", "Ana").text == said
+    assert read_answer(answer, Names("Noor", "Ana")).text == said
 
 
 def test_why_it_is_silent_is_known() -> None:
-    assert read_answer('{"choice": "silent", "why": "She sleeps."}', "Noor", "Ana").why == "She sleeps."
+    assert (
+        read_answer('{"choice": "silent", "why": "She sleeps."}', Names("Noor", "Ana")).why == "She sleeps."
+    )
 
 
 @pytest.mark.parametrize(
@@ -74,25 +77,29 @@ def test_why_it_is_silent_is_known() -> None:
 )
 def test_a_model_that_goes_on_and_on_with_nothing_holds_nobody_up(answer: str) -> None:
     """Time that grows with the square of it would be minutes here."""
-    assert len(read_answer(answer, "Mira", "Alice").text) <= 4000
+    assert len(read_answer(answer, Names("Mira", "Alice")).text) <= 4000
 
 
 @pytest.mark.parametrize(
     "answer", ["...", "(silence)", "*stays silent*", "……", "【沉默】", "Mira: …", "Mira: .\nUser: x"]
 )
 def test_silence_is_not_said(answer: str) -> None:
-    assert read_answer(answer, "Mira", "Alice").text == ""
+    assert read_answer(answer, Names("Mira", "Alice")).text == ""
 
 
 def test_emotions_hold_from_their_place_in_what_is_said() -> None:
-    words = read_answer("Mira: <emotion happy 0.6> Good luck. <emotion think 0.3>Eat first.", "Mira", "A")
+    words = read_answer(
+        "Mira: <emotion happy 0.6> Good luck. <emotion think 0.3>Eat first.", Names("Mira", "A")
+    )
     assert words.text == "Good luck. Eat first."
     assert [(words.text[int(str(one["at"])) :], one["emotion"]) for one in words.emotions] == [
         ("Good luck. Eat first.", "happy"),
         ("Eat first.", "think"),
     ]
-    in_form = read_answer('{"choice": "speak", "emotion": "sad 0.4", "text": "Mira: Eat."}', "Mira", "A")
+    in_form = read_answer(
+        '{"choice": "speak", "emotion": "sad 0.4", "text": "Mira: Eat."}', Names("Mira", "A")
+    )
     assert in_form.text == "Eat."
     assert in_form.emotions == [{"at": 0, "emotion": "sad", "intensity": 0.4}]
-    silent = read_answer("<emotion sad 0.9> (silence)", "Mira", "A")
+    silent = read_answer("<emotion sad 0.9> (silence)", Names("Mira", "A"))
     assert (silent.text, silent.emotions) == ("", [])

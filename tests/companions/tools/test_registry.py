@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from companions import tools
-from companions.conversations.clean_answers import clean_text
+from companions.conversations.clean_answers import Names, clean_text
 from companions.models import Companion
 from companions.prompting.tool_lines import DEEDS
 from companions.replies.context import TurnContext
@@ -61,7 +61,7 @@ def test_every_tool_offered_has_a_handler_that_does_its_work(mira: Companion) ->
         assert "error" not in given, name
         if name in DEEDS:  # a model may copy what it sees of it in the history, in the database's order
             for told in (given, dict(sorted(given.items(), key=lambda part: (len(part[0]), part[0])))):
-                assert clean_text(json.dumps(told), "Mira", "Alice") == ("", []), name
+                assert clean_text(json.dumps(told), Names("Mira", "Alice")) == ("", []), name
 
 
 @pytest.mark.parametrize("name", GOOD)
