@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
-from uuid import UUID
 
 from companions.conversations.messages import Spoken
-from companions.models import Companion, Message, Reply, Session
+from companions.models import Companion, Message, Reply
 from companions.prompting import budgets
 from companions.prompting.history import RESTED, render_history, render_said
+from companions.prompting.last_time import render_last_talk
 from companions.prompting.persona import Persona
 from companions.prompting.pinned_context import (
     NOTHING_PINNED,
@@ -23,9 +23,8 @@ from companions.prompting.pinned_context import (
     render_session_notes,
 )
 from companions.prompting.tool_lines import Line
-from companions.sessions.transcript import select_messages, select_visible
 from memory.emotion import Emotion
-from memory.models import DiaryEntry, Memory
+from memory.models import Memory
 from memory.recall.recall import NOWHERE, Found, Origins
 from providers.tokens import beginning, estimate, keep_fitting
 from text.dates import render_age
@@ -84,65 +83,6 @@ class Facts:
     last_spoke: datetime | None
     began: datetime | None = None
     spoke_before: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class LastTime:
-    """Where the two left off: when the talk before ended, the newest diary entry, and the last two things said in it,
-    oldest first.
-    """
-
-    ended_at: datetime
-    entry: DiaryEntry | None
-    last_words: list[Message]
-
-    @property
-    def ids(self) -> set[UUID]:
-        """Return the ids of all that its lines show, by which a prompt is found when any of it is deleted."""
-        ids = {message.pk for message in self.last_words}
-        if self.entry:
-            sources = (UUID(id) for said in self.entry.sentences for id in said.get("sources") or ())
-            ids |= {self.entry.pk, *sources} | ({self.entry.memory_id} if self.entry.memory_id else set())
-        return ids
-
-    def lines(self, companion: Companion, now: datetime) -> list[str]:
-        """Return it as lines of a prompt; `now` and all that is told is in the user's zone."""
-        lines = [render_last_talk(self.ended_at.astimezone(companion.user.zone), now)]
-        if self.entry:
-            text = beginning(f"{self.entry.title}. {self.entry.summary}", budgets.LAST_DIARY_TOKENS)
-            on = self.entry.get_day(companion.user.zone)
-            lines.append(f"Your diary, of {on:%A %d %B}: {quoted(text)}")
-        if self.last_words:
-            names = {Message.Role.USER.value: one_line(companion.user.name) or "They"}
-            words = [
-                f"{names.get(message.role, 'You')} said: {quoted(beginning(message.text, budgets.LAST_WORDS_TOKENS))}"
-                for message in self.last_words
-            ]
-            lines.append(f"It ended: {' '.join(words)}")
-        return lines
-
-
-def render_last_talk(ended: datetime, now: datetime) -> str:
-    """Return the line that tells when the talk before ended; both in the user's zone."""
-    return f"Last time you two talked: {render_age(now - ended)}, until {ended:%A %d %B, %H:%M}"
-
-
-def load_last_time(companion: Companion, before: Session | None = None) -> LastTime | None:
-    """Return the talk before that session, or without one the newest talk; None where there was none.
-
-    Three queries. What is hidden, private or stale is not told.
-    """
-    sessions = Session.objects.filter(companion=companion, messages__role=Message.Role.USER)
-    if before:
-        sessions = sessions.exclude(pk=before.pk).filter(started_at__lt=before.started_at)
-    session = sessions.order_by("-started_at").first()
-    if session is None:
-        return None
-    newest = list(select_visible(select_messages(session)).reverse()[:2])
-    last_word_at = newest[0].said_at if newest else session.started_at  # it was closed hours later
-    entries = DiaryEntry.objects.filter(companion=companion, is_stale=False).order_by("-ended_at")
-    entry = entries.exclude(memory__is_private=True).exclude(memory__is_stale=True).first()
-    return LastTime(last_word_at, entry, newest[::-1])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,6 +25,7 @@ from companions.minds.presets import compute_sampling
 from companions.models import Companion, Message, Prompt, Reply, Session, Timer
 from companions.models.conversation import DIGEST_MESSAGES
 from companions.prompting.history import align_window, choose_newest
+from companions.prompting.last_time import LastTime, load_last_time
 from companions.prompting.persona import Persona
 from companions.prompting.pinned_context import NOTHING_PINNED, PinnedContext, load_pinned_context
 from companions.prompting.running_timers import MAX_TIMERS, load_running_timers, render_timers
@@ -32,10 +33,8 @@ from companions.prompting.tool_lines import Line
 from companions.prompting.turn_prompt import (
     FIRST_TURNS,
     Facts,
-    LastTime,
     PromptParts,
     choose_memories,
-    load_last_time,
     render_prompt,
     without_unsent,
 )

@@ -10,7 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 from companions.deletion import delete_message
 from companions.memories.editing import set_private
 from companions.models import Companion, Message, Prompt, Session
-from companions.prompting.turn_prompt import load_last_time
+from companions.prompting.last_time import load_last_time
 from memory.models import DiaryEntry, Memory
 from tests.companions.everywhere import tables_with
 from tests.companions.talking import say
