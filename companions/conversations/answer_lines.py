@@ -46,10 +46,21 @@ TOLD_BY_TOOLS = (
     r'|"when": "[^\n]{0,500}", "next": "\d{4}-|"next": "\d{4}-[^\n]{0,20}", "when": "'
 )
 WEEKDAY = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
-COPIED = regex.compile(  # `prompting.history.render_time`, `prompting.turn_prompt.render_context`, what tools gave
+# What lines and lists of `prompting.turn_prompt.render_context` begin with. The list of timers is left out: whoever asks
+# which are set is told just so.
+CONTEXT_LINE = (
+    rf"(?:Now: {WEEKDAY}[a-z]+ \d|First met: \d|Last spoke: |This talk began: |Last time you two talked: "
+    r"|This is your first conversation, and you are glad|Your diary, of [A-Z]|It ended: [^\n:]{1,80} said: \""
+    r"|How you feel inside, since |Your mood by now: |The context is \d{1,3} % full: "
+    r"|- \[\d{4}-\d{2}-\d{2}\] [^\n:]{1,60}: )[^\n]{0,4000}"
+)
+CONTEXT_LIST = (
+    r"(?:Just came to mind, unasked\. Speak of it only if|Open between you \(come back to it|Your notes of this talk:)"
+    r"[^\n]{0,120}(?:\n- [^\n]{0,600})*+"
+)
+COPIED = regex.compile(  # `prompting.history.render_time`, what stands in the context, what tools gave
     rf"[^\S\n]{{0,8}}(?:\[{WEEKDAY} \d{{1,2}} [A-Z][a-z]{{2}}, \d{{1,2}}:\d{{2}}\][^\S\n]{{0,4}}"
-    rf"|(?:Now: {WEEKDAY}[a-z]+ \d|First met: \d|Last spoke: |This talk began: |Last time you two talked: "
-    r"|- \[\d{4}-\d{2}-\d{2}\] [^\n:]{1,60}: )[^\n]{0,600}|Remembered:[^\S\n]*\n(?=- \[\d{4}-)"
+    rf"|{CONTEXT_LINE}|{CONTEXT_LIST}|Remembered:[^\S\n]*\n(?=- \[\d{{4}}-)"
     rf"|\{{(?:{TOLD_BY_TOOLS})[^\n]{{0,2000}}\}}(?=[^\S\n]*(?:\n|$)))"
 )
 FENCE = regex.compile(r"[ ]{0,3}(?:```|~~~)")

@@ -161,10 +161,11 @@ def sweep_attachments(now: datetime) -> int:
     )
     ids = list(unsent.filter(created_at__lt=since).values_list("pk", flat=True))
     StoredFile.objects.filter(pk__in=ids).delete()
-    texts = Attachment.objects.filter(message=None, document__isnull=False, created_at__lt=since)
-    for attachment in texts.select_related("document"):
+    unsent_texts = Attachment.objects.filter(message=None, document__isnull=False, created_at__lt=since)
+    texts = list(unsent_texts.select_related("document"))
+    for attachment in texts:
         remove(attachment, now)
-    return len(ids)
+    return len(ids) + len(texts)
 
 
 @receiver(post_delete, sender=Attachment)

@@ -7,11 +7,17 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from companions.conversations.clean_answers import Names, clean_text
 from companions.deletion import delete_message
+from companions.life import inner_state
+from companions.life.inner_state import Feeling
 from companions.memories.editing import set_private
-from companions.models import Companion, Message, Prompt, Session
+from companions.models import Companion, InnerState, Message, Prompt, Session
 from companions.prompting.last_time import load_last_time
+from memory.emotion import Emotion
 from memory.models import DiaryEntry, Memory
+from memory.store import keep_fact
+from memory.threads import open_thread
 from tests.companions.everywhere import tables_with
 from tests.companions.talking import say
 from tests.companions.tools.conftest import end, turn_of
@@ -119,3 +125,31 @@ def test_a_long_ending_is_cut(mira: Companion, before: Session) -> None:
     Message.objects.filter(text="I go to bed.").update(text="bed " * 500)
     told: Any = load_last_time(mira)
     assert max(map(len, told.lines(mira, NOW))) < 800
+
+
+@pytest.mark.usefixtures("before")
+@pytest.mark.parametrize("lead", ["", "Well.\n"])
+def test_no_line_of_the_context_is_said(mira: Companion, settings: Any, lead: str) -> None:
+    settings.FLASHBACK_PROBABILITY = 1
+    sad = Feeling(-0.8, 0.2, Emotion.SAD, 0.9)
+    inner_state.revise(mira.pk, "I miss the sea.", sad, by=InnerState.By.REFLECTION, now=NOW)
+    promise = keep_fact(mira.pk, "Mira promised to ask about the exam.", NOW, NOW)
+    open_thread(promise, NOW.astimezone(mira.user.zone).date(), NOW)
+    keep_fact(mira.pk, "Alice is back at her desk.", NOW, NOW)
+    keep_fact(mira.pk, "Alice owns a red bicycle.", THEN, THEN)
+    context(mira)
+    Session.objects.filter(ended_at=None).update(scratch="she sleeps badly", pressure=0.9)
+    sent = context(mira, "Where is my red bicycle?")
+    lines = sent.partition("<kith-context>\n")[2].partition("\n</kith-context>")[0].splitlines()
+    for title in (
+        "Remembered:",
+        "Just came to mind",
+        "Open between",
+        "Your notes",
+        "It ended",
+        "The context is",
+    ):
+        assert any(line.startswith(title) for line in lines), title
+    names = Names("Mira", "Alice")
+    assert clean_text(lead + "\n".join(lines), names)[0] == lead.strip()
+    assert [line for line in lines if line[0] != "-" and clean_text(line, names)[0]] == ["Remembered:"]
