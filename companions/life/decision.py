@@ -76,7 +76,7 @@ def _ask(context: WakingContext, now: datetime, until: float, *, is_last: bool) 
         provider, is_stand_in = choose_provider(context.companion)
         context.write(
             prompt=neutralise_messages(context.prompt),
-            shown=sorted(context.shown),
+            shown=sorted(context.shown_ids),
             is_rehearsed=provider.is_rehearsal,
             model=provider.model,
             is_stand_in=is_stand_in,
@@ -125,6 +125,8 @@ def _use_tool(context: WakingContext, call: ToolCall, refusal: str, round: int) 
         step = {"round": round, "id": call.id, "name": call.name, "result": result}
         step["arguments"] = "{}" if refusal else call.arguments
         context.write(
-            steps=[*context.waking.steps, step], shown=sorted(context.shown), thought=context.waking.thought
+            steps=[*context.waking.steps, step],
+            shown=sorted(context.shown_ids),
+            thought=context.waking.thought,
         )
     context.prompt.append(compose_tool_result(call.id, result))

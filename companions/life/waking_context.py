@@ -61,9 +61,9 @@ class WakingContext:
     companion: Companion
     lease: Lease
     history: list[Message] = field(default_factory=list)
-    found: list[Found] = field(default_factory=list)
+    recalled: list[Found] = field(default_factory=list)
     prompt: list[Line] = field(default_factory=list)
-    shown: set[UUID] = field(default_factory=set)
+    shown_ids: set[UUID] = field(default_factory=set)
     mood: float = 0.0
     call_id: int | None = None
 
@@ -82,7 +82,7 @@ class WakingContext:
         return "" if self.waking.has_lost_subject else self.waking.note
 
     @property
-    def given(self) -> list[UUID]:
+    def verbatim_ids(self) -> list[UUID]:
         return [message.pk for message in self.history]
 
     @property
@@ -126,7 +126,7 @@ class WakingContext:
 
 
 def compose_prompt(context: WakingContext, now: datetime) -> list[Line]:
-    """Return the prompt with what was done already in this waking; what stands in it is in `context.shown` then."""
+    """Return the prompt with what was done already in this waking, and note in `context.shown_ids` what it shows."""
     pinned = load_pinned_context(context.companion.pk)
     context.mood = get_feeling_now(pinned.inner_state, now).valence
     timer = context.waking.timer
@@ -134,13 +134,13 @@ def compose_prompt(context: WakingContext, now: datetime) -> list[Line]:
     since = _find_start(context.waking) if now - context.waking.due_at > LATE_AFTER else None
     talk = load_recent_talk(context.companion, now, is_evening=is_evening, since=since)
     context.history = list(talk.messages)
-    context.shown |= {*pinned.sources, *talk.ids, *(message.pk for message in context.causes)}
+    context.shown_ids |= {*pinned.sources, *talk.ids, *(message.pk for message in context.causes)}
     if about := context.waking.subject:
-        context.found = [Found(about, 0.0, {})]
-        context.shown |= {about.pk} | ({about.message_id} if about.message_id else set())
+        context.recalled = [Found(about, 0.0, {})]
+        context.shown_ids |= {about.pk} | ({about.message_id} if about.message_id else set())
     zone = context.companion.user.zone
     threads = load_open_threads(context.companion.pk, now, zone)
-    context.shown |= {thread.memory_id for thread in threads}
+    context.shown_ids |= {thread.memory_id for thread in threads}
     seed = context.waking.pk.int
     lore = find_constant_lore(context.companion, seed)
     persona = Persona(companion=context.companion, lore=lore, now=now.astimezone(zone), seed=seed)
@@ -173,7 +173,7 @@ def _tell_last_time(context: WakingContext, talk: RecentTalk, now: datetime) -> 
         return []
     entry = None if last_time.entry in talk.pages else last_time.entry
     last_time = replace(last_time, entry=entry, last_words=[])
-    context.shown |= last_time.ids
+    context.shown_ids |= last_time.ids
     return last_time.lines(context.companion, now)
 
 

@@ -151,8 +151,8 @@ class PromptParts:
 
     `summary` tells what was said earlier in the session and is left out of the history; lines of the `moment` tell where
     the two left off, what is open between them and which timers run; `quote` is what the message quotes, and `files` are
-    the names of those that came with it, each with whether it is a picture. `found` is what came to mind, and `origins`
-    tell where it comes from. The tools that are offered beside the prompt take so many `tool_tokens`.
+    the names of those that came with it, each with whether it is a picture. `recalled` is what came to mind, and
+    `origins` tell where it comes from. The tools that are offered beside the prompt take so many `tool_tokens`.
     """
 
     persona: Persona
@@ -165,7 +165,7 @@ class PromptParts:
     moment: Sequence[str] = ()
     quote: Mapping[str, str] | None = None
     files: Sequence[tuple[str, bool]] = ()
-    found: Sequence[Found] = ()
+    recalled: Sequence[Found] = ()
     origins: Origins = NOWHERE
 
     @property
@@ -260,7 +260,7 @@ def render_context(parts: PromptParts) -> str:
         *render_session_notes(pinned, budgets.share(budgets.SESSION_NOTES)),
     ]
     for title, is_flashback in ((UNASKED, True), ("Remembered:", False)):
-        some = [memory for memory in parts.found if bool(memory.reasons.get("flashback")) == is_flashback]
+        some = [memory for memory in parts.recalled if bool(memory.reasons.get("flashback")) == is_flashback]
         remembered = [render_memory(memory, companion, parts.origins) for memory in order_for_reading(some)]
         lines += [title, *remembered] if some else []
     return "\n".join(["<kith-context>", *lines, "</kith-context>"])

@@ -77,10 +77,13 @@ CUE_LINE_CHARACTERS = 300  # of each, its beginning
 class TurnContext:
     """A reply on its way, with what it is made from.
 
-    `known` are the memories that the prompt shows anyway; `origins` tell where those that were `found`
-    come from; `provider` answers it in all its rounds, by the `sampling` chosen for it. Where it
-    fails at once, one of `stand_ins` does, each of another model. `mood` goes from -1 to 1. `files` are the
-    names of those that came with the message, each with whether it is a picture.
+    `recalled` is what came to mind, and `origins` tell where it comes from; `excluded_ids` are memories that were not
+    looked for, since the prompt shows them anyway. `shown_ids` are the ids of all that the prompt shows, in its own
+    words or retold: messages that stand in it as they are (`verbatim_ids`), those that its summary tells
+    (`summarised_ids`), memories, threads and timers.
+    `provider` answers in all rounds, by the `sampling` chosen for it. Where it fails at once, one of `stand_ins` does,
+    each of another model. `mood` goes from -1 to 1. `files` are the names of those that came with the message, each with
+    whether it is a picture.
     """
 
     reply: Reply
@@ -91,19 +94,19 @@ class TurnContext:
     sampling: Mapping[str, Any] = field(default_factory=dict)
     history: list[Spoken] = field(default_factory=list)
     summary: str = ""
-    summarised: list[UUID] = field(default_factory=list)
-    found: list[Found] = field(default_factory=list)
+    summarised_ids: list[UUID] = field(default_factory=list)
+    recalled: list[Found] = field(default_factory=list)
     origins: Origins = NOWHERE
     last_time: LastTime | None = None
     threads: list[Thread] = field(default_factory=list)
     timers: list[Timer] = field(default_factory=list)
     prompt: list[Line] = field(default_factory=list)
-    shown: set[UUID] = field(default_factory=set)
+    shown_ids: set[UUID] = field(default_factory=set)
     quote: Mapping[str, str] | None = None
     persona: Persona = field(init=False)
     pinned: PinnedContext = NOTHING_PINNED
     facts: Facts = field(init=False)
-    known: set[UUID] = field(default_factory=set)
+    excluded_ids: set[UUID] = field(default_factory=set)
     mood: float = 0.0
     files: Sequence[tuple[str, bool]] = ()
     waking: None = None
@@ -152,13 +155,13 @@ class TurnContext:
             moment=self.moment,
             quote=self.quote,
             files=self.files,
-            found=self.found,
+            recalled=self.recalled,
             origins=self.origins,
             tool_tokens=self.offered_tokens,
         )
 
     @property
-    def given(self) -> list[UUID]:
+    def verbatim_ids(self) -> list[UUID]:
         """Return the messages that the prompt shows as they are, and those that it quotes."""
         quotes = filter(None, (self.quote, *(said.quoted for said in self.history)))
         return [
@@ -269,8 +272,8 @@ def load_context(turn: TurnContext, now: datetime) -> None:
     # Further back there may be more.
     load_talk(turn, session, visible, lore.placed, now, has_more=len(said) > MAX_HISTORY_MESSAGES)
     turn.mood = load_session_mood(session.pk, now, except_message=message.pk)
-    turn.known = {spoken.memory_id for spoken in (said[0], *turn.history) if spoken.memory_id}
-    turn.known |= {thread.memory_id for thread in turn.threads}
+    turn.excluded_ids = {spoken.memory_id for spoken in (said[0], *turn.history) if spoken.memory_id}
+    turn.excluded_ids |= {thread.memory_id for thread in turn.threads}
 
 
 def load_talk(
@@ -308,8 +311,8 @@ def load_talk(
         turn.history = choose_history(session, visible, turn.parts.history_tokens, has_more=has_more)
         if len(turn.history) == len(visible) or not companion.example_dialogue:
             break
-    turn.summarised = [spoken.pk for spoken in visible[len(turn.history) :]]
-    turn.summary = session.summary if turn.summarised else ""
+    turn.summarised_ids = [spoken.pk for spoken in visible[len(turn.history) :]]
+    turn.summary = session.summary if turn.summarised_ids else ""
 
 
 def load_threads(companion: Companion, visible: Sequence[Spoken], now: datetime) -> list[Thread]:
@@ -366,7 +369,7 @@ def recall_memories(turn: TurnContext, cue: str, vector: CueVector | None, now: 
         turn.companion.pk,
         Recall.By.TURN,
         turn.message.text,
-        turn.found,
+        turn.recalled,
         now,
         milliseconds,
         reply_id=turn.reply.pk,
@@ -387,7 +390,7 @@ def find_memories(turn: TurnContext, cue: str, vector: CueVector | None, now: da
         names=companion.names,
         policy=companion.policy,
         mood=turn.mood,
-        filters=MemoryFilter(leaving_out_memories=turn.known),
+        filters=MemoryFilter(leaving_out_memories=turn.excluded_ids),
         by_itself=True,
         parts=split_cue(text),
     )
@@ -398,9 +401,9 @@ def find_memories(turn: TurnContext, cue: str, vector: CueVector | None, now: da
     turn.origins = load_origins(companion.pk, [found.memory for found in (*recalled, *flashbacks)])
     sent = turn.parts.render_system()
     pinned = [text for text in turn.pinned.texts if quoted(text)[1:-1] in sent]  # not what does not fit
-    recalled = drop_repetitions(recalled, turn.origins, turn.given, pinned)
+    recalled = drop_repetitions(recalled, turn.origins, turn.verbatim_ids, pinned)
     found = [*recalled[: settings.RECALL_LIMIT], *flashbacks]
-    turn.found = choose_memories(found, companion, turn.pinned, now, turn.origins)
+    turn.recalled = choose_memories(found, companion, turn.pinned, now, turn.origins)
 
 
 def _draw_flashback(turn: TurnContext, recalled: Sequence[Found], now: datetime) -> list[Found]:
@@ -408,8 +411,8 @@ def _draw_flashback(turn: TurnContext, recalled: Sequence[Found], now: datetime)
     chance = Random(turn.reply.pk.int)  # noqa: S311 (nothing secret hangs on it)
     if not is_flashback_due(chance, settings.FLASHBACK_PROBABILITY):
         return []
-    known = [*turn.known, *(found.memory.pk for found in recalled)]
-    found = find_flashback(turn.companion.pk, MemoryFilter(leaving_out_memories=known), chance, now)
+    excluded = [*turn.excluded_ids, *(found.memory.pk for found in recalled)]
+    found = find_flashback(turn.companion.pk, MemoryFilter(leaving_out_memories=excluded), chance, now)
     return [found] if found else []
 
 
@@ -417,12 +420,12 @@ def compose(turn: TurnContext) -> None:
     """Render the prompt from what was loaded and recalled."""
     # A message that had no answer, or a card's note, stands before another of the same role.
     turn.prompt = merge_roles(render_prompt(turn.parts, turn.history))
-    turn.shown = {*turn.given, *(found.memory.pk for found in turn.found)}
-    turn.shown |= {*turn.summarised, *turn.pinned.sources}
-    turn.shown |= turn.last_time.ids if turn.last_time else set()
-    turn.shown |= {thread.memory_id for thread in turn.threads}
-    turn.shown |= {timer.pk for timer in turn.timers[:MAX_TIMERS]}
-    turn.shown |= load_shown_before(turn.history)
+    turn.shown_ids = {*turn.verbatim_ids, *(found.memory.pk for found in turn.recalled)}
+    turn.shown_ids |= {*turn.summarised_ids, *turn.pinned.sources}
+    turn.shown_ids |= turn.last_time.ids if turn.last_time else set()
+    turn.shown_ids |= {thread.memory_id for thread in turn.threads}
+    turn.shown_ids |= {timer.pk for timer in turn.timers[:MAX_TIMERS]}
+    turn.shown_ids |= load_shown_before(turn.history)
 
 
 def load_shown_before(history: Sequence[Spoken]) -> set[UUID]:
@@ -450,7 +453,7 @@ def record_call(turn: TurnContext, round: int, now: datetime) -> ModelCall:
             "companion": turn.companion,
             "messages": neutralise_messages(turn.prompt),
             "tools": get_round_offers(turn, round),
-            "shown": sorted(turn.shown, key=attrgetter("int")),
+            "shown": sorted(turn.shown_ids, key=attrgetter("int")),
             "created_at": now,
         },
     )

@@ -158,7 +158,7 @@ class Generation:
         async with places("turns").at(self.turn.whose):
             cue, vector = await in_thread_with_retry(embed_message, self.turn)
             call = await in_thread_with_retry(prepare, self.turn, cue, vector, self.clock())
-        self.publisher.send("reply.recalled", recalled=render_recalled(self.turn.found))
+        self.publisher.send("reply.recalled", recalled=render_recalled(self.turn.recalled))
         try:
             await self._answer_by(call)
         except ProviderError as error:

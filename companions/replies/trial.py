@@ -116,7 +116,7 @@ def compose_trial(companion: Companion, text: str, now: datetime) -> tuple[list[
     payer = Payer(companion.user_id, companion.pk)
     find_memories(turn, text, embed_cue(text, payer, companion.names, split_cue(text)), now)
     parts = replace(turn.parts, tool_tokens=0)  # none are offered
-    return merge_roles(render_prompt(parts, history)), turn.found
+    return merge_roles(render_prompt(parts, history)), turn.recalled
 
 
 async def stream_trial(trial: Trial, clock: Clock) -> AsyncGenerator[str | Felt | Retracted, None]:

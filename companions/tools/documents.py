@@ -40,8 +40,8 @@ def search_gists(context: ToolContext, question: str, title: str, now: datetime)
     mine = [each for each in found if not wanted or each.title.casefold() == wanted]
     result = survey(mine, companion.user.zone, count_tokens_left(context))
     record_shown(context, [Found(each.memory, each.score, {}) for each in result.shown], question, now, began)
-    context.shown |= {each.page.document_id for each in result.shown if each.page}
-    context.shown |= {each.entry.pk for each in result.shown if each.entry}
+    context.shown_ids |= {each.page.document_id for each in result.shown if each.page}
+    context.shown_ids |= {each.entry.pk for each in result.shown if each.entry}
     return {"gists": result.gists, "best_pages": result.pages}
 
 
@@ -103,6 +103,6 @@ def read_pages(
     shown = pages[: len(given)]
     gists = [Found(page.memory, 0.0, {}) for page in shown if page.memory]
     record_shown(context, gists, document, now, began)
-    context.shown |= {page.document_id for page in shown}
+    context.shown_ids |= {page.document_id for page in shown}
     missing = [number for number in dict.fromkeys(numbers) if number not in {page.number for page in shown}]
     return {"document": document, "pages": given} | ({"not_shown": missing} if missing else {})

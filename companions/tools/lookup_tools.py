@@ -122,7 +122,7 @@ class LookUp(Tool):
         given = take_fitting(render_originals(rest, context.companion), left)
         shown = [*([entry.memory] if entry.memory else []), *rest[: len(given)]]
         record_shown(context, [Found(memory, 0.0, {}) for memory in shown], entry.title, now, began)
-        context.shown.add(entry.pk)
+        context.shown_ids.add(entry.pk)
         return {
             **head,
             "messages": given,

@@ -63,7 +63,7 @@ class Remember(Tool):
             source_ids=find_sources(context, self.text),
             zone=companion.user.zone,
         )
-        context.shown.add(memory.pk)
+        context.shown_ids.add(memory.pk)
         return {"remembered": memory.text}
 
     def _correct(self, context: ToolContext, now: datetime) -> dict[str, Any]:
@@ -72,7 +72,7 @@ class Remember(Tool):
         check_new_text(context, old.text, self.text)
         new = revise(old, self.text, now, find_sources(context, self.text), context.companion.user.zone)
         note_retraction(old, context.reply_id, now)
-        context.shown.update({old.pk, new.pk})
+        context.shown_ids.update({old.pk, new.pk})
         return {"revised": old.text, "remembered": new.text}
 
 

@@ -33,9 +33,9 @@ def record_shown(
             reply_id=context.reply_id,
             policy=policy,
         )
-    context.found += found
-    context.shown |= {shown.memory.pk for shown in found}
-    context.shown |= {shown.memory.message_id for shown in found if shown.memory.message_id}
+    context.recalled += found
+    context.shown_ids |= {shown.memory.pk for shown in found}
+    context.shown_ids |= {shown.memory.message_id for shown in found if shown.memory.message_id}
 
 
 def render_originals(
@@ -68,17 +68,17 @@ def find_sources(context: ToolContext, text: str) -> list[UUID]:
 def _load_shown_terms(context: ToolContext) -> dict[UUID, set[str]]:
     """Return every message that stands in the prompt, or behind something there, with the terms that it shows."""
     companion_id = context.companion.pk
-    said = [found.memory for found in context.found if found.memory.message_id]
-    learnt = {found.memory.pk: found.memory for found in context.found if not found.memory.message_id}
+    said = [found.memory for found in context.recalled if found.memory.message_id]
+    learnt = {found.memory.pk: found.memory for found in context.recalled if not found.memory.message_id}
     shown = {message.pk: set(terms(message.text)) for message in context.history}
     shown |= {memory.message_id: set(terms(memory.text)) for memory in said if memory.message_id}
     behind: dict[UUID, set[str]] = {}
     links = Memory.sources.through.objects.filter(memory__companion=companion_id, memory__in=learnt)
-    known = [*context.given, *(memory.message_id for memory in said)]
+    known = [*context.verbatim_ids, *(memory.message_id for memory in said)]
     for memory_id, message_id in links.exclude(message__in=known).values_list("memory", "message"):
         behind.setdefault(message_id, set()).update(terms(learnt[memory_id].text))
     shown |= behind
     # Behind what is always in mind, and behind the inner state.
-    others = Message.objects.filter(companion=companion_id, pk__in=context.shown, is_hidden=False)
+    others = Message.objects.filter(companion=companion_id, pk__in=context.shown_ids, is_hidden=False)
     others = others.exclude(pk__in=shown.keys())
     return shown | {id: set(terms(text)) for id, text in others.values_list("pk", "text")}

@@ -63,7 +63,7 @@ class ListTimers(Tool):
             for timer in planned
         ]
         given = take_fitting(entries, count_tokens_left(context))
-        context.shown.update(timer.pk for timer in planned[: len(given)])
+        context.shown_ids.update(timer.pk for timer in planned[: len(given)])
         return {"timers": given, "more": len(planned) - len(given)}
 
 

@@ -31,14 +31,14 @@ def refuse_several(texts: Sequence[str]) -> None:
 class ToolContext(Protocol):
     """A companion that acts, in answer to a message or in a waking: one of the two is there.
 
-    `causes` are the messages that it acts upon, `history` what else it is shown of the talk, `found` what it was given
-    to remember, and `shown` the ids of all that stands in its prompt. `mood` goes from -1 to 1.
+    `causes` are the messages that it acts upon, `history` what else it is shown of the talk, `recalled` what came
+    to its mind, and `shown_ids` the ids of all that stands in its prompt. `mood` goes from -1 to 1.
     """
 
     companion: Companion
-    found: list[Found]
+    recalled: list[Found]
     prompt: list[Line]
-    shown: set[UUID]
+    shown_ids: set[UUID]
     mood: float
 
     @property
@@ -62,7 +62,7 @@ class ToolContext(Protocol):
     def causes(self) -> list[Message]: ...
 
     @property
-    def given(self) -> list[UUID]:
+    def verbatim_ids(self) -> list[UUID]:
         """The messages that the prompt shows as they are."""
         ...
 

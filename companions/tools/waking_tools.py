@@ -166,7 +166,7 @@ class Pursue(Tool):
             pursuit = begin_goal(companion_id, kind, self.text, now, sources, zone)
         changes = self.model_dump(include={"status", "progress", "excitement"}, exclude_none=True)
         update_goal(pursuit, now, **changes)
-        context.shown.add(pursuit.memory.pk)
+        context.shown_ids.add(pursuit.memory.pk)
         return {
             pursuit.memory.kind: pursuit.memory.text,
             "status": pursuit.status,

@@ -91,7 +91,7 @@ def test_a_reply_that_said_something_uses_what_it_was_shown(
     mira: Companion, fact: Memory, state: State, text: str, counted: int
 ) -> None:
     turn = asked(mira)
-    assert [one.memory for one in turn.found] == [fact]
+    assert [one.memory for one in turn.recalled] == [fact]
     assert times(fact) == 0  # not before the end
     end(turn, state, text, NOW + timedelta(minutes=1))
     assert times(fact) == counted
@@ -188,7 +188,7 @@ def test_an_answer_made_again_stands_in_place_of_the_first(mira: Companion, fact
 
 def test_what_the_tool_found_is_used_as_well(mira: Companion, fact: Memory) -> None:
     turn = asked(mira, "Hello there!")
-    assert turn.found == []
+    assert turn.recalled == []
     assert "walnuts" in str(call(turn, "recall", '{"words": "walnuts"}', NOW))
     assert times(fact) == 0
     end(turn)
@@ -286,7 +286,7 @@ def test_now_and_then_something_comes_to_mind_unasked(mira: Companion, settings:
     )
     Memory.objects.update(learnt_at=at)
     turn = begun(reply_id(mira, "Quantum?", 7))
-    (found,) = turn.found
+    (found,) = turn.recalled
     assert found.reasons == {"flashback": True}
     again = TurnContext(turn.reply)
     again.provider = turn.provider
@@ -299,7 +299,7 @@ def test_now_and_then_something_comes_to_mind_unasked(mira: Companion, settings:
     assert "Just came to mind, unasked" in prompt
     assert found.memory.text in prompt
     assert "Remembered:" not in prompt
-    assert found.memory.pk in turn.shown
+    assert found.memory.pk in turn.shown_ids
     Memory.objects.filter(pk=found.memory.pk).update(joy=0.5)
     end(turn)
     found.memory.refresh_from_db()
@@ -363,4 +363,4 @@ def test_a_message_that_went_on_to_the_next_session_is_answered_in_that(mira: Co
     load_context(turn, NOW)
     assert turn.history == []
     assert turn.message.session == following
-    assert turn.known == {turn.message.memory.pk}
+    assert turn.excluded_ids == {turn.message.memory.pk}

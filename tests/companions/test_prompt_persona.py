@@ -186,7 +186,7 @@ def test_what_is_open_between_them_comes_up_at_its_time_and_is_not_remembered_be
     last = str(turn.prompt[-1]["content"])
     assert "Open between you" in last
     assert last.count("soup exam.") == 1
-    assert thread.memory_id in turn.shown
+    assert thread.memory_id in turn.shown_ids
     end(turn, now=now)
     close_thread(thread, Thread.State.SETTLED, now)
     assert "Open between you" not in str(turn_of(mira, "And now?", now).prompt[-1]["content"])

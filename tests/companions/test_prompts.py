@@ -185,7 +185,7 @@ def test_how_it_feels_stands_beside_what_changes_as_quoted_data(mira: Companion)
     assert "Your mood by now: a little happy, calm" in last
     assert "valence" not in last
     assert "glad" not in str(turn.prompt[:-1])
-    assert {heard.pk, state.pk} <= turn.shown
+    assert {heard.pk, state.pk} <= turn.shown_ids
 
 
 def test_without_an_inner_state_nothing_is_told_of_one(mira: Companion) -> None:
@@ -203,7 +203,7 @@ def test_a_prompt_that_shows_a_slot_goes_with_the_message_it_comes_from(mira: Co
     turn = TurnContext(reply)
     load_context(turn, NOW)
     compose(turn)
-    assert told.pk in turn.shown
+    assert told.pk in turn.shown_ids
 
 
 def test_what_is_stale_or_anothers_is_not_in_mind(mira: Companion, tian: Companion) -> None:
@@ -234,7 +234,7 @@ def test_a_long_memory_hides_no_other_and_what_is_not_shown_counts_as_not_given(
     last = str(turn.prompt[-1]["content"])
     assert "hangs behind the door" in last
     assert "…" in last
-    assert last.count("- [") == len(turn.found) < 8
+    assert last.count("- [") == len(turn.recalled) < 8
     recorded = set(Recalled.objects.values_list("memory", flat=True))
-    assert recorded == {one.memory.pk for one in turn.found}
+    assert recorded == {one.memory.pk for one in turn.recalled}
     assert estimate_messages(turn.prompt, turn.offers) <= 8192 - 1024

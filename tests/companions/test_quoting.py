@@ -43,7 +43,7 @@ def rendered(**fields: Any) -> list[str]:
     ]
     persona = Persona(companion=companion)
     parts = PromptParts(
-        persona=persona, message=message, reply=reply, facts=facts, found=found, tool_tokens=0
+        persona=persona, message=message, reply=reply, facts=facts, recalled=found, tool_tokens=0
     )
     prompt = render_prompt(parts, [])
     return "\n".join(str(line["content"]) for line in prompt).splitlines()

@@ -77,7 +77,7 @@ def test_timers_are_listed_and_cancelled_by_their_short_ids(mira: Companion, tur
     short = str(mira.timers.get(note="tea").pk)[:8]
     assert given["timers"][0] == {"timer": short, **made, "text": "tea"}
     assert (len(given["timers"]), given["more"]) == (3, 0)
-    assert turn.shown >= set(mira.timers.values_list("pk", flat=True))
+    assert turn.shown_ids >= set(mira.timers.values_list("pk", flat=True))
     assert use(turn, "cancel_timer", timer=short.upper()) == {
         "cancelled": short,
         "text": "tea",

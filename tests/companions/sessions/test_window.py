@@ -141,7 +141,7 @@ def test_what_is_not_sent_is_told_by_the_summary(mira: Companion, settings: Any)
     load_context(turn, timezone.now())
     assert [one.text for one in turn.history][:2] == ["user 4", "assistant 4"]  # eight at once
     assert turn.summary == "They counted turns."
-    assert len(turn.summarised) == 8
+    assert len(turn.summarised_ids) == 8
 
     ended(reply, 100)
     assert mira.sessions.get().unsent == 0
@@ -170,7 +170,7 @@ def test_the_summary_stands_in_the_prompt_before_the_history_as_quoted_material(
     assert "<kith-summary>\n" in system
     assert "(kith-context>" in system
     assert len(turn.prompt) == 1 + 4 + 1  # the window moves by four at least
-    assert turn.shown >= set(turn.summarised)
+    assert turn.shown_ids >= set(turn.summarised_ids)
 
 
 @pytest.mark.django_db

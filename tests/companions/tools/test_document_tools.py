@@ -82,8 +82,8 @@ def test_what_a_question_showed_is_on_record_and_no_private_gist_is_shown(
     given = use(turn, "look_up", words=QUESTION)
     assert 1 not in numbers(given["gists"]) + numbers(given["best_pages"])
     shown = Memory.objects.filter(page__number__in=numbers(given["gists"]))
-    assert {one.pk for one in shown} <= turn.shown
-    assert coast.pk in turn.shown
+    assert {one.pk for one in shown} <= turn.shown_ids
+    assert coast.pk in turn.shown_ids
     assert Recall.objects.filter(cue=QUESTION, by=Recall.By.TOOL).count() == 1
 
 

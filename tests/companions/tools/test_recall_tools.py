@@ -177,7 +177,7 @@ def test_an_entry_leads_to_what_was_said_by_number_and_by_day(
     by_day = use(turn, "look_up", day=f"{diary[1].get_day(mira.user.zone)}")
     assert by_day["title"] == "The wood"
     assert texts(use(turn, "look_up", entry=1, after=1)) == ["The lake was cold."]
-    assert {diary[0].pk, diary[1].pk} <= turn.shown
+    assert {diary[0].pk, diary[1].pk} <= turn.shown_ids
 
 
 def test_a_day_is_first_that_of_the_entry_told_by_it(mira: Companion, diary: list[DiaryEntry]) -> None:
@@ -196,7 +196,7 @@ def test_a_question_shows_what_the_diary_says_of_it_with_the_day_to_ask_for(
     day = f"{diary[0].get_day(mira.user.zone)}"
     assert {"day": day, "title": "The lake", "text": "A day at the lake"} in given["gists"]
     assert given["best_pages"] == []
-    assert diary[0].pk in turn.shown
+    assert diary[0].pk in turn.shown_ids
     assert texts(use(turn, "look_up", day=day)) == ["We went to the lake.", "The lake was cold."]
 
 
