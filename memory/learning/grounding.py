@@ -16,7 +16,7 @@ from text.dates import MONTHS, WEEKDAYS, days_ahead, in_year, read_dates
 from text.strings import folded
 
 CAPITAL = regex.compile(r"\p{Lu}[\p{L}\p{M}]*(?:['’-]\p{Lu}[\p{L}\p{M}]*)*")
-STARTS = regex.compile(r"(?:^|[.!?:;…。！？：；\n]|[\"“”‘「」『』(（)）–—-])\s*$")
+STARTS = regex.compile(r"(?<=(?:^|[.!?:;…。！？：；\n]|[\"“”‘「」『』(（)）–—-])\s*)")
 DIGITS = regex.compile(r"\d+(?:[.,:]\d+)*")
 TITLE = regex.compile(r"《([^》]{1,80})》")
 SUBJECT_NAME, CALLED_NAME = pattern_of("subject_name"), pattern_of("called_name")
@@ -272,7 +272,7 @@ def names_in(text: str) -> set[str]:
     """
 
     def begins_sentence(match: "regex.Match[str]") -> bool:
-        return bool(STARTS.search(text[: match.start()]))
+        return bool(STARTS.match(text, match.start()))
 
     found = {folded(match[1]) for match in TITLE.finditer(text)}
     found |= {folded(match[0]) for match in CAPITAL.finditer(text) if not begins_sentence(match)}
