@@ -85,7 +85,9 @@ def _adjust(statistics: Floats) -> Floats:
     draws = len(rounded)
     by_draw = np.empty_like(rounded)
     for column, values in enumerate(rounded.T):
-        by_draw[:, column] = draws - np.searchsorted(np.sort(values), values, side="left")
+        order = np.argsort(values)
+        ascending = values[order]  # looking for them in their order is several times as fast
+        by_draw[order, column] = draws - np.searchsorted(ascending, ascending, side="left")
     least = np.sort(by_draw.min(axis=1))
     adjusted: Floats = np.searchsorted(least, by_draw[0], side="right") / draws
     return adjusted

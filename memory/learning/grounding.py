@@ -1,7 +1,6 @@
 """Grounding: whether what a sentence names stands in what it comes from. Pure."""
 
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
 from datetime import date
 from typing import Any
 
@@ -12,11 +11,11 @@ from memory.learning.answers import Sentence
 from memory.learning.secrets import holds_secret, redacted
 from memory.learning.talk import Line, Talk
 from memory.recall.traits import FIRST_PERSON, SMALL_TALK, STOP_WORDS, is_function_word, terms
-from text.dates import MONTHS, WEEKDAYS, days_ahead, in_year, read_dates
+from text.dates import MONTHS, WEEKDAYS, in_year, read_dates
 from text.strings import folded
 
 CAPITAL = regex.compile(r"\p{Lu}[\p{L}\p{M}]*(?:['’-]\p{Lu}[\p{L}\p{M}]*)*")
-STARTS = regex.compile(r"(?:^|[.!?:;…。！？：；\n]|[\"“”‘「」『』(（)）–—-])\s*$")
+STARTS = regex.compile(r"(?<=(?:^|[.!?:;…。！？：；\n]|[\"“”‘「」『』(（)）–—-])\s*)")
 DIGITS = regex.compile(r"\d+(?:[.,:]\d+)*")
 TITLE = regex.compile(r"《([^》]{1,80})》")
 SUBJECT_NAME, CALLED_NAME = pattern_of("subject_name"), pattern_of("called_name")
@@ -46,7 +45,6 @@ PLAIN_TERMS = frozenset(
 MOST_NOVEL = {False: 0.4, True: 0.5}  # of the terms of a sentence, of the characters of a Chinese one
 MADE_UP_NOVELTY = 0.8
 INTERVAL = pattern_of("interval")
-BARE_DAY = regex.compile(r"(?<!\d)(\d{1,2})(?:st|nd|rd|th)\b|(?<!\d)(\d{1,2})[号號日]")
 PEOPLES = groups_of("peoples")
 FOREIGN = regex.compile(
     r"[^\p{ASCII}\p{Han}\p{P}\p{S}\p{Z}\s]"
@@ -213,27 +211,7 @@ def _years_near(lines: Sequence[Line]) -> set[str]:
 
 def _read_days(lines: Sequence[Line], kept: str) -> set[str]:
     """Return the days, as terms, that the lines and what is kept name, those on which they were said, and the next."""
-    said = set(read_dates(folded(kept), None)[0])
-    for line in lines:
-        on = line.said_at
-        said |= {f"@{on:%Y-%m-%d}", f"@{on:%m-%d}", f"@{on:%Y-%m}"}
-        said |= set(read_dates(folded(line.text), line.said_at)[0])
-        said |= set(read_dates(folded(line.text), None)[0])
-        said |= {f"@{day:%Y-%m-%d}" for day in days_ahead(line.text, line.said_at.date())}
-        said |= _read_bare_days(line)
-    return said
-
-
-def _read_bare_days(line: Line) -> set[str]:
-    """Return the days of "on the 11th": of the month in which it was said, and the next."""
-    found = set()
-    for match in BARE_DAY.finditer(folded(line.text)):
-        number = int(match[1] or match[2])
-        for months in range(2):
-            year, month = divmod(line.said_at.year * 12 + line.said_at.month - 1 + months, 12)
-            with suppress(ValueError):
-                found.add(f"@{date(year, month + 1, number):%Y-%m-%d}")
-    return found
+    return set(read_dates(folded(kept), None)[0]).union(*(line.days for line in lines))
 
 
 def _count_out(text: str, lines: Sequence[Line], said: Collection[str]) -> set[str]:
@@ -272,7 +250,7 @@ def names_in(text: str) -> set[str]:
     """
 
     def begins_sentence(match: "regex.Match[str]") -> bool:
-        return bool(STARTS.search(text[: match.start()]))
+        return bool(STARTS.match(text, match.start()))
 
     found = {folded(match[1]) for match in TITLE.finditer(text)}
     found |= {folded(match[0]) for match in CAPITAL.finditer(text) if not begins_sentence(match)}

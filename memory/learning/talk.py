@@ -1,21 +1,24 @@
 """What was said, as it is put before a model: plain lines, which it names by their numbers."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from functools import cached_property
 from uuid import UUID
 
 import regex
 
 from memory.learning.secrets import secrets_in
-from text.strings import one_line, quoted
+from text.dates import days_ahead, read_dates
+from text.strings import folded, one_line, quoted
 
 # The marks by which the parts of a line are told apart.
 FORM = regex.compile('["“”()（）\\[\\]［］【】:：]+')
+BARE_DAY = regex.compile(r"(?<!\d)(\d{1,2})(?:st|nd|rd|th)\b|(?<!\d)(\d{1,2})[号號日]")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Line:
     """One thing said: by whom ("user" or "companion") under what name, and when, in the user's zone.
 
@@ -28,6 +31,26 @@ class Line:
     text: str
     said_at: datetime
     given: tuple[str, ...] = ()
+
+    @cached_property
+    def days(self) -> frozenset[str]:
+        """Return the days, as terms, that it names, and that on which it was said: read once for all that is held
+        against it.
+        """
+        text, on = folded(self.text), self.said_at
+        written, told = read_dates(text, None)[0], read_dates(text, on)[0]
+        ahead = {
+            f"@{day:%Y-%m-%d}" for day in (*days_ahead(self.text, on.date()), *self._read_bare_days(text))
+        }
+        return frozenset({f"@{on:%Y-%m-%d}", f"@{on:%m-%d}", f"@{on:%Y-%m}", *written, *told, *ahead})
+
+    def _read_bare_days(self, text: str) -> Iterator[date]:
+        """Yield the days of "on the 11th": of the month in which it was said, and the next."""
+        for match in BARE_DAY.finditer(text):
+            for months in range(2):
+                year, month = divmod(self.said_at.year * 12 + self.said_at.month - 1 + months, 12)
+                with suppress(ValueError):
+                    yield date(year, month + 1, int(match[1] or match[2]))
 
 
 @dataclass(frozen=True)

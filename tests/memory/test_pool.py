@@ -1,4 +1,4 @@
-"""The pool: ten talks in ten companions of five users, made of the same words, and every question put to everyone."""
+"""The pool: six talks in six companions of three users, made of the same words, and every question put to everyone."""
 
 import random
 from datetime import UTC, datetime, timedelta
@@ -51,9 +51,9 @@ def made_up(number: int) -> Talk:
 
 @pytest.fixture(scope="module")
 def everyone(module_rows: None) -> list[Stored]:
-    """The ten talks, those of the same user being five apart."""
-    users = [person(f"owner{n}", "Alice") for n in range(5)]
-    everyone = [store(made_up(n), users[n % 5]) for n in range(10)]
+    """The six talks, those of the same user being three apart."""
+    users = [person(f"owner{n}", "Alice") for n in range(3)]
+    everyone = [store(made_up(n), users[n % 3]) for n in range(6)]
     embed_waiting()
     return everyone
 
@@ -67,8 +67,8 @@ def asked(everyone: list[Stored]) -> list[Cue]:
 def test_no_question_brings_to_mind_what_another_companion_was_told(
     everyone: list[Stored], asked: list[Cue]
 ) -> None:
-    assert len({one.companion.user_id for one in everyone}) == 5
-    assert ask_everyone(everyone, asked) == (9 * len(asked), 0)
+    assert len({one.companion.user_id for one in everyone}) == 3
+    assert ask_everyone(everyone, asked) == (5 * len(asked), 0)
 
 
 def test_what_comes_to_mind_is_the_same_where_all_others_are_absent(asked: list[Cue]) -> None:

@@ -1,5 +1,6 @@
 """Recordings as a person's browser or program sends them."""
 
+from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -19,9 +20,16 @@ from voice.models import Recording
 SAID = "My sister Ada lives in Lisbon."
 
 
+@cache
 def spoken(seconds: float = 1.0) -> bytes:
     """A sound as good as any to a scripted transcription."""
     return wav(hum(seconds))
+
+
+@cache
+def spoken_mp3() -> bytes:
+    """A second of it, as it is kept."""
+    return mp3(hum(1.0), {})
 
 
 def hears(text: str = SAID, **step: Any) -> dict[str, Any]:
@@ -31,7 +39,7 @@ def hears(text: str = SAID, **step: Any) -> dict[str, Any]:
 
 def recorded(companion: Companion, text: str = SAID, **fields: Any) -> Recording:
     """A recording that was heard and not sent."""
-    content, now = mp3(hum(1.0), {}), timezone.now()
+    content, now = spoken_mp3(), timezone.now()
     kind = StoredFile.Kind.RECORDING
     file = store_content(companion.user, content, kind, "audio/mpeg", now, companion=companion, seconds=1.0)
     given = {"heard": text, "seconds": 1.0, "created_at": now, **fields}

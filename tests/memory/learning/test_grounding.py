@@ -136,3 +136,18 @@ def test_a_secret_is_taken_out_of_a_sentence_and_one_that_is_all_secret_left_out
     assert [one["text"] for one in grounded(asked, talk, [], NAMES)] == ["She has a cat and …."]
     by_hand = [{"text": "My password is Zebra-42.", "sources": []}]
     assert grounded([Sentence(text=by_hand[0]["text"], keeps=1)], talk, by_hand, NAMES) == by_hand
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("Hello.", "@2023-05-02"),  # on which it was said
+        ("The exam is on 12 June.", "@06-12"),
+        ("We flew the day before yesterday.", "@2023-04-30"),
+        ("We fly the day after tomorrow.", "@2023-05-04"),
+        ("We fly on the 11th.", "@2023-05-11"),
+        ("Rent is due on the 11th.", "@2023-06-11"),  # or in the next month
+    ],
+)
+def test_a_line_names_days_in_words_and_in_numbers(text: str, day: str) -> None:
+    assert day in line(1, text).days
