@@ -32,8 +32,6 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Any, Any, Any], Coroutine[Any, Any, None]]
-# Python's 700, 10, 10 stops all streams of a busy process for 50 ms every other second.
-COLLECTOR_THRESHOLDS = (20_000, 20, 50)
 # Python would take six on two cores: too few to wait for a database and look at anything else besides.
 MAX_THREADS = 32
 MAX_OPEN_FILES = 65_536
@@ -199,7 +197,6 @@ class Lifespan:
         await receive()
         gc.collect()
         gc.freeze()  # what was imported is looked at no more
-        gc.set_threshold(*COLLECTOR_THRESHOLDS)
         _soft, limit = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(limit, MAX_OPEN_FILES), limit))
         loop = asyncio.get_running_loop()

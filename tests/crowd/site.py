@@ -86,7 +86,7 @@ class Site(Live):
     def start_with(self, **more: str) -> None:
         """Start the web process again where these settings are others than it has."""
         if more != self.more:
-            self.stop_web()
+            self.kill_web()
             self.more = more
             self.start_web()
 
