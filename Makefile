@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-memorybank bench-recall bench-talk bench-prompts bench-scale bench-peers bench-ten-days bench-life bench-voice bench-crowd bench-search bench-pasts bench-long-talk bench-branches bench-hostile prove-attacks prove-branches prove-flaky-line prove-kept-model prove-properties prove-reach prove-readers lock openapi-snapshot dev bench-learning
+.PHONY: help up test check bench bench-memorybank bench-recall bench-talk bench-prompts bench-scale bench-peers bench-ten-days bench-life bench-voice bench-crowd bench-search bench-pasts bench-long-talk bench-branches bench-hostile prove-attacks prove-branches prove-flaky-line prove-kept-model prove-properties prove-reach prove-readers lock migrations openapi-snapshot dev bench-learning
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,6 +22,9 @@ up: ## install what is missing, start Kith, print its address; Ctrl-C stops it
 
 test: dev ## run the tests (PYTEST_FLAGS="-n 0 tests/memory" runs some of them, one at a time)
 	@exec $(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+migrations: dev ## write the migrations that changed models need
+	$(BIN)/python -m tests.fixtures.embedded $(BIN)/python manage.py makemigrations
 
 check: dev ## all that must hold before a change goes in: format, lint, types, migrations, tests
 	$(BIN)/ruff format --check .

@@ -22,7 +22,6 @@ REFERENCES_EXAMPLE = (
     """Write an object, such as SPEECH_REFERENCES='{"Mira": {"path": "/srv/mira.wav", "text": "Hello."}}'."""
 )
 FORMATS = ("mp3", "wav", "opus", "aac", "flac")
-IMITATORS = {"f5", "gpt-sovits"}
 
 
 @register
@@ -69,7 +68,7 @@ def _check_speech(wanted: Mapping[str, Any], name: str) -> Iterator[CheckMessage
     if name not in known:
         hint = f"It is one of {', '.join(known)}."
         yield Error(f"SPEECH_ENGINE is {name!r}.", hint=hint, id="providers.E004")
-    elif name not in {"espeak", BROWSER} and not wanted["base_url"]:
+    elif name != BROWSER and ENGINES[name].needs_address and not wanted["base_url"]:
         hint = "Set SPEECH_BASE_URL."
         yield Error(f"SPEECH_ENGINE is {name}, and it has no address.", hint=hint, id="providers.E005")
     if wanted["format"] not in FORMATS:
@@ -77,7 +76,7 @@ def _check_speech(wanted: Mapping[str, Any], name: str) -> Iterator[CheckMessage
         yield Error(f"SPEECH_FORMAT is {wanted['format']!r}.", hint=hint, id="providers.E006")
     if not _are_references(wanted["references"]):
         yield Error("SPEECH_REFERENCES is in another form.", hint=REFERENCES_EXAMPLE, id="providers.E007")
-    elif name in IMITATORS and not wanted["references"]:
+    elif name in ENGINES and ENGINES[name].needs_reference and not wanted["references"]:
         hint = "Set SPEECH_REFERENCES."
         yield Warning(
             f"{name} has no recording to imitate and will be silent.", hint=hint, id="providers.W002"

@@ -334,7 +334,7 @@ POST_ONLY = {
     "recording_delete",
     "import_learning",
 }
-LOOKED_AT = {
+LOOKED_AT = {  # they only show, and take no POST
     *("talk", "turns", "turn", "gauge", "memories", "memory", "always", "documents", "document", "nights"),
     *(
         "diary",

@@ -15,6 +15,7 @@ from files.models import StoredFile
 from providers.errors import ProviderError
 from providers.sound import SoundError, read_isolated, wav
 from providers.speech import get_engine, get_engine_name
+from providers.speech.synthesis import ENGINES, EngineEntry
 from voice.errors import SpeakingError
 from voice.models import Voice
 from voice.provider_calls import ConcurrencyLimit
@@ -38,8 +39,9 @@ class Offer:
     is_away: bool = False
 
     @property
-    def is_browser(self) -> bool:
-        return self.engine == "browser"
+    def entry(self) -> EngineEntry | None:
+        """Return what people are told of the engine; None where the browser speaks."""
+        return ENGINES.get(self.engine)
 
 
 async def load_offer() -> Offer:

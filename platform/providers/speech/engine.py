@@ -55,7 +55,7 @@ class Engine(Protocol):
 
     @property
     def name(self) -> str:
-        """One of `openai`, `f5`, `fish`, `gpt-sovits`, `espeak`."""
+        """Its name in `synthesis.ENGINES`."""
 
     @property
     def model(self) -> str:

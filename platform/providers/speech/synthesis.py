@@ -5,10 +5,13 @@ import json
 import re
 import shutil
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from django.utils.functional import Promise
 from django.utils.module_loading import import_string
+from django.utils.translation import gettext_lazy as _
 
 from providers.errors import ProviderError, ProviderUnavailable
 from providers.selection import Capability, get_sound_settings
@@ -18,13 +21,56 @@ from providers.speech.engine import Engine, SpeechRequest
 from providers.speech.espeak import PROGRAM
 
 BROWSER = "browser"
-ENGINES = MappingProxyType(  # loaded when they speak: most of them load the SDK
+
+
+@dataclass(frozen=True, slots=True)
+class EngineEntry:
+    """An engine before it is loaded, which happens when it speaks, as most engines load the SDK: where its class is, and
+    what people are told of who makes the voice.
+
+    It `needs_address` unless it is a program of this machine; it `needs_reference` where it only imitates recordings.
+    """
+
+    path: str
+    made_by: Promise
+    licence: Promise | str = ""
+    needs_address: bool = True
+    needs_reference: bool = False
+
+
+ENGINES = MappingProxyType(
     {
-        "openai": "providers.speech.servers.OpenAI",
-        "f5": "providers.speech.servers.F5",
-        "fish": "providers.speech.servers.Fish",
-        "gpt-sovits": "providers.speech.servers.GptSovits",
-        "espeak": "providers.speech.espeak.Espeak",
+        "openai": EngineEntry(
+            "providers.speech.servers.OpenAI",
+            _(
+                "The voice is made by a speech service that the operator has connected; it is sent the sentences that "
+                "are read."
+            ),
+        ),
+        "f5": EngineEntry(
+            "providers.speech.servers.F5",
+            _("The voice is made by F5-TTS, on the operator's server."),
+            _("F5-TTS's own model may not be used commercially (CC BY-NC)."),
+            needs_reference=True,
+        ),
+        "fish": EngineEntry(
+            "providers.speech.servers.Fish",
+            _("The voice is made by Fish Speech, on the operator's server."),
+            _(
+                "Fish Speech's model may be used privately and for research. Commercial use, a hosted service among it, "
+                "needs a written licence of Fish Audio."
+            ),
+        ),
+        "gpt-sovits": EngineEntry(
+            "providers.speech.servers.GptSovits",
+            _("The voice is made by GPT-SoVITS, on the operator's server."),
+            needs_reference=True,
+        ),
+        "espeak": EngineEntry(
+            "providers.speech.espeak.Espeak",
+            _("The voice is made by espeak-ng, on this server. Nothing that is read leaves it."),
+            needs_address=False,
+        ),
     }
 )
 MIN_LIMIT_SECONDS, MAX_LIMIT_SECONDS, LIMIT_SECONDS_A_LETTER = 30.0, 600.0, 2.0
@@ -34,7 +80,7 @@ PAGE = re.compile(rb"\s*(?:<!doctype|<html|<\?xml|\{)", re.IGNORECASE)
 
 
 def get_engine_name() -> str:
-    """Return `openai`, `f5`, `fish`, `gpt-sovits`, `espeak` or `browser`, as set and by what is installed."""
+    """Return a name of ENGINES, or `browser`, as set and by what is installed."""
     return choose_engine_name(get_sound_settings(Capability.SPEECH))
 
 
@@ -50,8 +96,10 @@ def choose_engine_name(wanted: Mapping[str, Any]) -> str:
 
 def get_engine() -> Engine | None:
     """Return the engine of the settings as they are now; None where the browser speaks."""
-    path = ENGINES.get(get_engine_name())
-    engine: Engine | None = import_string(path)(get_sound_settings(Capability.SPEECH)) if path else None
+    entry = ENGINES.get(get_engine_name())
+    if entry is None:
+        return None
+    engine: Engine = import_string(entry.path)(get_sound_settings(Capability.SPEECH))
     return engine
 
 
