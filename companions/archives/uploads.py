@@ -90,7 +90,7 @@ def drop_unused(upload_id: UUID) -> None:
 
 
 def find_due(now: datetime) -> list[UUID]:
-    """Return those that wait, or whose worker has died: the sweep."""
+    """Return those that wait, or whose worker has died, for the task that looks for such."""
     due = ArchiveUpload.objects.filter(Q(look_at=None) | Q(look_at__lte=now), state=State.WAITING)
     return list(due.values_list("pk", flat=True))
 
@@ -120,35 +120,35 @@ def run(upload_id: UUID, clock: Clock) -> None:
 
 
 def delete_old_uploads(now: datetime) -> int:
-    """Delete archives that nobody restored within a day, and a week later what tells of those that were."""
+    """Delete archives that nobody restored within a day, and a week later what tells of a restore; return how many."""
     kept = Q(state=State.KEPT, created_at__lt=now - UNUSED_AFTER)
     ended = Q(state__in=[State.DONE, State.FAILED], ended_at__lt=now - ENDED_AFTER)
     old = list(ArchiveUpload.objects.filter(kept | ended).select_related("file"))
     for upload in old:
         drop_upload(upload)
-    nobodys = StoredFile.objects.filter(kind=StoredFile.Kind.ARCHIVE, archive_upload=None)
-    nobodys.filter(created_at__lt=now - UNUSED_AFTER).delete()
+    orphans = StoredFile.objects.filter(kind=StoredFile.Kind.ARCHIVE, archive_upload=None)
+    orphans.filter(created_at__lt=now - UNUSED_AFTER).delete()
     return len(old)
 
 
 def _restore(upload: ArchiveUpload, lease: Lease) -> None:
     if upload.file is None:
         raise ArchiveError("file_lost", _("The file is gone. Bring it again."))
-    watch = _Watch(lease)
+    heartbeat = _Heartbeat(lease)
     with tempfile.TemporaryFile() as copy:  # to read an archive one goes back and forth in it
         with closing(open_content(upload.file)) as part:
             shutil.copyfileobj(cast(BinaryIO, part), copy, COPIED_BYTES)
 
         def finish(restored: Restored) -> None:
-            watch.stop()
+            heartbeat.stop()
             fields = {"companion": restored.companion, "remarks": restored.remarks, "ended_at": lease.clock()}
             if not lease.held_row.update(state=State.DONE, done=F("total"), **fields):
                 raise LostOwnershipError
 
         try:
-            restore(upload.user, Archive(copy), lease.clock(), watch.tell, finish)
+            restore(upload.user, Archive(copy), lease.clock(), heartbeat.report, finish)
         finally:
-            watch.stop()
+            heartbeat.stop()
     upload.file.delete()
 
 
@@ -159,27 +159,27 @@ def _fail(lease: Lease, code: str, error: str) -> None:
         file.delete()
 
 
-class _Watch:
+class _Heartbeat:
     """Writes down how far a restore is, and that it lives, from a thread whose connection is outside the transaction."""
 
     def __init__(self, lease: Lease) -> None:
         self._lease, self._done, self._ended = lease, 0, Event()
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="restore")
-        self._work = self._pool.submit(self._watch)
+        self._work = self._pool.submit(self._beat)
 
-    def tell(self, done: int) -> None:
-        """Tell of so many rows. LostOwnershipError where another has taken over."""
+    def report(self, done: int) -> None:
+        """Note that so many rows are done; raise LostOwnershipError where another worker has taken over."""
         self._done = done
         if self._work.done():
             self._work.result()
             raise LostOwnershipError
 
     def stop(self) -> None:
-        """Wait for what is under way."""
+        """End the thread, once what it writes is written; a second time nothing is done."""
         self._ended.set()
         self._pool.shutdown()
 
-    def _watch(self) -> None:
+    def _beat(self) -> None:
         """Write it down where it has changed, and also where one statement or one file takes long."""
         told, told_at = 0, time.monotonic()
         while not self._ended.wait(TELL_SECONDS):

@@ -43,11 +43,11 @@ def delete_message(message: Message, now: datetime) -> None:
 
 @erasing()
 def delete_messages(
-    companion_id: UUID, ids: Collection[UUID], now: datetime, *, spares_journal: bool = False
+    companion_id: UUID, ids: Collection[UUID], now: datetime, *, keeps_other_branches: bool = False
 ) -> int:
     """Delete these messages of the companion with all that was drawn from them; return how many there were.
 
-    `spares_journal`: what other branches know stays theirs where it only shares words with them.
+    `keeps_other_branches`: what other branches know stays theirs where it only shares words with them.
     """
     lift_statement_timeout()
     companion = hold(companion_id)
@@ -55,19 +55,19 @@ def delete_messages(
         return 0
     messages = list(Message.everywhere.filter(companion=companion, pk__in=ids))
     if messages:
-        remove(companion, now, messages=messages, spares_journal=spares_journal)
+        remove(companion, now, messages=messages, keeps_other_branches=keeps_other_branches)
     return len(messages)
 
 
-def forget(memory: Memory, now: datetime, with_message: bool = False) -> None:
+def forget(memory: Memory, now: datetime, *, with_message: bool = False) -> None:
     """Delete the memory; hide the message that it came from in every later prompt, or delete it too."""
     forget_many(memory.companion_id, [memory.pk], now, with_messages=with_message)
 
 
 def forget_every(
-    companion_id: UUID, kinds: Collection[str], now: datetime, with_messages: bool = False
+    companion_id: UUID, kinds: Collection[str], now: datetime, *, with_messages: bool = False
 ) -> int:
-    """Delete the memories of these kinds, or all, 500 in a transaction, those that hold no more too; return how many."""
+    """Delete the memories of these kinds, or all, closed ones too, MAX_AT_ONCE in a transaction; return how many."""
     chosen, count = Memory.everywhere.of(companion_id), 0
     chosen = chosen.filter(kind__in=kinds) if kinds else chosen
     while ids := list(chosen.order_by("pk").values_list("pk", flat=True)[:MAX_AT_ONCE]):
@@ -76,11 +76,14 @@ def forget_every(
 
 
 @erasing()
-def forget_many(companion_id: UUID, ids: Collection[UUID], now: datetime, with_messages: bool = False) -> int:
+def forget_many(
+    companion_id: UUID, ids: Collection[UUID], now: datetime, *, with_messages: bool = False
+) -> int:
     """Delete these memories, as if each were forgotten alone; return how many there were.
 
-    What was drawn from a message that was said goes with its memory. Of what was drawn from the messages behind a learnt
-    memory, what shares a word with it goes, of what was learnt from them what holds a word that nothing else tells.
+    With the memory of a message goes all that was drawn from that message. With a learnt memory goes less, for its source
+    messages taught other things too: of what was drawn from these, what shares a word with the memory; of what was learnt
+    from these, what holds a word of it that nothing else tells.
     """
     lift_statement_timeout()
     companion = hold(companion_id)
@@ -108,7 +111,7 @@ def forget_gists(companion_id: UUID, ids: Collection[UUID], now: datetime) -> No
 
 
 @erasing()
-def forget_newest(companion: Companion, now: datetime, with_message: bool = False) -> Memory | None:
+def forget_newest(companion: Companion, now: datetime, *, with_message: bool = False) -> Memory | None:
     """Delete the newest memory that holds; return it as it was, None where there is none."""
     lock(companion.pk)
     newest = Memory.objects.of(companion.pk).open().select_related("message").newest(1).first()
@@ -127,29 +130,31 @@ def remove(
     sources: Collection[Message] = (),
     memories: Collection[Memory] = (),
     hides: bool = False,
-    spares_journal: bool = False,
+    keeps_other_branches: bool = False,
 ) -> None:
     """Delete these memories and messages with all that was drawn from them, and the reminders of them.
 
     Where it only `hides`, the messages and their `sources` stay for the eye. Call it with the companion held.
     """
     mirrors = [] if hides else _mirrors(companion, messages)
-    given = {"messages": messages, "sources": sources, "memories": [*mirrors, *memories]}
-    messages = [*messages, *find_reminders(companion, now, **given)]  # type: ignore[arg-type]
+    reminders = find_reminders(
+        companion, now, messages=messages, sources=sources, memories=[*mirrors, *memories]
+    )
+    messages = [*messages, *reminders]
     ids = {message.pk for message in messages}
     hidden = {*ids, *(message.pk for message in sources)} if hides else set()
-    became = (
+    continued = (
         set() if hides else find_continued(Reply.objects.filter(answer__in=ids).values_list("pk", flat=True))
     )
-    every = {memory.pk: memory for memory in (*memories, *_mirrors(companion, messages))}
-    scope = build_scope(companion, now, messages, sources, list(every.values()))
+    all_memories = {memory.pk: memory for memory in (*memories, *_mirrors(companion, messages))}
+    scope = build_scope(companion, now, messages, sources, list(all_memories.values()))
     withdrawn = withdraw(companion, scope)
     clear_summaries(companion, scope, [*messages, *sources])
     if not hides:
         Reply.objects.filter(companion=companion, message__in=ids).delete()
-    erase_from_journal(scope, {*ids, *hidden, *every, *withdrawn.ids}, spares=spares_journal)
-    scrub(companion.pk, {*ids, *hidden, *every, *withdrawn.ids}, now, became)
-    delete_memories(companion.pk, {*every, *withdrawn.gone})
+    erase_from_journal(scope, {*ids, *hidden, *all_memories, *withdrawn.ids}, spares=keeps_other_branches)
+    scrub(companion.pk, {*ids, *hidden, *all_memories, *withdrawn.ids}, now, continued)
+    delete_memories(companion.pk, {*all_memories, *withdrawn.gone})
     delete_empty_pages(companion)
     if hides:
         Message.everywhere.filter(companion=companion, pk__in=hidden).update(is_hidden=True)

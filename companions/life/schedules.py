@@ -2,25 +2,20 @@
 
 A new one may name its day as people do: `tomorrow 9:00`, `Saturday at 10:00`, `2026-04-10 09:00`.
 
-A cron and a local time are read on the clock of a zone. A time that the clock leaps over is due at the first moment
-after the leap; one that comes twice is due once, the first time. A length of time is one: a day of it is 24 hours.
+A cron and a local time are read on the clock of a zone. A time that daylight saving skips is due at the first moment
+after the gap; one that comes twice is due once, the first time. In a length of time a day is 24 hours.
 """
 
 import re
 from calendar import day_name
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from itertools import pairwise
 
-from cron_descriptor import FormatError, Options, get_description
 from cronsim import CronSim, CronSimError
-from django.utils import translation
-from django.utils.dates import MONTHS, WEEKDAYS
-from django.utils.formats import date_format
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext, pgettext
+from django.utils.translation import gettext_lazy
 
 from companions.errors import ScheduleError
 from companions.moments import FIRST_YEAR, LAST_YEAR
@@ -29,7 +24,7 @@ MAX_CHARACTERS = 120
 MIN_INTERVAL = timedelta(minutes=10)
 MAX_AHEAD = timedelta(days=5 * 366)
 MINUTE = timedelta(minutes=1)
-LEAP_YEAR = datetime(2000, 1, 1)  # noqa: DTZ001 - a clock of no zone
+ANY_LEAP_YEAR = datetime(2000, 1, 1)  # noqa: DTZ001 (cron fields are read without a time zone)
 SECONDS = {"s": 1, "min": 60, "h": 3600, "d": 86400}
 LENGTH = re.compile(
     r"(?:in )?([0-9]+) ?(?:(?P<s>s|secs?|seconds?)|(?P<min>m|mins?|minutes?)|(?P<h>h|hours?)|(?P<d>d|days?))",
@@ -42,7 +37,7 @@ NAMED = re.compile(
     re.IGNORECASE,
 )
 CLOCK = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{1,2}):([0-9]{2})", re.IGNORECASE)
-FORMS = gettext_lazy(
+SYNTAX_HELP = gettext_lazy(
     "Write one of: 30s, 5min, 2h, 1d, once:2026-04-10 09:00, or cron:0 8 * * * with five fields "
     "(minute, hour, day of the month, month, day of the week)."
 )
@@ -78,7 +73,7 @@ class Once:
     local: datetime
 
     def first(self, now: datetime, zone: tzinfo) -> datetime | None:
-        return get_moment(self.local, zone)
+        return resolve_local_time(self.local, zone)
 
     def next(self, after: datetime, zone: tzinfo) -> None:
         return None
@@ -92,7 +87,7 @@ class Cron:
     fields: str
 
     def __post_init__(self) -> None:
-        CronSim(self.fields, LEAP_YEAR)
+        CronSim(self.fields, ANY_LEAP_YEAR)
 
     def first(self, now: datetime, zone: tzinfo) -> datetime | None:
         return self.next(now, zone)
@@ -103,12 +98,12 @@ class Cron:
         It is looked for on a clock that is never changed: CronSim has rules of its own for those that are.
         """
         locally = CronSim(self.fields, after.astimezone(zone).replace(tzinfo=None))
-        return next((due for local in locally if (due := get_moment(local, zone)) > after), None)
+        return next((due for local in locally if (due := resolve_local_time(local, zone)) > after), None)
 
     @property
-    def shortest(self) -> timedelta:
-        """The least time between two that follow each other on the clock, of a day that is due."""
-        day = CronSim(" ".join([*self.fields.split()[:2], "* * *"]), LEAP_YEAR)
+    def shortest_gap(self) -> timedelta:
+        """The shortest time between two firings within a day on which it fires."""
+        day = CronSim(" ".join([*self.fields.split()[:2], "* * *"]), ANY_LEAP_YEAR)
         times = sorted(60 * hour + minute for hour in day.hours for minute in day.minutes)
         gaps = [later - earlier for earlier, later in pairwise([*times, times[0] + 24 * 60])]
         return timedelta(minutes=min(gaps))
@@ -117,8 +112,8 @@ class Cron:
 Schedule = After | Once | Cron
 
 
-def get_moment(local: datetime, zone: tzinfo) -> datetime:
-    """Return when a clock in the zone shows that time for the first time, or has leapt over it."""
+def resolve_local_time(local: datetime, zone: tzinfo) -> datetime:
+    """Return when a clock in the zone first shows that time; where daylight saving skips it, the first moment after."""
     while local.replace(tzinfo=zone).astimezone(UTC).astimezone(zone).replace(tzinfo=None) != local:
         local += MINUTE
     return local.replace(tzinfo=zone).astimezone(UTC)
@@ -138,8 +133,8 @@ def get_due_times(schedule: Schedule, due: datetime | None, zone: tzinfo, limit:
 
 def parse_new(text: str, now: datetime, zone: tzinfo) -> Schedule:
     """Return the schedule that somebody sets now; ScheduleError where it is none, or one that cannot be set."""
-    schedule = parse(_date_named(text, now.astimezone(zone)))
-    if isinstance(schedule, Cron) and schedule.shortest < MIN_INTERVAL:
+    schedule = parse(_resolve_named_day(text, now.astimezone(zone)))
+    if isinstance(schedule, Cron) and schedule.shortest_gap < MIN_INTERVAL:
         raise ScheduleError("too_often", _("This is too often: at least 10 minutes must lie between."))
     first = schedule.first(now, zone)
     if first is None or first > now + MAX_AHEAD:
@@ -150,7 +145,7 @@ def parse_new(text: str, now: datetime, zone: tzinfo) -> Schedule:
     return schedule
 
 
-def _date_named(text: str, now: datetime) -> str:
+def _resolve_named_day(text: str, now: datetime) -> str:
     """Return a time on a day that is named as people do ("tomorrow 9:00", "Saturday at 10:00") with its date, the next to
     come; any other text as it is.
     """
@@ -159,12 +154,16 @@ def _date_named(text: str, now: datetime) -> str:
         return text
     day, clock = (named["day"] or "").casefold(), named["clock"].zfill(5)
     is_over = clock <= f"{now:%H:%M}"
+    if day[:1].isdigit():
+        return f"once:{day} {clock}"
+    days = 0
     if day in DAY_NAMES:
-        days = (DAY_NAMES.index(day) - now.weekday()) % 7 or 7 * is_over
-    else:
-        days = 1 if day == "tomorrow" else int(not day and is_over)
-    date = day if day[:1].isdigit() else f"{now + timedelta(days=days):%Y-%m-%d}"
-    return f"once:{date} {clock}"
+        days = (DAY_NAMES.index(day) - now.weekday()) % 7
+        if days == 0 and is_over:
+            days = 7
+    elif day == "tomorrow" or (not day and is_over):
+        days = 1
+    return f"once:{now + timedelta(days=days):%Y-%m-%d} {clock}"
 
 
 def parse(text: str) -> Schedule:
@@ -217,66 +216,4 @@ def _parse_cron(fields: str) -> Cron:
 
 
 def _bad_schedule(why: str | Promise, code: str = "bad_schedule") -> ScheduleError:
-    return ScheduleError(code, f"{why} {FORMS}")
-
-
-# -- in plain words: the simple ones in Kith's own, any other cron in those of cron-descriptor
-
-DESCRIPTOR_LOCALES = {"zh-hans": "zh_CN"}
-DAYS = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"]
-SIMPLE = re.compile(rf"(?P<minute>\d+) (?P<hour>\d+) \* \* (?P<days>\*|1-5|MON-FRI|[0-7]|{'|'.join(DAYS)})")
-SPACE_BETWEEN_HAN = re.compile(r"(?<=[\u3400-\u9fff,]) (?=[\u3400-\u9fff])")
-LENGTHS: dict[int, Callable[[int], str]] = {
-    86400: lambda many: ngettext("in %(many)d day", "in %(many)d days", many),
-    3600: lambda many: ngettext("in %(many)d hour", "in %(many)d hours", many),
-    60: lambda many: ngettext("in %(many)d minute", "in %(many)d minutes", many),
-    1: lambda many: ngettext("in %(many)d second", "in %(many)d seconds", many),
-}
-
-
-def describe(schedule: Schedule, zone: tzinfo, language: str) -> str:
-    """Return the schedule as a person would say it, times as a clock of that zone shows them."""
-    with translation.override(language or "en"):
-        if isinstance(schedule, After):
-            seconds = round(schedule.length.total_seconds())
-            unit = next(unit for unit in LENGTHS if seconds % unit == 0)
-            return LENGTHS[unit](seconds // unit) % {"many": seconds // unit}
-        if isinstance(schedule, Once):
-            at = get_moment(schedule.local, zone).astimezone(zone)
-            day, clock = date_format(at, pgettext("another year", "j F Y")), f"{at:%H:%M}"
-            return _("once on %(day)s at %(time)s") % {"day": day, "time": clock}
-        return _describe_simple_cron(schedule) or _describe_cron(schedule, language)
-
-
-def _describe_simple_cron(cron: Cron) -> str:
-    """Return words for every day, every weekday, or one day of each week; empty where it is none of these."""
-    simple = SIMPLE.fullmatch(cron.fields)
-    if not simple:
-        return ""
-    clock, days = f"{int(simple['hour']):02}:{int(simple['minute']):02}", simple["days"]
-    if days == "*":
-        return _("every day at %(time)s") % {"time": clock}
-    if "-" in days:
-        return _("every weekday at %(time)s") % {"time": clock}
-    number = int(days) if days.isdigit() else DAYS.index(days)
-    return _("every %(day)s at %(time)s") % {"day": WEEKDAYS[(number - 1) % 7], "time": clock}
-
-
-def _describe_cron(cron: Cron, language: str) -> str:
-    """Return the words of cron-descriptor, or the fields as they are where it knows no words for them.
-
-    It leaves days and months in the process's language: here they are put into the reader's.
-    """
-    options = Options(locale_code=DESCRIPTOR_LOCALES.get(language, "en_US"), use_24hour_time_format=True)
-    try:
-        words: str = get_description(cron.fields, options)
-    except (FormatError, ValueError):  # it reads fewer forms than CronSim does
-        return cron.fields
-    if language not in DESCRIPTOR_LOCALES:
-        return words[:1].lower() + words[1:]
-    names = [*WEEKDAYS.values(), *MONTHS.values()]
-    with translation.override("en"):
-        english = [str(name) for name in names]
-    for given, name in zip(english, names, strict=True):
-        words = words.replace(given, str(name))
-    return SPACE_BETWEEN_HAN.sub("", words.replace(", ", ",").replace(",和", "和")).strip()
+    return ScheduleError(code, f"{why} {SYNTAX_HELP}")

@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy
 from accounts.models import User
 from companions.errors import ScheduleError, TimerError
 from companions.life import schedules
+from companions.life.schedule_words import describe_schedule
 from companions.life.schedules import Cron, Once
 from companions.models import Companion, Message, Timer, Waking
 from companions.models.companion import hold, lock
@@ -181,7 +182,7 @@ def get_upcoming(timer: Timer, zone: ZoneInfo) -> list[datetime]:
 def describe(timer: Timer, zone: ZoneInfo, language: str) -> str:
     """Return the timer's schedule as a person would say it."""
     try:
-        return schedules.describe(schedules.parse(timer.schedule), zone, language)
+        return describe_schedule(schedules.parse(timer.schedule), zone, language)
     except ScheduleError:
         return timer.schedule
 

@@ -31,8 +31,8 @@ from pasts.past import PastFile
 from text.strings import one_line
 
 PAGE = 20
-TINT = 40
-UNREAD = "no_past"  # of plain text: nobody can be told in it
+DEFAULT_TINT = 40
+UNREAD = "no_past"  # of plain text: no speaker can be recognised
 
 
 class ChoiceForm(forms.Form):
@@ -68,7 +68,7 @@ class ChoiceForm(forms.Form):
 
 @form_view
 def past(request: SignedInRequest, past_upload_id: UUID) -> HttpResponse:
-    """All that would come of the file, before anything does; what is chosen changes it; and the making.
+    """Show what would come of the file and of what is chosen; start the import where the form says so.
 
     Plain text may be read by a pattern of the person's own.
     """
@@ -173,7 +173,9 @@ def _remember(
             if not name:
                 raise PastImportError("no_name", _("Give the new companion a name."))
             admit_to(request.user, "companions", now)
-            companion = creation.create(request.user, name=name, persona="", greeting="", tint=TINT, now=now)
+            companion = creation.create(
+                request.user, name=name, persona="", greeting="", tint=DEFAULT_TINT, now=now
+            )
         return imports.begin(companion, upload, read, wanted, now).pk
 
     made_id, _is_new = once(request.user, "import_past", str(upload.pk), "", make)  # two taps are one

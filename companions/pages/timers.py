@@ -24,6 +24,7 @@ from companions.errors import TimerError
 from companions.life import schedules
 from companions.life import timers as work
 from companions.life.reminders import asks_for_reminder, strip_order
+from companions.life.schedule_words import describe_schedule
 from companions.life.schedules import Schedule
 from companions.models import Companion, Message, Timer
 from companions.models.timer import NOTE_CHARACTERS
@@ -141,7 +142,7 @@ class TimerForm(forms.Form):
     @property
     def in_words(self) -> str:
         language = self.companion.user.language
-        return schedules.describe(self.schedule, self.zone, language) if self.schedule else ""
+        return describe_schedule(self.schedule, self.zone, language) if self.schedule else ""
 
 
 def _write_schedule(cleaned: dict[str, Any]) -> str:

@@ -80,7 +80,7 @@ def _drop_branches(past: PastImport) -> None:
 def _delete(past: PastImport, ids: Sequence[UUID], now: datetime) -> None:
     """Delete these messages with what was drawn from them, and the sessions in which nothing is left."""
     sessions = set(Message.everywhere.filter(pk__in=ids).values_list("session", flat=True))
-    delete_messages(past.companion_id, ids, now, spares_journal=True)
+    delete_messages(past.companion_id, ids, now, keeps_other_branches=True)
     empty = Session.everywhere.filter(pk__in=sessions, messages=None, ended_at__isnull=False)
     gone = list(empty.values_list("pk", flat=True))
     with replaying():  # they belong to no branch

@@ -41,11 +41,11 @@ from companions.replies.lifecycle import Said
 from companions.tools.registry import TOOLS
 from jobs.background import in_thread, in_thread_with_retry, run_in_background
 from providers.chat.events import Event, Piece, Retracted, Thought, ToolCall, Truncated, Usage
-from providers.chat.fallback import Asked, stream_with_fallback
+from providers.chat.fallback import ProviderChosen, stream_with_fallback
 from providers.chat.sampling import Sampling
 from providers.chat_provider import OWN
 from providers.errors import EmptyAnswer, ProviderError, ProviderRefused, ProviderUnavailable
-from providers.failures import may_another_answer, note_failure
+from providers.failures import may_another_model_answer, note_failure
 from providers.preference import preferring
 from providers.selection import find_fallbacks
 from providers.tokens import estimate_answer, estimate_messages
@@ -171,7 +171,7 @@ class Generation:
         Return whether one did; where all fail, the first error tells.
         """
         turn = self.turn
-        if self._has_begun or not may_another_answer(error):
+        if self._has_begun or not may_another_model_answer(error):
             return False
         for provider in turn.stand_ins:
             with preferring(replace(turn.companion.preference, chat_model=provider.model)):
@@ -226,11 +226,11 @@ class Generation:
         sampling = Sampling.for_talk(names, self.turn.sampling)
         try:
             stream = stream_with_fallback(
-                providers, prompt, offered, sampling, insists=not self.turn.stand_ins
+                providers, prompt, offered, sampling, passes_breakers=not self.turn.stand_ins
             )
             async with aclosing(stream) as events:
                 async for event in events:
-                    if isinstance(event, Asked):
+                    if isinstance(event, ProviderChosen):
                         call, meter = await self._follow(event, call, meter)
                     elif isinstance(event, Retracted):
                         self._take_back(before, gap, felt, meter, calls)
@@ -254,7 +254,7 @@ class Generation:
         await in_thread_with_retry(end_call, call, meter, prompt, perf_counter())
         return calls
 
-    async def _follow(self, asked: Asked, call: ModelCall, meter: Meter) -> tuple[ModelCall, Meter]:
+    async def _follow(self, asked: ProviderChosen, call: ModelCall, meter: Meter) -> tuple[ModelCall, Meter]:
         """Return the call and the meter of the request; others where another provider has taken it over."""
         if asked.error:
             await in_thread_with_retry(end_call, call, meter, self.turn.prompt, perf_counter(), asked.error)

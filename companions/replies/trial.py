@@ -42,7 +42,7 @@ from memory.recall.query import split_cue
 from memory.recall.recall import Found
 from providers.chat.adaptation import merge_roles
 from providers.chat.events import Piece, Retracted, Thought, Truncated, Usage
-from providers.chat.fallback import Asked, stream_with_fallback
+from providers.chat.fallback import ProviderChosen, stream_with_fallback
 from providers.chat.sampling import Sampling
 from providers.chat_provider import ChatProvider
 from providers.errors import EmptyAnswer, ProviderError
@@ -134,7 +134,7 @@ async def stream_trial(trial: Trial, clock: Clock) -> AsyncGenerator[str | Felt 
             async for event in events:
                 parts = []
                 match event:
-                    case Asked():
+                    case ProviderChosen():
                         if call and event.error:
                             await _end(trial, call, meter, clock, event.error)
                         call = await in_thread_with_retry(_record_call, companion, event.provider, clock())

@@ -16,7 +16,7 @@ from jobs.background import get_redis
 from providers.chat.events import Messages, Usage
 from providers.chat_provider import ChatProvider
 from providers.errors import LimitReached, ModelMissing, ProviderBusy, ProviderError
-from providers.failures import is_of_the_server
+from providers.failures import may_another_server_answer
 from providers.tokens import estimate_messages
 
 MAX_FAILURES, WINDOW_SECONDS = 5, 300  # in a row, the first and the last no further apart than this
@@ -76,11 +76,11 @@ async def _eval(provider: ChatProvider, script: str, *arguments: object) -> Any:
     return await get_redis().eval(script, 1, get_admission_key(provider), *map(str, arguments))
 
 
-async def choose(providers: Sequence[ChatProvider], *, insists: bool = False) -> ChatProvider:
+async def choose(providers: Sequence[ChatProvider], *, passes_breakers: bool = False) -> ChatProvider:
     """Return the first of the providers that may be asked now, and count the request.
 
     Where none may, raise LimitReached, ProviderBusy where breakers alone are in the way, ModelMissing where there are
-    none. Who `insists`, as a person who waits does, gets the first behind a breaker then: it may answer again.
+    none. Who `passes_breakers`, as a person who waits does, gets the first behind a breaker then: it may answer again.
     """
     refusals = []
     for provider in providers:
@@ -92,7 +92,7 @@ async def choose(providers: Sequence[ChatProvider], *, insists: bool = False) ->
         if not refusal:
             return provider
         refusals.append(refusal)
-    if insists and OPEN in refusals:
+    if passes_breakers and OPEN in refusals:
         return providers[refusals.index(OPEN)]
     if OVER_LIMIT in refusals:
         raise LimitReached("The limit of requests in this minute or of tokens today is reached")
@@ -112,7 +112,7 @@ async def note_error(provider: ChatProvider, error: ProviderError) -> None:
     """Count what it cost; and the error for the breaker, where it tells of the server and not of what was asked."""
     tokens = error.usage.prompt_tokens + error.usage.completion_tokens if error.usage else 0
     pauses = FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS
-    counts = "yes" if is_of_the_server(error) else ""
+    counts = "yes" if may_another_server_answer(error) else ""
     with suppress(*UNAVAILABLE):
         await _eval(
             provider, NOTE_FAILURE, MAX_FAILURES, WINDOW_SECONDS, *pauses, KEPT_SECONDS, tokens, counts

@@ -62,14 +62,16 @@ def classify(error: ProviderError) -> Failure:
     return Failure.SILENT if SILENT.search(said) else Failure.UNREACHABLE
 
 
-def is_of_the_server(error: ProviderError) -> bool:
+def may_another_server_answer(error: ProviderError) -> bool:
     """Return whether another server may well answer what this one did not."""
     return not isinstance(error, ProviderBusy) and classify(error) not in OF_THE_REQUEST
 
 
-def may_another_answer(error: ProviderError) -> bool:
+def may_another_model_answer(error: ProviderError) -> bool:
     """Return whether another model may well answer what this one did not."""
-    return is_of_the_server(error) or isinstance(error, ProviderBusy) or type(error) is ProviderRefused
+    return (
+        may_another_server_answer(error) or isinstance(error, ProviderBusy) or type(error) is ProviderRefused
+    )
 
 
 def note_failure(place: str, model: str, error: ProviderError, now: datetime, user_id: int | None) -> None:

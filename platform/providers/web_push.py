@@ -1,4 +1,4 @@
-"""What a push service and a browser agree on: encryption for one browser (RFC 8291), and who sends it (RFC 8292)."""
+"""Web Push: a payload encrypted for one browser (RFC 8291), and the header that tells who sends it (VAPID, RFC 8292)."""
 
 import base64
 import binascii
@@ -14,29 +14,29 @@ from py_vapid import Vapid02, VapidException
 BASE64URL = re.compile(r"[A-Za-z0-9_-]*={0,2}")
 POINT_BYTES = 65
 SECRET_BYTES = 16
-SIGNED_FOR = timedelta(hours=12)  # RFC 8292 allows a day; clocks differ
+SIGNATURE_LIFETIME = timedelta(hours=12)  # RFC 8292 allows a day; clocks differ
 
 
 class WebPushError(Exception):
-    """A key that is none, or an address that nobody can sign for."""
+    """An invalid key, or an address that cannot be signed for."""
 
 
 def parse_browser_keys(p256dh: str, auth: str) -> tuple[bytes, bytes]:
     """Return a browser's public key (65 bytes of a point on P-256) and its secret (16 bytes); raise WebPushError."""
-    point, secret = _decode(p256dh), _decode(auth)
-    if len(point) != POINT_BYTES or len(secret) != SECRET_BYTES:
+    public_key, auth_secret = _decode(p256dh), _decode(auth)
+    if len(public_key) != POINT_BYTES or len(auth_secret) != SECRET_BYTES:
         raise WebPushError("wrong length")
     try:
-        ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), point)
+        ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), public_key)
     except ValueError as error:
         raise WebPushError("not on the curve") from error
-    return point, secret
+    return public_key, auth_secret
 
 
 def encrypt(
     payload: bytes,
-    point: bytes,
-    secret: bytes,
+    public_key: bytes,
+    auth_secret: bytes,
     *,
     salt: bytes | None = None,
     sender: ec.EllipticCurvePrivateKey | None = None,
@@ -44,7 +44,7 @@ def encrypt(
     """Return the payload for one browser in `aes128gcm`; `salt` and `sender` are made anew where they are not given."""
     sender = sender or ec.generate_private_key(ec.SECP256R1())
     body: bytes = http_ece.encrypt(
-        payload, salt=salt, private_key=sender, dh=point, auth_secret=secret, version="aes128gcm"
+        payload, salt=salt, private_key=sender, dh=public_key, auth_secret=auth_secret, version="aes128gcm"
     )
     return body
 
@@ -57,12 +57,12 @@ def derive_public_key(private_key: str) -> str:
     return base64.urlsafe_b64encode(point).decode().rstrip("=")
 
 
-def sign_request(endpoint: str, private_key: str, contact: str, now: datetime) -> str:
+def build_vapid_header(endpoint: str, private_key: str, contact: str, now: datetime) -> str:
     """Return the `Authorization` for a push service: who sends, and the e-mail address of who answers for it."""
     parts = urlsplit(endpoint)
     claims = {
         "aud": f"{parts.scheme}://{parts.netloc}",
-        "exp": int((now + SIGNED_FOR).timestamp()),
+        "exp": int((now + SIGNATURE_LIFETIME).timestamp()),
         "sub": f"mailto:{contact}",
     }
     try:
@@ -79,7 +79,7 @@ def _read_private_key(private_key: str) -> Vapid02:
 
 
 def _decode(text: str) -> bytes:
-    """Return the bytes of base64url, with or without padding; none where it is not."""
+    """Return the bytes of base64url, with or without padding; empty if invalid."""
     try:
         return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)) if BASE64URL.fullmatch(text) else b""
     except binascii.Error:

@@ -63,7 +63,7 @@ async def test_a_breaker_opens_after_failures_in_a_row() -> None:
     assert await choose([FIRST, OTHER]) == OTHER
     with pytest.raises(ProviderBusy):
         await choose([FIRST])
-    assert await choose([FIRST], insists=True) == FIRST
+    assert await choose([FIRST], passes_breakers=True) == FIRST
     with pytest.raises(ModelMissing):
         await choose([])
 
@@ -116,7 +116,7 @@ async def test_no_more_requests_a_minute_than_operators_allow() -> None:
     limited = ChatProvider("http://a.example/v1", "m", "", 8192, 0, id=1, requests_per_minute=2)
     assert [await choose([limited]) for _ in range(2)] == [limited] * 2
     with pytest.raises(LimitReached):  # a minute may begin in between
-        _ = [await choose([limited], insists=True) for _ in range(3)]
+        _ = [await choose([limited], passes_breakers=True) for _ in range(3)]
     assert await choose([limited, OTHER]) == OTHER
 
 
@@ -126,7 +126,7 @@ async def test_no_more_tokens_a_day_than_operators_allow() -> None:
     assert await choose([limited]) == limited
     await note_error(limited, ProviderUnavailable("Cut", usage=Usage(1, 0)))
     with pytest.raises(LimitReached):
-        await choose([limited], insists=True)
+        await choose([limited], passes_breakers=True)
 
 
 async def test_without_redis_nobody_is_held_up(settings: Any) -> None:

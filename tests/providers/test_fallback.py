@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from jobs.background import in_thread
 from providers.chat.completion import complete
 from providers.chat.events import Piece
-from providers.chat.fallback import Asked, stream_with_fallback
+from providers.chat.fallback import ProviderChosen, stream_with_fallback
 from providers.chat.sampling import Sampling
 from providers.chat.structured import ask
 from providers.chat_provider import ChatProvider
@@ -115,7 +115,7 @@ async def test_a_talk_that_has_begun_is_gone_on_with_by_no_other(
         providers = await in_thread(find_providers)
         with pytest.raises(ProviderError):
             await hear(providers, heard)
-    assert heard == [Asked(providers[0]), Piece("It was ")]
+    assert heard == [ProviderChosen(providers[0]), Piece("It was ")]
 
 
 async def hear(providers: Sequence[ChatProvider], heard: list[object]) -> None:

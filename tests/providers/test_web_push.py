@@ -5,7 +5,13 @@ from datetime import UTC, datetime
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from providers.web_push import WebPushError, derive_public_key, encrypt, parse_browser_keys, sign_request
+from providers.web_push import (
+    WebPushError,
+    build_vapid_header,
+    derive_public_key,
+    encrypt,
+    parse_browser_keys,
+)
 from tests.fixtures.push_service import Received, b64, unb64
 
 # RFC 8291, section 5 and appendix A
@@ -38,7 +44,7 @@ def test_each_time_the_sender_and_the_salt_are_new() -> None:
 
 @pytest.mark.parametrize("endpoint", ["https://push.example.org/a/b?c=d", "https://push.example.org:443/x"])
 def test_a_signature_names_the_push_service_its_end_and_who_answers(endpoint: str) -> None:
-    told = sign_request(endpoint, SENDER, "kith@example.org", NOON)
+    told = build_vapid_header(endpoint, SENDER, "kith@example.org", NOON)
     claims = Received("", {"authorization": told}, b"").claims()
     assert claims == {
         "aud": endpoint.split("/a/")[0].removesuffix("/x"),
@@ -77,6 +83,6 @@ def test_keys_come_with_or_without_padding() -> None:
 
 def test_who_has_no_key_signs_nothing() -> None:
     with pytest.raises(WebPushError):
-        sign_request("https://push.example.org/", "AAAA", "kith@example.org", NOON)
+        build_vapid_header("https://push.example.org/", "AAAA", "kith@example.org", NOON)
     with pytest.raises(WebPushError):
-        sign_request("https://[2606:4700::1111]/", SENDER, "kith@example.org", NOON)
+        build_vapid_header("https://[2606:4700::1111]/", SENDER, "kith@example.org", NOON)

@@ -21,7 +21,7 @@ from database.encryption import DecryptionError
 from integrations.push.models import Address, Subscription
 from integrations.push.subscriptions import is_configured
 from providers.guarded_http import OutboundError, send_request
-from providers.web_push import WebPushError, encrypt, parse_browser_keys, sign_request
+from providers.web_push import WebPushError, build_vapid_header, encrypt, parse_browser_keys
 from text.strings import shorten
 
 log = structlog.get_logger(__name__)
@@ -71,7 +71,7 @@ def send(subscription: Subscription, message: Message, now: datetime) -> str:
     ]  # whom a push service may write to: who sends Kith's mail
     try:
         address = Address.opened(subscription.sealed)
-        authorization = sign_request(address.endpoint, settings.VAPID_KEY, contact, now)
+        authorization = build_vapid_header(address.endpoint, settings.VAPID_KEY, contact, now)
     except (DecryptionError, WebPushError) as error:  # the browser is not to blame
         code = "sealed_otherwise" if isinstance(error, DecryptionError) else "not_signed"
         log.error("push_not_sent", code=code, subscription=str(subscription.pk))

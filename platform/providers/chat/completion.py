@@ -16,7 +16,7 @@ from providers.chat.sampling import Sampling
 from providers.chat_provider import ChatProvider
 from providers.clients import get_chat_client, run_in_background
 from providers.errors import MalformedError, ProviderBusy, ProviderError, ProviderUnavailable
-from providers.failures import is_of_the_server
+from providers.failures import may_another_server_answer
 from providers.selection import find_fallbacks
 from providers.slots import MAX_WAIT_SECONDS, run_in_pause
 from providers.tokens import Metered, estimate_answer, estimate_messages, note
@@ -105,7 +105,7 @@ def metered_completion(
                 yield completion
                 return
         except ProviderError as failed:
-            if has_answered or not left or not is_of_the_server(failed):
+            if has_answered or not left or not may_another_server_answer(failed):
                 raise
             error = failed
 

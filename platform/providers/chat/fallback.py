@@ -10,13 +10,13 @@ from providers.chat.sampling import Sampling
 from providers.chat_provider import ChatProvider
 from providers.clients import get_chat_client
 from providers.errors import ProviderBusy, ProviderError
-from providers.failures import is_of_the_server
+from providers.failures import may_another_server_answer
 from providers.tokens import estimate, estimate_messages
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """This provider is asked from here on; `error` is how the one before it failed, None where none was asked."""
+class ProviderChosen:
+    """What follows comes from this provider; `error` is how the one before it failed, None for the first."""
 
     provider: ChatProvider
     error: ProviderError | None = None
@@ -28,22 +28,22 @@ async def stream_with_fallback(
     tools: Messages,
     sampling: Sampling,
     *,
-    insists: bool = True,
-) -> AsyncGenerator[Event | Asked, None]:
-    """Yield Asked, and then what `ChatClient.stream` yields; Asked again where a provider failed before it said anything.
+    passes_breakers: bool = True,
+) -> AsyncGenerator[Event | ProviderChosen, None]:
+    """Yield ProviderChosen, then what `ChatClient.stream` yields; again where a provider failed before it said anything.
 
-    All of them have the same model. Raises what the last one raised, or LimitReached; where nobody `insists`,
-    ProviderBusy as well, as breakers hold all of them back.
+    All of them have the same model. Raises what the last one raised, or LimitReached; unless it `passes_breakers`,
+    ProviderBusy as well, where the breakers of all of them are open.
     """
     left = admission.leave_out_small(providers, messages, tools)
     error: ProviderError | None = None
     while True:
         try:
-            provider = await admission.choose(left, insists=insists and error is None)
+            provider = await admission.choose(left, passes_breakers=passes_breakers and error is None)
         except ProviderBusy as busy:
             raise error or busy from None
         left = left[left.index(provider) + 1 :]
-        yield Asked(provider, error)
+        yield ProviderChosen(provider, error)
         error = None
         filled_in = sampling.fill_in(provider.dry_multiplier)
         texts: list[str] = []
@@ -61,9 +61,9 @@ async def stream_with_fallback(
         except ProviderError as failed:
             error = failed
             await admission.note_error(provider, failed)
-            if texts or not left or not is_of_the_server(failed):
+            if texts or not left or not may_another_server_answer(failed):
                 raise
         finally:
-            if texts and error is None:  # also where whoever asked has heard enough
+            if texts and error is None:  # also where the consumer stops early
                 usage = usage or Usage(estimate_messages(messages, tools), estimate("".join(texts)))
                 await admission.note_answer(provider, usage)

@@ -11,7 +11,7 @@ from providers.clients import run_in_background
 from providers.embedding.embedder import EmbeddingProfile, Floats
 from providers.embedding.remote import MAX_TOKENS, RemoteEmbedder
 from providers.errors import ProviderBusy, ProviderError
-from providers.failures import is_of_the_server
+from providers.failures import may_another_server_answer
 
 T = TypeVar("T")
 
@@ -59,7 +59,7 @@ class FallbackEmbedder:
                 answer = work(self._embedders[provider])
             except ProviderError as failed:
                 run_in_background(note_error(provider, failed))
-                if not left or not is_of_the_server(failed):
+                if not left or not may_another_server_answer(failed):
                     raise
                 error = failed
             else:

@@ -10,7 +10,7 @@ from django.utils import translation
 from hypothesis import given
 from hypothesis import strategies as st
 
-from companions.life import schedules
+from companions.life.schedule_words import describe_schedule
 from companions.life.schedules import (
     MAX_AHEAD,
     MIN_INTERVAL,
@@ -291,7 +291,7 @@ def test_whatever_is_written_is_a_schedule_or_refused(text: str, now: datetime, 
     assert now < first <= now + MAX_AHEAD
     assert parse(schedule.text) == schedule
     for language in ("en", "zh-hans", ""):
-        assert schedules.describe(schedule, zone, language)
+        assert describe_schedule(schedule, zone, language)
 
 
 @given(crons(), MOMENTS, ZONES)
@@ -372,9 +372,9 @@ def _numbers(field: str, among: range) -> set[int]:
     ],
 )
 def test_a_schedule_in_plain_words(text: str, words: str) -> None:
-    assert schedules.describe(parse(text), BERLIN, "en") == words
+    assert describe_schedule(parse(text), BERLIN, "en") == words
     with translation.override("zh-hans"):
-        assert schedules.describe(parse(text), BERLIN, "") == words
+        assert describe_schedule(parse(text), BERLIN, "") == words
 
 
 @pytest.mark.parametrize(
@@ -387,8 +387,8 @@ def test_a_schedule_in_plain_words(text: str, words: str) -> None:
     ],
 )
 def test_a_schedule_in_chinese(text: str, words: str) -> None:
-    assert schedules.describe(parse(text), BERLIN, "zh-hans") == words
+    assert describe_schedule(parse(text), BERLIN, "zh-hans") == words
 
 
 def test_a_cron_that_has_no_words_is_shown_as_it_is() -> None:
-    assert schedules.describe(parse("cron:0 */19,3 * * *"), BERLIN, "en") == "0 */19,3 * * *"
+    assert describe_schedule(parse("cron:0 */19,3 * * *"), BERLIN, "en") == "0 */19,3 * * *"

@@ -1,0 +1,75 @@
+"""Schedules in plain words: the simple ones in Kith's own, any other cron in those of cron-descriptor."""
+
+import re
+from collections.abc import Callable
+from datetime import tzinfo
+
+from cron_descriptor import FormatError, Options, get_description
+from django.utils import translation
+from django.utils.dates import MONTHS, WEEKDAYS
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext, pgettext
+
+from companions.life.schedules import After, Cron, Once, Schedule, resolve_local_time
+
+DESCRIPTOR_LOCALES = {"zh-hans": "zh_CN"}
+CRON_DAYS = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"]
+SIMPLE = re.compile(
+    rf"(?P<minute>\d+) (?P<hour>\d+) \* \* (?P<days>\*|1-5|MON-FRI|[0-7]|{'|'.join(CRON_DAYS)})"
+)
+SPACE_BETWEEN_HAN = re.compile(r"(?<=[\u3400-\u9fff,]) (?=[\u3400-\u9fff])")
+LENGTH_WORDS: dict[int, Callable[[int], str]] = {
+    86400: lambda many: ngettext("in %(many)d day", "in %(many)d days", many),
+    3600: lambda many: ngettext("in %(many)d hour", "in %(many)d hours", many),
+    60: lambda many: ngettext("in %(many)d minute", "in %(many)d minutes", many),
+    1: lambda many: ngettext("in %(many)d second", "in %(many)d seconds", many),
+}
+
+
+def describe_schedule(schedule: Schedule, zone: tzinfo, language: str) -> str:
+    """Return the schedule as a person would say it, times as a clock of that zone shows them."""
+    with translation.override(language or "en"):
+        if isinstance(schedule, After):
+            seconds = round(schedule.length.total_seconds())
+            unit = next(unit for unit in LENGTH_WORDS if seconds % unit == 0)
+            return LENGTH_WORDS[unit](seconds // unit) % {"many": seconds // unit}
+        if isinstance(schedule, Once):
+            at = resolve_local_time(schedule.local, zone).astimezone(zone)
+            day, clock = date_format(at, pgettext("another year", "j F Y")), f"{at:%H:%M}"
+            return _("once on %(day)s at %(time)s") % {"day": day, "time": clock}
+        return _describe_simple_cron(schedule) or _describe_cron(schedule, language)
+
+
+def _describe_simple_cron(cron: Cron) -> str:
+    """Return words for every day, every weekday, or one day of each week; empty where it is none of these."""
+    simple = SIMPLE.fullmatch(cron.fields)
+    if not simple:
+        return ""
+    clock, days = f"{int(simple['hour']):02}:{int(simple['minute']):02}", simple["days"]
+    if days == "*":
+        return _("every day at %(time)s") % {"time": clock}
+    if "-" in days:
+        return _("every weekday at %(time)s") % {"time": clock}
+    number = int(days) if days.isdigit() else CRON_DAYS.index(days)
+    return _("every %(day)s at %(time)s") % {"day": WEEKDAYS[(number - 1) % 7], "time": clock}
+
+
+def _describe_cron(cron: Cron, language: str) -> str:
+    """Return the words of cron-descriptor, or the fields as they are where it knows no words for them.
+
+    It leaves days and months in the process's language: here they are put into the reader's.
+    """
+    options = Options(locale_code=DESCRIPTOR_LOCALES.get(language, "en_US"), use_24hour_time_format=True)
+    try:
+        words: str = get_description(cron.fields, options)
+    except (FormatError, ValueError):  # it reads fewer forms than CronSim does
+        return cron.fields
+    if language not in DESCRIPTOR_LOCALES:
+        return words[:1].lower() + words[1:]
+    names = [*WEEKDAYS.values(), *MONTHS.values()]
+    with translation.override("en"):
+        english = [str(name) for name in names]
+    for given, name in zip(english, names, strict=True):
+        words = words.replace(given, str(name))
+    return SPACE_BETWEEN_HAN.sub("", words.replace(", ", ",").replace(",和", "和")).strip()
