@@ -318,7 +318,7 @@ _visit: contextvars.ContextVar[Visit | None] = contextvars.ContextVar("visit", d
 
 @asynccontextmanager
 async def visiting(address: str) -> AsyncIterator[Visit]:
-    """Make a visit of the address the current one within the block, and end it afterwards."""
+    """Open a visit of the address, which is the current one within the block, and end it afterwards."""
     visit = Visit(address)
     token = _visit.set(visit)
     try:
@@ -347,7 +347,7 @@ def step_aside() -> None:
 
 @asynccontextmanager
 async def identifying() -> AsyncIterator[Visit | None]:
-    """Give the current visit, if any, for a block that looks up its sender, in a place of its address."""
+    """Yield the current visit, if any, and hold a place of its address within the block, which looks up its sender."""
     visit = get_visit()
     async with being_identified(visit) if visit else contextlib.nullcontext():
         yield visit

@@ -174,7 +174,7 @@ def charged(
 ) -> Iterator[Charge]:
     """Write a ModelCall for each metered call within the block, even if the block fails; without a payer, write none.
 
-    The yielded charge holds the rows after the block. Errors are also noted at the providers that raised them.
+    The yielded charge holds the rows after the block. Errors are also noted in the rows of the providers.
     """
     began_at, charge = clock(), Charge()
     with metered() as calls:

@@ -129,7 +129,7 @@ def revoke_token(request: SignedInRequest, pk: int) -> HttpResponse:
 @require_POST
 @login_required
 def delete_account(request: SignedInRequest) -> HttpResponse:
-    """Delete the account and everything in it; refuse (409) if the audit names its operator."""
+    """Delete the account and everything in it; refuse (409) if the audit names the person as an operator."""
     form = DeletionForm(request.user, request.POST)
     if not ratelimit.consume(request, action="reauthenticate", user=request.user):
         form.add_error(None, _("That was tried often. Wait a minute, then try again."))

@@ -41,9 +41,9 @@ PIECE_BYTES = 256 << 10  # most static files are smaller
 class OwnContext:
     """Serves each request and socket in an empty context.
 
-    The web server may begin a request, e.g. a pipelined one, in the context of the request before it. It would inherit
-    that one's person, language and thread, which ends with the earlier request: a database connection that was opened
-    there would be lost to the pool.
+    The web server may begin a request, e.g. a pipelined one, in the context of the request before it. The later request
+    would inherit the earlier one's person, language and thread. The thread ends with the earlier request, and a
+    database connection that the later one opened there would be lost to the pool.
     """
 
     def __init__(self, application: Application) -> None:
@@ -177,13 +177,13 @@ class StaticFiles:
         file = self._files.get(scope["path"])
         if file is None:
             return await self._application(scope, receive, send)
-        asked = {
+        request_headers = {
             f"HTTP_{name.decode('latin-1').upper().replace('-', '_')}": value.decode("latin-1")
             for name, value in scope["headers"]
         }
-        answer = file.get_response(scope["method"], asked)
-        told = [*answer.headers, ("X-Content-Type-Options", "nosniff")]
-        headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in told]
+        answer = file.get_response(scope["method"], request_headers)
+        texts = [*answer.headers, ("X-Content-Type-Options", "nosniff")]
+        headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in texts]
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         with answer.file or BytesIO() as content:
             while piece := content.read(PIECE_BYTES):

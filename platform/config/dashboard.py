@@ -272,10 +272,11 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def link_list(model: type[Model], **asked: object) -> str:
-    """Return the URL of the model's change list in the admin, filtered by `asked`: lookups that the list allows."""
+def link_list(model: type[Model], **lookups: object) -> str:
+    """Return the URL of the model's change list in the admin, filtered by lookups that the list allows."""
     query = {
-        lookup: value.isoformat() if isinstance(value, datetime) else value for lookup, value in asked.items()
+        lookup: value.isoformat() if isinstance(value, datetime) else value
+        for lookup, value in lookups.items()
     }
     return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist", query=query)
 

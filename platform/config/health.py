@@ -61,7 +61,7 @@ def _describe(found: dict[str, bool]) -> dict[str, str]:
 
 
 class ChatProbe:
-    """A check whether the chat provider answers, made at most once in CHAT_PROBE_SECONDS for all who ask."""
+    """Checks whether the chat provider answers, at most once in CHAT_PROBE_SECONDS for all who ask."""
 
     def __init__(self, ask: Callable[[], Awaitable[bool]]) -> None:
         self._ask = ask

@@ -108,8 +108,8 @@ class Run:
             self.supervisor.start(store.program)
             self._wait_for(store.program.name, store.is_ready)
             self.environment |= store.environment
-        told = os.environ | self.environment
-        models = [model for model in (choose_chat(told), choose_embedding(told)) if model]
+        variables = os.environ | self.environment
+        models = [model for model in (choose_chat(variables), choose_embedding(variables)) if model]
         for model in models:
             say(model.line)
             self.environment |= model.environment
