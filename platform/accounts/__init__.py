@@ -1,1 +1,1 @@
-"""Users, tokens, invitations and what may be spent."""
+"""Users, API tokens, invitations, usage and limits."""

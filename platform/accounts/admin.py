@@ -1,4 +1,4 @@
-"""The operators' view of groups, tokens and invitations; that of people and calls is in `safety.admin`."""
+"""The admin of groups, tokens, invitations and idempotency keys; that of users and model calls is in `safety.admin`."""
 
 from datetime import datetime
 from typing import Any, cast
@@ -35,11 +35,11 @@ COMPARING_LOOKUPS = EXACT_LOOKUPS | {"gt", "gte", "lt", "lte", "date", "year", "
 
 
 class PlainLookups:
-    """Lets an address of the admin ask of a list `?kind__exact=said` and its like, and nothing that tells words.
+    """Restricts the lookups in a change list's URL, so that private text cannot be guessed by filtering.
 
-    It may ask a plain field of the model's own how it compares, and any field by which the list is filtered for exactly
-    one value. Free text, JSON, bytes, lists and vectors of other fields, and whatever lies behind a relation but its id,
-    cannot be asked.
+    Allowed are comparisons of the model's own plain fields (numbers, dates, choices), e.g. `?kind__exact=said`, and
+    exact matches of foreign keys' ids and of the fields in `list_filter`. Refused are lookups of any other field (free
+    text, JSON, bytes, lists, vectors) and lookups that follow a relation further than its id.
     """
 
     def lookup_allowed(self: Any, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
@@ -58,7 +58,7 @@ class PlainLookups:
 
 
 class ReadOnly:
-    """A model whose rows are written by Kith alone."""
+    """Mixin for the admin of a model whose rows only Kith itself writes: no adding, changing or deleting."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -70,7 +70,7 @@ class ReadOnly:
         return False
 
 
-# The one door for operators too: its limits hold, and whoever is signed in need not sign in again.
+# Operators sign in by allauth as well: its rate limits apply, and who is signed in already need not sign in again.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
 admin.site.unregister(Group)
@@ -78,7 +78,7 @@ admin.site.unregister(Group)
 
 @admin.register(Group)
 class GroupAdmin(PlainLookups, DjangoGroupAdmin, ModelAdmin):  # type: ignore[misc]
-    """Groups; as with people, rights are given by superusers alone."""
+    """Groups. As with users, only superusers may grant rights."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return request.user.is_superuser
@@ -92,7 +92,7 @@ class GroupAdmin(PlainLookups, DjangoGroupAdmin, ModelAdmin):  # type: ignore[mi
 
 @admin.register(Token)
 class TokenAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
-    """Whose keys there are, to be revoked; they are issued by the person or by `create_token`."""
+    """API tokens, which operators may revoke. They are issued on the person's settings page or by `create_token`."""
 
     list_display = ("name", "prefix", "user", "created_at", "last_used_at", "expires_at", "revoked_at")
     list_filter = (("revoked_at", admin.EmptyFieldListFilter), "created_at", "last_used_at")
@@ -144,7 +144,7 @@ class InvitationAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
 
 @admin.register(IdempotencyKey)
 class IdempotencyKeyAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
-    """Which writes were done under which key; kept by Kith alone."""
+    """The idempotency keys of the API's writes, read-only."""
 
     list_display = ("at", "owner", "what", "under", "made")
     list_filter = ("created_at",)

@@ -1,8 +1,8 @@
-"""What one person, or one address where nobody is signed in, may have under way at once.
+"""Limits on what one person, or one address if nobody is signed in, may have under way at once.
 
-Before it is known whose a request is, it is counted in this process as one of its address. Then it is a visit of
-somebody's: how many they have under way is counted in Redis, and whoever has too many is refused (429). A visit is
-worked on in a place, of which a process has few; the others wait their turn, person after person.
+Until its sender is known, a request counts against its address, in this process alone. After that it is a visit of a
+person (or of the address): their visits are counted in Redis over all processes, and one too many is refused (429).
+Working on a visit takes one of the process's few places; the other visits queue, one person after the other in turn.
 """
 
 import asyncio
@@ -43,13 +43,13 @@ redis.call('EXPIRE', KEYS[1], ARGV[1])
 """
 
 
-# -- of one address, before it is known whose it is ---------------------------------------------------
+# -- counts of one address, before the sender is known ------------------------------------------------
 
 _arrived: Counter[tuple[str, str]] = Counter()
 
 
 def address_of(scope: Mapping[str, Any]) -> str:
-    """Return where a request or a socket comes from, as the proxies that KITH_PROXIES counts say; of IPv6 the network."""
+    """Return the network (see `network_of`) of a request's or socket's client, seen through KITH_PROXIES proxies."""
     forwarded = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for")
     hops, proxies = forwarded.decode("latin-1").split(","), settings.ALLAUTH_TRUSTED_PROXY_COUNT
     is_forwarded = forwarded and 0 < proxies <= len(hops)
@@ -57,19 +57,22 @@ def address_of(scope: Mapping[str, Any]) -> str:
 
 
 def network_of(peer: str) -> str:
-    """Return whom an IP address belongs to: itself, or of IPv6 the network of 64 bits, which one person has whole."""
+    """Return the network to count `peer`, an IP address, as: an IPv4 address itself, or the /64 of an IPv6 address.
+
+    One person usually has a whole /64. What is no IP address is counted as "unknown".
+    """
     try:
         address = ipaddress.ip_address(peer)
     except ValueError:
         return "unknown"
     if address.version == 4:
         return str(address)
-    # A server that listens to both sees an IPv4 address as one of IPv6.
+    # A dual-stack server sees IPv4 addresses as mapped IPv6 ones.
     return str(address.ipv4_mapped or ipaddress.ip_network((address, 64), strict=False))
 
 
 def arrive(kind: str, address: str) -> bool:
-    """Count one more of the kind from the address; False where there are as many as may be."""
+    """Count one more of the `kind` from the address; return False, uncounted, if it already has the maximum."""
     if settings.LIMITS and _arrived[kind, address] >= settings.OF_ONE_ADDRESS[kind]:
         return False
     _arrived[kind, address] += 1
@@ -77,7 +80,7 @@ def arrive(kind: str, address: str) -> bool:
 
 
 def leave(kind: str, address: str) -> None:
-    """Count one less."""
+    """Count one less of the `kind` from the address."""
     _arrived[kind, address] -= 1
     if not _arrived[kind, address]:
         del _arrived[kind, address]
@@ -85,7 +88,7 @@ def leave(kind: str, address: str) -> None:
 
 @contextmanager
 def arriving(kind: str, address: str) -> Iterator[None]:
-    """Count one more of the kind from the address within the block; GateError (429) where there are too many."""
+    """Count one more of the `kind` from the address within the block; raise GateError (429) if there are too many."""
     if not arrive(kind, address):
         detail = _("Too much comes from your address at once. Wait a moment, then try again.")
         raise GateError(f"too_many_{kind}_at_once", detail, RETRY_AFTER_SECONDS)
@@ -99,10 +102,10 @@ def arriving(kind: str, address: str) -> Iterator[None]:
 
 
 class Places:
-    """Up to `most` at work, and up to `most_each` of one person.
+    """A fair semaphore: at most `most` places are taken at once, and at most `most_each` by one person.
 
-    Of those who wait, the next is the first of the person who has waited longest since one of theirs was served: whoever
-    asks a hundred things at once has their answers one after the other, and everybody else has theirs between.
+    The persons who wait are served in turn, and each one's waiters first in, first out: a hundred requests of one
+    person do not hold up another's. A person is any string, such as `user:7` or `address:::1`.
     """
 
     def __init__(self, most: int, most_each: int) -> None:
@@ -111,7 +114,7 @@ class Places:
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}  # in the order in which they are served
 
     async def acquire(self, whose: str) -> None:
-        """Take a place, or wait for one."""
+        """Take a place for the person, waiting until one is free."""
         if whose not in self._waiting and self._is_free(whose):
             self._busy[whose] += 1
             return
@@ -120,7 +123,7 @@ class Places:
         try:
             await turn
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():  # it was served in the same moment
+            if turn.done() and not turn.cancelled():  # it was given a place at the same moment
                 self.release(whose)
             else:
                 waiting = self._waiting.get(whose, deque())
@@ -131,7 +134,7 @@ class Places:
             raise
 
     def release(self, whose: str) -> None:
-        """Leave the place to whoever is next."""
+        """Free the person's place, and give it to the next person in the queue who may have one."""
         self._busy[whose] -= 1
         if not self._busy[whose]:
             del self._busy[whose]
@@ -141,7 +144,7 @@ class Places:
 
     @asynccontextmanager
     async def at(self, whose: str) -> AsyncIterator[None]:
-        """Take a place for the block."""
+        """Hold a place for the person within the block, waiting until one is free."""
         await self.acquire(whose)
         try:
             yield
@@ -152,7 +155,7 @@ class Places:
         return self._busy.total() < self._most and self._busy[whose] < self._most_each
 
     def _serve(self, whose: str) -> bool:
-        """Give a place to the person's first; False where those who waited have all just been cancelled."""
+        """Give a place to the person's first waiter; return False if all of theirs have been cancelled."""
         turns = self._waiting.pop(whose)
         while turns:
             turn = turns.popleft()
@@ -171,7 +174,7 @@ def _get_places() -> dict[str, Places]:
 
 
 def places(kind: str) -> Places:
-    """Return those of the running event loop: `visits` of people, or `turns` of their companions."""
+    """Return the running event loop's places of a kind: `visits` of people, or `turns` of their companions."""
     return _get_places()[kind]
 
 
@@ -179,12 +182,12 @@ def _place_for_visit(whose: str) -> AbstractAsyncContextManager[None]:
     return places("visits").at(whose) if settings.LIMITS else contextlib.nullcontext()
 
 
-# -- shares: how much somebody has under way, over all processes --------------------------------------
+# -- shares: how much one person has under way, over all processes ------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """One thing under way, of a kind and of somebody: `user:7`, `address:::1`."""
+    """The right to have one thing of a kind under way, held by a person: `user:7`, or `address:::1`."""
 
     kind: str
     whose: str
@@ -196,19 +199,19 @@ class Lease:
 
 
 class Shares:
-    """The leases of one event loop, counted in Redis; without Redis, in this process by itself.
+    """The leases of one event loop, counted in Redis over all processes, or in this one alone while Redis is away.
 
-    A lease ends by itself where its process dies.
+    If a process dies, its leases expire in Redis after LEASE_SECONDS.
     """
 
     def __init__(self) -> None:
         self._held: set[Lease] = set()
-        self._here: Counter[str] = Counter()  # by the leases' keys, with those that are being taken
+        self._here: Counter[str] = Counter()  # by key, including leases that are being taken
         self._away_until = 0.0
         self._renewing: asyncio.Task[None] | None = None
 
     async def take(self, kind: str, whose: str) -> Lease:
-        """Return a lease of the kind, to be given back; GateError (429) where there are as many as may be."""
+        """Return a new lease, to be given back afterwards; raise GateError (429) if the person has the maximum."""
         lease, most = Lease(kind, whose), settings.AT_ONCE[kind]
         self._here[lease.key] += 1
         try:
@@ -226,7 +229,7 @@ class Shares:
         return lease
 
     async def give_back(self, lease: Lease) -> None:
-        """End the lease; without Redis it ends there by itself."""
+        """End the lease. While Redis is away, its record there is left to expire."""
         if lease in self._held:
             self._held.discard(lease)
             self._leave(lease)
@@ -236,7 +239,7 @@ class Shares:
 
     async def _is_free(self, lease: Lease, most: int) -> bool:
         if time.monotonic() < self._away_until:
-            return True  # counted here alone
+            return True  # counted in this process alone
         try:
             return bool(await get_redis().eval(TAKE, 1, lease.key, str(most), str(LEASE_SECONDS), lease.id))
         except (RedisError, OSError):
@@ -249,7 +252,7 @@ class Shares:
             del self._here[lease.key]
 
     async def _renew(self) -> None:
-        """Keep the leases of what takes long; it ends when nothing is held."""
+        """Renew all held leases in Redis every RENEWAL_SECONDS, until none is held."""
         while self._held:
             await asyncio.sleep(RENEWAL_SECONDS)
             with contextlib.suppress(RedisError, OSError):
@@ -260,7 +263,7 @@ class Shares:
 
 @one_per_loop
 def shares() -> Shares:
-    """Return those of the running event loop."""
+    """Return the shares of the running event loop."""
     return Shares()
 
 
@@ -269,40 +272,40 @@ def shares() -> Shares:
 
 @dataclass
 class Visit:
-    """One request or socket on its way, and what it holds."""
+    """One request or socket while it is served, with the leases and the place that it holds."""
 
     address: str
     leases: list[Lease] = field(default_factory=list)
     arrival: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
     is_at_work: bool = False
     whose: str = ""
-    is_over: bool = False  # whatever it began may go on in the background, and counts no more
+    is_over: bool = False  # what it began may go on in the background, uncounted
 
     def arrive(self) -> None:
-        """Count it as one of its address until it is known whose it is; GateError."""
+        """Count the visit against its address until `begin`; raise GateError if there are too many."""
         self.arrival.enter_context(arriving("arrivals", self.address))
 
     async def begin(self, user_id: int | None) -> None:
-        """Go on as this person's visit, or as the address's; wait for a place at work. GateError."""
+        """Count the visit as the user's, or as its address's if None, and wait for a place; raise GateError."""
         self.arrival.close()
         await self.take("requests", user_id)
         await places("visits").acquire(self.whose)
         self.is_at_work = True
 
     async def take(self, kind: str, user_id: int | None = None) -> None:
-        """Count one more of the kind as under way until the visit ends. GateError."""
+        """Take a lease of the `kind` until the visit ends; raise GateError if there are too many."""
         self.whose = self.whose or (f"user:{user_id}" if user_id else f"address:{self.address}")
         if settings.LIMITS and not self.is_over:
             self.leases.append(await shares().take(kind, self.whose))
 
     def step_aside(self) -> None:
-        """Leave the place at work, before a wait for something else than the database."""
+        """Free the visit's place, e.g. before a wait for something other than the database."""
         if self.is_at_work:
             self.is_at_work = False
             places("visits").release(self.whose)
 
     async def end(self) -> None:
-        """Give everything back."""
+        """Free the visit's place, and give all its leases back."""
         self.is_over = True
         self.arrival.close()
         self.step_aside()
@@ -315,7 +318,7 @@ _visit: contextvars.ContextVar[Visit | None] = contextvars.ContextVar("visit", d
 
 @asynccontextmanager
 async def visiting(address: str) -> AsyncIterator[Visit]:
-    """Within the block a visit is under way."""
+    """Open a visit of the address, which is the current one within the block, and end it afterwards."""
     visit = Visit(address)
     token = _visit.set(visit)
     try:
@@ -326,38 +329,38 @@ async def visiting(address: str) -> AsyncIterator[Visit]:
 
 
 def get_visit() -> Visit | None:
-    """Return the visit under way; None outside of a web server's, and where limits are off."""
+    """Return the current visit, or None outside of a web request or if KITH_LIMITS is off."""
     return _visit.get() if settings.LIMITS else None
 
 
 async def take(kind: str) -> None:
-    """Count one more of the kind as under way, until the visit ends; GateError (429) where there are too many."""
+    """Take a lease of the `kind` until the current visit, if any, ends; raise GateError (429) if there are too many."""
     if visit := get_visit():
         await visit.take(kind)
 
 
 def step_aside() -> None:
-    """Let others of this person be worked on, since what follows waits for something else."""
+    """Free the current visit's place, since what follows waits for something other than the database."""
     if visit := get_visit():
         visit.step_aside()
 
 
 @asynccontextmanager
 async def identifying() -> AsyncIterator[Visit | None]:
-    """Within the block it is looked up whose the visit under way is, which then begins."""
+    """Yield the current visit, if any, and hold a place of its address within the block, which looks up its sender."""
     visit = get_visit()
     async with being_identified(visit) if visit else contextlib.nullcontext():
         yield visit
 
 
 def being_identified(visit: Visit) -> AbstractAsyncContextManager[None]:
-    """Within the block it is looked up whose the visit is, in a place of its address."""
+    """Hold a place of the visit's address for a block that looks up its sender."""
     return _place_for_visit(f"address:{visit.address}")
 
 
 @asynccontextmanager
 async def at_work(user_id: int) -> AsyncIterator[None]:
-    """Within the block something is done for the person, in a place of theirs; a visit under way leaves its own."""
+    """Hold a place of the person within the block. The current visit, if any, frees its own place first."""
     step_aside()
     async with _place_for_visit(f"user:{user_id}"):
         yield

@@ -1,4 +1,4 @@
-"""REST for one's own account: what a person is called, and says of themselves."""
+"""REST endpoints of a person's own account: name, self-description, time zone and language."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""How it is known who asks, by session or by bearer token, and in which language and time zone they read."""
+"""Authentication by session or bearer token, and the language and time zone of who is authenticated."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -28,16 +28,16 @@ GetResponse = Callable[[HttpRequest], Response | Awaitable[Response]]
 
 
 class SignedInRequest(HttpRequest):
-    """A request of a person whom `login_required` or a bearer token has let through."""
+    """A request that `login_required` or a bearer token has authenticated."""
 
     user: User
     htmx: HtmxDetails
 
 
 def activate_locale(user: User) -> None:
-    """Activate this person's language and time zone from here on, and put their id on every log line.
+    """Activate the person's language and time zone, and bind their id to the log lines that follow.
 
-    In a zone that this machine does not know the clock is UTC's, so that they can still choose another.
+    A time zone that this machine does not know is ignored, so that the person can still choose another.
     """
     if user.language:
         translation.activate(user.language)
@@ -50,14 +50,14 @@ def activate_locale(user: User) -> None:
 
 
 def find_signed_in(request: HttpRequest) -> User | None:
-    """Return who is signed in; a request without a session cookie costs no query."""
+    """Return the signed-in user, or None. A request without a session cookie costs no query."""
     if settings.SESSION_COOKIE_NAME not in request.COOKIES:
         return None
     return request.user if request.user.is_authenticated else None
 
 
 def render_wait(request: HttpRequest, error: GateError) -> HttpResponse:
-    """Return the page that asks somebody to wait."""
+    """Return the error as a page that asks the person to wait (429, with its headers)."""
     response = render(request, "429.html", {"detail": error.detail}, status=error.status)
     for name, value in error.headers.items():
         response[name] = value
@@ -65,7 +65,7 @@ def render_wait(request: HttpRequest, error: GateError) -> HttpResponse:
 
 
 class PersonMiddleware:
-    """Answers a signed-in person in their language and time zone, everyone else in UTC; whoever asks too much waits."""
+    """Activates a signed-in person's language and time zone (UTC for others), and answers a GateError with a page."""
 
     sync_capable = True
     async_capable = True
@@ -87,7 +87,7 @@ class PersonMiddleware:
             has_session = settings.SESSION_COOKIE_NAME in request.COOKIES
             async with identifying() as visit:
                 user = await in_request_thread(find_signed_in, request) if has_session else None
-            if visit and not request.path.startswith(API_PREFIX):  # the API begins it, by the token
+            if visit and not request.path.startswith(API_PREFIX):  # `BearerToken` begins the API's
                 await visit.begin(user.pk if user else None)
         except GateError as error:
             return await in_request_thread(render_wait, request, error)
@@ -95,12 +95,12 @@ class PersonMiddleware:
         return await cast(Awaitable[Response], self.get_response(request))
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        """Ask to wait where a page's work is refused."""
+        """Return the page that asks to wait if a view raised GateError."""
         return render_wait(request, exception) if isinstance(exception, GateError) else None
 
     @staticmethod
     def _activate(user: User | None) -> None:
-        timezone.deactivate()  # a thread keeps the zone of the request before
+        timezone.deactivate()  # the thread may still have the zone of an earlier request
         if user is not None:
             activate_locale(user)
 
@@ -109,7 +109,7 @@ class PersonMiddleware:
 
 
 def token_user(plaintext: str, now: datetime) -> User | None:
-    """Return whose live token this is; its use is recorded at most once a minute. TokenExpiredError past its end."""
+    """Return the live token's user, or None; raise TokenExpiredError. Its use is recorded at most once a minute."""
     if not plaintext.isascii():
         return None
     token = Token.objects.matching(plaintext)
@@ -124,7 +124,7 @@ def token_user(plaintext: str, now: datetime) -> User | None:
 
 
 class BearerToken(HttpBearer):
-    """`Authorization: Bearer TOKEN` and nothing else: a session's cookie opens nothing in the API.
+    """The API's only authentication, `Authorization: Bearer TOKEN`: session cookies are not accepted.
 
     `request.user` and `request.auth` become the token's user.
     """

@@ -1,4 +1,4 @@
-"""The devices that one is signed in on, each with a way to sign it out."""
+"""The page of the devices that a person is signed in on, from which each can be signed out."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST
 from accounts.authentication import SignedInRequest
 
 SYSTEMS = ("Android", "iPhone", "iPad", "Mac", "Windows", "Linux")
-BROWSERS = {  # the first that a browser's own description names: many name others after themselves
+BROWSERS = {  # by a part of the User-Agent; the first match counts, as many browsers name others too
     "Edg/": "Edge",
     "OPR/": "Opera",
     "Firefox/": "Firefox",
@@ -27,7 +27,7 @@ BROWSERS = {  # the first that a browser's own description names: many name othe
 
 
 def name_browser(user_agent: str) -> str:
-    """Return a browser's and a system's name such as "Firefox · Linux", as far as the header tells them."""
+    """Return the names of browser and system, e.g. "Firefox · Linux", as far as the User-Agent header tells them."""
     browser = next((name for part, name in BROWSERS.items() if part in user_agent), "")
     system = next((name for name in SYSTEMS if name in user_agent), "")
     return " · ".join(filter(None, (browser, system)))
@@ -35,7 +35,7 @@ def name_browser(user_agent: str) -> str:
 
 @method_decorator(never_cache, name="dispatch")
 class DevicesView(ListUserSessionsView):  # type: ignore[misc]
-    """allauth's list of sessions, with the one that asks, though it began before sessions were listed."""
+    """allauth's list of sessions. The current one is listed even if it began before sessions were recorded."""
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         UserSession.objects.create_from_request(self.request)

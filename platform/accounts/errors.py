@@ -1,13 +1,13 @@
-"""What every package's errors for people are, and what can go wrong with accounts.
+"""The root of the errors that every package shows to people, and the errors of accounts.
 
-RefusedError(code, detail)    the root of what is told to people, in whichever package
-├── TokenExpiredError         the token was good until a moment that has passed (401)
-├── GateError                 too much of it at once, or today: `retry_after_seconds` says when (429)
-├── IdempotencyKeyError       the key itself cannot be used (400)
-└── IdempotencyConflictError  the key came before, with another body (409)
+RefusedError(code, detail)    the root of all errors that are shown to people, in any package
+├── TokenExpiredError         the token has expired (401)
+├── GateError                 a limit is reached: try again after `retry_after_seconds` (429)
+├── IdempotencyKeyError       the key is malformed (400)
+└── IdempotencyConflictError  the key was used before, with another body (409)
 AccountsError
-├── AccountExistsError        someone has this e-mail address already
-└── InvitationError           the invitation is used or was never made
+├── AccountExistsError        another account has this e-mail address
+└── InvitationError           the invitation is used already, or does not exist
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from django.utils.functional import Promise
 
 
 class RefusedError(Exception):
-    """Not done: a code and `more` for programs, a kind sentence for people, and the HTTP status and headers that fit."""
+    """A refusal, with HTTP status and headers. `code` and `more` are for programs, `detail` is a text for people."""
 
     status = 422
     more: Mapping[str, object] = MappingProxyType({})
@@ -31,7 +31,7 @@ class RefusedError(Exception):
 
 
 class GateError(RefusedError):
-    """The person has to wait."""
+    """The person has reached a limit, and has to wait `retry_after_seconds`."""
 
     status = 429
 
@@ -42,31 +42,31 @@ class GateError(RefusedError):
 
 
 class TokenExpiredError(RefusedError):
-    """The token was good until a moment that has passed."""
+    """The API token has expired."""
 
     status = 401
     headers = MappingProxyType({"WWW-Authenticate": "Bearer"})
 
 
 class IdempotencyKeyError(RefusedError):
-    """The key is not 1 to 200 printable characters."""
+    """The Idempotency-Key is not 1 to 200 printable characters."""
 
     status = 400
 
 
 class IdempotencyConflictError(RefusedError):
-    """The key was used before, with another body."""
+    """The Idempotency-Key was used before, with another body."""
 
     status = 409
 
 
 class AccountsError(Exception):
-    """The root of what this package raises."""
+    """The root of this package's own errors."""
 
 
 class AccountExistsError(AccountsError):
-    """Someone has this e-mail address already."""
+    """Another account has this e-mail address already."""
 
 
 class InvitationError(AccountsError):
-    """The invitation is used, or there never was one."""
+    """The invitation is used already, or does not exist."""

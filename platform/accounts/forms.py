@@ -23,7 +23,7 @@ MAX_PASSWORD_CHARACTERS = 1000
 
 
 class ZoneField(forms.CharField):
-    """The zone that the browser says it is in; UTC where it says nothing that is one."""
+    """The browser's time zone, or UTC if what it sent is no known zone."""
 
     widget = forms.HiddenInput
 
@@ -32,7 +32,7 @@ class ZoneField(forms.CharField):
 
 
 class SignupForm(allauth.SignupForm):  # type: ignore[misc]
-    """E-mail and password, and the zone from the page's script."""
+    """Sign-up by e-mail address and password, with the time zone that the page's script fills in."""
 
     time_zone = ZoneField(required=False)
     field_order = ("email", "password1", "time_zone")
@@ -50,7 +50,7 @@ class SignupForm(allauth.SignupForm):  # type: ignore[misc]
         )
 
     def validate_unique_email(self, value: str) -> str:
-        """Take the address; that it is known is told by `clean`, after the work that a new one causes."""
+        """Return the address even if it is taken: `clean` refuses it later, after as much work as for a new one."""
         try:
             return str(super().validate_unique_email(value))
         except forms.ValidationError:
@@ -58,7 +58,10 @@ class SignupForm(allauth.SignupForm):  # type: ignore[misc]
             return value
 
     def clean(self) -> dict[str, Any]:
-        """Refuse a known address, where no mail can tell its owner of the attempt, without saying that it is known."""
+        """Refuse an address that is taken, if no mail can tell its owner, in words that do not say that it is taken.
+
+        The password is hashed all the same, so that the time taken does not give it away either.
+        """
         cleaned: dict[str, Any] = super().clean()
         if self.is_refused and not self.errors:
             make_password(cleaned["password1"])
@@ -68,13 +71,13 @@ class SignupForm(allauth.SignupForm):  # type: ignore[misc]
         return cleaned
 
     def try_save(self, request: HttpRequest) -> tuple[User | None, HttpResponse | None]:
-        """Make the user, or write to the owner of a known address, with the same work for both."""
+        """Create the user, or mail the owner of an address that is taken, hashing a password in both cases."""
         if self.account_already_exists:
             make_password(self.cleaned_data["password1"])
         return cast(tuple[User | None, HttpResponse | None], super().try_save(request))
 
     def save(self, request: HttpRequest) -> User:
-        """Return the new user; AccountExistsError or InvitationError, and no user, where someone was faster."""
+        """Return the new user; raise AccountExistsError or InvitationError if address or invitation were just taken."""
         try:
             with transaction.atomic():
                 user: User = super().save(request)
@@ -88,7 +91,7 @@ class SignupForm(allauth.SignupForm):  # type: ignore[misc]
 
 
 class PlaceField(forms.CharField):
-    """A time zone, typed as its name or its city, or chosen from the page's list `time-zones`."""
+    """A time zone, typed by its name or a city's, or chosen from the page's datalist `time-zones`."""
 
     def __init__(self, **kwargs: Any) -> None:
         widget = forms.TextInput(attrs={"list": "time-zones", "autocomplete": "off", "spellcheck": "false"})
@@ -106,7 +109,7 @@ class PlaceField(forms.CharField):
 
 
 class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
-    """What a person says of themselves: name, a description in their own words, time zone, language."""
+    """A person's name, description in their own words, time zone and language."""
 
     time_zone = PlaceField(label=_("Time zone"), help_text=_("Type a city near you, and choose."))
     language = forms.ChoiceField(
@@ -123,7 +126,7 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 class TokenForm(forms.ModelForm):  # type: ignore[type-arg]
-    """What a token is for, and for how long it is good."""
+    """A new API token's name, and how long it is valid."""
 
     days = forms.TypedChoiceField(
         label=_("Good for"),
@@ -144,17 +147,17 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]
         fields = ("name",)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        # The person's name stands on the same page.
+        # The profile's form on the same page has a field "name" as well.
         super().__init__(*args, **{"auto_id": "token_%s", **kwargs})
 
     def expires_at(self, now: datetime) -> datetime | None:
-        """Return when the token ends that is made now; None where it is good until it is revoked."""
+        """Return when a token that is created `now` expires, or None if it never does."""
         days = self.cleaned_data["days"]
         return now + timedelta(days=days) if days else None
 
 
 class EndingTokens(forms.Form):
-    """The wish to end all API tokens along with the old password."""
+    """Mixin for a password form: a checkbox that revokes all the person's API tokens as well."""
 
     end_tokens = forms.BooleanField(label=_("Also end all API tokens"), required=False)
 
@@ -165,19 +168,19 @@ class EndingTokens(forms.Form):
 
 
 class ChangePasswordForm(EndingTokens, allauth.ChangePasswordForm):  # type: ignore[misc]
-    """A new password, by who knows the old one."""
+    """A new password for a person who knows the old one."""
 
     field_order = ("oldpassword", "password1", "password2", "end_tokens")
 
 
 class ResetPasswordKeyForm(EndingTokens, allauth.ResetPasswordKeyForm):  # type: ignore[misc]
-    """A new password, by who has the link of a mail."""
+    """A new password for a person who followed the link in a mail."""
 
     field_order = ("password1", "password2", "end_tokens")
 
 
 class DeletionForm(allauth.ReauthenticateForm):  # type: ignore[misc]
-    """The person's password: an account is not deleted by a slip, nor by who finds an open browser."""
+    """Asks for the password before the account is deleted, against slips and people who find an open browser."""
 
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, user=user, **kwargs)

@@ -1,4 +1,4 @@
-"""Writes that may be sent twice and are done once, by the header `Idempotency-Key`."""
+"""Idempotent writes: a request that is sent again with the same `Idempotency-Key` header is carried out once."""
 
 import hashlib
 from collections.abc import Callable
@@ -17,10 +17,10 @@ MAX_KEY_CHARACTERS = 200
 def once(
     user: User, operation: str, key: str | None, body: bytes | str, make: Callable[[], UUID]
 ) -> tuple[UUID, bool]:
-    """Return the id of the row made, and whether it was made now; without a key it always is.
+    """Return the id of the row that `make` created, and True if it was created now; without a key it always is.
 
-    Row and key are committed together, and whoever comes second waits for the first.
-    IdempotencyKeyError: not a key; IdempotencyConflictError: the key came before with another body.
+    Row and key are committed together; a second request with the same key waits for the first, and gets its row.
+    Raise IdempotencyKeyError if the key is malformed, IdempotencyConflictError if it was used with another body.
     """
     if key is None:
         with transaction.atomic():
@@ -43,7 +43,7 @@ def once(
 
 
 def checked(key: str | None) -> str | None:
-    """Return the key as it came, or None where none came; IdempotencyKeyError where it is none."""
+    """Return the key unchanged, or None if there is none; raise IdempotencyKeyError if it is malformed."""
     if key is not None and not (1 <= len(key) <= MAX_KEY_CHARACTERS and key.isprintable()):
         detail = f"Idempotency-Key must be 1 to {MAX_KEY_CHARACTERS} printable characters."
         raise IdempotencyKeyError("bad_idempotency_key", detail)
@@ -51,6 +51,6 @@ def checked(key: str | None) -> str | None:
 
 
 def drop_old_keys(now: datetime) -> int:
-    """Drop the keys older than a day; return how many there were."""
+    """Delete the keys that are older than a day; return how many there were."""
     dropped, _ = IdempotencyKey.objects.filter(created_at__lt=now - KEY_LIFETIME).delete()
     return dropped

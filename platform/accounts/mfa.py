@@ -1,4 +1,4 @@
-"""The second step of signing in: codes of an authenticator app, passkeys, and recovery codes; allauth does the work."""
+"""The second step of signing in, by allauth: codes of an authenticator app, passkeys, and recovery codes."""
 
 from typing import Any, cast
 
@@ -24,7 +24,7 @@ TOTP_PERIOD_SECONDS = 30  # as authenticator apps count
 
 
 class MFAAdapter(DefaultMFAAdapter):  # type: ignore[misc]
-    """What allauth does otherwise at Kith: secrets are sealed in the database, and keys have plain names."""
+    """allauth's adapter, changed: secrets are encrypted in the database, and passkeys have plain names."""
 
     def encrypt(self, text: str) -> str:
         return encryption.encrypt(text.encode()).decode("ascii")
@@ -33,17 +33,17 @@ class MFAAdapter(DefaultMFAAdapter):  # type: ignore[misc]
         return encryption.decrypt(encrypted_text.encode()).decode()
 
     def get_public_key_credential_rp_entity(self) -> dict[str, str]:
-        """Return for whom passkeys are good: this host, under Kith's name."""
+        """Return the relying party of passkeys: this host, under Kith's name."""
         return {**super().get_public_key_credential_rp_entity(), "name": "Kith"}
 
     def generate_authenticator_name(self, user: User, type: Authenticator.Type) -> str:
-        """Return the name that a new passkey has until its person gives it another."""
+        """Return a new passkey's name, which its person may change."""
         count = Authenticator.objects.filter(user=user, type=type).count()
         return _("Passkey %(number)d") % {"number": count + 1}
 
 
 class CodeForm(forms.Form):
-    """A code that opens once: for as long as a wrong clock lets it be good, it is remembered as used."""
+    """A code that is accepted once: it is remembered as used for as long as the clock tolerance would accept it."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -66,11 +66,11 @@ class AuthenticateForm(CodeForm, AllauthAuthenticateForm):  # type: ignore[misc]
 
 
 class ReauthenticateForm(CodeForm, AllauthReauthenticateForm):  # type: ignore[misc]
-    """A code in place of the password, before something is changed."""
+    """A code instead of the password, to confirm a sensitive change."""
 
 
 class PasskeyNameForm(forms.Form):
-    """The name by which its person knows a passkey."""
+    """Mixin for a form that names a passkey."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -81,7 +81,7 @@ class PasskeyNameForm(forms.Form):
 
 
 class AddPasskeyForm(PasskeyNameForm, AddWebAuthnForm):  # type: ignore[misc]
-    """A new passkey: it always signs in by itself, with the device's own fingerprint, face or PIN."""
+    """A new passkey. It is always passwordless: it signs in by the device's fingerprint, face or PIN alone."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -89,7 +89,7 @@ class AddPasskeyForm(PasskeyNameForm, AddWebAuthnForm):  # type: ignore[misc]
         self.fields["passwordless"].widget = forms.CheckboxInput(attrs={"hidden": True})
 
     def clean(self) -> dict[str, Any]:
-        """Refuse what is no credential; allauth lets the library's ValueError through."""
+        """Refuse a passkey above MAX_KEYS, and a malformed credential, for which allauth lets a ValueError through."""
         if Authenticator.objects.filter(user=self.user, type=Authenticator.Type.WEBAUTHN).count() >= MAX_KEYS:
             raise forms.ValidationError(_("You have many passkeys already. Remove one first."))
         try:
@@ -99,4 +99,4 @@ class AddPasskeyForm(PasskeyNameForm, AddWebAuthnForm):  # type: ignore[misc]
 
 
 class EditPasskeyForm(PasskeyNameForm, EditWebAuthnForm):  # type: ignore[misc]
-    """Another name for a passkey."""
+    """Renames a passkey."""

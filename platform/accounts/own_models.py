@@ -1,4 +1,4 @@
-"""The page "Your own models": a person's own chat providers. Their keys are written here, and never read."""
+"""The page "Your own models": a person's own chat providers. Their API keys are entered here, but never shown."""
 
 from typing import Any
 
@@ -33,11 +33,11 @@ from providers.selection import follow_own_change
 UNPROCESSABLE = 422
 MAX_SHOWN_CHARACTERS = 300
 TRIAL_TIMEOUT_SECONDS = 20.0
-ASKED_ANEW = {"base_url", "model", "api_key"}  # after a change of these the last error says nothing
+ASKED_ANEW = {"base_url", "model", "api_key"}  # a change of one of these clears the last error
 
 
 class OwnProviderForm(forms.ModelForm):  # type: ignore[type-arg]
-    """A person's own provider. Left empty, its key stays."""
+    """A person's own provider. If the key is left empty, the stored one stays."""
 
     api_key = forms.CharField(
         label=_("Key"),
@@ -60,9 +60,9 @@ class OwnProviderForm(forms.ModelForm):  # type: ignore[type-arg]
         self.fields["model"].widget.attrs["list"] = "listed-models"
 
     def clean_base_url(self) -> str:
-        """Refuse an address whose host stands for nothing on the open Internet as it is now."""
+        """Refuse an address whose host does not resolve, or resolves to something not on the public Internet."""
         address: str = self.cleaned_data["base_url"].rstrip("/")
-        release_connections()  # names may be as slow as their owners like
+        release_connections()  # the name server is the host's own, and may be slow
         try:
             require_public(address, allowed=settings.OWN_PROVIDERS_ALLOWED)
         except OutboundError as error:
@@ -72,7 +72,7 @@ class OwnProviderForm(forms.ModelForm):  # type: ignore[type-arg]
         return address
 
     def clean(self) -> dict[str, Any]:
-        """Refuse to send a key that is there to another server than the one that it was entered for."""
+        """Refuse to keep the stored key if the address now leads to another server than the key was entered for."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         before, after = self.initial.get("base_url", ""), cleaned.get("base_url")
         is_kept = self.instance.sealed_key and not cleaned.get("api_key")
@@ -81,7 +81,7 @@ class OwnProviderForm(forms.ModelForm):  # type: ignore[type-arg]
         return cleaned
 
     def save_for(self, user: User) -> bool:
-        """Keep it as the person's; False, with an error, where they have as many as they may, or one of that model."""
+        """Save the provider as the user's; return False, with an error, if they have its model or the maximum."""
         row, key = self.instance, self.cleaned_data["api_key"]
         with transaction.atomic():
             User.objects.select_for_update().get(pk=user.pk)
@@ -107,7 +107,7 @@ def has_page(user: User) -> bool:
 
 
 def render_page(request: SignedInRequest, form: OwnProviderForm, status: int = 200) -> HttpResponse:
-    """Answer with the list and a form: of a row, or for a new one."""
+    """Return the page with the person's providers and a form, which edits one of them or adds a new one."""
     if not has_page(request.user):
         raise Http404
     rows = list(OwnProvider.objects.owned_by(request.user))
@@ -160,7 +160,7 @@ def _save(request: SignedInRequest, form: OwnProviderForm) -> HttpResponse:
 @require_POST
 @login_required
 def try_own_model(request: SignedInRequest, pk: int) -> HttpResponse:
-    """Ask it for one real sentence, and say what came of it."""
+    """Ask the provider for one sentence; show the person the sentence or the error."""
     row = get_object_or_404(OwnProvider.objects.owned_by(request.user), pk=pk)
     if not settings.OWN_PROVIDERS_EACH:
         raise Http404
@@ -197,7 +197,7 @@ def delete_own_model(request: SignedInRequest, pk: int) -> HttpResponse:
 @login_required
 @never_cache
 def list_models(request: SignedInRequest, pk: int | None = None) -> HttpResponse:
-    """Answer with what the server at the typed address offers, by the typed key or the row's."""
+    """Return a fragment with the models that the submitted address offers, asked with the submitted or stored key."""
     row = get_object_or_404(OwnProvider.objects.owned_by(request.user), pk=pk) if pk else None
     if not settings.OWN_PROVIDERS_EACH:
         raise Http404

@@ -1,4 +1,4 @@
-"""How often one person may ask for what costs much, counted in Redis; without Redis, in each process by itself."""
+"""Rate limits per person for expensive work, counted in Redis, or in each process by itself while Redis is away."""
 
 import functools
 import threading
@@ -14,15 +14,15 @@ from accounts.errors import GateError
 from accounts.models import User
 
 WINDOWS = {60: "a_minute", 3600: "an_hour", 86_400: "a_day"}
-MAX_COUNTS_HERE = 10_000  # then the older half is forgotten
+MAX_COUNTS_HERE = 10_000  # beyond this the older half is dropped
 _counts_here: Counter[str] = Counter()
 _lock = threading.Lock()
 
 
 def admit_to(user: User, what: str, now: datetime) -> None:
-    """Let the person in to `what`, a name in settings.RATES; GateError (429) where they came too often.
+    """Count one more use of `what`, a name in settings.RATES; raise GateError (429) if the person uses it too often.
 
-    Counted are whole windows of the clock, with what is under way and what was refused.
+    Windows are fixed, such as the clock's minutes. Refused requests count as well.
     """
     if settings.LIMITS:
         for limit, seconds in settings.RATES[what]:
@@ -32,7 +32,7 @@ def admit_to(user: User, what: str, now: datetime) -> None:
 
 
 def _count(key: str, seconds: int) -> int:
-    """Return how often the key was asked for, this time included."""
+    """Increment the key's count, and return it. In Redis it expires after two windows of `seconds`."""
     try:
         pipeline = _get_client(settings.REDIS_URL).pipeline()
         pipeline.incr(key)
@@ -53,7 +53,7 @@ def _get_client(url: str) -> redis.Redis:
 
 
 def _build_refusal(what: str, limit: int, seconds: int, wait_seconds: int) -> GateError:
-    """Return the error with the fields of draft-ietf-httpapi-ratelimit-headers."""
+    """Return the error to raise, with the headers of draft-ietf-httpapi-ratelimit-headers."""
     if wait_seconds <= 90:
         sentence = ngettext(
             "That was a lot at once. Wait %(n)d second, then go on; nothing is lost.",

@@ -1,4 +1,4 @@
-"""Who may sign up, and how an account is opened."""
+"""Signing up: who may, invitations, and the creation of accounts."""
 
 import re
 from datetime import datetime
@@ -24,7 +24,7 @@ INVITATION_CODE = re.compile(r"[\w-]{1,32}", re.ASCII)
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
-    """What allauth does otherwise at Kith: who may sign up, and what is known of them from the first day."""
+    """allauth's adapter, changed: who may sign up, their time zone and language, and the links in mails."""
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         """Return whether this visitor may sign up, by KITH_SIGNUP."""
@@ -33,7 +33,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return bool(settings.KITH_SIGNUP == "open")
 
     def clean_email(self, email: str) -> str:
-        """Return the address; ValidationError where it is longer than any address, and than its column."""
+        """Return the cleaned address; raise ValidationError if it is longer than its column."""
         field = User._meta.get_field("email")
         if len(email) > (field.max_length or 0):
             raise forms.ValidationError(_("Enter a valid email address."))
@@ -46,7 +46,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         super().send_mail(template_prefix, email, context | links | site)
 
     def save_user(self, request: HttpRequest, user: User, form: forms.Form, commit: bool = True) -> User:
-        """Return the user with the form's time zone, and the language that they signed up in."""
+        """Save the user with the form's time zone and the current language; return the user."""
         user.time_zone = form.cleaned_data.get("time_zone", "UTC")
         language = get_language() or ""
         user.language = language if language in dict(settings.LANGUAGES) else ""
@@ -59,7 +59,10 @@ def at_kith_url(link: str) -> str:
 
 
 def find_invitation(request: HttpRequest) -> str | None:
-    """Return the unused code that this visitor brings, by `?invite=CODE` now or earlier in the session."""
+    """Return the visitor's unused invitation code, from `?invite=CODE` or the session, or None.
+
+    The code is kept in the session.
+    """
     code = request.GET.get("invite") or request.session.get(INVITATION_KEY, "")
     if not INVITATION_CODE.fullmatch(code) or not Invitation.objects.filter(code=code, used_at=None).exists():
         return None
@@ -69,9 +72,9 @@ def find_invitation(request: HttpRequest) -> str | None:
 
 
 def use_invitation(request: HttpRequest, user: User, now: datetime) -> None:
-    """Mark the visitor's code as used by this user; InvitationError where someone else was faster.
+    """Mark the visitor's invitation as used by the user; raise InvitationError if it is used already.
 
-    To be called in the transaction that makes the user: of two at once the second waits for the first.
+    Call this in the transaction that creates the user: of two users of one code, the second waits for the first.
     """
     code = request.session.pop(INVITATION_KEY, "")
     if not Invitation.objects.filter(code=code, used_at=None).update(used_by=user, used_at=now):
@@ -79,7 +82,7 @@ def use_invitation(request: HttpRequest, user: User, now: datetime) -> None:
 
 
 def create_account(email: str, password: str, **fields: Any) -> User:
-    """Make a user whose e-mail address counts as verified, staff in the operators' group; AccountExistsError."""
+    """Create a user with a verified e-mail address, in the group of operators if staff; raise AccountExistsError."""
     try:
         with transaction.atomic():
             user = User.objects.create_user(email, password, **fields)

@@ -8,12 +8,12 @@ from accounts import idempotency
 
 @shared_task
 def drop_old_keys() -> None:
-    """Drop the Idempotency-Keys of yesterday."""
+    """Delete the idempotency keys that are older than a day."""
     idempotency.drop_old_keys(timezone.now())
 
 
 @shared_task
 def drop_old_sessions() -> None:
-    """Drop the sessions of browsers that nobody has come back with, and where they came from."""
+    """Delete expired sessions, and the records of devices whose session is gone."""
     Session.objects.filter(expire_date__lt=timezone.now()).delete()
     UserSession.objects.exclude(session_key__in=Session.objects.values("session_key")).delete()

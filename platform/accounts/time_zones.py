@@ -1,10 +1,10 @@
-"""Time zones as people look for them: by the name of a city, in its own language too."""
+"""Look-up of time zones by their names and the names of cities, some of them in other languages."""
 
 from functools import cache
 
 from accounts.models.user import list_time_zones
 
-# Large cities after which no zone is named, and names that zones do not have.
+# Large cities that have no zone of their own name, and other names of the cities that have.
 OTHER_NAMES = {
     "America/Chicago": ("Dallas", "Houston"),
     "America/Los_Angeles": ("San Diego", "San Francisco", "Seattle"),
@@ -37,19 +37,19 @@ MAX_NAME_CHARACTERS = 64
 
 
 def find_time_zone(text: str) -> str | None:
-    """Return the zone of that name or with that city, in whatever case; None where none is known."""
+    """Return the time zone with that name or city, regardless of case, or None if there is none."""
     return _zones_by_name().get(_fold(text))
 
 
 @cache
 def list_choices() -> tuple[tuple[str, str], ...]:
-    """Return each zone with the names of its cities, as a list to choose from shows them."""
+    """Return pairs of a time zone's name and the names of its cities, for a list to choose from."""
     return tuple((zone, ", ".join((_city(zone), *OTHER_NAMES.get(zone, ())))) for zone in list_time_zones())
 
 
 @cache
 def _zones_by_name() -> dict[str, str]:
-    """Return all zones by their names, then by their cities: a name goes before a city of the same spelling."""
+    """Return the time zones by their folded names and cities; a zone's name takes precedence over a city's."""
     zones = list_time_zones()
     found = {_fold(zone): zone for zone in zones}
     cities = [(name, zone) for zone, names in OTHER_NAMES.items() for name in names]

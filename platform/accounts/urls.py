@@ -1,4 +1,4 @@
-"""Signing up and in, and a person's own settings; to be included at the root."""
+"""URLs of signing up, signing in and a person's own settings, to be included at the root."""
 
 from allauth.mfa.recovery_codes.views import view_recovery_codes
 from allauth.mfa.totp.views import activate_totp
@@ -13,7 +13,7 @@ urlpatterns = [
     path("accounts/", include("allauth.account.urls")),
     path("accounts/devices/", devices.DevicesView.as_view(), name="usersessions_list"),
     path("accounts/devices/<int:pk>/sign-out/", devices.sign_out_device, name="device_sign_out"),
-    # What these show must not come back by the browser's "back".
+    # What these show must not reappear on the browser's "back".
     path("accounts/2fa/totp/activate/", never_cache(activate_totp), name="mfa_activate_totp"),
     path("accounts/2fa/recovery-codes/", never_cache(view_recovery_codes), name="mfa_view_recovery_codes"),
     path("accounts/2fa/", include("allauth.mfa.urls")),

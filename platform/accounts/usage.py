@@ -1,4 +1,4 @@
-"""What each person may use, and what they used: the gate before work that costs, the row after it."""
+"""What each person may use, and what they used: the gate before costly work, and the rows that record it afterwards."""
 
 import asyncio
 import math
@@ -28,7 +28,7 @@ MINUTE_SECONDS = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowance:
-    """What one person may use, what they used in their own day so far, and when that day ends (UTC)."""
+    """One person's limits, the tokens that they have used in their local day, and when that day ends (UTC)."""
 
     messages_per_minute: int
     tokens_per_day: int
@@ -43,7 +43,7 @@ class Allowance:
 def allowance(user: User, now: datetime) -> Allowance:
     """Return the person's limits, their own or the platform's, and the tokens of their local day (one query).
 
-    What their own providers were asked is theirs to pay, and not counted.
+    Calls of the person's own providers are not counted: the person pays for these.
     """
     began_at, ends_at = local_day(user, now)
     tokens = user.tokens_per_day
@@ -58,7 +58,7 @@ def allowance(user: User, now: datetime) -> Allowance:
 
 
 def has_tokens_left(user_id: int, now: datetime) -> bool:
-    """Return whether the person, if they still have an account, has tokens left today."""
+    """Return whether the user has tokens left today; False if the account is gone."""
     user = User.objects.filter(pk=user_id).first()
     return user is not None and allowance(user, now).tokens_left > 0
 
@@ -69,7 +69,7 @@ def _messages_per_minute(user: User) -> int:
 
 
 def local_day(user: User, now: datetime) -> tuple[datetime, datetime]:
-    """Return the midnights, in UTC, around `now` where the person lives; 23 to 25 hours apart when clocks change."""
+    """Return the start and end in UTC of the person's local day at `now`, 23 to 25 hours apart when clocks change."""
     today = now.astimezone(user.zone).date()
     midnights = (datetime.combine(day, time.min, user.zone) for day in (today, today + timedelta(days=1)))
     began_at, ends_at = (midnight.astimezone(UTC) for midnight in midnights)
@@ -80,9 +80,9 @@ def local_day(user: User, now: datetime) -> tuple[datetime, datetime]:
 
 
 def admit(user: User, *, recent_messages: int, now: datetime, is_own: bool = False) -> None:
-    """Let a message in; GateError where the last minute's messages or the day's tokens reach the limit.
+    """Raise GateError if `recent_messages`, the count of the last minute, or the day's tokens have reached the limit.
 
-    Where it is the person's own provider that `is_own` says will answer, their tokens are not asked after.
+    The tokens are not checked if `is_own`, i.e. if the person's own provider will answer.
     """
     if recent_messages >= _messages_per_minute(user):
         detail = _("That was a lot at once. Wait a minute, then go on; nothing is lost.")
@@ -92,7 +92,7 @@ def admit(user: User, *, recent_messages: int, now: datetime, is_own: bool = Fal
 
 
 def admit_work(user: User, what: str, now: datetime) -> None:
-    """Let in what asks the embedder: GateError where the person asked too often, or the day's tokens are used up."""
+    """Raise GateError if the person uses `what` too often (`admit_to`), or if the day's tokens are used up."""
     admit_to(user, what, now)
     _require_tokens(allowance(user, now), now)
 
@@ -104,9 +104,9 @@ def _require_tokens(allowed: Allowance, now: datetime) -> None:
 
 
 def waits_until(user: User, now: datetime, *, is_asked_for: bool = False) -> datetime | None:
-    """Return until when work beside the talk waits for tokens, the end of the person's day; None where it may go on.
+    """Return None if background work may spend tokens now, otherwise the end of the person's day, when it may again.
 
-    Half of each day's tokens is kept for talk; what the person themselves asked for may take all that is left.
+    Half of each day's tokens is reserved for talk; work that `is_asked_for` by the person may spend all that is left.
     """
     allowed = allowance(user, now)
     least = 1 if is_asked_for else max(1, (allowed.tokens_per_day + 1) // 2)
@@ -114,7 +114,7 @@ def waits_until(user: User, now: datetime, *, is_asked_for: bool = False) -> dat
 
 
 def admit_speech(user: User, characters: int, now: datetime) -> None:
-    """Let a sentence be spoken; GateError `no_speech_left` where it would go over the day's characters."""
+    """Raise GateError `no_speech_left` if speaking so many characters would exceed the day's limit."""
     began_at, ends_at = local_day(user, now)
     used = SoundCall.objects.owned_by(user).filter(started_at__gte=began_at).used()
     if used["characters"] + characters > settings.SPEECH_CHARACTERS_PER_DAY:
@@ -123,7 +123,7 @@ def admit_speech(user: User, characters: int, now: datetime) -> None:
 
 
 def admit_hearing(user: User, seconds: float, now: datetime) -> None:
-    """Let a recording be transcribed; GateError `no_hearing_left` where it would go over the day's seconds."""
+    """Raise GateError `no_hearing_left` if transcribing so many seconds would exceed the day's limit."""
     began_at, ends_at = local_day(user, now)
     used = SoundCall.objects.owned_by(user).filter(started_at__gte=began_at).used()
     if used["seconds_heard"] + seconds > settings.HEARING_SECONDS_PER_DAY:
@@ -140,7 +140,7 @@ def _seconds_until(moment: datetime, now: datetime) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Payer:
-    """On whose account a call goes, for which companion and, within a turn, for which reply."""
+    """The user to whom a model call is charged, with its companion and, within a turn, its reply."""
 
     user_id: int
     companion_id: UUID
@@ -149,7 +149,7 @@ class Payer:
 
 @dataclass(slots=True)
 class Charge:
-    """What a block's calls came to: their rows, once it has ended."""
+    """The rows of the model calls within a block of `charged`, empty until the block has ended."""
 
     calls: list[ModelCall] = field(default_factory=list)
 
@@ -160,7 +160,7 @@ _report: ContextVar[Report | None] = ContextVar("report", default=None)
 
 @contextmanager
 def reporting(report: Report) -> Iterator[None]:
-    """Call `report` with the rows that each block of `charged` within the block writes, at once."""
+    """Call `report` with the rows of each `charged` block within this block, as soon as they are written."""
     token = _report.set(report)
     try:
         yield
@@ -172,9 +172,9 @@ def reporting(report: Report) -> Iterator[None]:
 def charged(
     payer: Payer | None, purpose: ModelCall.Purpose, clock: Callable[[], datetime] = timezone.now
 ) -> Iterator[Charge]:
-    """Write a ModelCall for each metered call within the block, also where it fails; without a payer none.
+    """Write a ModelCall for each metered call within the block, even if the block fails; without a payer, write none.
 
-    The charge given knows the rows after the block.
+    The yielded charge holds the rows after the block. Errors are also noted in the rows of the providers.
     """
     began_at, charge = clock(), Charge()
     with metered() as calls:
@@ -193,7 +193,7 @@ def charged(
 
 
 def _build_call(payer: Payer, purpose: ModelCall.Purpose, call: Metered, began_at: datetime) -> ModelCall:
-    if call.error is None or isinstance(call.error, MalformedError):  # that was answered, and is paid for
+    if call.error is None or isinstance(call.error, MalformedError):  # a malformed answer is paid for as well
         outcome = ModelCall.Outcome.DONE
     elif isinstance(call.error, ProviderRefused):
         outcome = ModelCall.Outcome.REFUSED
@@ -229,7 +229,7 @@ def note_sound(
     started_at: datetime,
     ended_at: datetime,
 ) -> SoundCall:
-    """Write the row of one call of a speech or transcription provider, which has ended well, or in this error."""
+    """Write the row of one finished call of a speech or transcription provider; `error` is None if it succeeded."""
     if error is None:
         outcome = SoundCall.Outcome.DONE
     elif isinstance(error, asyncio.CancelledError):

@@ -30,7 +30,7 @@ UNPROCESSABLE = 422
 
 
 class SignupView(allauth.SignupView):  # type: ignore[misc]
-    """allauth's sign-up, with a clear word where it is closed or where someone was faster."""
+    """allauth's sign-up, with 403 if it is closed, and a clear error if the address or invitation was just taken."""
 
     def form_valid(self, form: Form) -> HttpResponse:
         try:
@@ -47,7 +47,7 @@ class SignupView(allauth.SignupView):  # type: ignore[misc]
 
 
 class EmailView(allauth.EmailView):  # type: ignore[misc]
-    """allauth's e-mail addresses, with a clear word where the one to be used is another account's."""
+    """allauth's page of e-mail addresses, with a clear error if another account has the one to be used."""
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         try:
@@ -60,7 +60,7 @@ class EmailView(allauth.EmailView):  # type: ignore[misc]
 
 
 def settings_page(request: SignedInRequest, status: int = 200, **changed: Any) -> HttpResponse:
-    """Answer with the one settings page; `changed` puts in a form with its errors, or a token to be shown this once."""
+    """Render the settings page; `changed` overrides its context, e.g. with an invalid form or a new token."""
     context = {
         "profile_form": ProfileForm(instance=request.user),
         "token_form": TokenForm(),
@@ -83,7 +83,7 @@ def show_settings(request: SignedInRequest) -> HttpResponse:
 
 @require_POST
 def switch_language(request: HttpRequest) -> HttpResponse:
-    """Show pages in this language from here on; who is signed in has it in the settings, too."""
+    """Switch the visitor's pages to the submitted language, and save it for a signed-in user."""
     response: HttpResponse = i18n.set_language(request)
     language = request.POST.get("language", "")
     if request.user.is_authenticated and language in dict(settings.LANGUAGES):
@@ -107,7 +107,7 @@ def save_profile(request: SignedInRequest) -> HttpResponse:
 @login_required
 @never_cache
 def make_token(request: SignedInRequest) -> HttpResponse:
-    """Answer with the settings page and the new token on it: it is shown here and nowhere again."""
+    """Issue a token, and answer with the settings page that shows it, this once."""
     form = TokenForm(request.POST)
     if Token.objects.owned_by(request.user).live().count() >= settings.TOKENS_EACH:
         form.add_error(None, _("You have many tokens already. Revoke one first."))
@@ -129,7 +129,7 @@ def revoke_token(request: SignedInRequest, pk: int) -> HttpResponse:
 @require_POST
 @login_required
 def delete_account(request: SignedInRequest) -> HttpResponse:
-    """Delete the person and all that is theirs; an operator whom the audit names stays."""
+    """Delete the account and everything in it; refuse (409) if the audit names the person as an operator."""
     form = DeletionForm(request.user, request.POST)
     if not ratelimit.consume(request, action="reauthenticate", user=request.user):
         form.add_error(None, _("That was tried often. Wait a minute, then try again."))

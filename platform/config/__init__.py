@@ -1,7 +1,7 @@
-"""Where the parts are put together: settings, URLs, ASGI, Celery, `up`."""
+"""The Django project: settings, URLs, ASGI and Celery applications, the admin's own pages, and `make up`."""
 
 import gc
 
-# Python's 700, 10, 10 looks through everything that was imported so far again and again while a process starts, a fifth
-# of what that takes, and stops all streams of a busy one for 50 ms every other second.
+# Python's defaults (700, 10, 10) scan all imported objects again and again: a fifth of the time that a process takes to
+# start, and a pause of 50 ms for all streams of a busy one every other second.
 gc.set_threshold(20_000, 20, 50)

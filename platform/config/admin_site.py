@@ -1,4 +1,4 @@
-"""The admin's site: django-unfold's, with a content policy that its theme can live with."""
+"""The admin site: django-unfold's, with Kith's own pages and a content security policy that allows for its theme."""
 
 from functools import partial
 from typing import Any, cast
@@ -10,7 +10,7 @@ from django.urls import URLPattern, URLResolver, path
 from django.utils.functional import SimpleLazyObject
 from unfold.sites import UnfoldAdminSite
 
-# Alpine evaluates the expressions in its attributes, and the theme sets styles inline; a tried sound stands in its page.
+# Alpine evaluates expressions in attributes, the theme sets inline styles, the sound page embeds audio as data URLs.
 POLICY = {
     "script-src": [SELF, UNSAFE_EVAL],
     "style-src": [SELF, UNSAFE_INLINE],
@@ -20,14 +20,14 @@ POLICY = {
 
 class KithAdminSite(UnfoldAdminSite):  # type: ignore[misc]
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
-        """Return the list once it is looked at: each page has it in its context, and few show it."""
+        """Return the list, built lazily: every page has it in its context, but few show it."""
         return cast(list[Any], SimpleLazyObject(partial(super().get_app_list, request, app_label)))
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
         return csp_replace(POLICY)(super().admin_view(view, cacheable))
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
-        # This module is loaded before there are models.
+        # Imported here, since this module is loaded before the models are.
         from config.download_admin import download_desk
         from config.embedding_admin import use_built_in, use_for_memory
         from config.engine_admin import show_engines, stop_engine, use_file

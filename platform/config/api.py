@@ -1,4 +1,4 @@
-"""The root of the REST API, version 1, and how its errors look: problem details (RFC 9457)."""
+"""The root of the REST API, version 1, and its error handlers, which answer with problem details (RFC 9457)."""
 
 import functools
 import hashlib
@@ -99,7 +99,7 @@ api.add_router("", account.router)
 
 @functools.cache
 def openapi_document() -> bytes:
-    """Return the API's OpenAPI document as JSON, made once in a process."""
+    """Return the API's OpenAPI document as JSON, generated once per process."""
     return Response(api.get_openapi_schema()).content
 
 
@@ -110,12 +110,12 @@ def openapi_etag() -> str:
 
 @condition(etag_func=lambda request: openapi_etag())
 def show_openapi(request: HttpRequest) -> HttpResponse:
-    """Answer with the OpenAPI document, or 304 where the client has it."""
+    """Answer with the OpenAPI document, or 304 if the client has it already."""
     return HttpResponse(openapi_document(), content_type="application/json; charset=utf-8")
 
 
 def problem(request: HttpRequest, status: int, code: str, detail: str, **more: object) -> HttpResponse:
-    """Return the error as `application/problem+json`."""
+    """Return a response with the error as `application/problem+json`; `more` adds members to it."""
     body = {
         "type": "about:blank",
         "title": code.replace("_", " "),
@@ -189,7 +189,7 @@ def redis_away(request: HttpRequest, error: RedisError) -> HttpResponse:
 
 @api.exception_handler(Exception)
 def unknown(request: HttpRequest, error: Exception) -> HttpResponse:
-    """Answer what nobody has thought of: its stack is in the log, and the contract's form is kept."""
+    """Answer an unexpected error with problem details as well, and log its stack."""
     log.error("request failed", exc_info=error)
     return problem(
         request, 500, "internal_error", "Something went wrong on Kith's side. It is in the operator's log."

@@ -9,11 +9,11 @@ class KithConfig(AppConfig):
     verbose_name = "Kith"
 
     def ready(self) -> None:
-        """Make Kith's Celery the one that tasks belong to; the runner, which needs no Django, does without it."""
+        """Import Kith's Celery application, so that shared tasks use it. (The runner needs neither it nor Django.)"""
         import_module("config.celery")
 
 
 class KithAdminConfig(SimpleAdminConfig):
-    """Leave the admin's modules to config.urls: what serves no pages, as the worker, does without their 30 MB."""
+    """Leaves the import of the admin modules to `config.urls`, which saves processes without pages 30 MB."""
 
     default_site = "config.admin_site.KithAdminSite"

@@ -1,9 +1,9 @@
-"""The ASGI application: pages and API by Django, sockets by Channels, and the life of replies by the lifespan."""
+"""The ASGI application: pages and API by Django, sockets by Channels; its lifespan starts and stops replies."""
 
 import os
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-os.environ.setdefault("KITH_STATEMENT_SECONDS", "30")  # whoever waits for a page longer than that has gone
+os.environ.setdefault("KITH_STATEMENT_SECONDS", "30")  # nobody waits longer for a page
 
 from typing import Any
 
@@ -13,14 +13,14 @@ from django.urls import path, re_path
 
 django.setup(set_prefix=False)
 
-import config.urls  # noqa: F401 (with all pages, which Django would load while the first request waits)
+import config.urls  # noqa: F401 (loads all pages now, instead of while the first request waits)
 from companions.sockets.consumers import CompanionConsumer, MeConsumer
 from config.asgi_layers import BodyLimit, Handler, Lifespan, OwnContext, StaticFiles
 from voice.call import CallConsumer
 
 
 async def refuse(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    """Refuse a socket at an address where there is none."""
+    """Refuse a socket at an unknown path."""
     await receive()
     await send({"type": "websocket.close"})
 

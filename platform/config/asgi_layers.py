@@ -1,4 +1,4 @@
-"""The layers of the ASGI application around Django: a context a request, limits of bodies, connections, start and end."""
+"""The ASGI layers around Django: a context per request, body limits, database connections, static files, lifespan."""
 
 import asyncio
 import contextvars
@@ -32,7 +32,7 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Any, Any, Any], Coroutine[Any, Any, None]]
-# Python would take six on two cores: too few to wait for a database and look at anything else besides.
+# Python's default is six on two cores: too few when some of them wait for the database.
 MAX_THREADS = 32
 MAX_OPEN_FILES = 65_536
 PIECE_BYTES = 256 << 10  # most static files are smaller
@@ -41,9 +41,9 @@ PIECE_BYTES = 256 << 10  # most static files are smaller
 class OwnContext:
     """Serves each request and socket in an empty context.
 
-    The web server begins a pipelined request within the one before, and one that comes after a large body perhaps within
-    that. It would have the other's person, language and thread, which ends with the other: whatever database connection
-    it took there would be lost to the pool.
+    The web server may begin a request, e.g. a pipelined one, in the context of the request before it. The later request
+    would inherit the earlier one's person, language and thread. The thread ends with the earlier request, and a
+    database connection that the later one opened there would be lost to the pool.
     """
 
     def __init__(self, application: Application) -> None:
@@ -54,8 +54,8 @@ class OwnContext:
         await asyncio.get_running_loop().create_task(answering, context=contextvars.Context())
 
 
-# Where archives, cards and earlier talk come, which are larger than anything else; of whoever is signed in. Django keeps
-# them in a file, and each operation has a smaller limit.
+# Paths to which signed-in people upload archives, cards and earlier talk, larger than anything else. Django writes them
+# to a file, and each operation has a smaller limit.
 LARGE_PATHS = re.compile(
     r"/companions/(?:new/card|[^/]+/lore/import)/"
     r"|/api/v1/(?:cards/preview|pasts/preview|companions/import/(?:archive|card)|companions/[^/]+/import/past)"
@@ -63,7 +63,7 @@ LARGE_PATHS = re.compile(
 
 
 class BodyTooLargeError(RefusedError):
-    """More bytes came than a request may have."""
+    """The request's body is larger than allowed."""
 
     status = 413
 
@@ -74,10 +74,10 @@ class BodyTooLargeError(RefusedError):
 
 
 class BodyLimit:
-    """Answers 413 where a request declares more bytes than it may have, or goes on past them without saying so.
+    """Answers 413 if a request declares a larger body than allowed, or sends one undeclared.
 
-    Django would keep them all in a file before anybody could look at their number. Of one address a few large bodies
-    are taken at once. Whatever is refused before Django has a request to answer (GateError) is answered 429.
+    Django would write the whole body to a file before any view could check its size. An address may send only a few
+    large bodies at once. A GateError that is raised before Django has a request to answer is answered 429.
     """
 
     def __init__(self, application: Application) -> None:
@@ -105,7 +105,10 @@ def _is_signed_in(scope: Message) -> bool:
 
 
 def _count_bytes(receive: Receive, limit: int, large_body: ExitStack, scope: Message) -> Receive:
-    """Return `receive` with its bytes counted; `large_body` is entered once the body is a large one."""
+    """Return `receive`, counting the body's bytes; raise BodyTooLargeError beyond `limit`.
+
+    A body above LARGE_BODY counts against its address until `large_body` is closed.
+    """
     count, is_large = 0, False
 
     async def counted() -> Message:
@@ -123,7 +126,7 @@ def _count_bytes(receive: Receive, limit: int, large_body: ExitStack, scope: Mes
 
 
 async def _refuse(send: Send, error: RefusedError, title: str) -> None:
-    """Answer without reading what comes, and without a thread."""
+    """Answer with the error, without reading the rest of the request and without a thread."""
     problem = {"type": "about:blank", "title": title, "status": error.status, "code": error.code}
     more = [(name.lower().encode(), value.encode()) for name, value in error.headers.items()]
     headers = [(b"content-type", b"application/problem+json"), (b"connection", b"close"), *more]
@@ -132,30 +135,28 @@ async def _refuse(send: Send, error: RefusedError, title: str) -> None:
 
 
 class Handler(ASGIHandler):
-    """Gives the request's connection back as soon as its answer is made, and closes an answer that cannot be written.
+    """Django's handler, which serves each request as a visit, limited by `accounts.admission`.
 
-    Each request is a visit, of which a person or an address has some at once (`accounts.admission`).
-
-    Django's own keeps the connection until the answer has been sent: whoever reads slowly keeps it as long as they like.
-    Where sending fails, as it does for the second of two pipelined requests whose sender is gone, it closes nothing at
-    all, and the connection is lost to the pool.
+    It also returns the database connection to the pool as soon as the response is made, where Django's own keeps it
+    until a slow client has read everything. And it closes a response that cannot be sent, e.g. to the second of two
+    pipelined requests whose client is gone: Django's own would leave it open, and its connection lost to the pool.
     """
 
     async def handle(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer the request, within a visit; GateError where too many arrive from its address."""
+        """Answer the request within a visit; raise GateError if too many requests arrive from its address."""
         async with visiting(address_of(scope)) as visit:
             visit.arrive()
             await super().handle(scope, receive, send)
 
     async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
-        """Return the answer, made; what it streams later visits the database anew."""
+        """Return the response, and free place and connection before it is sent: a streamed body takes new ones."""
         response: HttpResponseBase = await super().get_response_async(request)
         step_aside()
-        await in_request_thread(lambda: None)  # in the thread whose connection is then given back
+        await in_request_thread(lambda: None)  # which returns that thread's connection to the pool
         return response
 
     async def send_response(self, response: Any, send: Any) -> None:
-        """Send the answer; however that fails, it is closed."""
+        """Send the response, and close it if that fails."""
         try:
             await super().send_response(response, send)
         except Exception:
@@ -164,9 +165,9 @@ class Handler(ASGIHandler):
 
 
 class StaticFiles:
-    """Sends static files without Django: a page is made of forty, and the browser asks for all of them at once.
+    """Sends static files without Django: a page needs forty of them, which the browser requests all at once.
 
-    Whitenoise's own middleware would also hold a thread for each request to Django, from its beginning to its end.
+    Whitenoise's own middleware would also hold a thread for the whole of each request to Django.
     """
 
     def __init__(self, application: Application) -> None:
@@ -176,13 +177,13 @@ class StaticFiles:
         file = self._files.get(scope["path"])
         if file is None:
             return await self._application(scope, receive, send)
-        asked = {
+        request_headers = {
             f"HTTP_{name.decode('latin-1').upper().replace('-', '_')}": value.decode("latin-1")
             for name, value in scope["headers"]
         }
-        answer = file.get_response(scope["method"], asked)
-        told = [*answer.headers, ("X-Content-Type-Options", "nosniff")]
-        headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in told]
+        answer = file.get_response(scope["method"], request_headers)
+        texts = [*answer.headers, ("X-Content-Type-Options", "nosniff")]
+        headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in texts]
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         with answer.file or BytesIO() as content:
             while piece := content.read(PIECE_BYTES):
@@ -191,12 +192,12 @@ class StaticFiles:
 
 
 class Lifespan:
-    """The part of ASGI that Django's own application refuses."""
+    """Handles ASGI's lifespan events, which Django's own application refuses: the start and end of a web process."""
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         await receive()
         gc.collect()
-        gc.freeze()  # what was imported is looked at no more
+        gc.freeze()  # exempts what is imported from garbage collection
         _soft, limit = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(limit, MAX_OPEN_FILES), limit))
         loop = asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""The cache, which holds the limits of sign-in and sign-up: in Redis, and in this process while Redis is away."""
+"""The cache, e.g. for the rate limits of sign-in and sign-up: in Redis, or in this process while Redis is away."""
 
 import time
 from contextlib import suppress
@@ -15,7 +15,7 @@ LOCAL_ENTRIES = 10_000
 
 
 class JSONSerializer:
-    """Values as JSON: what lies in Redis can run nothing here, as a pickle could."""
+    """Stores values as JSON: unlike a pickle, a value that is read from Redis cannot run code."""
 
     def dumps(self, value: object) -> bytes:
         return orjson.dumps(value)
@@ -25,10 +25,10 @@ class JSONSerializer:
 
 
 class RedisOrLocalCache(RedisCache):
-    """Redis' cache, shared and lasting; whatever is asked while Redis does not answer is kept in this process.
+    """Django's Redis cache, which falls back to this process's memory while Redis does not answer.
 
-    Limits go on so, each process by itself. A Redis that was away is left alone for AWAY_SECONDS, for nobody who
-    signs in should wait for it at each question.
+    Rate limits go on that way, in each process by itself. After a failure Redis is not asked for AWAY_SECONDS, so that
+    nobody who signs in waits for it at every call.
     """
 
     away_until = float("-inf")
@@ -55,7 +55,7 @@ class RedisOrLocalCache(RedisCache):
         return bool(self._ask("delete", key, version))
 
     def clear(self) -> None:
-        """Forget what is cached, and leave alone what else lies in Redis, which Django's own would drop."""
+        """Delete the cache's keys alone; Django's own `clear` would drop everything in the Redis database."""
         with suppress(RedisError):
             client = self._cache.get_client(write=True)
             for key in client.scan_iter(f"{self.key_prefix}:*"):

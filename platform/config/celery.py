@@ -1,4 +1,4 @@
-"""The Celery application; its tasks are nudges, what is still to do is found from rows."""
+"""The Celery application. Its tasks are only nudges: what there is to do is found from database rows."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ from django.conf import settings
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 logger = get_logger(__name__)
-WORKER_KEY = "kith:alive:worker"  # signs of life: beat sends one every ten seconds, a worker takes it
+WORKER_KEY = "kith:alive:worker"  # signs of life: every ten seconds beat sends a `pulse`, a worker runs it
 BEAT_KEY = "kith:alive:beat"
 SIGN_SECONDS = 45
 
@@ -27,9 +27,9 @@ app.user_options["worker"].add(Option(["--with-beat"], is_flag=True, help="Run b
 
 
 class BeatThread(bootsteps.StartStopStep):
-    """Run beat in a thread of a worker that was started with --with-beat: a process of its own takes 150 MB.
+    """Runs beat in a thread of a worker that was started with --with-beat: a process of its own would take 150 MB.
 
-    Celery's own --beat forks a process, which would live on where the worker is killed.
+    Celery's own --beat forks a process, which would outlive a worker that is killed.
     """
 
     requires = ("celery.worker.components:Pool",)
@@ -55,7 +55,7 @@ class BeatThread(bootsteps.StartStopStep):
             self.service.start()
         except Exception:
             logger.exception("beat_failed")
-            os.kill(os.getpid(), signal.SIGTERM)  # whoever runs the worker starts both again
+            os.kill(os.getpid(), signal.SIGTERM)  # the worker's supervisor restarts both
 
 
 app.steps["worker"].add(BeatThread)
@@ -69,7 +69,7 @@ def _leave_sign(*keys: str) -> None:
 
 @app.task
 def pulse() -> None:
-    """Say that beat and a worker live: a task came through."""
+    """Record that beat and a worker are alive, as this task came through."""
     _leave_sign(WORKER_KEY, BEAT_KEY)
 
 

@@ -1,4 +1,4 @@
-"""What every page knows of the platform it stands on."""
+"""The template context that every page has of this installation."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from providers.selection import get_provider
 
 
 def platform(request: HttpRequest) -> dict[str, Any]:
-    """Return whether people may sign up, whether answers come from the rehearsal model, and Kith's address."""
+    """Return the setting KITH_SIGNUP, whether answers come from the rehearsal model, and Kith's address."""
     return {
         "signup": settings.KITH_SIGNUP,
         "is_rehearsal": get_provider().is_rehearsal,

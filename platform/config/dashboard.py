@@ -1,4 +1,4 @@
-"""What operators see of the whole: the sidebar, the numbers of the day, and what has failed for good."""
+"""The admin's home page and sidebar: what has failed for good, the groups of tables, and today's numbers."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -38,12 +38,12 @@ FAILED_CALLS = (ModelCall.Outcome.UNAVAILABLE, ModelCall.Outcome.REFUSED)
 
 
 def count_failed() -> dict[str, int]:
-    """Return how much waits for an operator, by its model's label; one query, for each page of the admin asks it."""
+    """Return the number of failed rows by model label, in one query, as each page of the admin needs them."""
     since = timezone.now() - RECENT_WINDOW
     closings = Closing.objects.filter(state=Closing.State.FAILED, session__ended_at=None)
     failed: dict[str, QuerySet[Any]] = {
         "companions.Closing": closings.exclude(session__closings__state=Closing.State.WAITING),
-        # A later night looks at what an earlier one did not.
+        # A later night makes up for a failed one, so only recent ones count.
         "memory.Consolidation": Consolidation.objects.filter(
             state=Consolidation.State.FAILED, asked_at__gte=since
         ),
@@ -61,7 +61,10 @@ def count_failed() -> dict[str, int]:
 
 
 def list_alerts(may: Callable[[str], bool]) -> list[dict[str, Any]]:
-    """Return for each kind of which there is any, and that one may see, a sentence and where to look."""
+    """Return a sentence and a link for each kind of failed rows that there are and that the operator may see.
+
+    `may` tells whether the operator has a permission.
+    """
     closings, nights, wakings, timers = counts = count_failed().values()
     sentences = [
         ngettext("%(n)d session could not be closed.", "%(n)d sessions could not be closed.", closings),
@@ -109,7 +112,7 @@ def script(request: HttpRequest) -> str:
 
 
 def list_rooms() -> dict[str, dict[str, tuple[str, str]]]:
-    """Return the tables in groups, each by its label with a plain name and an icon."""
+    """Return the sidebar's groups of tables: by each table's model label a plain name and an icon."""
     return {
         _("People"): {
             "accounts.User": (_("People"), "person"),
@@ -204,7 +207,7 @@ def list_rooms() -> dict[str, dict[str, tuple[str, str]]]:
 
 
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:
-    """Return the groups of tables that hold something this operator may see."""
+    """Return the sidebar's groups, with the tables and pages that the operator may see."""
     home = {"title": _("Today"), "icon": "today", "link": reverse("admin:index")}
     failed = count_failed()
     groups = [
@@ -224,7 +227,7 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
 def _list_tables(
     tables: dict[str, tuple[str, str]], request: HttpRequest, failed: dict[str, int]
 ) -> list[dict[str, Any]]:
-    """Return an entry for each table, by its label, that the operator may see; with how many failed there."""
+    """Return a sidebar entry for each table that the operator may see, with its number of failed rows as a badge."""
     options = {label: apps.get_model(label)._meta for label in tables}
     return [
         {
@@ -244,7 +247,7 @@ def _list_tables(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A number of the day, with the list of what it counts, and something more about it, with its own list if any."""
+    """A number of the day with a link to what it counts, and optionally a second fact with its own link."""
 
     name: str
     number: int
@@ -254,9 +257,9 @@ class Figure:
 
 
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
-    """Return the page's context with today's numbers, in the operator's time zone, and with what answers now.
+    """Return the page's context with today's numbers, in the operator's time zone, alerts and health checks.
 
-    Each number is for those alone who may see the things that it counts.
+    A number is included only if the operator may see the rows that it counts.
     """
     midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
     health, may = async_to_sync(checks)(), request.user.has_perm
@@ -269,16 +272,17 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def link_list(model: type[Model], **asked: object) -> str:
-    """Return the address of the admin's list of what is asked for, by lookups that the list allows."""
+def link_list(model: type[Model], **lookups: object) -> str:
+    """Return the URL of the model's change list in the admin, filtered by lookups that the list allows."""
     query = {
-        lookup: value.isoformat() if isinstance(value, datetime) else value for lookup, value in asked.items()
+        lookup: value.isoformat() if isinstance(value, datetime) else value
+        for lookup, value in lookups.items()
     }
     return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist", query=query)
 
 
 def count_today(may: Callable[[str], bool], since: datetime) -> Iterator[Figure]:
-    """Yield the numbers since then, for those who may see what is counted."""
+    """Yield the numbers since `since` that the operator may see; `may` tells whether they have a permission."""
     if may("accounts.view_user"):
         people = User.objects.aggregate(all=Count("pk"), new=Count("pk", filter=Q(date_joined__gte=since)))
         yield Figure(
@@ -309,7 +313,7 @@ def count_today(may: Callable[[str], bool], since: datetime) -> Iterator[Figure]
             more_link=link_list(GalleryReport, settled_at__isempty=1),
         )
     if may("companions.view_message"):
-        # What came by an import was not said today.
+        # Imported messages were not said today.
         said = Message.everywhere.filter(created_at__gte=since, job=None).aggregate(
             all=Count("pk"), people=Count("companion__user", distinct=True)
         )
@@ -363,7 +367,7 @@ def _count_sound(since: datetime) -> Figure:
 
 
 def count_replies(since: datetime) -> list[dict[str, Any]]:
-    """Return the replies since then by state, in the order of a reply's life, each with the list that it counts."""
+    """Return the number of replies since `since` for each state, in their order, each with a link to the list."""
     replies = Reply.objects.filter(created_at__gte=since).order_by()
     counts = dict(replies.values_list("state").annotate(count=Count("pk")))
     return [

@@ -1,4 +1,4 @@
-"""Models to fetch on the operators' page "Which mind?": the catalogue, an own address, and how each download stands."""
+"""Downloads of models on the operators' page "Which mind?": catalogue, own address, and the state of each download."""
 
 from typing import Any, cast
 
@@ -32,7 +32,7 @@ Deed = AuditEntry.Deed
 
 
 class AddressForm(forms.Form):
-    """A model's file at an address of the operator's choice."""
+    """A model file at an address of the operator's choice."""
 
     url = forms.CharField(
         label=_("Address of a file in GGUF"),
@@ -48,7 +48,7 @@ class AddressForm(forms.Form):
 
 
 def describe_downloads() -> dict[str, Any]:
-    """Return what the section "Fetch a model" shows; models of the catalogue that are fetched stand there once."""
+    """Return the context of the section "Fetch a model". A catalogue model that is downloaded is listed once."""
     rows, memory_bytes = list(Download.objects.all()), psutil.virtual_memory().total
     known = {row.url for row in rows}
     return {
@@ -64,7 +64,7 @@ def describe_downloads() -> dict[str, Any]:
 
 
 def download_desk(request: HttpRequest) -> HttpResponse:
-    """Answer with the list of downloads; a POST does what its `deed` names: fetch, pause, resume, accept or remove."""
+    """Show the list of downloads; a POST first does what its `deed` names: fetch, pause, resume, accept or remove."""
     if not request.user.has_perm("providers.change_provider"):
         raise PermissionDenied
     trouble = ""
@@ -82,7 +82,7 @@ def download_desk(request: HttpRequest) -> HttpResponse:
 
 
 def _do(request: HttpRequest) -> None:
-    """Do what was asked for and record it; DownloadError where it cannot be."""
+    """Carry out the submitted `deed` and record it in the audit; raise DownloadError if that is impossible."""
     deed, now = request.POST.get("deed"), timezone.now()
     if deed == "fetch":
         form = AddressForm(request.POST)

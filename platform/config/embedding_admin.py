@@ -1,4 +1,4 @@
-"""What compares meanings, on the operators' page "Which mind?": a file put in force for it, or the built-in model."""
+"""The choice of the embedder on the operators' page "Which mind?": a model file, or the built-in model."""
 
 from typing import Any, cast
 
@@ -23,7 +23,7 @@ from safety.models import AuditEntry
 
 
 def describe_embedding() -> dict[str, Any]:
-    """Return what the page tells of the embedder in force."""
+    """Return the page's context about the embedder in force."""
     return {
         "embedder": get_embedder(),
         "is_embedding_set_by_environment": is_embedding_set_by_environment(),
@@ -33,7 +33,7 @@ def describe_embedding() -> dict[str, Any]:
 
 @require_POST
 def use_for_memory(request: HttpRequest) -> HttpResponse:
-    """Put a model's file in force for embedding, which Kith's own engine runs."""
+    """Put a model file in force as the embedder, to be run by Kith's own engine."""
     require_right(request)
     form = FileForm(request.POST)
     if not settings.ENGINE_KEY:
@@ -75,7 +75,7 @@ def _put_in_force(request: HttpRequest, model: ModelFile) -> None:
 
 @require_POST
 def use_built_in(request: HttpRequest) -> HttpResponse:
-    """Take all providers of embedding out of force: the built-in model compares meanings then."""
+    """Deactivate all embedding providers, so that the built-in model embeds again."""
     require_right(request)
     with transaction.atomic():
         for row in _find_active():

@@ -1,4 +1,4 @@
-"""Model files on the operators' page "Which mind?": what each one is, one put in force, and how Kith's engines stand."""
+"""Model files on the operators' page "Which mind?": their list, the choice of one, and the state of Kith's engines."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -33,12 +33,12 @@ from providers.selection import choose_chat, follow_change, is_set_by_environmen
 from safety.audit import record
 from safety.models import AuditEntry
 
-RIGHTS = ("providers.add_provider", "providers.change_provider")  # to use a model may add a provider
-MAX_FILES = 50  # that are listed
+RIGHTS = ("providers.add_provider", "providers.change_provider")  # choosing a model may add a provider
+MAX_FILES = 50  # that the page lists
 
 
 class FileForm(forms.Form):
-    """A model's file, and how it is to be run; what is left empty is chosen."""
+    """A model file and how to run it; Kith chooses what is left empty."""
 
     path = forms.CharField(
         label=_("Another file's path"),
@@ -55,13 +55,13 @@ class FileForm(forms.Form):
     threads = forms.IntegerField(label=_("Threads"), min_value=1, max_value=MAX_THREADS, required=False)
 
     def get_plan_wishes(self) -> dict[str, int]:
-        """Return what of a plan is wished for; 0 where it is to be chosen."""
+        """Return the values that were entered for the plan, 0 for those that Kith chooses."""
         return {name: self.cleaned_data[name] or 0 for name in ("context_tokens", "slots", "threads")}
 
 
 @dataclass
 class FoundFile:
-    """A file as the page shows it: the model in it and how it would be run, or what is wrong with it."""
+    """A file as the page shows it: its model and how it would be run, or what is wrong with it."""
 
     path: Path
     model: ModelFile | None = None
@@ -77,9 +77,9 @@ class FoundFile:
 
 @dataclass
 class ShownEngine:
-    """A provider that an engine of Kith's own is to serve, and how that stands.
+    """A provider that one of Kith's own engines is to serve, and the engine's state.
 
-    `words` are its last, where it ended; `percent` is how much of the model it has loaded, about.
+    `words` is the last line of the engine's log if it ended; `percent` is about how much of the model it has loaded.
     """
 
     row: Provider
@@ -93,9 +93,9 @@ class ShownEngine:
 
 
 def find_files(path: str = "") -> list[FoundFile]:
-    """Return the model files in Kith's folder, and before them the one of that path, where one is given.
+    """Return the file at `path`, if given, and then up to MAX_FILES model files in Kith's folder.
 
-    A model in several files is listed by the first.
+    A model that is split into several files is listed by the first.
     """
     named = [resolve(path)] if path.strip() and "\0" not in path else []
     lying = dict.fromkeys(find_parts(path)[0] for path in sorted(open_folder().rglob("*.gguf")))
@@ -104,10 +104,10 @@ def find_files(path: str = "") -> list[FoundFile]:
 
 
 def resolve(path: str) -> Path:
-    """Return the file of a path as it was typed: in the folder of models where it names no other."""
+    """Return the file that a typed path names; a relative path is relative to the folder of models."""
     try:
         return (open_folder() / Path(path.strip()).expanduser()).resolve()
-    except (OSError, RuntimeError):  # a home of nobody, or links in a circle
+    except (OSError, RuntimeError):  # the home of an unknown user, or a loop of symbolic links
         return open_folder() / path.strip()
 
 
@@ -126,11 +126,11 @@ def _look_at(path: Path, room_bytes: int) -> FoundFile:
 
 
 def read_model(path: Path) -> ModelFile:
-    """Return what the file says of itself; ModelFileError where it is no model."""
+    """Return what the file says of its model; raise ModelFileError if it holds none. Unchanged files are read once."""
     try:
         states = [part.stat() for part in find_parts(path)]
     except OSError:
-        model: ModelFile | ModelFileError = read_model_file(path)  # which says why
+        model: ModelFile | ModelFileError = read_model_file(path)  # which raises the reason
     else:
         model = _read_once(path, *((state.st_size, state.st_mtime_ns, state.st_ctime_ns) for state in states))
     if isinstance(model, ModelFileError):
@@ -140,9 +140,9 @@ def read_model(path: Path) -> ModelFile:
 
 @lru_cache(maxsize=2 * MAX_FILES)
 def _read_once(path: Path, *states: tuple[int, int, int]) -> ModelFile | ModelFileError:
-    """Return what the file says of itself, or why it says nothing.
+    """Return what the file says of its model, or the error of reading it.
 
-    It is read once in each state: the words of a large vocabulary take most of a second.
+    Cached by size and times of the file's parts: reading the words of a large vocabulary takes most of a second.
     """
     try:
         return read_model_file(path)
@@ -159,9 +159,9 @@ def _list_chat_rows() -> list[Provider]:
 
 
 def _measure_room_alone() -> int:
-    """Return how many bytes there would be for a model if no engine talked.
+    """Return how many bytes there would be for a model if no engine ran a chat model.
 
-    The weights of those that do are mapped from their files and count as free; their contexts do not.
+    Running engines map their weights from files, which counts as free memory, so only their contexts are added.
     """
     running = read_running(settings.KITH_HOME)
     return measure_room() + sum(
@@ -172,9 +172,9 @@ def _measure_room_alone() -> int:
 
 
 def _read_engine_models() -> Iterator[tuple[Provider, ModelFile, int]]:
-    """Yield the providers of talk that engines are to serve, their models, and the tokens of all their contexts."""
+    """Yield each chat provider that an engine is to serve, its model, and the tokens of all its contexts."""
     for row in _list_chat_rows():
-        with suppress(ModelFileError):  # that does not run
+        with suppress(ModelFileError):  # the engine of such a file does not run
             yield row, read_model(Path(row.engine_file)), count_context(row) * (row.slots or 1)
 
 
@@ -182,14 +182,14 @@ def _read_engine_models() -> Iterator[tuple[Provider, ModelFile, int]]:
 
 
 def require_right(request: HttpRequest) -> None:
-    """Raise PermissionDenied for whoever may not choose models."""
+    """Raise PermissionDenied unless the user may choose models."""
     if not request.user.has_perms(RIGHTS):
         raise PermissionDenied
 
 
 @require_POST
 def use_file(request: HttpRequest) -> HttpResponse:
-    """Put a model file in force; engines for which there is no memory beside it are stopped."""
+    """Put a model file in force, and stop the other chat engines if there is not enough memory for all."""
     require_right(request)
     form = FileForm(request.POST)
     if not settings.ENGINE_KEY:
@@ -218,7 +218,7 @@ def use_file(request: HttpRequest) -> HttpResponse:
 
 @transaction.atomic
 def _put_in_force(user: User, model: ModelFile, plan: EnginePlan, room_bytes: int) -> list[Provider]:
-    """Make the model that of the talk; stop the engines for which the room is too small then, and return their rows."""
+    """Make the model the chat model; stop the other chat engines if they do not all fit, and return their rows."""
     row = choose_chat(
         model.name[:80],
         "",
@@ -252,7 +252,7 @@ def _tell(request: HttpRequest, model: ModelFile, stopped: list[Provider]) -> No
 
 
 def stop(user: User, row: Provider) -> None:
-    """Take the provider out of force, on record."""
+    """Deactivate the provider, and record that in the audit."""
     row.is_active = False
     row.save(update_fields=["is_active"])
     record(user, AuditEntry.Deed.CHANGED, Provider, row.pk)
@@ -264,7 +264,7 @@ def stop(user: User, row: Provider) -> None:
 
 @require_POST
 def stop_engine(request: HttpRequest, id: int) -> HttpResponse:
-    """Take a file's provider out of force, and end its engine with that."""
+    """Deactivate a model file's provider, which ends its engine."""
     require_right(request)
     with transaction.atomic():
         row = get_object_or_404(Provider.objects.exclude(engine_file=""), pk=id)
@@ -275,13 +275,13 @@ def stop_engine(request: HttpRequest, id: int) -> HttpResponse:
 
 @require_GET
 def show_engines(request: HttpRequest) -> HttpResponse:
-    """Answer with how the engines stand, for a page that asks again."""
+    """Return the fragment with the state of the engines, which the page polls."""
     require_right(request)
     return TemplateResponse(request, "admin/mind_engines.html", describe_engines())
 
 
 def describe_engines() -> dict[str, Any]:
-    """Return what the page tells of Kith's own engines."""
+    """Return the page's context about Kith's own engines."""
     engines = [_describe_engine(row) for row in _list_engine_rows()]
     return {
         "engines": engines,
@@ -310,7 +310,7 @@ def _describe_engine(row: Provider) -> ShownEngine:
 
 
 def _measure_loaded(row: Provider) -> int:
-    """Return how much of the file the engine holds in memory, in percent: by what its process has there."""
+    """Return about how much of its model the engine has loaded, in percent, by its process's resident memory."""
     process = find_recorded(settings.KITH_HOME / RECORDS_FILE, get_name(row.pk))
     if process is not None:
         with suppress(psutil.Error, OSError, ZeroDivisionError):

@@ -1,4 +1,4 @@
-"""What Django's reports of an error hold, for whoever has them sent or shown: Kith itself does neither."""
+"""The filter of Django's error reports, for operators who have these mailed or shown; Kith itself does neither."""
 
 from collections.abc import ItemsView
 from types import FrameType
@@ -9,10 +9,10 @@ from django.views.debug import SafeExceptionReporterFilter
 
 
 class ReportFilter(SafeExceptionReporterFilter):
-    """Leaves out the values of variables: any of them may be a key, or what a person said."""
+    """Leaves out all variables, since any of them may hold a key or a person's words."""
 
     def get_traceback_frame_variables(
         self, request: HttpRequest | None, tb_frame: FrameType
     ) -> ItemsView[str, Any]:
-        """Return none."""
+        """Return no variables."""
         return dict[str, Any]().items()

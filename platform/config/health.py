@@ -1,4 +1,4 @@
-"""`GET /livez`, `/readyz` and `/healthz`: whether this process lives, can serve, and what answers it."""
+"""Health checks: `/livez` (the process runs), `/readyz` (it can serve) and `/healthz` (the state of each part)."""
 
 import asyncio
 import time
@@ -33,7 +33,7 @@ def _is_database_up() -> bool:
 
 
 def _check_redis() -> dict[str, bool]:
-    """Return whether Redis answers, and whether worker and beat have left their sign of life there."""
+    """Return whether Redis answers, and whether worker and beat have left a recent sign of life there."""
     try:
         with redis.Redis.from_url(
             settings.REDIS_URL, socket_timeout=TIMEOUT_SECONDS, socket_connect_timeout=TIMEOUT_SECONDS
@@ -61,7 +61,7 @@ def _describe(found: dict[str, bool]) -> dict[str, str]:
 
 
 class ChatProbe:
-    """Whether the chat provider answers, asked at most once in CHAT_PROBE_SECONDS, however many want to know."""
+    """Checks whether the chat provider answers, at most once in CHAT_PROBE_SECONDS for all who ask."""
 
     def __init__(self, ask: Callable[[], Awaitable[bool]]) -> None:
         self._ask = ask
@@ -69,15 +69,15 @@ class ChatProbe:
         self._answer: asyncio.Future[bool] | None = None
 
     async def is_up(self, now: float) -> bool:
-        """Return the last answer, or ask anew; `now` is in seconds of a clock that never goes back."""
+        """Return the last answer, or ask again if it is too old; `now` is in seconds of a monotonic clock."""
         if self._answer is None or now - self._asked_at >= CHAT_PROBE_SECONDS:
             self._asked_at, self._answer = now, asyncio.ensure_future(self._ask())
-        return await asyncio.shield(self._answer)  # who goes meanwhile leaves the others their answer
+        return await asyncio.shield(self._answer)  # others may still wait for it if this caller is cancelled
 
 
 @one_per_loop
 def chat_probe() -> ChatProbe:
-    """Return the probe of the running event loop, of which a web process has one."""
+    """Return the running event loop's probe."""
     return ChatProbe(_is_chat_up)
 
 
@@ -95,24 +95,24 @@ async def _check_stores() -> dict[str, bool]:
 
 
 async def checks() -> dict[str, str]:
-    """Return each part with `ok`, `degraded` or `down`."""
+    """Return the state of each part: `ok`, `degraded`, or `down` for parts without which Kith cannot serve."""
     stores, is_chat_up = await asyncio.gather(_check_stores(), chat_probe().is_up(time.monotonic()))
     return _describe({**stores, "chat": is_chat_up})
 
 
 async def livez(request: HttpRequest) -> HttpResponse:
-    """Answer 200 as long as this process answers at all; nothing else is asked."""
+    """Answer 200 as long as this process answers at all; check nothing else."""
     return HttpResponse("ok", content_type="text/plain")
 
 
 async def readyz(request: HttpRequest) -> JsonResponse:
-    """Answer 200 where database and Redis answer, else 503; nobody outside is asked."""
+    """Answer 200 if database and Redis answer, otherwise 503; check nothing else."""
     found = await _check_stores()
     return _answer(_describe({name: found[name] for name in NEEDED}))
 
 
 async def healthz(request: HttpRequest) -> JsonResponse:
-    """Answer 200 with `ok` or `degraded`, 503 with `down` where database or Redis does not answer."""
+    """Answer 200 with `ok` or `degraded`, or 503 with `down` if database or Redis does not answer."""
     return _answer(await checks())
 
 

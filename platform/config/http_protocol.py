@@ -1,4 +1,4 @@
-"""The web server's side of a connection, which waits for nobody for ever."""
+"""The web server's HTTP protocol, with limits on slow clients and on connections."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,31 +9,31 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from accounts.admission import arrive, leave, network_of
 
-MIN_BODY_BYTES = 8_000  # of a body, in each stretch of HTTP_BODY_SECONDS
-MAX_HEAD_BYTES = 64_000  # of an address and headers, or of what follows a body
+MIN_BODY_BYTES = 8_000  # of a body, in each period of HTTP_BODY_SECONDS
+MAX_HEAD_BYTES = 64_000  # of request line and headers, or of what follows a body
 TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
 class PatientProtocol(HttpToolsProtocol):
-    """Cuts a connection off whose request does not come, or whose answer is not read, in good time.
+    """Uvicorn's protocol, which cuts off clients that send a request, or read a response, too slowly.
 
-    A request's head has HTTP_HEAD_SECONDS and MAX_HEAD_BYTES, give or take what comes at once. Of its body some
-    kilobytes must come every HTTP_BODY_SECONDS, while Kith takes them. An answer that waits to be read goes on being read
-    within HTTP_READ_SECONDS. An upgrade to a socket ends all of these. Where no proxies stand before Kith, an address has
-    so many connections, sockets among them.
+    A request's head may take HTTP_HEAD_SECONDS and about MAX_HEAD_BYTES. Of its body MIN_BODY_BYTES must arrive every
+    HTTP_BODY_SECONDS while Kith reads. A response may wait HTTP_READ_SECONDS for the client to go on reading. These
+    limits end with an upgrade to a WebSocket. If there are no proxies in front of Kith, an address may have only so
+    many connections at once, sockets included.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._request_timer: asyncio.TimerHandle | None = None  # until when the rest of a request must come
-        self._answer_timer: asyncio.TimerHandle | None = None  # until when an answer must be read
+        self._request_timer: asyncio.TimerHandle | None = None  # runs while a request is being received
+        self._answer_timer: asyncio.TimerHandle | None = None  # runs while a response waits to be read
         self._body_bytes = 0
-        self._network = ""  # whose connection it counts as
-        self._head_bytes = 0  # since the last head ended, or the last of a body came
-        self._has_progressed = False  # whether one of these has happened in what came just now
+        self._network = ""  # that the connection is counted against, if any
+        self._head_bytes = 0  # since a head was last complete, or a part of a body was parsed
+        self._has_progressed = False  # whether one of these happened in the data received last
 
     def data_received(self, data: bytes) -> None:
-        """Parse it; refuse a head that does not end. The parser itself keeps all of it, however long."""
+        """Parse the data; answer 431 to a head that is too long, which the parser itself would buffer without limit."""
         self._has_progressed = False
         super().data_received(data)
         self._head_bytes = 0 if self._has_progressed else self._head_bytes + len(data)
@@ -87,7 +87,7 @@ class PatientProtocol(HttpToolsProtocol):
             self._uncount()
             ended(exc)
 
-        upgraded.connection_lost = lost  # uvicorn tells this protocol nothing any more
+        upgraded.connection_lost = lost  # uvicorn no longer calls this protocol's own
 
     def pause_writing(self) -> None:
         super().pause_writing()

@@ -1,7 +1,7 @@
-"""Structured logs: one JSON line an event, with request and reply ids, never with what was said.
+"""Structured logs: one line of JSON per event, with request and reply ids, but never with a person's words.
 
-Whatever is raised may quote what a person said: a database its row, a provider the prompt, a check its input. So an
-error is logged by its class and stack, and by its words only where they tell of connections and files.
+Any exception may quote these: a database error its row, a provider's the prompt, a validation error its input. So an
+error is logged by its class and stack, and its message only for the classes of SPEAKING (connections, files, set-up).
 """
 
 import logging
@@ -20,7 +20,7 @@ MAX_FRAMES = 40
 
 
 def stack(exc_info: ExcInfo) -> str:
-    """Return what was raised and where, with what it came from, in the order in which it happened."""
+    """Return the tracebacks of the exception and of its causes, the first cause first, without unsafe messages."""
     error: BaseException | None = exc_info[1]
     parts: list[str] = []
     seen: set[int] = set()
@@ -35,7 +35,7 @@ def stack(exc_info: ExcInfo) -> str:
 
 
 class Wordless(logging.Filter):
-    """Takes an error's words out of the line of a library that repeats them there: Celery and asyncio do."""
+    """Removes an exception's message from log lines in which a library repeats it, as Celery and asyncio do."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.exc_info and isinstance(record.msg, str):
@@ -69,11 +69,11 @@ LOGGING: dict[str, Any] = {
     "loggers": {
         "httpx": {"level": "WARNING"},
         "httpx2": {"level": "WARNING"},
-        "psycopg.pool": {"level": "WARNING"},  # three lines for each visit to the database
-        # These name the address, in which a key may stand; config.middleware has the same event with the route.
+        "psycopg.pool": {"level": "WARNING"},  # three lines each time that a connection is used
+        # These log the path, which may hold a key; config.middleware logs the same event with the route.
         "django.request": {"level": "CRITICAL"},
         "django.security.csrf": {"level": "CRITICAL"},
-        # Uvicorn and Django bring handlers of their own, which write an error's words.
+        # Uvicorn and Django bring handlers of their own, which log an error's message.
         "django": {"handlers": [], "level": "INFO", "propagate": True},
         "uvicorn": {"handlers": [], "level": "INFO", "propagate": True},
         "uvicorn.error": {"handlers": [], "level": "INFO", "propagate": True},
@@ -85,7 +85,7 @@ LOGGING: dict[str, Any] = {
 
 
 def configure_structlog() -> None:
-    """Send structlog's events through the standard logging set-up above."""
+    """Send structlog's events through the standard library's logging, as set up in LOGGING."""
     structlog.configure(
         processors=[*SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),

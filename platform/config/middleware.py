@@ -1,4 +1,4 @@
-"""Middleware: the port of the Host header, which ALLOWED_HOSTS does not look at, and the log of requests."""
+"""Middleware that checks the port of the Host header, which ALLOWED_HOSTS ignores, and that logs requests."""
 
 from collections.abc import Awaitable, Callable
 from typing import cast
@@ -23,9 +23,9 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 def require_port(request: HttpRequest) -> None:
-    """Raise DisallowedHost, which is answered 400, where the host has another port than KITH_URL.
+    """Raise DisallowedHost, which is answered 400, if the Host header has another port than KITH_URL.
 
-    A host without a port passes: many proxies leave it out. On this machine any port passes, as of a tunnel.
+    A host without a port passes, as many proxies leave it out. Outside of production any port passes, e.g. a tunnel's.
     """
     _, port = split_domain_port(request.get_host())
     address = urlsplit(settings.KITH_URL)
@@ -36,7 +36,7 @@ def require_port(request: HttpRequest) -> None:
 
 @sync_and_async_middleware
 def host_port_middleware(get_response: GetResponse) -> GetResponse:
-    """Let requests through whose Host header has the port of KITH_URL."""
+    """Return middleware that refuses requests whose Host header has another port than KITH_URL."""
     if iscoroutinefunction(get_response):
 
         async def answer_async(request: HttpRequest) -> Response:
@@ -53,18 +53,18 @@ def host_port_middleware(get_response: GetResponse) -> GetResponse:
 
 
 class RequestLog(RequestMiddleware):
-    """A line as a request begins and ends, with the address's pattern: no query, no key, nothing that was said."""
+    """Logs the start and end of each request with its route instead of its path and query, which may hold keys."""
 
     @classmethod
     def bind_ip(cls, request: HttpRequest) -> None:
-        """Put the address on the lines, as the proxies that KITH_PROXIES counts tell it; others may tell anything."""
+        """Bind the client's address, seen through KITH_PROXIES proxies alone, since others' headers may be forged."""
         scope = getattr(request, "scope", None)
         ip = address_of(scope) if scope else request.META.get("REMOTE_ADDR")
         structlog.contextvars.bind_contextvars(ip=ip)
 
     @staticmethod
     def bind_user_id(request: HttpRequest) -> None:
-        """Look nobody up, who may have sent a session that is none: whose it is is told once it is known."""
+        """Do nothing, and so look no user up: `activate_locale` binds the id once the person is known."""
 
     @staticmethod
     def format_request(request: HttpRequest) -> str:
@@ -72,7 +72,7 @@ class RequestLog(RequestMiddleware):
 
 
 def pattern_of(path: str) -> str:
-    """Return the route that the path takes, such as `companions/<uuid:companion_id>/`."""
+    """Return the route that matches the path, such as `companions/<uuid:companion_id>/`."""
     try:
         return resolve(path).route
     except Resolver404:

@@ -1,4 +1,4 @@
-"""The operators' page "Which mind?": what is found to talk with, a button that tries it, one that puts it in force."""
+"""The operators' page "Which mind?", which finds chat models, tries them, and puts one in force."""
 
 from dataclasses import dataclass
 from typing import Any, cast
@@ -35,11 +35,11 @@ from providers.selection import Capability, choose_chat, get_provider, is_set_by
 from safety.audit import record
 from safety.models import AuditEntry
 
-MAX_IN_SELECT = 50  # of more models one is found by typing
+MAX_IN_SELECT = 50  # if there are more models, their names are typed instead
 
 
 class MindForm(forms.Form):
-    """A server, a model on it, and the key that it wants."""
+    """A chat server (a known service or an address), its API key, and a model on it."""
 
     service = forms.ChoiceField(label=_("Service"), required=False)
     base_url = forms.CharField(
@@ -65,7 +65,7 @@ class MindForm(forms.Form):
         self.fields["service"].choices = [("", _("Another address")), *services]  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
-        """Take the service's address where one was chosen."""
+        """Put the chosen service's address into `base_url`; refuse a service together with another address."""
         fields = self.cleaned_data
         service, address = fields.get("service", ""), fields.get("base_url", "").rstrip("/")
         fields["base_url"] = service or address
@@ -76,7 +76,7 @@ class MindForm(forms.Form):
         return fields
 
     def require_model(self) -> bool:
-        """Return whether the form is valid and names a model."""
+        """Return whether the form is valid and names a model; add an error if the model alone is missing."""
         if self.is_valid() and not self.cleaned_data["model"]:
             self.add_error("model", _("Name the model, or list them first."))
         return self.is_valid()
@@ -84,7 +84,7 @@ class MindForm(forms.Form):
 
 @dataclass
 class Outcome:
-    """What came of a button: a list of models, a model's answer, or what went wrong and the server's own words."""
+    """The result of a button: a server's models, a model's answer, or an error and the server's own words for it."""
 
     server: Server | None = None
     probe: Probe | None = None
@@ -94,11 +94,11 @@ class Outcome:
 
 @sensitive_post_parameters("api_key")
 def mind_desk(request: HttpRequest) -> HttpResponse:
-    """Answer with the page; a POST does what its `deed` names: list, try or use."""
+    """Show the page; a POST first does what its `deed` names: list, try or use."""
     if not request.user.has_perms(RIGHTS):
         raise PermissionDenied
     form, outcome = MindForm(request.POST or None), None
-    release_connections()  # servers are waited for, some for minutes
+    release_connections()  # servers may take minutes to answer
     match request.POST.get("deed"):
         case "list" if form.is_valid():
             outcome = _list(form.cleaned_data)
@@ -131,7 +131,7 @@ def mind_desk(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def try_engine(request: HttpRequest, id: int) -> HttpResponse:
-    """Answer with what the model of Kith's own engine does, for a part of the page."""
+    """Try the model of one of Kith's own engines; return the fragment with the result."""
     if not request.user.has_perms(RIGHTS):
         raise PermissionDenied
     provider = describe(
@@ -164,7 +164,7 @@ def _try(base_url: str, key: str, model: str) -> Outcome:
 
 
 def _use(request: HttpRequest, form: MindForm) -> bool:
-    """Put the model in force; False where a value will not do, which the form then says."""
+    """Put the model in force; return False, with an error in the form, if a value is invalid."""
     fields = form.cleaned_data
     base_url, key, model = fields["base_url"], fields["api_key"], fields["model"]
     service = find_hosted(base_url)
@@ -177,7 +177,7 @@ def _use(request: HttpRequest, form: MindForm) -> bool:
                 name[:80], base_url, model, api_key=key, context_tokens=context if is_smaller else None
             )
             record(cast(User, request.user), AuditEntry.Deed.CHANGED, Provider, row.pk)
-        run_in_background(note_answer(describe(row)))  # it is asked at once, though it failed before
+        run_in_background(note_answer(describe(row)))  # closes its breaker, should it have failed before
     except ValidationError as error:
         form.add_error(None, error.messages)
         return False

@@ -1,4 +1,4 @@
-"""What settings may be: a key, a bound or a bucket that is none stops the start, and no key is ever shown."""
+"""Validation of settings: an invalid one raises ImproperlyConfigured, which stops the start and never shows a key."""
 
 import base64
 import binascii
@@ -16,12 +16,12 @@ BASE64URL = re.compile(r"[A-Za-z0-9_-]*={0,2}")
 KEY_BYTES = 32
 SECRET_CHARACTERS = 32
 SECRET_DISTINCT_CHARACTERS = 8
-P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # FIPS 186-5, of its points
+P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # FIPS 186-5, of the curve
 LAWFUL_MINUTES = 180
 
 
 def require_strong_secret(key: str) -> None:
-    """Raise ImproperlyConfigured where the key that signs sessions and links could be guessed."""
+    """Raise ImproperlyConfigured if SECRET_KEY, which signs sessions and links, could be guessed."""
     if len(key) < SECRET_CHARACTERS or len(set(key)) < SECRET_DISTINCT_CHARACTERS:
         raise ImproperlyConfigured(
             f"SECRET_KEY is too easy to guess: it needs at least {SECRET_CHARACTERS} characters, and "
@@ -30,7 +30,7 @@ def require_strong_secret(key: str) -> None:
 
 
 def encryption_keys(text: str) -> list[str]:
-    """Return the keys between the commas; ImproperlyConfigured where one is not 32 bytes in base64url."""
+    """Return the comma-separated keys; raise ImproperlyConfigured if one is not 32 bytes in base64url."""
     keys = [key.strip() for key in text.split(",") if key.strip()]
     wrong = [number for number, key in enumerate(keys, 1) if len(_bytes(key)) != KEY_BYTES]
     if wrong or not keys:
@@ -42,7 +42,7 @@ def encryption_keys(text: str) -> list[str]:
 
 
 def vapid_key(text: str) -> str:
-    """Return the private key of notifications, or nothing; ImproperlyConfigured where it is not 32 bytes in base64url."""
+    """Return the private key of notifications, or an empty string; raise ImproperlyConfigured if it is no P-256 key."""
     number = int.from_bytes(_bytes(text), "big")
     if text and (len(_bytes(text)) != KEY_BYTES or not 0 < number < P256_ORDER):
         raise ImproperlyConfigured(
@@ -63,7 +63,7 @@ def _padded(key: str) -> str:
 
 
 def break_after(minutes: int) -> timedelta:
-    """Return how long somebody may talk before a break is proposed: at most three hours, as the law asks."""
+    """Return how long a person may talk before a break is proposed: at most three hours, as the law demands."""
     if not 1 <= minutes <= LAWFUL_MINUTES:
         raise ImproperlyConfigured(
             f"KITH_BREAK_MINUTES is {minutes}; it must be a number from 1 to {LAWFUL_MINUTES}."
@@ -72,14 +72,14 @@ def break_after(minutes: int) -> timedelta:
 
 
 def one_of(name: str, given: str, known: tuple[str, ...]) -> str:
-    """Return what is given; ImproperlyConfigured where it is none of what is known."""
+    """Return `given`, the value of the setting `name`; raise ImproperlyConfigured if it is not among `known`."""
     if given not in known:
         raise ImproperlyConfigured(f"{name} is {given!r}; it must be one of: {', '.join(known)}.")
     return given
 
 
 def risuai_table(path: str) -> bytes:
-    """Return the table that the file holds, or nothing; ImproperlyConfigured where it holds none."""
+    """Return the file's table, empty without a path; raise ImproperlyConfigured if the file holds none."""
     try:
         return read_table(Path(path).read_bytes()) if path else b""
     except (OSError, ValueError) as error:
@@ -87,7 +87,7 @@ def risuai_table(path: str) -> bytes:
 
 
 def private_storage(env: environ.Env, folder: Path) -> dict[str, Any]:
-    """Return the entry of STORAGES: that folder, or the bucket where S3_BUCKET names one."""
+    """Return the entry for STORAGES: the bucket that S3_BUCKET names, or otherwise `folder`."""
     said = {
         name: env.str(f"S3_{name}", "")
         for name in ("BUCKET", "ENDPOINT", "ACCESS_KEY", "SECRET_KEY", "REGION")

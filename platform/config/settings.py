@@ -1,4 +1,4 @@
-"""Kith's settings, read from the environment; a bare checkout runs with what stands here."""
+"""Kith's settings, read from the environment; a bare checkout runs with the defaults here."""
 
 import os
 from datetime import timedelta
@@ -25,9 +25,9 @@ env = environ.Env()
 
 #: `KITH_HOME` | `.kith` | data, logs, mail
 KITH_HOME = Path(env.str("KITH_HOME", str(BASE_DIR / ".kith"))).resolve()
-if (KITH_HOME / "running").exists():  # manage.py beside a running `make up`: its addresses and secrets
+if (KITH_HOME / "running").exists():  # addresses and secrets of a running `make up`, for manage.py beside it
     env.read_env(KITH_HOME / "running")
-# The SDK would send what these say to every server that it asks, a person's own too.
+# OpenAI's SDK would send the values of these to every server that it calls, even a person's own.
 for variable in [variable for variable in os.environ if variable.startswith("OPENAI_")]:
     del os.environ[variable]
 #: `PORT` | `8000` | where `make up` listens, on 127.0.0.1
@@ -46,7 +46,7 @@ DEBUG = False
 
 
 def secret(name: str, *, default: str) -> str:
-    """Return the secret of that name; in production a missing one stops the start."""
+    """Return the secret from the environment, or `default`; in production raise ImproperlyConfigured if it is unset."""
     value = env.str(name, "")
     if not value and IS_PRODUCTION:
         raise ImproperlyConfigured(
@@ -152,7 +152,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 #: `DATABASE_URL`, `REDIS_URL` | embedded | PostgreSQL ≥ 16 with pgvector ≥ 0.8; Redis ≥ 6.2 or Valkey
 DATABASES = {"default": env.db_url("DATABASE_URL", "postgres://postgres@127.0.0.1:5432/kith")}
 #: `DATABASE_POOL` | `24` | connections of one process at most
-# Of connections that nobody uses one is closed every half minute: each takes memory in Postgres.
+# Unused connections are closed one by one, every half minute, since each takes memory in Postgres.
 POOL = {
     "min_size": 1,
     "max_size": env.int("DATABASE_POOL", 24),
@@ -163,7 +163,7 @@ POOL = {
 DATABASES["default"] |= {
     "CONN_MAX_AGE": 0,
     "CONN_HEALTH_CHECKS": True,
-    # DATABASE_URL may say sslmode and more.
+    # DATABASE_URL may hold sslmode and other options.
     "OPTIONS": {**DATABASES["default"].get("OPTIONS", {}), "pool": POOL},
 }
 #: `KITH_STATEMENT_SECONDS` | `30` | how long the web process waits for one query; `0`: as long as it takes
@@ -186,7 +186,7 @@ CACHES = {
         },
     }
 }
-# What is published in one of a Redis' databases is heard in all of them.
+# Redis publishes to subscribers of all its databases, so the channel's name holds the database's number.
 EVENTS_CHANNEL = f"kith{urlsplit(REDIS_URL).path.strip('/') or 0}:events"
 #: `S3_BUCKET`, `S3_ENDPOINT`, `S3_REGION`, `S3_ACCESS_KEY`, `S3_SECRET_KEY` | a folder in `KITH_HOME` | a bucket of
 #:   this Kith's own for sound and pictures, private; `docs/operations/files.md`
@@ -199,7 +199,7 @@ STATIC_URL = "/static/"
 STATIC_ROOT = KITH_HOME / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 MEDIA_ROOT = KITH_HOME / "media"
-# One imported log of 20 MB; each operation sets its own, smaller limit.
+# For an imported log of 20 MB; each operation has its own, smaller limit.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 21_000_000
 
 #: `KITH_HTTP_HEAD_SECONDS`, `KITH_HTTP_BODY_SECONDS`, `KITH_HTTP_READ_SECONDS` | `20`, `30`, `60` | how long a
@@ -214,7 +214,7 @@ LIMITS = env.bool("KITH_LIMITS", True)
 #:   may be under way, those that wait too
 #: `KITH_STREAMS_AT_ONCE`, `KITH_SOCKETS_AT_ONCE`, `KITH_EXPORTS_AT_ONCE` | `40`, `40`, `4` | what one person may
 #:   have open at once
-AT_ONCE = {  # of one person, or of one address where nobody is signed in
+AT_ONCE = {  # per person, or per address if nobody is signed in
     "requests": env.int("KITH_REQUESTS_AT_ONCE", 120),
     "streams": env.int("KITH_STREAMS_AT_ONCE", 40),
     "sockets": env.int("KITH_SOCKETS_AT_ONCE", 40),
@@ -223,8 +223,8 @@ AT_ONCE = {  # of one person, or of one address where nobody is signed in
 #: `KITH_CONNECTIONS_AT_ONCE`, `KITH_ARRIVALS_AT_ONCE`, `KITH_BODIES_AT_ONCE` | `1000`, `240`, `20` | how many
 #:   connections, requests of whom it is not yet known, and bodies above 64 kB one address may have at once in a
 #:   process
-OF_ONE_ADDRESS = {  # in a process, before it is known whose it is
-    "connections": env.int("KITH_CONNECTIONS_AT_ONCE", 1000),  # not behind proxies: all come from there
+OF_ONE_ADDRESS = {  # per address and process, before the sender is known
+    "connections": env.int("KITH_CONNECTIONS_AT_ONCE", 1000),  # not behind proxies, which all come from
     "arrivals": env.int("KITH_ARRIVALS_AT_ONCE", 240),
     "bodies": env.int("KITH_BODIES_AT_ONCE", 20),  # larger than LARGE_BODY
 }
@@ -234,7 +234,7 @@ LARGE_BODY = 64_000
 #:   others wait their turn, person after person
 #: `KITH_TURNS_AT_ONCE`, `KITH_TURNS_AT_ONCE_EACH` | a quarter and an eighth of `DATABASE_POOL` | the same of
 #:   answers that are begun or ended; while their model speaks they take no place
-AT_WORK = {  # in a process: in all, and of one person; the others wait for their turn
+AT_WORK = {  # per process: in all, and of one person; the others wait their turn
     "visits": (
         env.int("KITH_WORK_AT_ONCE", max(2, POOL["max_size"] * 2 // 3)),
         env.int("KITH_WORK_AT_ONCE_EACH", max(2, POOL["max_size"] // 4)),
@@ -244,7 +244,7 @@ AT_WORK = {  # in a process: in all, and of one person; the others wait for thei
         env.int("KITH_TURNS_AT_ONCE_EACH", max(1, POOL["max_size"] // 8)),
     ),
 }
-RATES = {  # of one person: how often, and in how many seconds
+RATES = {  # per person: how often in how many seconds
     "recalls": [(240, 60)],
     "look_ups": [(120, 60)],
     "news": [(60, 60)],
@@ -263,16 +263,16 @@ RATES = {  # of one person: how often, and in how many seconds
     "own_models": [(10, 60), (200, 3600)],
     "memories": [(300, 60), (20_000, 86_400)],
 }
-NEWS_CHARACTERS = 40_000  # of all observations in one question for news
+NEWS_CHARACTERS = 40_000  # of all observations in one request for news
 
 # -- people -----------------------------------------------------------------------------------------
 
 AUTH_USER_MODEL = "accounts.User"
 SILENCED_SYSTEM_CHECKS = [
-    "auth.W004",  # e-mail is unique without regard to case, by user_email_unique
-    "security.W005",  # the domain's other hosts are not Kith's to speak for
+    "auth.W004",  # e-mail is unique regardless of case, by user_email_unique
+    "security.W005",  # HSTS for subdomains: Kith does not decide for the domain's other hosts
     "security.W008",  # the proxy in front of a public Kith redirects to https
-    "security.W021",  # nor is a browser's preload list, from which no domain comes off quickly
+    "security.W021",  # HSTS preload: nor for browsers' lists, from which no domain is removed quickly
 ]
 AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
 AUTH_PASSWORD_VALIDATORS = [
@@ -298,22 +298,22 @@ ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_UNIQUE_EMAIL = True
 ACCOUNT_PREVENT_ENUMERATION = True
 ACCOUNT_MAX_EMAIL_ADDRESSES = 5
-ACCOUNT_REAUTHENTICATION_REQUIRED = True  # whoever sits down at an open browser adds no address of theirs
+ACCOUNT_REAUTHENTICATION_REQUIRED = True  # so that a stranger at an open browser cannot add an address
 ACCOUNT_FORMS = {
     "signup": "accounts.forms.SignupForm",
     "change_password": "accounts.forms.ChangePasswordForm",
     "reset_password_from_key": "accounts.forms.ResetPasswordKeyForm",
 }
-ACCOUNT_RATE_LIMITS = {"signup": "10/m/ip,60/h/ip"}  # of one visitor, who could try addresses else
+ACCOUNT_RATE_LIMITS = {"signup": "10/m/ip,60/h/ip"}  # per visitor, against trying out addresses
 ACCOUNT_SESSION_REMEMBER = True
 MFA_ADAPTER = "accounts.mfa.MFAAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_TOTP_ISSUER = f"Kith ({HOST})"
 MFA_TOTP_TOLERANCE = (
-    1  # steps of half a minute that a phone's clock may be wrong; accounts.mfa takes each code once
+    1  # step of half a minute by which a phone's clock may be off; accounts.mfa accepts each code once
 )
-MFA_ALLOW_UNVERIFIED_EMAIL = True  # where letters are sent, nobody signs in before the address is confirmed
+MFA_ALLOW_UNVERIFIED_EMAIL = True  # if mail is sent, nobody signs in before verification anyway
 MFA_FORMS = {
     "authenticate": "accounts.mfa.AuthenticateForm",
     "reauthenticate": "accounts.mfa.ReauthenticateForm",
@@ -332,21 +332,21 @@ if EMAIL_URL:
 else:
     EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
     EMAIL_FILE_PATH = KITH_HOME / "mail"
-EMAIL_TIMEOUT = 10  # seconds; whoever waits for a page waits for the letter
+EMAIL_TIMEOUT = 10  # seconds; a page waits for its mail to be sent
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", f"Kith <kith@{HOST}>")
 ACCOUNT_EMAIL_VERIFICATION = "mandatory" if EMAIL_URL else "none"
 #: `KITH_MESSAGES_PER_MINUTE`, `KITH_TOKENS_PER_DAY` | `30`, `1000000` | what each person may use; the admin can set
 #:   others for one
 MESSAGES_PER_MINUTE = env.int("KITH_MESSAGES_PER_MINUTE", 30)
 TOKENS_PER_DAY = env.int("KITH_TOKENS_PER_DAY", 1_000_000)
-TOKENS_EACH = 50  # keys to the API that one person holds at once
+TOKENS_EACH = 50  # live API tokens of one person
 COMPANIONS_EACH = 200
 #: `KITH_GALLERY` | `true` | whether there is a gallery, in which people publish characters that operators approve
 GALLERY = env.bool("KITH_GALLERY", True)
 #: `KITH_AGES` | `any` | how old everybody is who has an account: `any`, `16` or `adult`; what is for older people the
 #:   gallery shows nobody; the admin can set another for one person
 AGES = one_of("KITH_AGES", env.str("KITH_AGES", "any"), ("any", "16", "adult"))
-GALLERY_CHARACTERS_EACH = 50  # that one person has published
+GALLERY_CHARACTERS_EACH = 50  # published by one person
 #: `KITH_OWN_PROVIDERS` | `0` | how many chat models of their own, with their own keys, each person may have answer their
 #:   companions; `0`: none
 OWN_PROVIDERS_EACH = env.int("KITH_OWN_PROVIDERS", 0)
@@ -368,7 +368,7 @@ FILES_BYTES_EACH = env.int("KITH_FILES_MB", 500) * 1_000_000
 RISUAI_TABLE = risuai_table(env.str("KITH_RISUAI_MAP", ""))
 #: `KITH_ARCHIVE_MB` | `700` | what an archive of a companion may take that somebody brings
 ARCHIVE_BYTES = env.int("KITH_ARCHIVE_MB", 700) * 1_000_000
-MESSAGES_EACH = 300_000  # of one companion; what is imported may not go beyond
+MESSAGES_EACH = 300_000  # of one companion; an import may not exceed it
 REPLIES_WAITING = 50  # of one companion
 
 # -- models -----------------------------------------------------------------------------------------
@@ -382,8 +382,8 @@ CHAT = {
     "model": env.str("LLM_MODEL", ""),
     "is_rehearsal": env.bool("KITH_REHEARSAL", False),
 }
-ENGINE_KEY = env.str("KITH_ENGINE_KEY", "")  # of this run, by `make up`, which alone runs engines
-CHAT_IS_FOUND = env.bool("KITH_CHAT_FOUND", False)  # by `make up`: a provider of the admin's comes before it
+ENGINE_KEY = env.str("KITH_ENGINE_KEY", "")  # set for each run by `make up`, which alone runs engines
+CHAT_IS_FOUND = env.bool("KITH_CHAT_FOUND", False)  # set by `make up`: the admin's providers take precedence
 #: `LLM_CONNECT_SECONDS`, `LLM_FIRST_PIECE_SECONDS`, `LLM_SILENCE_SECONDS`, `LLM_RETRIES` | `5`, `120`, `60`, `2` |
 #:   patience with the model
 CHAT_TIMEOUTS = {
@@ -399,7 +399,7 @@ ANSWER_TOKENS = env.int("LLM_ANSWER_TOKENS", 1024)
 
 
 def optional_float(name: str, default: float | None) -> float | None:
-    """Return the number of that name; None where it is set to nothing."""
+    """Return the variable as a number, None if it is set but empty, or `default` if it is not set."""
     return (env.float(name) if env.str(name) else None) if name in env.ENVIRON else default
 
 
@@ -432,7 +432,7 @@ DOWNLOAD_BYTES = env.int("KITH_DOWNLOAD_MB", 40_000) * 1_000_000
 #: `EMBEDDING_MAX_TOKENS` | `480` | how much the embedding model reads at once, prefix included; longer texts are
 #:   embedded in windows
 def embedding(name: str, base_url: str = "", api_key: str = "") -> dict[str, str | int]:
-    """Return how an embedder is asked, by the settings that begin with that name; the fields are read when used."""
+    """Return an embedder's configuration from the variables that begin with `name`; JSON is parsed when it is used."""
     return {
         "base_url": env.str(f"{name}_BASE_URL", base_url),
         "api_key": env.str(f"{name}_API_KEY", api_key),
@@ -450,7 +450,7 @@ EMBEDDING = embedding("EMBEDDING")
 #:   one, asked until all is embedded again; its address is this one's where not set, and then its key too
 EMBEDDING_PREVIOUS: dict[str, str | int] = {}
 if env.str("EMBEDDING_PREVIOUS_MODEL", ""):
-    is_elsewhere = env.str("EMBEDDING_PREVIOUS_BASE_URL", "")  # no key to strangers
+    is_elsewhere = env.str("EMBEDDING_PREVIOUS_BASE_URL", "")  # another server is not sent this one's key
     EMBEDDING_PREVIOUS = embedding(
         "EMBEDDING_PREVIOUS",
         str(EMBEDDING["base_url"]),
@@ -461,7 +461,7 @@ if env.str("EMBEDDING_PREVIOUS_MODEL", ""):
 
 
 def json_object(name: str) -> dict[str, Any]:
-    """Return the JSON object of that name; whatever is none stops the start."""
+    """Return the variable as a JSON object, empty if it is not set; raise ImproperlyConfigured if it is none."""
     try:
         given = env.json(name, default={})
     except ValueError as error:
@@ -512,7 +512,7 @@ HEARING_SECONDS_PER_DAY = env.int("KITH_HEARING_SECONDS_PER_DAY", 14_400)
 SPEECH_DAYS = env.int("KITH_SPEECH_DAYS", 30)
 AUDIO_SECONDS = 300  # of one recording
 AUDIO_BYTES = 20_000_000
-REFERENCE_SECONDS = 60  # of a voice that is imitated
+REFERENCE_SECONDS = 60  # of a sample of a voice to imitate
 
 # -- turns ------------------------------------------------------------------------------------------
 
@@ -536,15 +536,15 @@ if not 0 <= FLASHBACK_PROBABILITY <= 1:
 TOOL_ROUNDS = 4
 TOOL_CALLS = 16  # in one round
 TOOL_CHARACTERS = 20_000  # of one call's arguments
-ANSWER_CHARACTERS = 100_000  # of one reply with its reasoning: whatever goes on longer will not end by itself
+ANSWER_CHARACTERS = 100_000  # of one reply with its reasoning: a longer one will not end by itself
 #: `KITH_SOCKET_IDLE_SECONDS` | `3600` | when a silent socket is closed
 SOCKET_IDLE_SECONDS = env.float("KITH_SOCKET_IDLE_SECONDS", 3600.0)
 SOCKET_FRAMES_PER_10_SECONDS = 60
-SOCKET_CHECKED_SECONDS = 30.0  # how soon a socket ends whose person was signed out, shut out or deleted
+SOCKET_CHECKED_SECONDS = 30.0  # how soon a socket ends if its person is signed out, deactivated or deleted
 
 # -- life -------------------------------------------------------------------------------------------
 
-LIFE_WAKING_SECONDS = 120.0  # that a companion has to make up its mind
+LIFE_WAKING_SECONDS = 120.0  # that a companion has to decide what to do
 LIFE_WAKINGS_PER_DAY = 48  # of one companion
 #: `KITH_OUTBOUND_ALLOWED` | none | `host:port` of your own, with commas, that may be asked though not on the open
 #:   Internet, such as a push service; for people's own models `KITH_OWN_PROVIDERS_ALLOWED`
@@ -563,7 +563,7 @@ CELERY_BROKER_URL = REDIS_URL
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
-# A nudge that cannot be sent at once is dropped, since the sweep finds its row: nobody waits for a broker that is away.
+# A task that cannot be sent at once is dropped: a periodic sweep finds its row, and nobody waits for the broker.
 CELERY_TASK_PUBLISH_RETRY = False
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": 3600,
@@ -587,7 +587,7 @@ CELERY_BEAT_SCHEDULE_FILENAME = str(KITH_HOME / "beat-schedule")
 
 
 def every(seconds: float, task: str, expires: float | None = None) -> dict[str, Any]:
-    """Return the entry of a task that is not worth doing any more when its next is due."""
+    """Return a task's entry in beat's schedule; a run expires when the next is due, or after `expires` seconds."""
     return {"task": task, "schedule": seconds, "options": {"expires": expires or seconds}}
 
 
@@ -620,7 +620,7 @@ CELERY_BEAT_SCHEDULE = {
 # -- languages --------------------------------------------------------------------------------------
 
 LANGUAGE_CODE = "en"
-LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]  # each in itself, for who reads it
+LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]  # each in its own language
 LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True

@@ -1,4 +1,4 @@
-"""The operators' page of what speaks and what listens: how each is set, and buttons that try it."""
+"""The operators' page "Speaking and hearing": the settings of speech and transcription, and buttons to try them."""
 
 from base64 import b64encode
 from collections.abc import Callable, Coroutine
@@ -30,14 +30,14 @@ Capability = SoundCall.Capability
 
 
 class Sentence(forms.Form):
-    """What is to be said, and with which voice."""
+    """A sentence to speak, and the voice to speak it with."""
 
     text = forms.CharField(label=_("Sentence"), max_length=500)
     voice = forms.CharField(label=_("Voice"), max_length=200, required=False)
 
 
 class Recorded(forms.Form):
-    """What is to be listened to."""
+    """A recording to transcribe."""
 
     file = forms.FileField(label=_("A recording"))
 
@@ -50,7 +50,7 @@ class Recorded(forms.Form):
 
 @dataclass
 class Outcome:
-    """What came of a try: a sound, words, names, or what went wrong in the provider's own words."""
+    """The result of a try: a sound, its transcript, the voices' names, or an error in the provider's own words."""
 
     deed: str
     src: str = ""
@@ -62,7 +62,7 @@ class Outcome:
 
 
 def sound_desk(request: HttpRequest) -> HttpResponse:
-    """Answer with the page; a POST tries what its `deed` names: say, hear or voices."""
+    """Show the page; a POST first tries what its `deed` names: say, hear or voices."""
     if not request.user.has_perm("accounts.view_soundcall"):
         raise PermissionDenied
     user, deed, outcome = cast(User, request.user), request.POST.get("deed", ""), None
@@ -74,7 +74,7 @@ def sound_desk(request: HttpRequest) -> HttpResponse:
         outcome = _try(deed, partial(_hear, user, **recorded.cleaned_data))
     elif deed == "voices":
         outcome = _try(deed, _list_voices)
-    # How each is set, without its key.
+    # The settings of each, without its key.
     engine, speech_rows, heard_rows = get_engine(), [(_("engine"), get_engine_name())], []
     if engine:
         speech_rows += [(_("where"), engine.place), (_("model"), engine.model)]
@@ -127,7 +127,7 @@ def _list_voices(outcome: Outcome) -> None:
 def _note(
     user: User, capability: Capability, work: Coroutine[Any, Any, T], provider: str, model: str, **amount: Any
 ) -> T:
-    """Return what the provider gives; the call counts as the operator's, however it ends."""
+    """Run the provider's call and return its result; record the call as the operator's, however it ends."""
     began_at, error = timezone.now(), None
     release_connections()
     try:

@@ -1,7 +1,7 @@
-"""Static files under names that hold a hash of their content, which browsers keep for ever; scripts import each other so.
+"""Static files with a hash of their content in their names, which browsers cache for ever; also in scripts' imports.
 
-Without that, and without being told beforehand what a script imports, a browser asks for each module anew on every page,
-and for the modules that these import only when they have come. A style sheet holds the sheets that it imports.
+Otherwise a browser would ask for each module again on every page. `list_imports` lets a page name all modules that it
+needs, so that they are not fetched level by level. A style sheet includes the sheets that it imports.
 """
 
 import re
@@ -21,7 +21,7 @@ SHEET = re.compile(r"""^@import "(\w+\.css)";$""", re.MULTILINE)
 
 
 class HashedFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  # it has no types
-    """Whitenoise's storage, which rewrites the paths in imports of our own scripts, too, and joins our style sheets."""
+    """Whitenoise's storage, which also rewrites the paths in our scripts' imports, and inlines our sheets' imports."""
 
     support_js_module_import_aggregation = True
     max_post_process_passes = 20  # one for each level of imports
@@ -29,7 +29,7 @@ class HashedFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  
     def post_process(
         self, paths: dict[str, tuple[Storage, str]], **options: Any
     ) -> Iterator[tuple[str, str | None, bool | Exception]]:
-        """Put into each sheet of ours those of its folder that it imports."""
+        """Inline into each sheet in css/ the sheets that it imports, then process all files."""
         sheets = {name: _read(*place) for name, place in paths.items() if name.startswith("css/")}
         joined = InMemoryStorage()
         for name, text in sheets.items():
@@ -39,7 +39,10 @@ class HashedFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  
     def url_converter(
         self, name: str, hashed_files: dict[str, str], template: str | None = None
     ) -> Callable[[re.Match[str]], str]:
-        """Leave what packages bring as it is: they name modules that are not among our files."""
+        """Return the function that rewrites a path, which leaves scripts of packages as they are.
+
+        Packages name modules that are not among our files.
+        """
         if name.endswith(".js") and not name.startswith("js/"):
             return re.Match.group
         converter: Callable[[re.Match[str]], str] = super().url_converter(name, hashed_files, template)
@@ -54,9 +57,9 @@ def _read(storage: Storage, path: str) -> str:
 
 @cache
 def list_imports(path: str) -> tuple[str, ...]:
-    """Return the modules that a module of ours imports, and those that these import, each once, in their order.
+    """Return the modules that a module of ours imports, directly or indirectly, each once, breadth first.
 
-    `path` and what is returned are relative to the static folder. FileNotFoundError where there is no such module.
+    `path` and the returned paths are relative to the static folder. Raise FileNotFoundError if a module is missing.
     """
     found = dict[str, None]()
     waiting = [path]

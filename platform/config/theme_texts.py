@@ -1,4 +1,4 @@
-"""What django-unfold says in the admin, translated by nobody else: gathered here to be translated with the rest."""
+"""Texts of django-unfold in the admin that have no translations elsewhere, listed here to be translated with Kith's."""
 
 from django.utils.translation import gettext_noop
 

@@ -1,4 +1,4 @@
-"""Every address of Kith."""
+"""Kith's root URLconf."""
 
 from django.contrib import admin
 from django.urls import include, path
@@ -13,7 +13,7 @@ urlpatterns = [
     path("livez", livez, name="livez"),
     path("readyz", readyz, name="readyz"),
     path("healthz", healthz, name="healthz"),
-    # Instead of Ninja's, which makes the document for each request.
+    # Instead of Ninja's own view, which generates the document for each request.
     path("api/v1/openapi.json", show_openapi),
     path("api/v1/", api.urls),
     path("admin/", admin.site.urls),

@@ -1,6 +1,6 @@
-"""Secrets at rest: encrypted before they are kept, so that a copy of the database alone does not tell them.
+"""Encryption of secrets at rest, so that a copy of the database alone does not reveal them.
 
-Fernet (AES-128-CBC and HMAC-SHA256) by the keys of KITH_ENCRYPTION_KEY: the first encrypts, each decrypts.
+Fernet (AES-128-CBC and HMAC-SHA256) with the keys of KITH_ENCRYPTION_KEY: the first encrypts, all decrypt.
 """
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
@@ -8,16 +8,16 @@ from django.conf import settings
 
 
 class DecryptionError(Exception):
-    """What was sealed was sealed with another key, or is damaged."""
+    """The ciphertext is damaged, or was encrypted with a key that is not known."""
 
 
 def encrypt(plain: bytes) -> bytes:
-    """Return the bytes encrypted with the newest key."""
+    """Return the bytes, encrypted with the newest key."""
     return _keys().encrypt(plain)
 
 
 def decrypt(sealed: bytes | memoryview) -> bytes:
-    """Return what was encrypted with any of the keys; DecryptionError where it was with none of them."""
+    """Return the decrypted bytes; raise DecryptionError if none of the keys decrypts them."""
     try:
         return _keys().decrypt(bytes(sealed))
     except InvalidToken as error:

@@ -1,8 +1,7 @@
-"""What the journal of a companion's mind is told: that a change holds on every branch, or what it is made after; and
-the manager of those rows that sleep where their branch is not chosen.
+"""Context managers that tell the journal of a companion's mind how to record changes, and the manager of awake rows.
 
-The journal is kept by triggers of the database; `companions.branches` says what for. Both are told by settings of the
-transaction.
+The journal, which `companions.branches` explains, is written by database triggers. These read what the context
+managers here set: settings of the transaction.
 """
 
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from django.db import connection, models, transaction
 
 Row = TypeVar("Row", bound=models.Model)
 MODE, AT = "kith.journal", "kith.at"
-# The former value is read before the new one is set: the subquery is a fence.
+# MATERIALIZED has the former value read before the new one is set.
 SET = """
 WITH former AS MATERIALIZED (SELECT coalesce(current_setting(%(name)s, true), '') AS value)
 SELECT value, set_config(%(name)s, %(value)s, true) FROM former
@@ -24,35 +23,38 @@ EVERYWHERE, ERASING, REPLAYING = "everywhere", "erasing", "replaying"
 
 @contextmanager
 def everywhere() -> Iterator[None]:
-    """Have what is changed hold on every branch, in one transaction: nothing of these rows is undone any more."""
+    """Make the block's changes hold on every branch, in one transaction: the changed rows are never undone any more."""
     with _setting(MODE, EVERYWHERE):
         yield
 
 
 @contextmanager
 def erasing() -> Iterator[None]:
-    """Take words away so that no branch brings them back, in one transaction; what stays follows the branch as before."""
+    """Keep what the block deletes or overwrites from coming back on any branch, in one transaction.
+
+    The other columns of the changed rows follow the branches as before.
+    """
     with _setting(MODE, ERASING):
         yield
 
 
 @contextmanager
 def replaying() -> Iterator[None]:
-    """Change what is there without a word in the journal, in one transaction."""
+    """Keep the block's changes out of the journal, in one transaction."""
     with _setting(MODE, REPLAYING):
         yield
 
 
 @contextmanager
 def made_after(mark: UUID | None) -> Iterator[None]:
-    """Have changes count as made after this message, for None where the talk is; in one transaction."""
+    """Journal the block's changes as made after this message (None: the conversation's last), in one transaction."""
     with _setting(AT, str(mark or "")):
         yield
 
 
 @contextmanager
 def _setting(name: str, value: str) -> Iterator[None]:
-    """Set it for one transaction; where that fails, what is rolled back takes the setting with it."""
+    """Change a setting within the block, in one transaction. If the block fails, the rollback restores the setting."""
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute(SET, {"name": name, "value": value})
@@ -63,7 +65,7 @@ def _setting(name: str, value: str) -> Iterator[None]:
 
 
 class AwakeManager(models.Manager[Row]):
-    """Leaves out what is asleep: rows of a conversation's branches that are not chosen."""
+    """Leaves out rows that are asleep, i.e. that belong only to branches that are not chosen."""
 
     def get_queryset(self) -> models.QuerySet[Row]:
         return super().get_queryset().filter(is_asleep=False)

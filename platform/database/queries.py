@@ -1,6 +1,6 @@
-"""Queries that Django does not make: in Postgres's binary form, for as long as they need, until nothing refers.
+"""What Django's ORM does not offer: binary results, queries without a timeout, and deletion that is retried.
 
-And what is raised where none can be made.
+Also the errors that are raised while the database is unavailable.
 """
 
 from collections.abc import Callable
@@ -12,29 +12,29 @@ from psycopg import Cursor
 from psycopg.pq import Format
 
 DATABASE_UNAVAILABLE = (OperationalError, InterfaceError)
-"""What is raised while the database does not answer, and where it chose one of two that wait for each other."""
+"""The errors that are raised while the database does not answer, and to the victim of a deadlock."""
 MAX_DELETE_ATTEMPTS = 5
 T = TypeVar("T")
 
 
 def fetch_binary_from(queryset: QuerySet[Any, Any], sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
-    """Return the rows of a query over a queryset: {rows} in it, before each %s of the parameters.
+    """Return the rows of `sql`, fetched in binary format; its `{rows}`, before any %s, is replaced by the queryset.
 
-    Django's own cursors ask for text alone: to spell many vectors out and parse them is most of the time.
+    Django's own cursors use the text format, whose spelling and parsing is most of the time that many vectors take.
     """
     inner, given = queryset.order_by().query.sql_with_params()
     connection.ensure_connection()
     binary = Cursor(connection.connection)
     binary.format = Format.BINARY
     make = connection.make_debug_cursor if connection.queries_logged else connection.make_cursor
-    with make(binary) as cursor:  # type: ignore[arg-type]  # which is said to wrap only what is wrapped already
+    with make(binary) as cursor:  # type: ignore[arg-type]  # the stubs accept only cursors wrapped already
         cursor.execute(sql.format(rows=f"({inner}) found"), [*given, *parameters])
         rows: list[tuple[Any, ...]] = cursor.fetchall()
     return rows
 
 
 def lift_statement_timeout() -> None:
-    """Let the queries of the transaction under way take as long as they need, as deletion must."""
+    """Let the queries of the current transaction take as long as they need, e.g. for deletion."""
     if not connection.in_atomic_block:
         raise RuntimeError("Only within a transaction: the connection is another's afterwards.")
     with connection.cursor() as cursor:
@@ -42,10 +42,10 @@ def lift_statement_timeout() -> None:
 
 
 def delete_whole(delete: Callable[[], T]) -> T:
-    """Return what `delete` returns, which runs in a transaction; run it again where its rows are referred to by then.
+    """Call `delete` in a transaction, and again if by then other rows refer to those deleted; return its result.
 
-    Foreign keys are checked at the commit, and what another saved after the rows were collected would refer to what is
-    gone. Checked before, it is found while that can be mended.
+    Foreign keys are deferred, so a row that another transaction saved meanwhile would fail the commit. Checking them
+    before the commit finds it while a retry is possible, at most MAX_DELETE_ATTEMPTS in all.
     """
     attempts = 0
     while True:
@@ -55,7 +55,7 @@ def delete_whole(delete: Callable[[], T]) -> T:
                 deleted = delete()
                 connection.check_constraints()
                 return deleted
-        except ProtectedError:  # an IntegrityError as well, and the same at each attempt
+        except ProtectedError:  # an IntegrityError, too, but one that every attempt would raise
             raise
         except IntegrityError:
             if attempts == MAX_DELETE_ATTEMPTS:

@@ -1,1 +1,1 @@
-"""Background work: a thread, a task, a row taken on a lease, a retry. It knows nothing of Kith."""
+"""Plumbing of background work: threads, tasks, leases on rows, retries, a sandbox. It knows nothing of Kith."""

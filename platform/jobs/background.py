@@ -1,8 +1,8 @@
-"""Work off the event loop's path: in a thread of its own, as a task that nobody waits for, or as one of Celery's.
+"""Work outside the event loop: in a worker thread, as a task that nobody waits for, or as a Celery task.
 
-A thread has a database connection of its own, which is given back at the end. Outside of such threads all asynchronous
-ORM calls of a process would share one database thread, and a request would hold its connection until its answer has been
-read.
+A worker thread has its own database connection, which is returned to the pool when the call ends. Outside of such
+threads all asynchronous ORM calls of a process would share one database thread, and a request would hold its connection
+until its answer has been read.
 """
 
 import asyncio
@@ -36,15 +36,15 @@ RETRY_SECONDS = 0.5
 
 
 async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Return what the function returns, called in a worker thread with a connection of its own."""
+    """Call the function in a worker thread with its own database connection; return its result."""
     return await database_sync_to_async(function, thread_sensitive=False)(*args, **kwargs)
 
 
 async def in_request_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Return what the function returns, called in the current request's own thread.
+    """Call the function in the current request's own thread; return its result.
 
-    The connection is given back at once, unless it is within a transaction: a request that waits for something else
-    afterwards holds none.
+    The database connection is returned to the pool at once, unless it is within a transaction, so that a request that
+    waits for something else afterwards holds none.
     """
 
     def call() -> T:
@@ -57,16 +57,16 @@ async def in_request_thread(function: Callable[P, T], *args: P.args, **kwargs: P
 
 
 def release_connections() -> None:
-    """Give this thread's connections back, as before a long wait; not that of a transaction that is under way."""
+    """Return this thread's connections to the pool, e.g. before a long wait, except those within a transaction."""
     for connection in connections.all(initialized_only=True):
         if not connection.in_atomic_block:
             connection.close_if_unusable_or_obsolete()
 
 
 async def in_thread_with_retry(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Return what the function returns, called again for a minute while the database is away.
+    """Call the function as `in_thread` does, again and again for a minute while the database is unavailable.
 
-    The function may run twice, so it is one transaction.
+    The function may run twice, so it has to be one transaction.
     """
     deadline = time.monotonic() + RETRY_TIMEOUT_SECONDS
     while True:
@@ -84,7 +84,7 @@ TASKS: set[asyncio.Task[None]] = set()
 
 
 def one_per_loop(make: Callable[[], T]) -> Callable[[], T]:
-    """Decorate a function that makes something, so that each event loop has its own and makes it once."""
+    """Decorate a factory function, so that it is called once for each event loop and its result is kept."""
     made: WeakKeyDictionary[asyncio.AbstractEventLoop, T] = WeakKeyDictionary()
 
     @wraps(make)
@@ -99,25 +99,25 @@ def one_per_loop(make: Callable[[], T]) -> Callable[[], T]:
 
 @one_per_loop
 def get_redis() -> Redis:
-    """Return the running loop's client of Redis, for which nobody waits longer than a second."""
+    """Return the running event loop's Redis client, which times out after a second."""
     return Redis.from_url(settings.REDIS_URL, socket_connect_timeout=1, socket_timeout=1)
 
 
 def run_in_background(work: Coroutine[Any, Any, None]) -> None:
-    """Run the coroutine as a task with a context of its own."""
+    """Run the coroutine as a task with an empty context; keep a reference to it until it is done."""
     task = asyncio.get_running_loop().create_task(work, context=contextvars.Context())
     TASKS.add(task)
     task.add_done_callback(TASKS.discard)
 
 
-# -- as a task of Celery's
+# -- as a Celery task
 
-# A thread of its own: to reach the broker takes milliseconds, and a second where it is away, and people wait for commits.
+# Reaching the broker takes milliseconds, or a second while it is away, for which no person should wait after a commit.
 SENDER = ThreadPoolExecutor(1, thread_name_prefix="enqueue")
 
 
 def enqueue(task_name: str, *args: str, delay_seconds: float = 0.0) -> None:
-    """Ask for the task after the commit, to begin `delay_seconds` later. An unreachable broker is only logged."""
+    """Enqueue the task on commit, to begin `delay_seconds` later. An unreachable broker is only logged."""
     transaction.on_commit(partial(SENDER.submit, _send, task_name, args, delay_seconds), robust=True)
 
 

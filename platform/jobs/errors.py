@@ -1,13 +1,13 @@
-"""What a job may fail of. It stands apart from the leases: whoever raises it need not load Django's models."""
+"""Errors of jobs that may be retried. They stand apart from `jobs.lease`, so that raising one needs no Django."""
 
 
 class RetryableError(Exception):
-    """A failure that is not the program's fault, told apart by its code."""
+    """A failure that is not the program's fault, such as a server's that does not answer; `code` says which."""
 
     code = "unavailable"
 
 
 class PostponedError(RetryableError):
-    """It is not the time for it: it is tried again a little later, and that is no failed try."""
+    """The work has to wait: it is tried again a little later, without counting as a failed attempt."""
 
     code = "postponed"

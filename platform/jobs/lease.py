@@ -1,4 +1,4 @@
-"""A row that is one worker's for a time; and when its work is tried again."""
+"""Leases, by which a worker has a row to itself for a time, and retries of the work with backoff."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from django.db.models import F, Q, QuerySet
 
 from jobs.errors import PostponedError, RetryableError
 
-LEASE_TIME = timedelta(minutes=20)  # longer than any one answer may take; whoever asks again renews it first
+LEASE_TIME = timedelta(minutes=20)  # longer than one model call may take; renew before each further call
 RETRY_DELAY = timedelta(minutes=1)
 MAX_ATTEMPTS = 8
 MAX_BACKOFF_MINUTES = 360
@@ -20,7 +20,7 @@ Clock = Callable[[], datetime]
 
 @dataclass(slots=True)
 class Lease:
-    """A row that is one worker's until the time in its `field`: only whoever wrote that time may move it."""
+    """One worker's claim of a row until the time in the row's column `field`; others can take the row after that."""
 
     row: QuerySet[Any]
     field: str
@@ -32,7 +32,7 @@ class Lease:
     def take(
         cls, row: QuerySet[Any], field: str, clock: Clock, length: timedelta = LEASE_TIME, **fields: Any
     ) -> Self | None:
-        """Return the lease, with these fields set; None where the row is not due, another's, or gone."""
+        """Take the row and set `fields`; return the lease, or None if the row is not due, is taken, or is gone."""
         now = clock()
         free = row.filter(Q(**{field: None}) | Q(**{f"{field}__lte": now}))
         until = now + length
@@ -40,20 +40,20 @@ class Lease:
 
     @property
     def held_row(self) -> QuerySet[Any]:
-        """The row, as long as nobody else has taken it."""
+        """Return a queryset of the row, which is empty once the lease is lost."""
         return self.row.filter(**{self.field: self.until})
 
     def renew(self, **fields: Any) -> bool:
-        """Return whether it still was held; then it is for another `length` from now, with these fields set."""
+        """Extend the lease to `length` from now and set `fields`; return False, changing nothing, if it is lost."""
         until = self.clock() + self.length
         is_held = bool(self.held_row.update(**{self.field: until}, **fields))
         self.until = until if is_held else self.until
         return is_held
 
     def count_failure(self, code: str, most: int = MAX_ATTEMPTS) -> bool:
-        """Count a try in `attempts`, with what it failed of in `error`, and let go of the row until the next is due.
+        """Count a failed attempt in the row's `attempts`, put `code` into its `error`, and release it until the next.
 
-        Return True, with the row still held, where that was the last of so many.
+        Return True, with the row still held, if that was the last of `most` attempts.
         """
         self.held_row.update(attempts=F("attempts") + 1, error=code)
         attempts = self.held_row.values_list("attempts", flat=True).first()
@@ -64,20 +64,20 @@ class Lease:
         return bool(attempts >= most)
 
     def release(self, at: datetime | None, **fields: Any) -> None:
-        """Let anybody go on with the row from then on. Where another has taken it, nothing changes."""
+        """Let any worker take the row from the time `at` on, and set `fields`; do nothing if the lease is lost."""
         self.held_row.update(**{self.field: at}, **fields)
 
 
 def retry_at(attempts: int, now: datetime) -> datetime:
-    """Return the time of the next try after so many failures: in two minutes, four, eight, at most six hours."""
+    """Return when to try again after so many failures: 2, 4, 8, … minutes from `now`, at most six hours."""
     return now + timedelta(minutes=min(2**attempts, MAX_BACKOFF_MINUTES))
 
 
 @contextmanager
 def note_failures(lease: Lease, note: Callable[[str], object], **put_off: Any) -> Iterator[None]:
-    """Give the code of what goes wrong in the block to `note`; all but a RetryableError is raised again.
+    """Call `note` with the code of an error in the block; suppress a RetryableError, and raise any other error again.
 
-    What is merely postponed is let go of for a minute, with these fields set.
+    For a PostponedError `note` is not called: the lease is released for a minute, with the fields `put_off` set.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""One sandbox for what strangers send: a child process of bounded memory and time that a hostile file may at most end.
+"""The sandbox for untrusted files: a child process of limited memory and time, which a hostile file can at most kill.
 
 The child answers with a line of JSON, and bytes after it. It imports nothing of Django, and of this package only
 `confinement.py`.
@@ -21,22 +21,23 @@ COPIED_BYTES = 1_000_000
 
 
 class SandboxError(Exception):
-    """The child died, took too long, or answered in no form."""
+    """The child died, took too long, or gave a malformed answer."""
 
 
 def module_command(module: str) -> tuple[str, ...]:
-    """Return the command that runs a module as the child."""
+    """Return the command that runs the module as the child."""
     return sys.executable, "-m", module
 
 
 def run_in_sandbox(
     command: Sequence[str], content: bytes | IO[bytes], timeout_seconds: float = SANDBOX_TIMEOUT_SECONDS
 ) -> tuple[dict[str, Any], bytes]:
-    """Return what the child answered, which is not to be believed: whoever took it over would write it. SandboxError.
+    """Run the command as the child, with `content` as its input; return the answer (head, body) or raise SandboxError.
 
-    Its input is a file, in which it may go to any place. The calling thread waits for it.
+    The answer is untrusted: a file that has taken the child over can write anything. The input is a file, in which the
+    child may seek. The calling thread waits.
     """
-    # For the answer a file and no pipe: the child can write no more than its limit.
+    # The answer goes to a file instead of a pipe, so that the child's own limit (RLIMIT_FSIZE) holds for it.
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as answer:
         if isinstance(content, bytes):
             given.write(content)
@@ -50,7 +51,7 @@ def run_in_sandbox(
                 stdin=given,
                 stdout=answer,
                 stderr=subprocess.DEVNULL,
-                env={"PYTHONPATH": str(SOURCE_ROOT)},  # nothing of this process's secrets
+                env={"PYTHONPATH": str(SOURCE_ROOT)},  # none of this process's secrets
                 timeout=timeout_seconds,
                 check=False,
             )

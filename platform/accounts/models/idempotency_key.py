@@ -5,9 +5,9 @@ from accounts.models.user import User, UserOwnedQuerySet
 
 
 class IdempotencyKey(models.Model):
-    """That a write of this person was done under this key: which row it made, and a digest of what was asked.
+    """A record of one write under an Idempotency-Key: the row that it created, and a digest of the request's body.
 
-    The answer is read from the row again, so nothing that was said is stored a second time.
+    A repeated request is answered from that row, so that no content is stored twice.
     """
 
     user = models.ForeignKey(User, models.CASCADE, related_name="+")

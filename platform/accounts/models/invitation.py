@@ -11,7 +11,7 @@ def new_code() -> str:
 
 
 class Invitation(models.Model):
-    """A code that lets one person sign up where KITH_SIGNUP is `invite`."""
+    """A code that lets one person sign up if KITH_SIGNUP is `invite`."""
 
     code = models.CharField(_("code"), max_length=32, unique=True, default=new_code, editable=False)
     note = models.CharField(_("for whom"), max_length=200, blank=True)

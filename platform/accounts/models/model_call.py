@@ -5,7 +5,7 @@ from accounts.models.user import User, UserOwnedQuerySet
 
 
 class ModelCall(models.Model):
-    """One request to a model: by whom, for what, what it cost and how it ended. Usage and budgets are read from here."""
+    """One request to a model: its user, purpose, tokens and outcome. Usage and budgets are computed from these rows."""
 
     class Purpose(models.TextChoices):
         ANSWER = "answer", _("answer")
@@ -53,9 +53,9 @@ class ModelCall(models.Model):
         verbose_name_plural = _("model calls")
         ordering = ["-started_at"]
         indexes = [
-            # The gate: tokens of a day.
+            # The gate sums up a day's tokens.
             models.Index(fields=["user", "started_at"], name="model_call_user_day"),
-            # The admin's page of a provider: its last day by hours.
+            # The admin's page of a provider shows its last day by hours.
             models.Index(fields=["provider", "model", "started_at"], name="model_call_provider_day"),
         ]
 

@@ -7,7 +7,7 @@ from accounts.models.user import User, UserOwnedQuerySet
 
 class SoundCallQuerySet(UserOwnedQuerySet["SoundCall"]):
     def used(self) -> dict[str, float]:
-        """Characters spoken, seconds of sound spoken and seconds heard: one query. What failed was not used."""
+        """Return the sums of characters spoken, seconds spoken and seconds heard, without failed calls (one query)."""
         spoke = models.Q(capability=SoundCall.Capability.SPEECH)
         used = self.filter(outcome__in=(SoundCall.Outcome.DONE, SoundCall.Outcome.STOPPED))
         return used.aggregate(
@@ -51,9 +51,9 @@ class SoundCall(models.Model):
         verbose_name_plural = _("sound calls")
         ordering = ["-started_at"]
         indexes = [
-            # The gate: what a day used.
+            # The gate sums up a day's use.
             models.Index(fields=["user", "started_at"], name="sound_call_user_day"),
-            # The admin's page of a provider: its last day by hours.
+            # The admin's page of a provider shows its last day by hours.
             models.Index(fields=["provider", "model", "started_at"], name="sound_call_provider_day"),
         ]
 

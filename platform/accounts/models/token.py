@@ -12,7 +12,7 @@ USE_RECORDED_AFTER = timedelta(minutes=1)
 
 
 def digest_of(plaintext: str) -> str:
-    """Return the SHA-256 of a token in hex; 256 random bits need no slow hash."""
+    """Return the token's SHA-256 in hex. A token has 256 random bits, so no slow hash is needed."""
     return hashlib.sha256(plaintext.encode()).hexdigest()
 
 
@@ -24,14 +24,14 @@ class TokenQuerySet(UserOwnedQuerySet["Token"]):
         return self.live().select_related("user").filter(digest=digest_of(plaintext)).first()
 
     def revoke(self, now: datetime) -> int:
-        """Revoke those that are not yet, one by one, so that who listens to a token's end hears of each."""
+        """Revoke the tokens that are not yet revoked, one by one so that signals are sent; return how many."""
         tokens = list(self.filter(revoked_at=None))
         for token in tokens:
             token.revoke(now)
         return len(tokens)
 
     def issue(self, user: User, name: str, expires_at: datetime | None = None) -> tuple["Token", str]:
-        """Return a new token and its plaintext, which is shown once and stored nowhere."""
+        """Create a token; return it and its plaintext, which is shown once and never stored."""
         plaintext = f"kith_{secrets.token_urlsafe(32)}"
         token = self.create(
             user=user,
@@ -44,7 +44,7 @@ class TokenQuerySet(UserOwnedQuerySet["Token"]):
 
 
 class Token(models.Model):
-    """A key to the API for one person: the prefix is shown, only a digest is stored."""
+    """One person's key to the API. Only a digest is stored, and a prefix by which the person recognises it."""
 
     user = models.ForeignKey(User, models.CASCADE, related_name="tokens", verbose_name=_("user"))
     name = models.CharField(_("name"), max_length=80)
@@ -69,7 +69,7 @@ class Token(models.Model):
         return self.expires_at is not None and self.expires_at <= now
 
     def touch(self, now: datetime) -> None:
-        """Record the use, at most once a minute."""
+        """Record that the token was used, at most once a minute."""
         if self.last_used_at is None or now - self.last_used_at > USE_RECORDED_AFTER:
             Token.objects.filter(pk=self.pk).update(last_used_at=now)
 

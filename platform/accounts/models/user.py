@@ -15,7 +15,7 @@ NO_PLACES = {"Factory", "localtime", "posixrules"}
 
 
 class UserManager(BaseUserManager["User"]):
-    """Makes users, their e-mail in lower case, and finds them without regard to case."""
+    """Creates users with their e-mail address in lower case, and finds them by it regardless of case."""
 
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
         user = self.model(email=email.lower(), **fields)
@@ -34,7 +34,7 @@ class UserManager(BaseUserManager["User"]):
 
 
 class AgeGroup(models.TextChoices):
-    """How old somebody is at least, the youngest first."""
+    """The minimum age that is known of a person, youngest first."""
 
     ANY = "any", _("any age")
     SIXTEEN = "16", _("16 or older")
@@ -83,13 +83,13 @@ class User(AbstractUser):
         return self.email
 
     def delete(self, using: str | None = None, keep_parents: bool = False) -> tuple[int, dict[str, int]]:
-        """Delete the account with all that is theirs, once nobody is at any of their companions."""
+        """Delete the account and everything in it, once its companions and their memories can be locked."""
 
         def delete() -> tuple[int, dict[str, int]]:
             for companion in self.companions.select_for_update(no_key=True).order_by("pk"):
                 memories = companion.memories(manager="everywhere")
                 list(memories.select_for_update().order_by("pk").values_list("pk"))
-            with replaying():  # the journal goes with them
+            with replaying():  # nothing need be journaled: the journal is deleted as well
                 return User.objects.filter(pk=self.pk).delete()
 
         return delete_whole(delete)
@@ -99,7 +99,7 @@ class User(AbstractUser):
         return ZoneInfo(self.time_zone)
 
     def is_at_least(self, age: AgeGroup) -> bool:
-        """Return whether the person is known to be so old, by what an operator entered or else by the setting."""
+        """Return whether the person is known to be at least `age`, by their age group or else by KITH_AGES."""
         groups = list(AgeGroup)
         return groups.index(AgeGroup(self.age_group or settings.AGES)) >= groups.index(age)
 
@@ -112,7 +112,7 @@ class User(AbstractUser):
 
 @cache
 def list_time_zones() -> tuple[str, ...]:
-    """Return the time zones that this machine knows and a person may live in, in the alphabet's order."""
+    """Return the names of the time zones that this machine knows, sorted, without those that are no places."""
     return tuple(sorted(available_timezones() - NO_PLACES))
 
 
@@ -120,7 +120,7 @@ Row = TypeVar("Row", bound=models.Model)
 
 
 class OwnedQuerySet(models.QuerySet[Row]):
-    """Rows that belong to one person, directly or through a companion of theirs; `owner` is the way to that person."""
+    """Rows that belong to one person, directly or through a companion; `owner` is the lookup path to that person."""
 
     owner = "companion__user"
 
@@ -129,6 +129,6 @@ class OwnedQuerySet(models.QuerySet[Row]):
 
 
 class UserOwnedQuerySet(OwnedQuerySet[Row]):
-    """Rows that name their person themselves."""
+    """Rows with a foreign key `user` to the person that they belong to."""
 
     owner = "user"

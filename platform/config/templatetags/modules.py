@@ -1,4 +1,4 @@
-"""A script that is a module, and what it imports."""
+"""The template tag for a script that is a JavaScript module."""
 
 from django import template
 from django.templatetags.static import static
@@ -12,9 +12,9 @@ register = template.Library()
 
 @register.simple_tag
 def module(path: str) -> SafeString:
-    """Return the script's element, before it a link for each module that it imports.
+    """Return the module's script element, preceded by a preload link for each module that it imports.
 
-    The browser fetches them all at once, not each when the one before it has come, and after what it paints with.
+    The browser then fetches them all at once instead of level by level, and after what it needs to paint the page.
     """
     link = '<link rel="modulepreload" href="{}" fetchpriority="low">'
     links = format_html_join("", link, ((static(name),) for name in list_imports(path)))

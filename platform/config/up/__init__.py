@@ -1,1 +1,1 @@
-"""`make up`: all that Kith needs, started in order on one machine, kept running and stopped together."""
+"""`make up`: starts all that Kith needs on one machine, in order, keeps it running, and stops it together."""

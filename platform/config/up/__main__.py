@@ -1,4 +1,4 @@
-"""`python -m config.up`: starts Kith, keeps it running, stops it on Ctrl-C. Exits 1 where it cannot start."""
+"""`python -m config.up`: starts Kith, keeps it running, stops it on Ctrl-C. Exits with 1 if it cannot start."""
 
 import errno
 import os
@@ -15,12 +15,12 @@ FOLDER_WILL_NOT_DO = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, err
 
 
 def main(arguments: list[str]) -> int:
-    """Return what the shell is told: 0 after an orderly end, 1 after a line that says what is wrong."""
+    """Run Kith until it is stopped; return the exit status: 0, or 1 after a line that says what is wrong."""
     stop = Stop()
     stop.listen()
-    os.umask(0o077)  # what Kith writes is its own user's: logs, records, schedules
+    os.umask(0o077)  # only Kith's own user can read what it writes: logs, records, schedules
     if "--with-parent" in arguments:
-        tie = die_with_parent(signal.SIGTERM, parent=os.getppid())  # the end of `make` is the wish to stop
+        tie = die_with_parent(signal.SIGTERM, parent=os.getppid())  # when `make` ends, Kith stops
         if tie is not None:
             tie()
     home = Path(os.environ.get("KITH_HOME") or ROOT / ".kith").resolve()

@@ -1,4 +1,4 @@
-"""Which chat model Kith will speak with, chosen once at the start."""
+"""The choice of Kith's chat model, made once at the start of `make up`."""
 
 import http.client
 import json
@@ -20,14 +20,14 @@ from providers.engine.registry import Health, WantedEngine, read_health
 
 OLLAMA_PORT = 11434
 OLLAMA_TIMEOUT_SECONDS = 1.0
-DRY_MULTIPLIER = "0.8"  # of the engine's model: small ones often say the same again and again
+DRY_MULTIPLIER = "0.8"  # for the engine's model, since small models often repeat themselves
 
 
 @dataclass(frozen=True)
 class ChosenModel:
-    """The choice in one line for the person, in variables for the children, and what has to be started for it.
+    """A chosen model: a line for the terminal, environment variables for the children, and a program to start, if any.
 
-    `is_ready` tells whether it answers by now; None where that need not be waited for.
+    `is_ready` tells whether the program answers; None if nobody need wait for that.
     """
 
     line: str
@@ -37,9 +37,9 @@ class ChosenModel:
 
 
 def choose_chat(environment: Mapping[str, str], *, ollama_port: int = OLLAMA_PORT) -> ChosenModel:
-    """Return what is configured, else Ollama's first model that can chat, else the rehearsal model.
+    """Return the configured model, otherwise Ollama's first model that can chat, otherwise the rehearsal model.
 
-    UpError where LLM_FILE is no model that this machine can run.
+    Raise UpError if LLM_FILE is no model that this machine can run.
     """
     model = environment.get("LLM_MODEL")
     if environment.get("LLM_FILE"):
@@ -69,7 +69,7 @@ def choose_chat(environment: Mapping[str, str], *, ollama_port: int = OLLAMA_POR
 
 
 def _choose_file(environment: Mapping[str, str]) -> ChosenModel:
-    """Return Kith's own engine with the model file of LLM_FILE; KITH_ENGINE_KEY is this run's."""
+    """Return the model of LLM_FILE, served by Kith's own engine with this run's KITH_ENGINE_KEY; raise UpError."""
     if environment.get("LLM_BASE_URL"):
         raise UpError("LLM_FILE and LLM_BASE_URL are both set: choose one, Kith's own engine or a server.")
     try:
@@ -100,7 +100,7 @@ def _choose_file(environment: Mapping[str, str]) -> ChosenModel:
 
 
 def _read_count(environment: Mapping[str, str], name: str) -> int:
-    """Return the number of that name, 0 where it is not set; UpError where it is none."""
+    """Return the variable as a whole number, 0 if it is not set; raise UpError if it is no such number."""
     text = environment.get(name) or "0"
     if not text.isdecimal():
         raise UpError(f"{name} is {text!r}; it must be a whole number.")
@@ -115,7 +115,7 @@ def _can_chat(port: int, name: str) -> bool:
 
 
 def _ask(port: int, method: str, path: str, body: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Return the JSON object in an answer; an empty one where there is no such answer within OLLAMA_TIMEOUT_SECONDS."""
+    """Return the JSON object that Ollama answers with, or an empty one if none comes in OLLAMA_TIMEOUT_SECONDS."""
     with closing(http.client.HTTPConnection(LOOPBACK, port, timeout=OLLAMA_TIMEOUT_SECONDS)) as connection:
         try:
             connection.request(

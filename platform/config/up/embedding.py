@@ -1,4 +1,4 @@
-"""The embedding model that Kith's own engine runs, where EMBEDDING_FILE names one."""
+"""The embedding model for Kith's own engine, if EMBEDDING_FILE names one."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,9 +13,9 @@ from providers.engine.registry import Health, WantedEngine, read_health
 
 
 def choose_embedding(environment: Mapping[str, str]) -> ChosenModel | None:
-    """Return Kith's own engine with the model of EMBEDDING_FILE; None where none is set.
+    """Return the model of EMBEDDING_FILE, served by Kith's own engine, or None if no file is set.
 
-    KITH_ENGINE_KEY is this run's. UpError where the file is no model that this machine can run.
+    KITH_ENGINE_KEY is this run's. Raise UpError if the file is no model that this machine can run.
     """
     if not environment.get("EMBEDDING_FILE"):
         return None

@@ -1,6 +1,6 @@
-"""Kith's own engines, one process for each model file that is wanted: started, restarted and ended while Kith runs.
+"""Kith's own engines, one process for each wanted model file: started, restarted and ended while Kith runs.
 
-`python -m config.up.engines` and what providers.engine takes: install the engine where that is wanted, then be it.
+`python -m config.up.engines` takes the options of `providers.engine`, installs the engine if needed, and becomes it.
 """
 
 import os
@@ -27,7 +27,7 @@ REQUIREMENTS = "requirements-engine.txt"
 
 
 def engine_program(name: str, engine: WantedEngine, port: int) -> Program:
-    """Return llama.cpp's server on the model file, at that port of this machine alone; it talks, or it embeds."""
+    """Return the program that serves the model file by llama.cpp on a loopback port, for chat or for embedding."""
     command = [sys.executable, "-m", "config.up.engines", f"--file={engine.file}", f"--name={engine.name}"]
     command += [f"--port={port}", f"--context={engine.context_tokens}"]
     command += [f"--slots={engine.slots}", f"--threads={engine.threads}"]
@@ -37,16 +37,16 @@ def engine_program(name: str, engine: WantedEngine, port: int) -> Program:
 
 @dataclass
 class Engines:
-    """The engines that providers want; `look` is called a few times a second, and `start` starts a program."""
+    """Keeps the engines running that providers want; `look` is called a few times a second; `start` runs a program."""
 
     supervisor: Supervisor
     start: Callable[[Program], None]
     wanted: dict[int, WantedEngine] = field(default_factory=dict)
     running: dict[int, RunningEngine] = field(default_factory=dict)
-    _seen: tuple[int, int] | None = None  # of the file: which it is, and when it was written
+    _seen: tuple[int, int] | None = None  # inode and modification time of the file of wanted engines
 
     def look(self) -> None:
-        """Follow what is wanted now, those first that make room, and tell how the engines stand."""
+        """Stop engines that are no longer wanted, start newly wanted ones, and write down the state of all."""
         home, before = self.supervisor.home, dict(self.running)
         if (seen := _identify(get_wanted_path(home))) != self._seen:
             self._seen, wanted = seen, read_wanted(home)
@@ -64,13 +64,13 @@ class Engines:
             write_running(home, self.running)
 
     def forget(self) -> None:
-        """Forget what an earlier run, or this one, wanted and started."""
+        """Delete the files of wanted and of running engines, of an earlier run or of this one."""
         for path in (get_wanted_path(self.supervisor.home), get_running_path(self.supervisor.home)):
             path.unlink(missing_ok=True)
 
 
 def get_name(id: int) -> str:
-    """Return the name of a provider's engine among the processes, and of its log."""
+    """Return the name of the engine of the provider with that id, among the processes and for its log."""
     return f"engine-{id}"
 
 
@@ -83,8 +83,8 @@ def _identify(path: Path) -> tuple[int, int] | None:
 
 
 def main(arguments: list[str]) -> int:
-    """Return 1 after a line that says why the engine cannot be installed; else become the engine."""
-    if Path(sys.prefix) == VENV:  # else somebody else installs what Kith needs
+    """Become the engine, after installing it if needed; return 1 after a line that says why that failed."""
+    if Path(sys.prefix) == VENV:  # otherwise Kith does not manage its packages itself
         try:
             install(REQUIREMENTS)
         except InstallError as error:

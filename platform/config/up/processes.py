@@ -1,4 +1,4 @@
-"""How a program of Kith is run, watched and ended, and how it ends with its parent."""
+"""Running one of Kith's programs as a child process, which also ends if its parent does."""
 
 import ctypes
 import os
@@ -15,14 +15,14 @@ from typing import Self, TypedDict
 
 import psutil
 
-# A line of JSON at level error or above, or a plain one that says so.
+# A JSON log line of level error or above, or a plain line with such a word.
 COMPLAINT = re.compile(r'"level": "(error|critical)"|\b(ERROR|CRITICAL|FATAL|PANIC)\b')
 PR_SET_PDEATHSIG = 1
 KILL_SECONDS = 2.0
 
 
 class Account(TypedDict, total=False):
-    """What subprocess needs to know to start a process as another account."""
+    """The arguments with which subprocess starts a process as another account."""
 
     user: str
     group: str
@@ -30,7 +30,10 @@ class Account(TypedDict, total=False):
 
 
 def as_account(name: str | None) -> Account:
-    """Return the user and its own group alone: left in root's group it is kept out where others may pass."""
+    """Return the arguments for that user with its own group alone, or none for None.
+
+    In root's group the user would be kept out of folders that let others pass but not the group.
+    """
     return {} if name is None else {"user": name, "group": name, "extra_groups": []}
 
 
@@ -38,9 +41,9 @@ def as_account(name: str | None) -> Account:
 class Program:
     """How one process is started and ended.
 
-    `prepare` runs before each start, also before a restart, and clears away what a killed process left behind.
-    `complaint` finds the lines of its log that the terminal should show. `death_signal` is what the process gets
-    when `up` itself is killed; `user` is the account that it runs as (None: ours).
+    `prepare` runs before each start and restart, and clears away what a killed process left behind. `complaint` matches
+    the lines of its log that the terminal should show. `death_signal` is what the process gets if `up` itself is
+    killed; `user` is the account that it runs as (None: ours).
     """
 
     name: str
@@ -55,17 +58,16 @@ class Program:
     stop_seconds: float = 5.0
 
     def within(self, folder: Path, environment: Mapping[str, str]) -> Self:
-        """Return the same program in that folder, told that environment besides what we have of our own."""
+        """Return a copy that runs in the folder, with the environment variables added to this process's own."""
         return replace(self, folder=folder, environment=environment)
 
 
 def die_with_parent(death_signal: signal.Signals, parent: int = 0) -> Callable[[], None] | None:
-    """Return what a new process runs first, so that the kernel sends it `death_signal` when its parent ends.
+    """Return a function for a new process to run first, so that the kernel sends it `death_signal` if its parent ends.
 
     Linux only; None elsewhere, where the supervisor finds orphans by their records. The kernel watches the thread that
-    made the child, so children are made by the main thread; a change of user would undo the leash, and subprocess
-    changes it before this runs.
-    The parent is this process unless another is named.
+    created the child, so children are created by the main thread. A later change of user would undo this, but
+    subprocess changes it before the function runs. `parent` is a process id; 0 means this process.
     """
     if not sys.platform.startswith("linux"):
         return None
@@ -74,14 +76,14 @@ def die_with_parent(death_signal: signal.Signals, parent: int = 0) -> Callable[[
 
     def tie() -> None:
         prctl(PR_SET_PDEATHSIG, int(death_signal), 0, 0, 0)
-        if os.getppid() != expected:  # it died before the leash was on
+        if os.getppid() != expected:  # the parent died before the call above
             os._exit(1)
 
     return tie
 
 
 class Child:
-    """A Program and, once started, its process; what it prints is added to `log_path`."""
+    """A Program and, once started, its process, whose output is appended to `log_path`."""
 
     def __init__(self, program: Program, log_path: Path) -> None:
         self.program = program
@@ -108,12 +110,15 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """Return the process id; 0 where it was never started."""
+        """Return the process id, or 0 if the process was never started."""
         return self.process.pid if self.process else 0
 
     @property
     def created(self) -> float:
-        """Return when it began, in seconds since 1970, 0.0 where it is gone. With the id it names one process."""
+        """Return when the process started, in seconds since 1970, or 0.0 if it is gone.
+
+        Together with the process id, which may be reused, this identifies one process.
+        """
         with suppress(psutil.NoSuchProcess):
             return float(psutil.Process(self.pid).create_time()) if self.pid else 0.0
         return 0.0
@@ -123,25 +128,25 @@ class Child:
         return self.process is not None and self.process.poll() is None
 
     def how_it_ended(self) -> str:
-        """`ended with status N` or `was ended by SIGNAL`."""
+        """Return `ended with status N`, `was ended by SIGNAL` or `has not ended`."""
         code = self.process.poll() if self.process else None
         if code is None:
             return "has not ended"
         return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
 
     def stop(self) -> bool:
-        """Ask the process to end and, past its time, makes it end; answers whether asking was enough."""
+        """Ask the process to end, and kill it if it does not in time; return False if it had to be killed."""
         self.ask_to_stop()
         return self.end()
 
     def ask_to_stop(self) -> None:
-        """Ask the process to end; its time begins now."""
+        """Ask the process to end; from now on it has its program's `stop_seconds`."""
         self._stop_by = time.monotonic() + self.program.stop_seconds
         if self.process is not None:
             self.process.send_signal(self.program.stop_signal)
 
     def end(self) -> bool:
-        """Wait for a process that was asked to stop and, past its time, makes it end; False where that was needed."""
+        """Wait for a process that was asked to stop, and kill it if it does not in time; return False if so."""
         if self.process is None:
             return True
         try:
@@ -152,7 +157,7 @@ class Child:
         return True
 
     def kill(self) -> None:
-        """End the process at once: first as its leash would, so that Postgres takes its own children with it."""
+        """End the process at once: first by its `death_signal`, so that Postgres ends its children, then by SIGKILL."""
         if self.process is None or not self.is_running():
             return
         self.process.send_signal(self.program.death_signal)

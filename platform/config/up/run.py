@@ -1,4 +1,4 @@
-"""The whole of `make up`, stage after stage."""
+"""One run of `make up`, stage by stage."""
 
 import os
 import secrets
@@ -25,8 +25,8 @@ LOOK_SECONDS = 0.2
 READY_SECONDS = 120.0
 LOAD_SECONDS = 900.0  # for a large model from a slow disk
 ENDS_BEFORE_READY = 3
-RUNNING_FILE = "running"  # what the children are told, for manage.py beside them: config.settings reads it
-# glibc gives large blocks back at once, and threads share one arena (one of them runs at a time): 90 MB less when idle.
+RUNNING_FILE = "running"  # the children's environment, which config.settings reads for manage.py beside them
+# glibc frees large blocks at once, and threads share one arena (only one runs at a time): saves 90 MB when idle.
 MALLOC = {
     "MALLOC_ARENA_MAX": "1",
     "MALLOC_MMAP_THRESHOLD_": str(256 << 10),
@@ -35,13 +35,13 @@ MALLOC = {
 PASSED_ON = ("SECRET_KEY", "KITH_ENCRYPTION_KEY", "KITH_VAPID_KEY")
 QUEUES = "life,learn,embed,bulk,celery"
 THREADS = 8
-FRAME_BYTES = 1_000_000  # the longest message in its longest spelling is less than half of it
+FRAME_BYTES = 1_000_000  # over twice the longest message in its longest encoding
 CLOSE_SECONDS = 3  # for connections to end
-STOP_SECONDS = 15.0  # for those, and for replies to end or be written down as interrupted
+STOP_SECONDS = 15.0  # for connections and replies to end, or replies to be saved as interrupted
 
 
 def web_options(port: int) -> dict[str, Any]:
-    """Return how uvicorn serves pages, API and sockets there, by the names of its settings."""
+    """Return uvicorn's settings, by their names, for serving pages, API and sockets on the port."""
     return {
         "host": LOOPBACK,
         "port": port,
@@ -50,14 +50,14 @@ def web_options(port: int) -> dict[str, Any]:
         "ws": "websockets-sansio",
         "ws_max_size": FRAME_BYTES,
         "access_log": False,
-        # Who asks is told by the proxies that KITH_PROXIES counts; else everyone here could be anyone else.
+        # Client addresses are taken from KITH_PROXIES proxies alone; otherwise any local client could forge its own.
         "proxy_headers": False,
         "timeout_graceful_shutdown": CLOSE_SECONDS,
     }
 
 
 def web_program(port: int) -> Program:
-    """Return pages, API and sockets; told to stop, it gives replies a little time to finish."""
+    """Return the program that serves pages, API and sockets. When it stops, replies have a little time to finish."""
     command = [sys.executable, "-m", "uvicorn", "config.asgi:application"]
     for name, value in web_options(port).items():
         flag = name.replace("_", "-")
@@ -69,16 +69,16 @@ def web_program(port: int) -> Program:
 
 
 def worker_program(*, with_beat: bool = False) -> Program:
-    """Return what is done in the background, and its clock; a task that is cut off is found again from its rows."""
+    """Return the Celery worker, with beat or without. An interrupted task's work is found again from its rows."""
     flags = f"--pool threads --concurrency {THREADS} -Q {QUEUES} --loglevel INFO --without-mingle"
-    # Celery runs Django's checks and forgets what they say; they load every page, 40 MB, of which a worker needs none.
+    # Celery runs Django's checks and ignores their results; they load every page, 40 MB that a worker does not need.
     command = [sys.executable, "-m", "celery", "-A", "config", "--skip-checks", "worker", *flags.split()]
     return Program("worker", command + ["--with-beat"] * with_beat, stop_seconds=STOP_SECONDS)
 
 
 @dataclass
 class Run:
-    """One run of Kith on one data folder: `environment` grows as the stages find what the children need."""
+    """One run of Kith on one data folder. `environment` holds what the children need, added to stage by stage."""
 
     home: Path
     port: int
@@ -90,7 +90,7 @@ class Run:
         self.engines = Engines(self.supervisor, self._start)
 
     def start(self) -> None:
-        """Bring everything up; returns when Kith answers, raises UpError where it cannot."""
+        """Start everything; return once Kith answers, or raise UpError if it cannot be started."""
         self.supervisor.end_orphans()
         if not is_free(self.port):
             raise UpError(f"Port {self.port} is in use by another program; choose another: make up PORT=8001")
@@ -108,8 +108,8 @@ class Run:
             self.supervisor.start(store.program)
             self._wait_for(store.program.name, store.is_ready)
             self.environment |= store.environment
-        told = os.environ | self.environment
-        models = [model for model in (choose_chat(told), choose_embedding(told)) if model]
+        variables = os.environ | self.environment
+        models = [model for model in (choose_chat(variables), choose_embedding(variables)) if model]
         for model in models:
             say(model.line)
             self.environment |= model.environment
@@ -134,21 +134,21 @@ class Run:
         say(f"Kith is ready at http://127.0.0.1:{self.port}")
 
     def stay(self) -> None:
-        """Keep everything running until StoppedError."""
+        """Keep everything running; raise StoppedError once `up` is asked to stop."""
         while True:
             self.supervisor.watch()
             self.engines.look()
             self.stop.wait(LOOK_SECONDS)
 
     def end(self) -> None:
-        """Stop everything: first who speaks with people, last who keeps the data."""
+        """Stop everything, in this order: the web process, worker and engines, Redis and Postgres."""
         (self.home / RUNNING_FILE).unlink(missing_ok=True)
         self.engines.forget()
         engines = (name for name in self.supervisor.watched if name.startswith("engine"))
         self.supervisor.stop(("web",), ("worker", "rehearsal", *engines), ("redis", "postgres"))
 
     def _prepare(self) -> None:
-        """Run config.up.prepare; what it says is shown as it says it, what goes wrong goes to its log."""
+        """Run config.up.prepare, with its output on the terminal and its errors in its log; raise UpError."""
         log = self.home / "logs" / "prepare.log"
         log.parent.mkdir(mode=0o700, exist_ok=True)
         rotate(log)

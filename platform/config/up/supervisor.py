@@ -1,4 +1,4 @@
-"""Processes kept running until they are told to stop, with their logs and the record of who runs."""
+"""Supervision of the child processes: restarts, the logs, and the records by which a later run finds orphans."""
 
 import json
 import re
@@ -19,14 +19,14 @@ from config.up.terminal import say
 LOG_BYTES = 10_000_000
 SAID_SECONDS = 30.0
 SAID_CHARACTERS = 160
-CLOCK_SECONDS = 2.0  # how far two readings of one process's start may lie apart
+CLOCK_SECONDS = 2.0  # by which two readings of one process's start may differ
 FIRST_PAUSE_SECONDS = 0.5
 MAX_PAUSE_SECONDS = 30.0
-STEADY_SECONDS = 60.0  # a process that ran so long starts again with the first pause
+STEADY_SECONDS = 60.0  # a process that ran that long restarts after the first pause again
 
 
 def rotate(path: Path) -> None:
-    """Put the log of the run before aside, as NAME.log.1."""
+    """Rename the log of the previous run, if there is one, to NAME.log.1."""
     if path.exists():
         path.replace(_previous(path))
 
@@ -36,7 +36,7 @@ def _previous(path: Path) -> Path:
 
 
 def last_line(path: Path) -> str:
-    """Return the last thing that was said there, in one short line; empty where nothing was."""
+    """Return the log's last line, shortened, or an empty string if there is none."""
     with suppress(FileNotFoundError):
         lines = path.read_text(errors="replace").strip().splitlines()
         return _short(lines[-1]) if lines else ""
@@ -44,7 +44,7 @@ def last_line(path: Path) -> str:
 
 
 class Tail:
-    """What is added to one log: each complaint in it is counted, and told at most once in SAID_SECONDS."""
+    """Follows one log, counts the lines that match `complaint`, and prints at most one message in SAID_SECONDS."""
 
     def __init__(self, name: str, path: Path, complaint: re.Pattern[str]) -> None:
         self.name = name
@@ -55,7 +55,7 @@ class Tail:
         self.told_at = float("-inf")
 
     def look(self, now: float) -> None:
-        """Read on; `now` is in seconds of a clock that never goes back."""
+        """Read what is new in the log, and print complaints if it is time; `now` is in seconds of a monotonic clock."""
         with suppress(FileNotFoundError):
             with self.path.open("rb") as file:
                 file.seek(self.read_bytes)
@@ -65,7 +65,7 @@ class Tail:
             self.untold += [line for line in lines if self.complaint.search(line)]
             if self.read_bytes > LOG_BYTES:
                 shutil.copyfile(self.path, _previous(self.path))
-                with self.path.open("r+b") as file:  # its writers append, so they go on at the new end
+                with self.path.open("r+b") as file:  # its writers append, so they go on at the start
                     file.truncate(0)
                 self.read_bytes = 0
         if self.untold and now - self.told_at >= SAID_SECONDS:
@@ -85,7 +85,7 @@ RECORDS_FILE = "processes.json"
 
 
 class Record(NamedTuple):
-    """One process: its id alone would soon be another's."""
+    """A process, identified by its id and start time, since an id alone may be reused."""
 
     name: str
     pid: int
@@ -93,7 +93,7 @@ class Record(NamedTuple):
 
 
 def write_records(path: Path, children: Iterable[Child]) -> None:
-    """Replace the file by what is running now."""
+    """Replace the file with records of the children that are running now."""
     rows = [Record(child.program.name, child.pid, child.created) for child in children if child.is_running()]
     new = path.with_suffix(".new")
     new.write_text(json.dumps(rows))
@@ -113,12 +113,12 @@ def end_recorded(path: Path) -> list[str]:
 
 
 def find_recorded(path: Path, name: str) -> psutil.Process | None:
-    """Return the recorded process of that name, if it still runs."""
+    """Return the recorded process of that name if it still runs, or None."""
     return next((_find_process(record) for record in _read_records(path) if record.name == name), None)
 
 
 def _read_records(path: Path) -> list[Record]:
-    with suppress(FileNotFoundError, ValueError, TypeError):  # a file that was cut off names nobody
+    with suppress(FileNotFoundError, ValueError, TypeError):  # a truncated file counts as empty
         return [Record(*row) for row in json.loads(path.read_text())]
     return []
 
@@ -133,7 +133,7 @@ def _find_process(record: Record) -> psutil.Process | None:
 
 @dataclass
 class WatchedChild:
-    """A child and what is known of its ends."""
+    """A child with its log and its restarts: `ends` counts how often it ended since it last ran steadily."""
 
     child: Child
     tail: Tail
@@ -142,25 +142,25 @@ class WatchedChild:
     start_again_at: float | None = None
 
     def pause_seconds(self, now: float) -> float:
-        """Return how long to wait before its next start, twice as long each time that it ended early."""
+        """Count an end of the child; return how long to wait before restarting it, doubled after each early end."""
         self.ends = 1 if now - self.started_at >= STEADY_SECONDS else self.ends + 1
         return min(MAX_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2.0 ** min(self.ends - 1, 10))
 
 
 @dataclass
 class Supervisor:
-    """The children of one data folder; `watch` is called a few times a second."""
+    """Keeps the children of one data folder running; `watch` is called a few times a second."""
 
     home: Path
     watched: dict[str, WatchedChild] = field(default_factory=dict)
 
     def end_orphans(self) -> None:
-        """End what an `up` that was killed left behind."""
+        """End the processes that a killed `up` left behind."""
         for name in end_recorded(self._records):
             say(f"Ended {name}, left over from an earlier run.")
 
     def start(self, program: Program) -> Child:
-        """Start a program and keeps it running from now on."""
+        """Start a program, and keep it running from now on."""
         log = self.home / "logs" / f"{program.name}.log"
         log.parent.mkdir(mode=0o700, exist_ok=True)
         rotate(log)
@@ -173,7 +173,7 @@ class Supervisor:
         return child
 
     def watch(self) -> None:
-        """Tell what went wrong since the last look, and start again what has ended and waited long enough."""
+        """Print complaints in the logs and children that have ended, and restart those whose pause is over."""
         now = time.monotonic()
         for watched in self.watched.values():
             watched.tail.look(now)
@@ -191,12 +191,12 @@ class Supervisor:
                 self._record()
 
     def discard(self, name: str) -> None:
-        """End a child and keep it running no longer."""
+        """End a child, and no longer keep it running."""
         self.watched.pop(name).child.stop()
         self._record()
 
     def stop(self, *groups: tuple[str, ...]) -> None:
-        """End the children group after group, those of one group together."""
+        """End the named children group after group, those of a group at the same time."""
         for names in groups:
             group = [self.watched[name].child for name in names if name in self.watched]
             for child in group:

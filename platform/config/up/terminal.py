@@ -1,4 +1,4 @@
-"""How `up` speaks with the person at the terminal: its lines, what keeps it from starting, and the wish to stop."""
+"""The terminal of `up`: printing lines, errors that keep Kith from starting, and the signals to stop."""
 
 import signal
 import sys
@@ -13,30 +13,30 @@ class UpError(Exception):
 
 
 def say(text: str) -> None:
-    """Write a line at once, also where the output goes to a file or a pipe."""
+    """Print a line, unbuffered even if the output goes to a file or a pipe."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 
 class StoppedError(Exception):
-    """The person wants `up` to end; not a fault."""
+    """The person has asked `up` to stop; not a fault."""
 
 
 class Stop:
-    """Heard once `listen` was called; children are started and ended whole, since no signal interrupts them."""
+    """The person's request to stop. Signals only note it, so that they never interrupt starting or ending a child."""
 
     def __init__(self) -> None:
         self.is_wished = False
 
     def listen(self) -> None:
-        """From now on Ctrl-C, SIGTERM and a closed terminal are wishes, not interruptions."""
+        """Take Ctrl-C, SIGTERM and a closed terminal as requests to stop, from now on, instead of interruptions."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             is_ignored = number is signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN  # by nohup
             if not is_ignored:
                 signal.signal(number, self._hear)
 
     def wait(self, seconds: float) -> None:
-        """Return after that time; raise StoppedError soon after the wish is heard."""
+        """Sleep that long; raise StoppedError if the person asks to stop, within LOOK_SECONDS."""
         deadline = time.monotonic() + seconds
         while not self.is_wished and (left := deadline - time.monotonic()) > 0:
             time.sleep(min(left, LOOK_SECONDS))

@@ -1,4 +1,7 @@
-"""`manage.py remove_second_step EMAIL`: for who has lost phone and recovery codes; the password alone opens again."""
+"""`manage.py remove_second_step EMAIL`: for a person who has lost phone and recovery codes.
+
+Afterwards the password alone signs them in.
+"""
 
 from argparse import ArgumentParser
 from typing import Any

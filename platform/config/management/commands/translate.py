@@ -1,4 +1,4 @@
-"""Kith's words in other languages: gathered from sources and templates, kept in .po files, compiled to .mo."""
+"""`manage.py translate`: gathers Kith's texts from sources and templates into .po files, and compiles these to .mo."""
 
 import re
 from io import BytesIO
@@ -36,7 +36,7 @@ KEYWORDS: dict[str, tuple[int | tuple[int, str], ...] | None] = {
 
 
 def extract_catalog() -> Catalog:
-    """Return everything that the project says through gettext."""
+    """Return a catalogue of all texts that the project's Python files and templates mark for translation."""
     catalog = Catalog(project="Kith", charset="utf-8")
     for room in ROOMS:
         for path in sorted((settings.BASE_DIR / room).rglob("*")):
@@ -44,7 +44,7 @@ def extract_catalog() -> Catalog:
             if path.suffix == ".py" and "migrations" not in path.parts:
                 source = path.read_text()
             elif path.suffix in {".html", ".txt"} and room == "templates":
-                # What reads like Python, without the indentation that a reader of Python would stumble over.
+                # What templatize returns resembles Python, but its indentation would be a syntax error.
                 template = templatize(path.read_text(), origin=place)
                 source = re.sub(r"^[ \t]+", "", template, flags=re.MULTILINE)
             else:
@@ -56,7 +56,7 @@ def extract_catalog() -> Catalog:
 
 
 def is_translated(message: Message) -> bool:
-    """Return whether there are words for each of its forms."""
+    """Return whether the message is translated, in all its plural forms."""
     return all(message.string) if isinstance(message.string, tuple) else bool(message.string)
 
 
@@ -65,7 +65,7 @@ def po_path(locale: str) -> Path:
 
 
 def read_catalog(locale: str) -> Catalog:
-    """Return the catalogue as it is written down; an empty one where there is none yet."""
+    """Return the locale's catalogue from its .po file, or an empty one if there is no file yet."""
     path = po_path(locale)
     if not path.exists():
         return Catalog(locale=locale, project="Kith", charset="utf-8")
@@ -74,14 +74,14 @@ def read_catalog(locale: str) -> Catalog:
 
 
 def compile_catalog(catalog: Catalog) -> bytes:
-    """Return what belongs into the .mo file."""
+    """Return the content of the .mo file."""
     file = BytesIO()
     write_mo(file, catalog)
     return file.getvalue()
 
 
 def update_catalog(locale: str) -> Catalog:
-    """Bring the .po up to date with the sources, nothing guessed, and write the .mo from it."""
+    """Update the .po file from the sources, without fuzzy matches, and write the .mo file; return the catalogue."""
     catalog, path = read_catalog(locale), po_path(locale)
     catalog.update(extract_catalog(), no_fuzzy_matching=True)
     catalog.obsolete.clear()
@@ -92,7 +92,7 @@ def update_catalog(locale: str) -> Catalog:
 
 
 def render_po(catalog: Catalog) -> bytes:
-    """Return what belongs into the .po file: no dates, so that it changes only where words do."""
+    """Return the content of the .po file, without dates, so that it changes only if texts do."""
     file = BytesIO()
     write_po(file, catalog, width=WIDTH, omit_header=True, sort_by_file=True)
     name = catalog.locale.english_name if catalog.locale else ""

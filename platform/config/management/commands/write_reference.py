@@ -1,4 +1,4 @@
-"""The parts of docs/ that are made from the code: the settings, the picture of the data model, an archive's sections."""
+"""The parts of docs/ that are generated from the code: settings, diagrams of the data model, an archive's sections."""
 
 import re
 from collections.abc import Iterator
@@ -43,14 +43,14 @@ column is named as in the database; `…_id` holds the id of a row in another se
 def describe_settings(source: str) -> Iterator[str]:
     """Yield a row of the table for each `#:` comment in the source of the settings, in their order.
 
-    A comment reads `#: NAME | default | what for`, and goes on in lines that are indented.
+    A comment reads `#: NAME | default | what for`, and is continued by indented `#:` lines.
     """
     for entry in ENTRY.findall(source):
         yield f"| {' '.join(entry.replace('#:', '').split())} |"
 
 
 def describe_sections() -> Iterator[str]:
-    """Yield the lines of the tables of what travels in an archive, and of what does not and why."""
+    """Yield the lines of the tables of an archive's sections, and of the tables and columns that are left out."""
     for name, section in SECTIONS.items():
         yield f"| `{name}` | {section.most:,} | {', '.join(f'`{column}`' for column in section.fields)} |"
     yield from ("", "## Tables that stay behind", "", "| table | why |", "| --- | --- |")
@@ -89,7 +89,7 @@ def _columns(model: type[Model]) -> list["Field[object, object]"]:
 
 
 def write_reference(folder: Path) -> list[Path]:
-    """Write these documents into the folder; return their paths."""
+    """Write the three generated documents into the folder; return their paths."""
     source = (settings.BASE_DIR / "platform" / "config" / "settings.py").read_text()
     pictures = [
         "\n".join(["", f"## {label}", "", "```mermaid", *draw_app(label), "```", ""]) for label in APPS
