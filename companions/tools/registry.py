@@ -90,7 +90,7 @@ def call(context: ToolContext, name: str, arguments: str, now: datetime) -> dict
 
 
 def _read_call(context: ToolContext, name: str, arguments: str) -> Tool:
-    """Return the tool with its parsed arguments, without emotion tags; ToolError if they are invalid or hold secrets."""
+    """Return the tool with parsed arguments, without emotion tags. Raise ToolError if they are invalid or secret."""
     known = WAKING_TOOLS if context.waking else TOOLS
     name = FORMER.get(name, name)
     if name not in known:

@@ -74,7 +74,7 @@ async def export(companion: Companion, now: datetime) -> AsyncIterator[bytes]:
 
 
 def _batch(model: type[models.Model], way: str, companion: Companion, after: Any) -> list[models.Model]:
-    """Return the next rows after the primary key `after`, of all branches; one query, and one per many-to-many field."""
+    """Return the next rows after the key `after`, of all branches: one query, plus one per many-to-many field."""
     rows = model._base_manager.filter(**{way: companion.pk}).order_by("pk")
     rows = rows.filter(pk__gt=after) if after is not None else rows
     return list(rows.prefetch_related(*(field.name for field in model._meta.many_to_many))[:BATCH])
