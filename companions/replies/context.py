@@ -126,11 +126,11 @@ class TurnContext:
             return self.companion.user.name
         said = [message.text for message in self.history if message.role == Message.Role.USER]
         profile = self.pinned.profile
-        told = [
+        matches = [
             *map(TELLS_NAME.search, [self.message.text, *reversed(said), *profile]),
             *map(PROFILE_NAME.search, profile),
         ]
-        names = (match[match.lastindex or 0] for match in told if match)
+        names = (match[match.lastindex or 0] for match in matches if match)
         return next(names, "")
 
     @property
@@ -318,8 +318,8 @@ def load_threads(companion: Companion, visible: Sequence[Spoken], now: datetime)
     `visible` are the messages before the newest one, newest first.
     """
     threads, newest = load_open_threads(companion.pk, now, companion.user.zone), visible[:DIGEST_MESSAGES]
-    told = [(said.text, said.said_at) for said in newest if said.role == Message.Role.USER]
-    return leave_out_told(threads, told, companion.names, companion.user.zone)
+    user_lines = [(said.text, said.said_at) for said in newest if said.role == Message.Role.USER]
+    return leave_out_told(threads, user_lines, companion.names, companion.user.zone)
 
 
 def choose_history(

@@ -341,7 +341,7 @@ def finish(reply: Reply, state: Reply.State, said: Said, now: datetime, *, held_
     _note_continuous_use(ended, companion, now)
     notify_unread_changed(companion.user_id)
     if ended.answer is None:
-        _come_back(companion, ended, now)
+        _restore_earlier_answer(companion, ended, now)
     return ended
 
 
@@ -384,7 +384,7 @@ def _is_followed(reply: Reply) -> bool:
     return Message.objects.filter(parent=reply.answer_id, said_at__lt=reply.created_at).exists()
 
 
-def _come_back(companion: Companion, reply: Reply, now: datetime) -> None:
+def _restore_earlier_answer(companion: Companion, reply: Reply, now: datetime) -> None:
     """Switch back to the newest earlier answer to the message, if there is one and a retry of it produced none."""
     earlier = Message.everywhere.filter(parent=reply.message, role=Message.Role.ASSISTANT, waking=None)
     answer = earlier.order_by("-said_at", "-id").first()

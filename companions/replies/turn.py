@@ -74,20 +74,20 @@ async def send(
         # Read the clock after the wait: a reply with an old `started_at` would be taken for an abandoned one.
         started = await in_thread(lambda: begin(companion, text, client_id, clock(), at_once=True))
     if started.is_new:
-        run_in_background(_take_up(started, except_socket))
+        run_in_background(_publish_and_make(started, except_socket))
     return started
 
 
-async def _take_up(started: Started, except_socket: str) -> None:
+async def _publish_and_make(started: Started, except_socket: str) -> None:
     """Publish the message and generate its reply, even if its sender has disconnected."""
     saved = render_saved(started.message, started.reply)
     companion = started.message.companion
     await note_talks(get_current_provider(companion), [companion.pk])
-    telling = tell_companion(started.message.companion_id, saved, except_socket)
+    publishing = tell_companion(started.message.companion_id, saved, except_socket)
     if started.has_turn and not Running.is_draining:
-        await make(started.reply, timezone.now, telling)
+        await make(started.reply, timezone.now, publishing)
         return
-    await telling
+    await publishing
     if started.has_turn:
         await in_thread_with_retry(give_back, started.reply)
     else:
@@ -108,19 +108,19 @@ async def run(reply_id: UUID, clock: Clock = timezone.now) -> None:
         await make(reply, clock)
 
 
-async def make(reply: Reply, clock: Clock, telling: Awaitable[None] | None = None) -> None:
-    """Generate a claimed reply, after awaiting `telling` (which publishes its message); then start the next one."""
+async def make(reply: Reply, clock: Clock, publishing: Awaitable[None] | None = None) -> None:
+    """Generate a claimed reply, after awaiting `publishing` (which publishes its message); then start the next one."""
     if reply.pk in Running.generations:  # started by the heartbeat already
-        if telling:
-            await telling
+        if publishing:
+            await publishing
         return
     names = {"reply_id": str(reply.pk), "companion_id": str(reply.companion_id)}
     with structlog.contextvars.bound_contextvars(**names), preferring(reply.companion.preference):
         generation = Running.generations[reply.pk] = Generation(TurnContext(reply), clock)
         state = State.FAILED
         try:
-            if telling:
-                await telling
+            if publishing:
+                await publishing
             else:
                 await note_talks(generation.turn.provider, [reply.companion_id])
             generation.said.code = "internal_error"

@@ -26,7 +26,7 @@ from companions.sessions.parts import (
     draft_understanding,
     draft_verification,
     keep_edits,
-    keep_told,
+    keep_verified,
 )
 from companions.sessions.transcript import build_talk, is_being_answered, measure, select_messages
 from jobs.background import enqueue
@@ -243,7 +243,11 @@ def _learn(material: Material, drafts: Drafts, now: datetime) -> None:
 
 def _load_paired(companion_id: UUID, pairs: Sequence[tuple[int, str]]) -> dict[int, list[Memory]]:
     """Return, by the index of a fact, the memories paired with it, without those that changed since they were read."""
-    seen = [(place, memory) for place, one in pairs for memory in load_known(companion_id, [one]) or []]
+    seen = [
+        (place, memory)
+        for place, fingerprint in pairs
+        for memory in load_known(companion_id, [fingerprint]) or []
+    ]
     return group_by_place(seen)
 
 
@@ -255,7 +259,7 @@ def _keep_diary(material: Material, drafts: Drafts, now: datetime) -> str:
     companion, messages, understanding = material.companion, material.messages, drafts.understanding
     if drafts.diary is None:
         return ""
-    diary, words = keep_told(drafts.diary, drafts.words), drafts.words
+    diary, words = keep_verified(drafts.diary, drafts.words), drafts.words
     ended_at = messages[-1].said_at
     own, theirs = (understanding.self_concept, understanding.user_profile) if understanding else ([], [])
     written = Written(

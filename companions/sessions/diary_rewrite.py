@@ -14,8 +14,8 @@ from accounts.usage import waits_until
 from companions.deletion import forget_many
 from companions.models import Companion, Session
 from companions.models.companion import hold
-from companions.sessions.drafts import DiaryDraft, Drafts, Material, find_entry_before, see_diary
-from companions.sessions.parts import draft_diary, draft_verification, keep_told
+from companions.sessions.drafts import DiaryDraft, Drafts, Material, find_entry_before, fingerprint_diary
+from companions.sessions.parts import draft_diary, draft_verification, keep_verified
 from companions.sessions.transcript import select_messages, select_visible
 from jobs.lease import MAX_ATTEMPTS, Clock, Lease, note_failures, retry_at
 from memory.learning.diary import rewrite
@@ -73,7 +73,7 @@ def _draft(material: Material, now: datetime) -> DiaryDraft:
     drafts = Drafts(diary=draft_diary(material, now))
     while drafts.verification is None or not drafts.verification.is_whole:
         drafts = replace(drafts, verification=draft_verification(material, drafts, now))
-    return keep_told(cast(DiaryDraft, drafts.diary), drafts.words)
+    return keep_verified(cast(DiaryDraft, drafts.diary), drafts.words)
 
 
 def _gather(companion: Companion, session_id: UUID) -> Material:
@@ -118,7 +118,7 @@ def _keep(entry: DiaryEntry, draft: DiaryDraft, now: datetime) -> bool:
 def _delete(entry: DiaryEntry, seen: Material, now: datetime) -> bool:
     """Delete the entry and its memory; return False, and delete nothing, if the session has changed meanwhile."""
     companion = hold(entry.companion_id)
-    if companion and see_diary(_gather(companion, entry.session_id)) != see_diary(seen):
+    if companion and fingerprint_diary(_gather(companion, entry.session_id)) != fingerprint_diary(seen):
         return False
     forget_many(entry.companion_id, [entry.memory_id] if entry.memory_id else [], now)
     DiaryEntry.objects.filter(companion_id=entry.companion_id, pk=entry.pk).delete()

@@ -172,7 +172,7 @@ class DiaryDraft:
 
     Each sentence of the `diary` has a "doubt", true if rules find that it tells something that nobody said.
     `inner_state` revises the one whose id is `felt_before`, or is None if that stays as it is. `seen` is what
-    `see_diary` returned.
+    `fingerprint_diary` returned.
     """
 
     title: str
@@ -186,7 +186,7 @@ class DiaryDraft:
     felt_before: str | None = None
 
     def holds(self, material: Material) -> bool:
-        return self.seen == see_diary(material)
+        return self.seen == fingerprint_diary(material)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,7 +227,7 @@ class UnderstandingDraft:
     seen: list[str]
 
     def holds(self, material: Material, facts: FactsDraft | None) -> bool:
-        is_whole = self.seen == see_understanding(material, facts)
+        is_whole = self.seen == fingerprint_understanding(material, facts)
         return is_whole and load_known(material.companion.pk, self.known) is not None
 
 
@@ -244,7 +244,7 @@ class VerificationDraft:
     seen: list[str]
 
     def holds(self, material: Material, drafts: "Drafts") -> bool:
-        return self.seen == see_verification(material, drafts)
+        return self.seen == fingerprint_verification(material, drafts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -309,21 +309,21 @@ def _read_draft(kind: type[Draft], kept: Any) -> Draft | None:
 # -- what each is made from
 
 
-def see_diary(material: Material) -> list[str]:
+def fingerprint_diary(material: Material) -> list[str]:
     """Return fingerprints of what the diary is written from, to detect changes."""
     before, summary = material.before, material.session.summary
-    told = f"{before.pk} {crc32(before.summary.encode()):08x}" if before else ""
-    return [*fingerprint_words(material.messages), told, "summed up" if summary else ""]
+    entry = f"{before.pk} {crc32(before.summary.encode()):08x}" if before else ""
+    return [*fingerprint_words(material.messages), entry, "summed up" if summary else ""]
 
 
-def see_verification(material: Material, drafts: Drafts) -> list[str]:
+def fingerprint_verification(material: Material, drafts: Drafts) -> list[str]:
     """Return fingerprints of the drafts and messages that the verification reads, to detect changes."""
     parts = (drafts.diary, drafts.facts, drafts.understanding)
     calls = [str(draft.call_id) if draft else "" for draft in parts]
     return [*fingerprint_words([*material.earlier, *material.messages]), *calls]
 
 
-def see_understanding(material: Material, facts: FactsDraft | None) -> list[str]:
+def fingerprint_understanding(material: Material, facts: FactsDraft | None) -> list[str]:
     """Return fingerprints of what the edits are made from, to detect changes."""
     revisions = [str(row.pk) if row else "" for row in (material.self_concept, material.user_profile)]
     said = fingerprint_words([*material.earlier, *material.messages])
@@ -340,9 +340,9 @@ def load_known(companion_id: UUID, known: Sequence[str]) -> list[Memory] | None:
 
     Memories that were closed meanwhile may still be shown.
     """
-    memories = may_be_shown(companion_id).filter(pk__in=[one.split()[0] for one in known])
+    memories = may_be_shown(companion_id).filter(pk__in=[fingerprint.split()[0] for fingerprint in known])
     there = {fingerprint_memory(memory): memory for memory in memories}
-    return [there[one] for one in known] if there.keys() >= {*known} else None
+    return [there[fingerprint] for fingerprint in known] if there.keys() >= {*known} else None
 
 
 def is_new(learnt: Learnt, whole: Talk, before: set[UUID]) -> bool:

@@ -19,11 +19,11 @@ from companions.sessions.drafts import (
     Material,
     UnderstandingDraft,
     VerificationDraft,
+    fingerprint_diary,
     fingerprint_memory,
+    fingerprint_understanding,
+    fingerprint_verification,
     load_known,
-    see_diary,
-    see_understanding,
-    see_verification,
 )
 from companions.sessions.transcript import build_talk, fingerprint_words, measure
 from memory.learning.answers import Diary, Facts, Sentence, Understanding
@@ -82,7 +82,7 @@ def draft_diary(material: Material, now: datetime) -> DiaryDraft:
     with charged(Payer(companion.user_id, companion.pk), ModelCall.Purpose.CLOSING) as charge:
         answer = ask("diary", request, Diary)
     whole = Talk([*talk.lines, *build_talk(companion.pk, others, zone, room).lines])
-    diary = _weigh_told(answer.diary, whole, len(shown), material)
+    diary = _weigh_sentences(answer.diary, whole, len(shown), material)
     if not diary:
         raise MalformedError("No sentence of the diary stands on what was said")
     felt = answer.inner_state if inner else None  # not asked for without a previous one
@@ -94,13 +94,13 @@ def draft_diary(material: Material, now: datetime) -> DiaryDraft:
         intensity=answer.intensity,
         lines=[str(message.pk) for message in shown],
         call_id=charge.calls[-1].pk,
-        seen=see_diary(material),
+        seen=fingerprint_diary(material),
         inner_state=felt.model_dump(mode="json") | {"text": text} if felt and text else None,
         felt_before=str(material.inner_state.pk) if material.inner_state else None,
     )
 
 
-def _weigh_told(sentences: Sequence[Sentence], whole: Talk, shown: int, material: Material) -> Sentences:
+def _weigh_sentences(sentences: Sequence[Sentence], whole: Talk, shown: int, material: Material) -> Sentences:
     """Return the diary's sentences with their sources, and "doubt" if they may tell something that nobody said.
 
     Sentences that rest only on echoes, are obviously made up, or tell what the person asked to forget are left out.
@@ -116,21 +116,21 @@ def _weigh_told(sentences: Sequence[Sentence], whole: Talk, shown: int, material
             is_told = tells_what_was_said(sentence.text, whole, known, called)
             is_grounded = bool(grounded([sentence], whole, [], names, known))
             ids = [str(line.message_id) for line in lines]
-            told = {"text": text, "sources": ids, "doubt": not (is_told and is_grounded)}
-            weighed.setdefault(folded(text), told)
+            entry = {"text": text, "sources": ids, "doubt": not (is_told and is_grounded)}
+            weighed.setdefault(folded(text), entry)
     return list(weighed.values())
 
 
-def keep_told(draft: DiaryDraft, words: Mapping[str, str]) -> DiaryDraft:
+def keep_verified(draft: DiaryDraft, words: Mapping[str, str]) -> DiaryDraft:
     """Return the diary without the sentences that the verification rejects, or that are doubtful and have no verdict.
 
     If that would leave no sentence, keep all that are not doubtful. If the title is rejected, the beginning of the
     diary replaces it.
     """
     read = [(sentence, words.get(make_key("diary", place), "")) for place, sentence in enumerate(draft.diary)]
-    told = [sentence for sentence, word in read if word == YES or not (word or sentence["doubt"])]
-    told = told or [sentence for sentence in draft.diary if not sentence["doubt"]]
-    diary = [{"text": sentence["text"], "sources": sentence["sources"]} for sentence in told]
+    kept = [sentence for sentence, word in read if word == YES or not (word or sentence["doubt"])]
+    kept = kept or [sentence for sentence in draft.diary if not sentence["doubt"]]
+    diary = [{"text": sentence["text"], "sources": sentence["sources"]} for sentence in kept]
     is_title_kept = stands(words.get(TITLE, "")) or not diary
     title = draft.title if is_title_kept else shorten(diary[0]["text"], TITLE_CHARACTERS)
     return replace(draft, title=title, diary=diary)
@@ -162,8 +162,8 @@ def draft_facts(material: Material, now: datetime) -> FactsDraft:
 def _build_learnt(material: Material, facts: FactsDraft) -> Talk:
     """Return the messages that the facts were drawn from, as a talk."""
     companion, by_id = material.companion, {str(message.pk): message for message in material.messages}
-    told = [by_id[id] for id in facts.lines if id in by_id]
-    return build_talk(companion.pk, told, companion.user.zone, material.room)
+    messages = [by_id[id] for id in facts.lines if id in by_id]
+    return build_talk(companion.pk, messages, companion.user.zone, material.room)
 
 
 def draft_understanding(material: Material, drafts: Drafts) -> UnderstandingDraft:
@@ -177,8 +177,8 @@ def draft_understanding(material: Material, drafts: Drafts) -> UnderstandingDraf
     own, theirs = (
         revision.sentences if revision else [] for revision in (material.self_concept, material.user_profile)
     )
-    told = known_to(companion.pk).filter(sources__in=[message.pk for message in shown]).distinct()
-    known = list(told.defer("entry")[:MAX_LEARNT])
+    from_shown = known_to(companion.pk).filter(sources__in=[message.pk for message in shown]).distinct()
+    known = list(from_shown.defer("entry")[:MAX_LEARNT])
     learnt = list(dict.fromkeys(memory.text for memory in known))
     request = render_understanding_request(
         talk,
@@ -202,7 +202,7 @@ def draft_understanding(material: Material, drafts: Drafts) -> UnderstandingDraf
         user_profile=weigh_edits(Revision.About.USER_PROFILE, theirs, answer.user_profile, talk, names),
         known=[fingerprint_memory(memory) for memory in known],
         call_id=charge.calls[-1].pk,
-        seen=see_understanding(material, drafts.facts),
+        seen=fingerprint_understanding(material, drafts.facts),
     )
 
 
@@ -261,7 +261,7 @@ def draft_verification(material: Material, drafts: Drafts, now: datetime) -> Ver
         is_whole=all(sentence.key in words for sentence in drafted),
         contradicted=_fingerprint_pairs(find_contradicted(pairs, words)),
         repeated=_fingerprint_pairs(find_repeated(pairs, words)),
-        seen=see_verification(material, drafts),
+        seen=fingerprint_verification(material, drafts),
     )
 
 

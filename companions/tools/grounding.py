@@ -34,7 +34,7 @@ class Shown:
         return "\n".join(str(line.get("content") or "") for line in lines)
 
     @cached_property
-    def told(self) -> list[str]:
+    def shown_texts(self) -> list[str]:
         """Return what the model was given to read except rules and persona."""
         lines = (line for line in self.context.prompt if line["role"] in {"user", "tool"})
         return [str(line.get("content") or "") for line in lines]
@@ -71,7 +71,7 @@ class Shown:
 
     def holds_events(self, sentence: str) -> bool:
         """Return whether weather, tears or promises in the sentence were shown, in more than the persona."""
-        return not is_made_up(sentence, self.talk, self.told, self.context.companion.names.values())
+        return not is_made_up(sentence, self.talk, self.shown_texts, self.context.companion.names.values())
 
     def holds_things(self, sentence: str) -> bool:
         """Return whether the definite things in the sentence were shown, except those that it only compares with."""

@@ -114,4 +114,4 @@ def load_assets(companion: Companion) -> list[Asset]:
         return []
     with ZipFile(io.BytesIO(read_content(card.assets))) as archive:
         listed = json.loads(archive.read(ASSETS_LIST))
-        return [Asset(**told, content=archive.read(str(number))) for number, told in enumerate(listed)]
+        return [Asset(**fields, content=archive.read(str(number))) for number, fields in enumerate(listed)]

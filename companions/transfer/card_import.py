@@ -166,7 +166,9 @@ def _pack(user: User, assets: Sequence[Asset], now: datetime) -> StoredFile:
     """Store a card's further files as one ZIP, of numbered files and a list, and return it. Raises FilesError."""
     packed = io.BytesIO()
     with ZipFile(packed, "w", ZIP_STORED) as archive:
-        listed = [{"type": one.type, "name": one.name, "ext": one.ext, "uri": one.uri} for one in assets]
+        listed = [
+            {"type": asset.type, "name": asset.name, "ext": asset.ext, "uri": asset.uri} for asset in assets
+        ]
         archive.writestr(ASSETS_LIST, json.dumps(listed))
         for number, asset in enumerate(assets):
             archive.writestr(str(number), asset.content)
@@ -180,15 +182,15 @@ def _check(name: str, fields: Mapping[str, Any], greeting: int) -> None:
     if not name:
         raise CardError("no_name", _("The card has no name. Give it one."))
     if len(fields["alternate_greetings"]) > MAX_GREETINGS:
-        told = _("The card has more than %(most)s other greetings. Remove some of them, and send it again.")
-        raise CardError("card_field", told % {"most": MAX_GREETINGS})
+        detail = _("The card has more than %(most)s other greetings. Remove some of them, and send it again.")
+        raise CardError("card_field", detail % {"most": MAX_GREETINGS})
     for field, value in {"name": name, **fields}.items():
         model_field = Companion._meta.get_field(field)
         most = getattr(getattr(model_field, "base_field", model_field), "max_length", None)
         longest = max(map(len, value), default=0) if isinstance(value, list) else len(str(value))
         if most and longest > most:
-            told = _(
+            detail = _(
                 "%(field)s: %(count)s characters are too many; there can be %(most)s. Shorten it in the card."
             )
             label = str(getattr(model_field, "verbose_name", field)).capitalize()
-            raise CardError("card_field", told % {"field": label, "count": longest, "most": most})
+            raise CardError("card_field", detail % {"field": label, "count": longest, "most": most})
