@@ -422,7 +422,7 @@ class ReplyListener:
 
 @asynccontextmanager
 async def listening(companion: Companion) -> AsyncIterator[ReplyListener]:
-    """Return a context manager of a listener that receives all frames; while Redis is away, it polls for them."""
+    """Provide, within an `async with` block, a listener that receives all frames; it polls while Redis is away."""
     listener, group = ReplyListener(companion), group_of_companion(companion.pk)
     hear = listener.heard.put_nowait
     await hub().listen(group, hear)

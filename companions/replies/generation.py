@@ -150,7 +150,7 @@ class Generation:
         return State.INTERRUPTED if self.cut_code else State.DONE
 
     def _send_started(self) -> None:
-        """Publish the text that the reply starts from. If sent again, followers replace all they have by this text."""
+        """Publish the text that the reply starts from. If it is sent again, followers replace all they have with it."""
         message_id, after = str(self.turn.message.pk), self.publisher.last_seq
         self.publisher.send("reply.started", message_id=message_id, text=self.said.text, after=after)
 

@@ -226,8 +226,8 @@ def take_over(now: datetime) -> list[UUID]:
 def find_startable(now: datetime, running: Iterable[UUID]) -> list[UUID]:
     """Return the waiting replies that this process may start, oldest first; renew its leases of waiting ones.
 
-    These are its own and those whose process is gone, of companions with no reply under way. A reply that got its turn
-    as its message was saved, but is not among those `running`, is requeued first: its task never began.
+    These are its own, released ones, and those whose process is gone, of companions with no reply under way. A reply
+    that got its turn as its message was saved, but is not among `running`, is requeued first: its task never began.
     """
     soon = timedelta(seconds=settings.LEASE_RENEWED_SECONDS)
     mine = Reply.objects.filter(state=Reply.State.THINKING, lease_by=process_name()).exclude(pk__in=running)

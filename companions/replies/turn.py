@@ -45,7 +45,7 @@ from providers.preference import preferring
 from providers.slots import note_pause, note_talks
 
 log = structlog.get_logger(__name__)
-MAX_CLAIMS_AT_ONCE = 4  # per process
+MAX_CLAIMS_AT_ONCE = 4  # in separate groups, so that a companion locked for long does not delay them all
 
 
 class Running:
@@ -110,7 +110,7 @@ async def run(reply_id: UUID, clock: Clock = timezone.now) -> None:
 
 async def make(reply: Reply, clock: Clock, publishing: Awaitable[None] | None = None) -> None:
     """Generate a claimed reply, after awaiting `publishing` (which publishes its message); then start the next one."""
-    if reply.pk in Running.generations:  # started by the heartbeat already
+    if reply.pk in Running.generations:  # the heartbeat was quicker
         if publishing:
             await publishing
         return

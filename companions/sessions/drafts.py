@@ -33,7 +33,7 @@ from providers.tokens import beginning
 PERSONA_SHARE, BEFORE_SHARE = 4, 8  # a quarter and an eighth of the room for messages
 Draft = TypeVar("Draft", "DiaryDraft", "FactsDraft", "VerificationDraft", "UnderstandingDraft")
 MIN_UNDERSTOOD = 20  # messages of the user's after which self-concept and profile are reviewed again
-UNDERSTANDING_INTERVAL = timedelta(days=7)  # or after so long
+UNDERSTANDING_INTERVAL = timedelta(days=7)  # or after this time
 CHANGES = {"added", "reinforced", "revised", "retracted"}
 
 
@@ -306,7 +306,7 @@ def _read_draft(kind: type[Draft], kept: Any) -> Draft | None:
     return kind(**kept) if isinstance(kept, dict) and kept.keys() == names else None
 
 
-# -- what each is made from
+# -- fingerprints of what each is made from
 
 
 def fingerprint_diary(material: Material) -> list[str]:

@@ -16,7 +16,7 @@ from memory.models import Memory, Recalled
 from providers.selection import Capability, get_provider
 from providers.tokens import estimate, split
 
-LINE_TOKENS = 20  # number, time and name of a line
+LINE_TOKENS = 20  # for number, time and name of a line
 
 
 def select_messages(session: Session, until_at: datetime | None = None) -> QuerySet[Message]:

@@ -99,7 +99,7 @@ def draw_png(companion: Companion) -> bytes:
         with Image.open(io.BytesIO(read_content(shown.file)), formats=["WEBP"]) as opened:
             opened.save(written, "PNG", optimize=True)
         return written.getvalue()
-    from resvg_py import svg_to_bytes  # likewise
+    from resvg_py import svg_to_bytes  # heavy and rarely needed
 
     drawing = render_portrait(get_features(companion), express(Emotion.NEUTRAL, 0.0), companion.tint)
     return bytes(

@@ -146,7 +146,7 @@ def delete_unused_uploads(now: datetime) -> int:
     """Delete uploaded cards that were not used within a day, and their files; return how many uploads there were."""
     old = CardUpload.objects.filter(created_at__lt=now - UNUSED_AFTER)
     uploads = list(old.values_list("pk", flat=True))
-    for pk in uploads:  # each may be large
+    for pk in uploads:  # one by one, since each may be large
         CardUpload.objects.filter(pk=pk).delete()
     left = StoredFile.objects.filter(
         kind=StoredFile.Kind.CARD, card_upload=None, uploaded_assets_of=None, assets_of=None
