@@ -1,8 +1,8 @@
 """Grounding of what a companion writes of its own accord: sentences about things that it was never shown are left out.
 
 Names, numbers and days must be in the prompt, as for everything learnt. So must definite things without a name ("her
-lessons at the conservatory", "the storm"), except words of inner life and of passing time. Weather, tears, promises
-must be in the conversation or in memories of it: the persona is not enough.
+lessons at the conservatory", "the storm"), except words of inner life and of passing time. For weather, tears and
+promises, the persona is not enough: they must be in the conversation or in memories of it.
 """
 
 from dataclasses import dataclass
