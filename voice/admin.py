@@ -1,4 +1,4 @@
-"""Voices, what was said with them and what was heard, for operators: no sound, and words only on record."""
+"""The admin of voices, speech and recordings, for operators: no sound, and texts only with an audit entry."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from voice.models import Recording, Speech, Spoken, Voice
 
 @admin.register(Voice)
 class VoiceAdmin(PrivateAdmin):
-    """How a companion sounds, and who has agreed to it."""
+    """A companion's voice, and the consent of its owner."""
 
     titled_by = "companion_called"
     words = ("name", "reference_text", "consent")
@@ -30,7 +30,7 @@ class VoiceAdmin(PrivateAdmin):
 
 @admin.register(Speech)
 class SpeechAdmin(PrivateAdmin):
-    """A sentence as sound, and how often it is in use."""
+    """A sentence as sound, with the number of its uses."""
 
     named_by = "created_at"
     annotations = {"uses": Count("spoken")}
@@ -52,7 +52,7 @@ class SpeechAdmin(PrivateAdmin):
 
 @admin.register(Spoken)
 class SpokenAdmin(PrivateAdmin):
-    """Which sentence of which answer a speech is."""
+    """A use of a speech: which sentence of which reply or message it is."""
 
     search_ids = ("pk", "companion", "reply", "message", "speech")
     list_display = ("page", "owner", "of_companion", "of_reply", "of_message", "number", "of_speech")
@@ -68,7 +68,7 @@ class SpokenAdmin(PrivateAdmin):
 
 @admin.register(Recording)
 class RecordingAdmin(PrivateAdmin):
-    """What a person has said aloud: how long, and what was heard of it."""
+    """A person's recording: its length, and what was heard in it."""
 
     named_by = "created_at"
     words = ("heard",)

@@ -1,4 +1,4 @@
-"""A call: the socket of a talk which also takes utterances, as bytes; each becomes a message, and a recording is kept."""
+"""Calls: a chat socket that also takes utterances as bytes. Each becomes a message, and its recording is kept."""
 
 import asyncio
 import contextlib
@@ -34,13 +34,13 @@ from voice.speech.sentences import split_sentences
 MAX_WAITING_UTTERANCES = 4
 MAX_SECONDS = 60  # of an utterance
 MIN_RATE = 8_000  # samples a second
-WITHOUT_WORDS = ("silent", "nothing_heard")  # codes of what is no mistake of anybody's
+WITHOUT_WORDS = ("silent", "nothing_heard")  # error codes that are not reported as errors
 STORAGE_TIMEOUT_SECONDS = 2.0
 log = structlog.get_logger(__name__)
 
 
 class CallUtterance(Frame):
-    """The next frame of bytes is what was said under this id, in this language where that is known."""
+    """Announces that the next frame of bytes is the utterance with this id; `language` may be empty."""
 
     type: Literal["call.utterance"]
     client_id: str = Field(min_length=1, max_length=200)
@@ -48,7 +48,7 @@ class CallUtterance(Frame):
 
 
 class ReplyHeard(Frame):
-    """The reply was broken off: it was heard until this place in its text."""
+    """Reports that the person interrupted the reply, having heard it up to the offset `until` of its text."""
 
     type: Literal["reply.heard"]
     id: UUID
@@ -62,7 +62,7 @@ CALL_FRAMES: TypeAdapter[Frame] = TypeAdapter(
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """What was said at once: a file of sound, under the client's id."""
+    """One utterance of the person's: a WAV file, with the client's id."""
 
     client_id: str
     language: str
@@ -70,7 +70,7 @@ class Utterance:
 
 
 class CallConsumer(CompanionConsumer):
-    """One person's call with one companion of theirs. What is said in it stands in the same talk."""
+    """One person's call with one of their companions, within their usual conversation."""
 
     hearing: asyncio.Task[None] | None = None
 
@@ -116,7 +116,7 @@ class CallConsumer(CompanionConsumer):
                 await super().handle_frame(frame)
 
     async def _hear_all(self) -> None:
-        """Listen to one utterance after another, until cancelled."""
+        """Process queued utterances one after the other, until cancelled."""
         while True:
             said = await self.said.get()
             with translation.override(self.user.language or "en"):
@@ -124,14 +124,14 @@ class CallConsumer(CompanionConsumer):
                     started = await hear(self.companion, said)
                     if started is None:
                         await self.send_frame({"type": "call.nothing", "client_id": said.client_id})
-                    elif not started.is_new:  # a new one is told to everyone, here too
+                    elif not started.is_new:  # a new one is broadcast to every socket, this one included
                         await self.send_frame(render_saved(started.message, started.reply))
                 except RefusedError as error:
                     await self.send_error(error.code, str(error.detail), said.client_id)
                 except DATABASE_UNAVAILABLE:
                     detail = _("Kith's database does not answer right now. Send it again in a moment.")
                     await self.send_error("database_away", detail, said.client_id)
-                except Exception:  # the outermost loop: the next utterance is listened to all the same
+                except Exception:  # the outermost loop: a failure must not end the next utterances
                     log.exception("utterance_failed", companion_id=str(self.companion.pk))
                     await self.send_error(
                         "internal_error", _("Something went wrong here. Say it again."), said.client_id
@@ -140,7 +140,7 @@ class CallConsumer(CompanionConsumer):
 
 @transaction.atomic
 def keep_heard_aloud(reply: Reply, until: int, now: datetime) -> Reply | None:
-    """Keep what was heard of a reply, as `keep_heard` does; no sentence from the broken one on is kept as sound."""
+    """Cut the reply off like `keep_heard`, and delete the sound of its sentences from the interrupted one on."""
     kept = keep_heard(reply, until, now)
     if kept and kept.state == Reply.State.STOPPED:
         whole = len(split_sentences(kept.text)) - 1
@@ -149,10 +149,10 @@ def keep_heard_aloud(reply: Reply, until: int, now: datetime) -> Reply | None:
 
 
 async def hear(companion: Companion, utterance: Utterance) -> Started | None:
-    """Return the message that it became, whose reply is on its way; None where no words were in it.
+    """Transcribe the utterance and send it as a message; return the message and its reply, or None if it has no words.
 
-    HearingError, GateError, CompanionsError: then nothing is kept. The same one again gives the same message. Where there
-    is no room for the recording, the words are sent all the same.
+    A repeated `client_id` returns the same message. If the recording cannot be stored, the words are sent without it.
+    Raises HearingError, GateError, CompanionsError; then nothing is kept.
     """
     if before := await in_thread(_find_sent, companion, utterance.client_id):
         return before
@@ -194,21 +194,21 @@ async def _transcribe(companion: Companion, utterance: Utterance, sound: Sound) 
 
 
 async def _await_recording(keeping: asyncio.Task[Recording]) -> Recording | None:
-    """Return the recording; None where there is no room for it, or the storage is slow: nobody is to wait for that."""
+    """Return the stored recording; None if it could not be stored within STORAGE_TIMEOUT_SECONDS."""
     with contextlib.suppress(FilesError, TimeoutError):
         return await asyncio.wait_for(asyncio.shield(keeping), STORAGE_TIMEOUT_SECONDS)
     return None
 
 
 def _find_sent(companion: Companion, client_id: str) -> Started | None:
-    """Return what was sent under the same id before."""
+    """Return the message that was sent under this id before, with its reply, or None."""
     mine = Message.objects.filter(companion=companion, role=Message.Role.USER)
     message = mine.filter(client_id=client_id).first()
     return start(companion, message.text, client_id, timezone.now()) if message else None
 
 
 def read_utterance(content: bytes) -> Sound:
-    """Return the sound of a plain WAV, so that nothing of a stranger's has to be decoded; raise HearingError."""
+    """Return the sound of a plain WAV file; raise HearingError for any other file, so that none has to be decoded."""
     too_long = _("What you say at once can last %(seconds)s seconds.") % {"seconds": MAX_SECONDS}
     try:
         sound = read_plain_wav(content, MAX_SECONDS)

@@ -1,9 +1,9 @@
-"""What may go wrong with what is said aloud and heard.
+"""Errors of speech and of recordings.
 
 VoiceError(code, detail)
-├── HearingError       a recording that cannot be heard, or is not in a state for that
-└── SpeakingError      what cannot be read aloud just now
-    └── NoEngineError  there is no engine: the browser speaks
+├── HearingError       a recording cannot be transcribed, or its state does not allow that
+└── SpeakingError      a text cannot be read aloud now, or a voice cannot be imitated
+    └── NoEngineError  no engine is connected: the browser has to speak
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ class SpeakingError(VoiceError):
 
 
 class NoEngineError(SpeakingError):
-    """`more` is what a browser needs for speaking the sentence itself."""
+    """No engine is connected; `more` is what a browser needs to speak the sentence itself."""
 
     def __init__(self, more: Mapping[str, object]) -> None:
         detail = _("No speech engine is connected here: your browser can read it aloud.")

@@ -1,4 +1,4 @@
-"""What a person says aloud: recordings, read in a sandbox and kept, their words, and the messages they become."""
+"""A person's recordings: decoded in a sandbox, stored, transcribed, and sent as messages."""
 
 import asyncio
 import contextvars
@@ -61,31 +61,31 @@ NOT_THERE = "no_such_recording", gettext_lazy("There is no such recording of you
 
 
 def get_recording(user: User, companion_id: UUID, recording_id: UUID) -> Recording:
-    """Return the person's recording; Http404 where there is none, or it is another's."""
+    """Return the person's recording; raise Http404 if there is none or it is another person's."""
     related = ("companion__user", "companion__conversation", "file", "message__companion")
     return get_owned(user, Recording, *related, companion=companion_id, pk=recording_id)
 
 
 async def add_recording(companion: Companion, content: bytes, now: datetime) -> Recording:
-    """Keep this content, not yet heard. HearingError, FilesError, GateError: none is kept."""
+    """Store the content as a recording, not transcribed yet. Saves nothing on HearingError, FilesError or GateError."""
     return await keep_sound(companion, await read_sound(companion.user, content), now)
 
 
 async def read_sound(user: User, content: bytes) -> Sound:
-    """Return the sound of what was sent, whatever its name or headers say; raise HearingError, GateError."""
+    """Decode an uploaded recording, regardless of its name or headers; raise HearingError, GateError."""
     with LIMIT.of(user.pk):
         return await _in_decoder(lambda: _read(content))
 
 
 async def keep_sound(companion: Companion, sound: Sound, now: datetime) -> Recording:
-    """Return the recording of this sound, kept and not yet heard; raise FilesError."""
+    """Store the sound as an MP3, and return its recording, not transcribed yet; raise FilesError."""
     content = await _in_decoder(lambda: mp3(sound, {}))
     return await in_thread(_keep, companion, content, sound.seconds, now)
 
 
 @transaction.atomic
 def correct_recording(recording: Recording, text: str, now: datetime) -> Recording:
-    """Put right what was heard, also in the message that it became; raise TextError, ReplyStateError."""
+    """Correct the recording's transcription, also in its message if it was sent; raise TextError, ReplyStateError."""
     check_text(text)
     recording.heard = text
     if recording.message:
@@ -95,7 +95,7 @@ def correct_recording(recording: Recording, text: str, now: datetime) -> Recordi
 
 
 def as_json(recording: Recording, refusal: RefusedError | None = None) -> dict[str, Any]:
-    """Return the recording as pages and the API give it; `refusal` is why nothing was heard, though it is kept."""
+    """Return the recording as JSON for pages and the API; `refusal` is why it was stored but not transcribed."""
     return {
         "id": str(recording.pk),
         "text": recording.heard,
@@ -111,7 +111,7 @@ def as_json(recording: Recording, refusal: RefusedError | None = None) -> dict[s
 
 
 def sweep_recordings(now: datetime) -> int:
-    """Delete the recordings that were not sent within a day, and sounds that never became one; return how many."""
+    """Delete recordings not sent within a day, and sound files that belong to none; return how many were deleted."""
     since, count = now - UNSENT_LIFETIME, 0
     unsent = Recording.objects.filter(message=None, created_at__lt=since)
     while ids := list(unsent.values_list("pk", flat=True)[:SWEEP_BATCH]):
@@ -123,12 +123,12 @@ def sweep_recordings(now: datetime) -> int:
 
 @receiver(post_delete, sender=Recording)
 def delete_sound(instance: Recording, **_: object) -> None:
-    """Whatever deletes a recording deletes its sound."""
+    """Delete the sound file of a deleted recording."""
     StoredFile.objects.filter(pk=instance.file_id).delete()
 
 
 async def _in_decoder(work: Callable[[], T]) -> T:
-    context = contextvars.copy_context()  # whose language it is
+    context = contextvars.copy_context()  # for the active language
     return await asyncio.get_running_loop().run_in_executor(_decoders, context.run, work)
 
 
@@ -161,14 +161,15 @@ def _keep(companion: Companion, content: bytes, seconds: float, now: datetime) -
 
 
 async def transcribe_recording(recording: Recording, clock: Clock, language: str = "") -> Recording:
-    """Return the recording with what was heard in it. HearingError, GateError, FilesError: it stays as it was.
+    """Transcribe the recording, save the result, and return the recording.
 
-    One that was sent holds what its message says; whatever is heard in it then, or again, is not put over that.
+    Raises HearingError (also if it was sent already: its message's text is never overwritten), GateError or FilesError;
+    then it stays as it was.
     """
     companion = recording.companion
     if recording.message_id:
         raise HearingError(*ALREADY_SENT)
-    # It was written by Kith itself, and need not be read apart.
+    # Kith wrote this file itself, so it need not be decoded in the sandbox.
     sound = await in_thread(lambda: read(read_content(recording.file), settings.AUDIO_SECONDS + 1))
     heard = await transcribe_sound(companion.user, sound, clock, language=language, companion=companion)
     recording.heard, recording.language = heard.text, heard.language
@@ -177,7 +178,7 @@ async def transcribe_recording(recording: Recording, clock: Clock, language: str
 
 
 async def try_to_transcribe(recording: Recording, clock: Clock, language: str) -> dict[str, object]:
-    """Return the recording as JSON, transcribed; where that cannot be, with the reason."""
+    """Transcribe the recording and return it as JSON; if that fails, with the reason."""
     try:
         return as_json(await transcribe_recording(recording, clock, language[:16]))
     except (HearingError, GateError) as error:
@@ -185,7 +186,7 @@ async def try_to_transcribe(recording: Recording, clock: Clock, language: str) -
 
 
 def save_heard(recording: Recording) -> None:
-    """Keep what was heard; raise HearingError where the recording was sent or deleted meanwhile."""
+    """Save the transcription; raise HearingError if the recording was sent or deleted meanwhile."""
     mine = Recording.objects.filter(companion=recording.companion_id, pk=recording.pk)
     if mine.filter(message=None).update(heard=recording.heard, language=recording.language):
         return
@@ -197,9 +198,9 @@ def save_heard(recording: Recording) -> None:
 async def transcribe_sound(
     user: User, sound: Sound, clock: Clock, *, language: str = "", companion: Companion | None = None
 ) -> Transcript:
-    """Return what is said in the sound, which is recorded as used; raise HearingError, GateError.
+    """Return the transcript of the sound, and record the usage; raise HearingError, GateError.
 
-    No connection to the database is held meanwhile.
+    No database connection is held while the provider works.
     """
     if not is_offered():
         raise HearingError("no_transcription", _("This Kith has no transcription. Type it instead."), 409)
@@ -233,10 +234,10 @@ async def transcribe_sound(
 async def send_recording(
     recording: Recording, text: str, client_id: str | None, clock: Clock, begin: Start = start
 ) -> Started:
-    """Return the message, which `begin` saves, and its reply. Everybody who listens to the companion is told.
+    """Send `text` as the recording's message, saved by `begin`; return the message and its reply.
 
-    TextError, QuoteError, AttachmentError, ConflictError, GateError, HearingError: then nothing is saved, and the
-    recording waits.
+    Raises TextError, QuoteError, AttachmentError, ConflictError, GateError, HearingError; then nothing is saved, and
+    the recording can still be sent.
     """
     begin_with_it = partial(_start, recording.pk, begin)
     return await turn.send(recording.companion, text, client_id, clock, begin=begin_with_it)
@@ -253,7 +254,7 @@ def _start(
     *,
     at_once: bool,
 ) -> Started:
-    """Start as for any message, with the recording belonging to it; the companion is held from there on."""
+    """Start the turn by `begin`, which locks the companion, and link the recording to its message."""
     started = begin(companion, text, client_id, now, at_once=at_once)
     mine = Recording.objects.filter(companion=companion)
     if not mine.filter(pk=recording_id).exists():

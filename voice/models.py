@@ -12,7 +12,7 @@ MIN_SPEED, MAX_SPEED = 0.5, 2.0
 
 
 class Recording(models.Model):
-    """What a person has said aloud, and what was heard of it. `message` is what it became, once it was sent."""
+    """A recording of a person's speech, with its transcription in `heard`. Once sent, it belongs to a `message`."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     companion = models.ForeignKey(Companion, models.CASCADE, related_name="recordings")
@@ -32,7 +32,7 @@ class Recording(models.Model):
         verbose_name_plural = _("recordings")
         ordering = ["-created_at"]
         indexes = [
-            models.Index(  # what was never sent is swept
+            models.Index(  # for the sweep of unsent recordings
                 fields=["created_at"], condition=models.Q(message=None), name="recording_not_sent"
             ),
         ]
@@ -42,9 +42,9 @@ class Recording(models.Model):
 
 
 class Speech(models.Model):
-    """A sentence as sound, found again by a digest of its words and of all that makes the voice.
+    """A sentence as sound, with a digest of its words and of all that makes the voice as its key.
 
-    It lasts as long as something that was spoken holds it.
+    It is deleted once no Spoken row uses it.
     """
 
     companion = models.ForeignKey(Companion, models.CASCADE, related_name="speech")
@@ -67,7 +67,7 @@ class Speech(models.Model):
 
 
 class Spoken(models.Model):
-    """The use of a speech: the sentence of that number (from 0) of a reply, or of a message that no reply became."""
+    """The use of a speech as sentence `number` (from 0) of a reply, or of a message that was not made by a reply."""
 
     companion = models.ForeignKey(Companion, models.CASCADE, related_name="spoken")
     speech = models.ForeignKey(Speech, models.CASCADE, related_name="spoken")
@@ -95,7 +95,7 @@ class Spoken(models.Model):
 
 
 class Voice(models.Model):
-    """How a companion sounds; without a row it sounds as the engine does by itself.
+    """A companion's voice; without a row, the engine's defaults apply.
 
     A reference recording is somebody's voice: it is kept only with the statement that its owner has agreed.
     """

@@ -1,4 +1,4 @@
-"""Calls of providers for voice: so many of one person at once, one for all who want the same, each recorded."""
+"""Calls of speech and transcription providers: limited per person, shared by identical requests, and each recorded."""
 
 import asyncio
 import contextvars
@@ -24,7 +24,7 @@ RETRY_AFTER_SECONDS = 5
 
 
 class ConcurrencyLimit:
-    """Counts what is under way of each person in this process, so that one person does not take all of its workers."""
+    """A limit on what one person may have under way in this process, so that nobody takes all of its workers."""
 
     def __init__(self, limit: int, code: str, detail: Promise) -> None:
         self.limit, self.code, self.detail = limit, code, detail
@@ -33,8 +33,8 @@ class ConcurrencyLimit:
 
     @contextmanager
     def of(self, user_id: int) -> Iterator[None]:
-        """Count one of the person's; raise GateError where there are so many already."""
-        with self._lock:  # some ask in threads
+        """Count one more of the person's during the block; raise GateError if the limit is reached."""
+        with self._lock:  # some callers are in threads
             if self._under_way[user_id] >= self.limit:
                 raise GateError(self.code, str(self.detail), RETRY_AFTER_SECONDS)
             self._under_way[user_id] += 1
@@ -59,9 +59,9 @@ def _get_flights() -> dict[Hashable, _Flight]:
 
 
 async def make_once(key: Hashable, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Return what `make` gives, or what another's call under way for this key does.
+    """Return the result of `make`, or of another caller's `make` that is under way for the same key.
 
-    When the last who wait for it have left, it is cancelled.
+    The task is cancelled once all who wait for it have been cancelled.
     """
     flights = _get_flights()
     if key not in flights:
@@ -82,7 +82,7 @@ async def make_once(key: Hashable, make: Callable[[], Coroutine[Any, Any, T]]) -
 async def recorded_call(
     user_id: int, capability: SoundCall.Capability, clock: Clock, **fields: Any
 ) -> AsyncIterator[dict[str, Any]]:
-    """Write one call down when it has ended, with these fields and those that were put into the given dictionary."""
+    """Record a call of a provider when the block ends, with `fields` and what the block adds to the yielded dict."""
     started_at = clock()
     error: BaseException | None = None
     try:

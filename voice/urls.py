@@ -1,4 +1,4 @@
-"""Pages of a companion's voice, to be included at the root."""
+"""URLs of a companion's voice pages, to be included at the root."""
 
 from django.urls import URLPattern, URLResolver, include, path
 

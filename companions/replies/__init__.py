@@ -1,19 +1,20 @@
-"""A turn: save what was said, recall, stream the answer, finish. A reply is a task of a web process, not of a socket.
+"""A turn: save the message, recall, stream the answer, finish. A reply is a task of a web process, not of a socket.
 
-In the order in which a message becomes an answer:
+The modules, in the order in which a message becomes an answer:
 
-sockets.consumers         a frame comes in (or an operation of the API, or a page)
-turn                      where each of them enters; a task makes the reply, the process's heartbeat looks after all
-lifecycle                 the message is saved with its memory (conversations.messages, memory.store) and its reply,
-                          which waits for its turn or has it; at its end the answer becomes a message, and what it was
-                          shown is strengthened
-generation                recall, ask the model, call its tools (companions.tools), give out what it says
-context                   what the prompt is made from: loaded, recalled (memory.recall), and the record of each request
-prompting.pinned_context  what always stands in the prompt
-prompting.turn_prompt     the prompt as it is sent
+sockets.consumers         receives the frame (or an operation of the API, or a page, receives the message)
+turn                      the entry point for all of them: a task generates the reply, and the process's heartbeat
+                          watches over its tasks
+lifecycle                 saves the message with its memory (conversations.messages, memory.store) and its reply, which
+                          is queued or begins at once; at the end, turns the answer into a message and strengthens the
+                          memories that the prompt showed
+generation                recalls, asks the model, calls its tools (companions.tools), publishes what it says
+context                   loads and recalls (memory.recall) what the prompt is made from, and records each request
+prompting.pinned_context  what is in every prompt
+prompting.turn_prompt     renders the prompt as it is sent
 conversations.emotion_tags
-                          emotions, taken out of what the model streams
-broadcast                 frames on their way through Redis to everyone who follows the companion
+                          takes the emotions out of what the model streams
+broadcast                 carries frames through Redis to everyone who follows the companion
 
-actions is what a person may do with a reply: stop it, break it off, have it made again, have it go on.
+actions is what a person may do with a reply: stop it, cut it off where they heard it, retry it, continue it.
 """

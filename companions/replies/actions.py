@@ -1,4 +1,4 @@
-"""What a person may do with a reply: stop it, break it off where they heard it, have it made again, have it go on."""
+"""What a person may do with a reply: stop it, cut it off where they stopped listening, retry it, continue it."""
 
 import contextlib
 import re
@@ -27,7 +27,7 @@ STOPS = "replies.stop"
 
 
 async def stop(reply: Reply) -> None:
-    """Ask for the reply's end: a flag on the row, and word to the process that makes it."""
+    """Request the reply's end: set a flag on the row and notify its process. Raises ReplyStateError if it has ended."""
     row = Reply.objects.filter(pk=reply.pk, state__in=Reply.OPEN)
     if not await in_thread(row.update, is_stop_asked=True):
         raise ReplyStateError("reply_ended", _("This reply has already ended."))
@@ -35,14 +35,17 @@ async def stop(reply: Reply) -> None:
 
 
 async def tell_to_stop(reply: Reply) -> None:
-    """Tell the process that makes the reply to stop; where Redis is away it reads the flag at its next heartbeat."""
+    """Notify the reply's process that it must stop; without Redis, it reads the row's flag at its next heartbeat."""
     with contextlib.suppress(*REDIS_UNAVAILABLE):
         await publish((STOPS, {"id": str(reply.pk)}))
 
 
 @transaction.atomic
 def retry(reply: Reply, now: datetime) -> Reply:
-    """Queue a new reply to the same message; the earlier one stays as another branch. ReplyStateError, GateError."""
+    """Queue a new reply to the same message; the earlier answer stays as another branch.
+
+    Raises ReplyStateError, GateError.
+    """
     companion = _hold_ended(reply, now)
     answers = Q(parent=reply.message_id, role=Message.Role.ASSISTANT, waking=None)
     asleep = Q(pk=reply.message_id, is_asleep=True)
@@ -54,14 +57,14 @@ def retry(reply: Reply, now: datetime) -> Reply:
 
 @transaction.atomic
 def go_on(reply: Reply, now: datetime) -> Reply:
-    """Queue a new reply that takes up a stopped or interrupted one where it ended; each can be taken up once.
+    """Queue a new reply that continues a reply, which did not complete, from where it ended.
 
-    Raises ReplyStateError, GateError.
+    Raises GateError, and ReplyStateError if the reply is open, complete, or continued already.
     """
     companion = _hold_ended(reply, now)
     if reply.state == Reply.State.DONE:
         raise ReplyStateError("reply_complete", _("This reply is complete."))
-    # One that goes on from it, or from such a one, may be the answer now: a second one would repeat it.
+    # If a reply that continues this one, directly or not, has become an answer, a second one would repeat it.
     before = [reply.pk]
     while before:
         later = list(Reply.objects.filter(continues__in=before).values_list("pk", "answer"))
@@ -76,7 +79,7 @@ def go_on(reply: Reply, now: datetime) -> Reply:
 
 
 def _hold_ended(reply: Reply, now: datetime) -> Companion:
-    """Lock the companion; ReplyStateError while a reply to the message is open, GateError."""
+    """Lock and return the companion. Raises ReplyStateError if a reply to the same message is open, and GateError."""
     companion = hold(reply.companion_id)
     if companion is None or not Reply.objects.filter(pk=reply.pk).exists():
         raise ReplyStateError("no_such_reply", _("There is no such reply."))
@@ -88,8 +91,8 @@ def _hold_ended(reply: Reply, now: datetime) -> Companion:
 
 State = Reply.State
 KeepHeard = Callable[[Reply, int, datetime], Reply | None]
-# Words end at a space or a dash. Some scripts put nothing between them: there one sign is as near to a word as one comes
-# without a dictionary.
+# Words end at a space, a dash or an ellipsis. Some scripts put nothing between words: in those, each character counts
+# as a word, since finding words would need a dictionary.
 END = r"\s\u2013\u2014\u2026"
 UNSPACED = (
     r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u312f\u31a0-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef"
@@ -97,12 +100,12 @@ UNSPACED = (
 )
 BETWEEN = re.compile(f"[{END}{UNSPACED}]")
 GOES_ON = re.compile(f"[^{END}{UNSPACED}\\W_]")
-JOINS = ("\u200d", "\ufe0f")  # what makes one sign of several
+JOINS = ("\u200d", "\ufe0f")  # joins several code points into one visible character
 OPENING = ("Ps", "Pi")
 
 
 async def break_off(reply: Reply, until: int, now: datetime, *, keep: KeepHeard) -> Reply | None:
-    """Call `keep_heard`, or what does more; whoever makes the reply stops at once, and everyone who follows is told."""
+    """Cut the reply off by `keep` (`keep_heard` or an extension of it), stop its process, and publish what is left."""
     kept = await in_thread(keep, reply, until, now)
     await tell_to_stop(reply)
     if kept:
@@ -112,10 +115,11 @@ async def break_off(reply: Reply, until: int, now: datetime, *, keep: KeepHeard)
 
 @erasing()
 def keep_heard(reply: Reply, until: int, now: datetime) -> Reply | None:
-    """Return the reply, `stopped`, with its words up to that place of its text, whole words only; None where it is gone.
+    """Cut the reply off at the offset `until` of its text, at a whole word, and return it; None if it is gone.
 
-    An open one ends, whichever process makes it. Of one that has ended already, the answer and its memory are cut, what
-    was drawn from the rest goes with it, and the answer goes where nothing of it was heard. What it went on from stays.
+    An open reply ends as stopped, whichever process generates it. If the reply has an answer already, the answer and
+    its memory are cut and what was derived from the rest is deleted; an answer of which nothing is left is removed. The
+    text of the reply that this one continues is never cut.
     """
     companion = hold(reply.companion_id)
     mine = Reply.objects.filter(pk=reply.pk, companion=companion)
@@ -123,7 +127,7 @@ def keep_heard(reply: Reply, until: int, now: datetime) -> Reply | None:
     if companion is None or found is None:
         return None
     until = max(until, len(found.continues.text) if found.continues else 0)
-    if found.is_open:  # whoever makes it finds it ended, and can add nothing to its stream
+    if found.is_open:  # its process will find it ended, and can add nothing to its sealed stream
         said = seal_and_read(found)
         said.text = cut_to_words(said.text, until)
         found = finish(found, State.STOPPED, said, now, held_by=found.lease_by)
@@ -142,17 +146,14 @@ def keep_heard(reply: Reply, until: int, now: datetime) -> Reply | None:
 
 
 def _trim(reply: Reply) -> None:
-    """Leave nothing that was felt further on, nor any piece in Redis."""
+    """Drop the emotions beyond the reply's text, and wipe its stream in Redis on commit."""
     felt = [emotion for emotion in reply.emotions if emotion["at"] < len(reply.text)]
     Reply.objects.filter(pk=reply.pk).update(emotions=felt)
     transaction.on_commit(partial(wipe_streams, [reply.pk]), robust=True)
 
 
 def cut_to_words(text: str, until: int) -> str:
-    """Return the beginning of the text up to that place; a word that it cuts in two is left out.
-
-    What is left of a text of which no word was heard is empty.
-    """
+    """Return the text up to the offset `until`, without a word that would be cut in two; empty if no word is left."""
     if until >= len(text):
         return text
     place = _find_word_end(text, max(until, 0))
@@ -167,7 +168,7 @@ def cut_to_words(text: str, until: int) -> str:
 
 
 def _find_word_end(text: str, place: int) -> int:
-    """Return the place, or the end of the word before it where more of a word follows at once."""
+    """Return `place`, or the start of the word that it would cut in two."""
     follows, ends = GOES_ON.search(text, place), BETWEEN.search(text, place)
     if follows is None or (ends and ends.start() < follows.start()):
         return place

@@ -1,9 +1,9 @@
-"""Replies' frames on their way: from the process that makes a reply, through Redis, to everyone who follows it.
+"""The broadcast of replies' frames: from the process that generates a reply, through Redis, to everyone who follows it.
 
-Each reply has a stream in Redis, kept an hour, from which any web process serves a resume. The place of a frame is its
-id in the stream: `seq-0` for the pieces and thoughts, numbered from 1; those between carry the number before them and a
-counter, so that what follows a given piece is one range. The ending stands last of all. A stream may be sealed: from
-then on it takes an ending and nothing else, whoever still writes to it.
+Each reply has a stream in Redis, kept for an hour, from which any web process can resume. A frame's place is its id in
+the stream: `seq-0` for pieces and thoughts, numbered from 1; other frames have the number before them and a counter, so
+that all that follows a given piece is one range. The ending has the last place. Once a stream is sealed, it accepts an
+ending and nothing else, from any process.
 """
 
 import asyncio
@@ -34,10 +34,10 @@ from jobs.background import in_thread, one_per_loop
 RETRY_SECONDS = 0.5
 CLOSE_TIMEOUT_SECONDS = 20.0
 SILENCE_SECONDS = 3.0  # after which a listener looks for what it may have missed
-DEAF_SECONDS = 1.0  # while Redis is away, and nothing is heard
+DEAF_SECONDS = 1.0  # the same while Redis is away
 MAX_FOLLOWED = 50
 LAST = 2**63 - 1
-BEHIND = "equal or smaller"  # Redis says so of an entry whose place has been passed
+BEHIND = "equal or smaller"  # part of the error with which Redis refuses an entry whose place has been passed
 Frame = dict[str, object]
 
 
@@ -45,7 +45,7 @@ Frame = dict[str, object]
 
 
 class Place(NamedTuple):
-    """Where a frame stands in its stream."""
+    """The position of a frame in its stream: the entry's id there."""
 
     seq: int = 0
     between: int = 0
@@ -59,7 +59,7 @@ SEAL, ENDING = Place(LAST, 0), Place(LAST, 1)
 
 
 class Entry(NamedTuple):
-    """A frame in its place; `seq` is the last number given out when it was made, its own where it has one."""
+    """A frame with its place in the stream; `seq` is its own number, or that of the last numbered frame before it."""
 
     place: Place
     seq: int
@@ -70,13 +70,13 @@ class Entry(NamedTuple):
         return cls(place, seq, orjson.dumps(frame).decode())
 
     def follows(self, seq: int) -> bool:
-        """Whether nothing is missing between piece `seq` and this."""
+        """Return whether no numbered frame is missing between number `seq` and this entry."""
         is_numbered = self.place.between == 0
         return self.seq - is_numbered <= seq
 
 
 def take_unbroken(entries: Iterable[Entry], seq: int) -> list[Entry]:
-    """Return the entries up to the first before which something is missing, piece `seq` having been the last."""
+    """Return the entries that follow number `seq` without a gap, up to the first gap."""
     kept = []
     for entry in entries:
         if not entry.follows(seq):
@@ -87,10 +87,10 @@ def take_unbroken(entries: Iterable[Entry], seq: int) -> list[Entry]:
 
 
 async def append_entries(batches: Sequence[tuple[str, Sequence[Entry]]]) -> list[bool]:
-    """Append entries to the streams of some replies; return for each whether its stream took them: a sealed one does not.
+    """Append batches of entries to replies' streams; return for each batch False if its stream is sealed, else True.
 
-    A stream's hour begins anew. An entry that is there already stays as it is, so all of it may be appended again after
-    what REDIS_UNAVAILABLE names was raised.
+    Each stream's expiry is renewed. Appending an entry again changes nothing, so the call may be repeated after an
+    error of REDIS_UNAVAILABLE.
     """
     pipe = redis_client().pipeline(transaction=False)
     for reply_id, entries in batches:
@@ -110,7 +110,7 @@ async def append_entries(batches: Sequence[tuple[str, Sequence[Entry]]]) -> list
 
 
 async def _ends_with(reply_id: str, place: Place) -> bool:
-    """Whether entries that could not be added are in the stream already, which has not been sealed since."""
+    """Return whether refused entries, the last of them at `place`, are in the stream already and it is not sealed."""
     newest = await redis_client().xrevrange(_key(reply_id), count=1)
     if not newest:
         return False
@@ -119,7 +119,7 @@ async def _ends_with(reply_id: str, place: Place) -> bool:
 
 
 async def read_entries(reply_id: UUID | str, after: Place) -> list[Entry]:
-    """Return the entries that follow the place."""
+    """Return the entries of the reply's stream after the place."""
     return _entries(await redis_client().xrange(_key(reply_id), min=f"({after.id}"))
 
 
@@ -128,7 +128,10 @@ async def delete_stream(reply_id: UUID) -> None:
 
 
 def seal_stream(reply_id: UUID, after: Place) -> list[Entry]:
-    """Let nothing but an ending into the stream from now on; return the entries after the place, none without Redis."""
+    """Seal the reply's stream, so that it accepts only an ending; return its entries after the place.
+
+    Return an empty list if Redis is away.
+    """
     try:
         with _blocking_client() as client:
             pipe = client.pipeline()
@@ -140,7 +143,7 @@ def seal_stream(reply_id: UUID, after: Place) -> list[Entry]:
 
 
 def wipe_streams(reply_ids: Iterable[UUID]) -> None:
-    """Empty these streams and seal them, so that a process that still makes one of the replies adds nothing."""
+    """Empty and seal the replies' streams, so that a process that still generates one of them adds nothing."""
     with _blocking_client() as client:
         pipe = client.pipeline()
         for reply_id in reply_ids:
@@ -176,12 +179,12 @@ def _entries(rows: Any) -> list[Entry]:
 class Publisher:
     """Numbers the pieces and thoughts of one reply, and sends all its frames in order.
 
-    `is_sealed` once another process has ended the reply: then nothing more is sent but an ending, if that is missing.
+    `is_sealed` is True once another process has ended the reply: then only a missing ending is still sent.
     """
 
     def __init__(self, companion_id: UUID, reply_id: UUID, seq: int = 0, characters: int = 0) -> None:
         self.group, self.reply_id, self.seq = group_of_companion(companion_id), str(reply_id), seq
-        self.sent = {"reply.piece": characters, "reply.thought": 0}  # of the text, as far as it has a number
+        self.sent = {"reply.piece": characters, "reply.thought": 0}  # characters that have a number already
         self.is_sealed = False
         self._between = 0
         self._waiting: list[Frame] = []
@@ -192,11 +195,11 @@ class Publisher:
         self._broadcaster = broadcaster()
 
     def send(self, type: str, **fields: object) -> None:
-        """Send a frame that has no number."""
+        """Queue a frame without a number."""
         self._put({"type": type, "id": self.reply_id, **fields})
 
     def add(self, type: str, text: str) -> None:
-        """Send a piece (or a thought); one that still waits and is of the same kind grows by it."""
+        """Queue a piece or a thought, joined to the last waiting frame if that is of the same type."""
         last = self._waiting[-1] if self._waiting else None
         if last is not None and last["type"] == type:
             last["text"] = f"{last['text']}{text}"
@@ -205,11 +208,11 @@ class Publisher:
 
     @property
     def last_seq(self) -> int:
-        """Return the number that the last piece has, or will have where it still waits."""
+        """Return the number of the last piece or thought, counting those that still wait to be numbered."""
         return self.seq + sum(frame["type"] in self.sent for frame in self._waiting)
 
     async def close(self, type: str = "", **fields: object) -> None:
-        """Send the ending, if there is one, and wait until all is sent, or Redis has been away for too long."""
+        """Queue the ending, if a `type` is given, and wait until all is sent, at most CLOSE_TIMEOUT_SECONDS."""
         self._ending = {"type": type, "id": self.reply_id, **fields} if type else None
         self._is_closing = True
         self._broadcaster.wake(self)
@@ -221,7 +224,7 @@ class Publisher:
         self._broadcaster.wake(self)
 
     def next_batch(self) -> list[Entry]:
-        """Return what is to be sent next: the same again until it is, the ending alone and last."""
+        """Return the batch to send next: the same one until `mark_sent`; the ending comes last, in its own batch."""
         if not self._batch:
             frames, self._waiting = self._waiting, []
             self._batch = [self._number(frame) for frame in frames]
@@ -247,7 +250,7 @@ class Publisher:
         return self.group, {"type": "reply.frames", "id": self.reply_id, "frames": frames}
 
     def mark_sent(self, *, is_taken: bool) -> None:
-        """Go on behind the batch, which the stream has taken or, being sealed, has not."""
+        """Drop the batch, which was sent, or refused because the stream is sealed, and go on with the next."""
         self.is_sealed = self.is_sealed or not is_taken
         self._batch = []
         if self._waiting or self._is_closing:
@@ -255,14 +258,14 @@ class Publisher:
 
 
 class Broadcaster:
-    """Sends what the replies of a process have ready, a trip at a time."""
+    """Sends the batches of all replies of a process, in one round trip to Redis at a time."""
 
     def __init__(self) -> None:
         self._ready: dict[Publisher, None] = {}
         self._sending: asyncio.Task[None] | None = None
 
     def wake(self, publisher: Publisher) -> None:
-        """Send what the publisher has ready."""
+        """Include the publisher in the next round trip; start the sending task if it is not running."""
         self._ready[publisher] = None
         if self._sending is None:
             loop = asyncio.get_running_loop()
@@ -298,29 +301,29 @@ def broadcaster() -> Broadcaster:
 
 
 def silence_seconds() -> float:
-    """Return how long a listener waits for a frame before it looks for what it may have missed."""
+    """Return how long a listener waits for a frame before it checks for missed ones; shorter while Redis is away."""
     return SILENCE_SECONDS if hub().is_subscribed else DEAF_SECONDS
 
 
 class Follower:
-    """What one listener has had of a companion's replies."""
+    """Tracks which frames of a companion's replies one listener has received, and finds those that it missed."""
 
     def __init__(self, companion: Companion) -> None:
         self.companion = companion
-        self._had: dict[str, tuple[Place, int]] = {}  # of each reply: the place, and the last number
+        self._had: dict[str, tuple[Place, int]] = {}  # place and number of the last frame, by reply
         self._heard_at: dict[str, float] = {}
 
     def begin(self, reply_id: UUID | str, after: int = 0) -> None:
-        """Follow a reply from its beginning, or from after a piece."""
+        """Follow a reply from its beginning, or after the piece with the number `after`."""
         self._move(str(reply_id), Place(after, 0), after)
 
     async def take(self, reply_id: str, entries: Iterable[Sequence[Any]]) -> list[str]:
-        """Return the new frames among those that came; where some are missing before them, these first."""
+        """Return the new frames among the received entries, preceded by frames that were missed before them."""
         given: list[str] = []
         for entry in (Entry(Place(*place), seq, json) for place, seq, json in entries):
             if self.is_ended(reply_id):
                 break
-            if reply_id not in self._had:  # it began before this listener did
+            if reply_id not in self._had:  # the reply began before this listener
                 self._move(reply_id, entry.place, entry.seq)
                 given.append(entry.json)
             elif not entry.follows(self._had[reply_id][1]):
@@ -329,7 +332,7 @@ class Follower:
         return given
 
     async def catch_up(self, reply_id: str) -> list[str]:
-        """Return what this listener has missed of the reply: from its stream; where that is broken, from its row."""
+        """Return the frames that the listener missed: from the reply's stream or, if that has gaps, from its row."""
         if reply_id not in self._had or self.is_ended(reply_id):
             return []
         self._heard_at[reply_id] = time.monotonic()
@@ -340,7 +343,7 @@ class Follower:
         return await self._read_row(reply_id)
 
     def silent(self) -> list[str]:
-        """Return the replies under way of which nothing has come for a while."""
+        """Return the ids of followed replies, not ended, of which no frame has come for `silence_seconds`."""
         late = time.monotonic() - silence_seconds()
         return [id for id in self._had if not self.is_ended(id) and self._heard_at.get(id, 0) < late]
 
@@ -348,7 +351,7 @@ class Follower:
         return self._had.get(str(reply_id), (Place(), 0))[0] == ENDING
 
     def _take_new(self, reply_id: str, entries: Iterable[Entry]) -> list[str]:
-        """Return those that come after what was had, without a gap."""
+        """Return the frames of the entries that are new and follow the last received one without a gap."""
         place, seq = self._had[reply_id]
         new = take_unbroken((entry for entry in entries if entry.place > place), seq)
         if new:
@@ -356,7 +359,7 @@ class Follower:
         return [entry.json for entry in new]
 
     async def _read_row(self, reply_id: str) -> list[str]:
-        """Return the text as it is on the row where that is further, and the ending where there is one."""
+        """Return frames made from the row: its text if that has progressed further, and the ending if there is one."""
         rows = Reply.objects.select_related("answer", "companion__user").filter(pk=reply_id)
         reply = await in_thread(rows.first)
         if reply is None:
@@ -386,7 +389,7 @@ def _json(type: str, reply_id: str, **fields: object) -> str:
 
 
 class ReplyListener:
-    """Gives the frames of a companion's replies where there is no socket: an event stream, or a wait for an end."""
+    """Receives the frames of a companion's replies without a socket: for an event stream, or to wait for the end."""
 
     def __init__(self, companion: Companion) -> None:
         self.follower = Follower(companion)
@@ -410,7 +413,7 @@ class ReplyListener:
                 yield frame
 
     async def wait_for_end(self, reply_id: UUID, timeout_seconds: float) -> None:
-        """Wait until the reply ends, at most so long."""
+        """Wait until the reply ends or `timeout_seconds` have passed."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_seconds):
                 async for _frame in self.frames(reply_id):
@@ -419,7 +422,7 @@ class ReplyListener:
 
 @asynccontextmanager
 async def listening(companion: Companion) -> AsyncIterator[ReplyListener]:
-    """Give a listener that hears everything from now on; while Redis is away it looks every few seconds."""
+    """Provide, within an `async with` block, a listener that receives all frames; it polls while Redis is away."""
     listener, group = ReplyListener(companion), group_of_companion(companion.pk)
     hear = listener.heard.put_nowait
     await hub().listen(group, hear)

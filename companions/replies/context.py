@@ -1,4 +1,4 @@
-"""What a turn is made from: loaded before the model is asked, and recorded as it is sent."""
+"""The context of a turn: what its prompt is made from, loaded before the model is asked and recorded as it is sent."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -66,23 +66,22 @@ from text.strings import folded, quoted
 
 TELLS_NAME, PROFILE_NAME = pattern_of("tells_own_name"), pattern_of("profile_name")
 MAX_HISTORY_MESSAGES = 400
-MOVED_ON_TURNS = 6  # of a session, after which an inner state from before it tells of something else
-SPARE_MEMORIES = 4  # recalled beside those that are shown, for some of them say the same thing
-CUE_LINES = 4  # of the talk before, where a message leans on it: two exchanges
-CUE_LINE_CHARACTERS = 300  # of each, its beginning
+MOVED_ON_TURNS = 6  # after so many turns of a session, an inner state from before it is out of date
+SPARE_MEMORIES = 4  # recalled beyond the limit, since repetitions are dropped
+CUE_LINES = 4  # two exchanges before a follow-up message that may be part of its cue
+CUE_LINE_CHARACTERS = 300  # the beginning of each
 
 
 @dataclass(slots=True)
 class TurnContext:
-    """A reply on its way, with what it is made from.
+    """A reply that is being generated, with what its prompt is made from.
 
-    `recalled` is what came to mind, and `origins` tell where it comes from; `excluded_ids` are memories that were not
-    looked for, since the prompt shows them anyway. `shown_ids` are the ids of all that the prompt shows, in its own
-    words or retold: messages that stand in it as they are (`verbatim_ids`), those that its summary tells
-    (`summarised_ids`), memories, threads and timers.
-    `provider` answers in all rounds, by the `sampling` chosen for it. Where it fails at once, one of `stand_ins` does,
-    each of another model. `mood` goes from -1 to 1. `files` are the names of those that came with the message, each with
-    whether it is a picture.
+    `recalled` are the memories found, with their `origins`; `excluded_ids` are memories that are not searched, since
+    the prompt shows them anyway. `shown_ids` are the ids of all that the prompt shows, verbatim or retold: messages in
+    full (`verbatim_ids`), messages told by the summary (`summarised_ids`), memories, threads and timers.
+    `provider` answers in all rounds, with this `sampling`. If it fails before it says anything, one of `stand_ins`
+    answers, each with another model. `mood` is between -1 and 1. `files` are the names of the message's attachments,
+    each with whether it is a picture.
     """
 
     reply: Reply
@@ -117,33 +116,33 @@ class TurnContext:
 
     @property
     def whose(self) -> str:
-        """Return the person's name in `accounts.admission`."""
+        """Return the key under which `accounts.admission` counts the person."""
         return f"user:{self.companion.user_id}"
 
     @property
     def person(self) -> str:
-        """Return the person's name: their account's, or as the talk or the profile has it; empty where none does."""
+        """Return the person's name: their account's, or one stated by them or their profile; empty if there is none."""
         if self.companion.user.name:
             return self.companion.user.name
         said = [message.text for message in self.history if message.role == Message.Role.USER]
         profile = self.pinned.profile
-        told = [
+        matches = [
             *map(TELLS_NAME.search, [self.message.text, *reversed(said), *profile]),
             *map(PROFILE_NAME.search, profile),
         ]
-        names = (match[match.lastindex or 0] for match in told if match)
+        names = (match[match.lastindex or 0] for match in matches if match)
         return next(names, "")
 
     @property
     def moment(self) -> list[str]:
-        """Return where the two left off, what is open between them, and which timers run, as lines of the prompt."""
+        """Return where the last session ended, the open threads and the running timers, as lines of the prompt."""
         before = self.last_time.lines(self.companion, self.facts.now) if self.last_time else []
         threads = render_threads(self.threads, self.facts.now.date())
         return [*before, *threads, *render_timers(self.timers, self.companion)]
 
     @property
     def parts(self) -> PromptParts:
-        """Return what its prompt is made of beside the talk before it."""
+        """Return what the turn's prompt is made of, except the history."""
         return PromptParts(
             persona=self.persona,
             message=self.message,
@@ -161,7 +160,7 @@ class TurnContext:
 
     @property
     def verbatim_ids(self) -> list[UUID]:
-        """Return the messages that the prompt shows as they are, and those that it quotes."""
+        """Return the ids of the messages that the prompt shows verbatim or quotes."""
         quotes = filter(None, (self.quote, *(said.quoted for said in self.history)))
         return [
             self.message.pk,
@@ -171,7 +170,7 @@ class TurnContext:
 
     @property
     def offers(self) -> list[dict[str, Any]]:
-        """Return the tools that its session offers by now."""
+        """Return the tools that are offered in the message's session by now."""
         return tools.get_offers(self.message.session.tool_groups)
 
     @property
@@ -188,19 +187,19 @@ class TurnContext:
 
     @property
     def causes(self) -> list[Message]:
-        """Return what it acts upon."""
+        """Return the messages that the turn acts upon."""
         return [self.message]
 
     def hold(self) -> None:
-        """Keep all as it is until the transaction ends; LostOwnershipError."""
+        """Lock the companion until the transaction ends; raise LostOwnershipError if this process lost the reply."""
         hold_reply(self.reply)
 
 
 def embed_message(turn: TurnContext) -> tuple[str, CueVector | None]:
-    """Return what memory is asked with, and its meaning: one request to the embedder, in no transaction.
+    """Return the cue for memory's recall and its embedding. Makes one request to the embedder, so hold no transaction.
 
-    It is asked with the message's text, after the lines that this leans on (one query): the exchange before it, and the
-    one before that where the person leant on it there as well. Small talk is left out.
+    The cue is the message's text, after what it quotes and, for a follow-up, the exchange before it (one query); the
+    exchange before that is included, too, if the person's message there is a follow-up as well. Small talk is left out.
     """
     message, names = turn.message, turn.companion.names
     quoted = message.quoted
@@ -218,10 +217,10 @@ def embed_message(turn: TurnContext) -> tuple[str, CueVector | None]:
 
 @transaction.atomic
 def prepare(turn: TurnContext, cue: str, vector: CueVector | None, now: datetime) -> ModelCall:
-    """Load, recall, compose, and record the first call. Nothing is deleted between loading and recording.
+    """Load, recall, compose, and record the first call, in one transaction, so that nothing is deleted in between.
 
-    Raises LostOwnershipError, ModelMissing where nobody may answer, and LimitReached where the operator's would and the
-    person has no tokens left: as the message came in, one of their own was there.
+    Raises LostOwnershipError, ModelMissing if no provider may answer, and LimitReached if the operator's would answer
+    and the person has no tokens left (they may have had a provider of their own as the message came in).
     """
     reply = turn.reply
     begun_by = reply.continues.model if reply.continues else ""
@@ -240,7 +239,7 @@ def prepare(turn: TurnContext, cue: str, vector: CueVector | None, now: datetime
 
 
 def prepare_stand_in(turn: TurnContext, provider: ChatProvider, now: datetime) -> ModelCall:
-    """Compose the prompt anew for another model, which answers in place of the companion's own, and record its call.
+    """Compose the prompt anew for a stand-in's model, and record its call.
 
     Call it within a preference for that model. Raises LostOwnershipError.
     """
@@ -253,14 +252,14 @@ def prepare_stand_in(turn: TurnContext, provider: ChatProvider, now: datetime) -
 
 
 def load_context(turn: TurnContext, now: datetime) -> None:
-    """Hold the reply, and load all that its prompt needs beside what the message brings to mind; LostOwnershipError.
+    """Lock the reply's companion, and load all that the prompt needs except the recalled memories.
 
-    Most of it is the history: the messages of this session that are sent and fit into the prompt, oldest first. Where
-    some are left out, the session's summary goes with them; and it is as it is now, not as the turn began.
+    Most of it is the history: the session's messages that are sent and fit into the prompt, oldest first. If some are
+    left out, the session's current summary is loaded for them. Raises LostOwnershipError.
     """
     companion, message = turn.companion, turn.message
     hold_reply(turn.reply)
-    # Where its session ended meanwhile, the message has gone on to the next.
+    # If the message's session ended meanwhile, the message was moved to the next one.
     session = message.session = Session.objects.get(messages=message.pk)
     said = load_spoken(message, MAX_HISTORY_MESSAGES + 1)
     visible = [spoken for spoken in said[1:] if not spoken.is_hidden]
@@ -268,7 +267,6 @@ def load_context(turn: TurnContext, now: datetime) -> None:
     talk = [(spoken.role, spoken.text) for spoken in (*visible[::-1], said[0])]
     lore = find_lore(companion, message, talk, seed=turn.reply.pk.int)
     keep_firings(turn.reply, message, lore)
-    # Further back there may be more.
     load_talk(turn, session, visible, lore.placed, now, has_more=len(said) > MAX_HISTORY_MESSAGES)
     turn.mood = load_session_mood(session.pk, now, except_message=message.pk)
     turn.excluded_ids = {spoken.memory_id for spoken in (said[0], *turn.history) if spoken.memory_id}
@@ -284,7 +282,7 @@ def load_talk(
     *,
     has_more: bool = False,
 ) -> None:
-    """Load the moment, what is always in mind, and of the talk (given newest first) what fits. Nothing is written."""
+    """Load the moment, the pinned context, and as much of the `visible` messages (newest first) as fits. Only reads."""
     companion, user_turns = turn.companion, sum(spoken.role == Message.Role.USER for spoken in visible)
     turn.last_time = load_last_time(companion, session) if user_turns < FIRST_TURNS else None
     turn.threads = load_threads(companion, visible, now)
@@ -299,7 +297,7 @@ def load_talk(
         has_moved_on=bool(state and state.made_at < session.started_at and user_turns >= MOVED_ON_TURNS),
     )
     turn.summary = session.summary
-    for has_examples in (True, False):  # they are the first to go where the talk has no room
+    for has_examples in (True, False):  # the example dialogue is the first to go if the history does not fit
         turn.persona = Persona(
             companion=companion,
             lore=lore,
@@ -315,19 +313,19 @@ def load_talk(
 
 
 def load_threads(companion: Companion, visible: Sequence[Spoken], now: datetime) -> list[Thread]:
-    """Return what is open between the two, but what the person has told of since: it is settled once that is learnt.
+    """Return the open threads, except those whose end the person has told: these are settled at the next digest.
 
-    `visible` is the talk before the newest message, newest first.
+    `visible` are the messages before the newest one, newest first.
     """
     threads, newest = load_open_threads(companion.pk, now, companion.user.zone), visible[:DIGEST_MESSAGES]
-    told = [(said.text, said.said_at) for said in newest if said.role == Message.Role.USER]
-    return leave_out_told(threads, told, companion.names, companion.user.zone)
+    user_lines = [(said.text, said.said_at) for said in newest if said.role == Message.Role.USER]
+    return leave_out_told(threads, user_lines, companion.names, companion.user.zone)
 
 
 def choose_history(
     session: Session, visible: Sequence[Spoken], tokens: int, *, has_more: bool = False
 ) -> list[Spoken]:
-    """Return those of the messages (given newest first) that are sent and fit into so many tokens, oldest first."""
+    """Return, oldest first, the `visible` messages (newest first) that are sent and fit into this many tokens."""
     count, unsent = len(visible), session.unsent
     if has_more:
         count = Message.objects.filter(session=session, is_hidden=False).count() - 1
@@ -339,7 +337,7 @@ def choose_history(
 def load_facts(
     companion: Companion, session: Session, message: Message, now: datetime, *, is_told: bool
 ) -> Facts:
-    """Load the facts of a turn, all in the user's zone; `is_told` where it is told apart how the talk before ended."""
+    """Load the turn's facts, in the user's time zone. `is_told`: the prompt tells of the last session elsewhere."""
     zone, said = companion.user.zone, Message.objects.filter(companion=companion).order_by("said_at")
     first = said.values_list("said_at", flat=True).first()
     by_them = Message.objects.filter(companion=companion, role=Message.Role.USER).order_by("-said_at")
@@ -357,9 +355,9 @@ def load_facts(
 
 
 def recall_memories(turn: TurnContext, cue: str, vector: CueVector | None, now: datetime) -> None:
-    """Recall for this turn, and record what came to mind.
+    """Recall memories for this turn, and record them with the message's text.
 
-    What it was read with is not recorded beside it: that stands in the prompt, and would outlast what is deleted.
+    The lines that the cue adds to the text are not recorded: the prompt has them, and they would outlast deletion.
     """
     began = perf_counter()
     find_memories(turn, cue, vector, now)
@@ -377,7 +375,7 @@ def recall_memories(turn: TurnContext, cue: str, vector: CueVector | None, now: 
 
 
 def find_memories(turn: TurnContext, cue: str, vector: CueVector | None, now: datetime) -> None:
-    """Find what bears on the turn's message: nothing that stands in this very prompt anyway. Nothing is written."""
+    """Find the memories that bear on the turn's message and are not in its prompt already. Only reads."""
     companion, text = turn.companion, turn.message.text
     recalled = recall(
         companion.pk,
@@ -399,14 +397,14 @@ def find_memories(turn: TurnContext, cue: str, vector: CueVector | None, now: da
     flashbacks = _draw_flashback(turn, recalled, now)
     turn.origins = load_origins(companion.pk, [found.memory for found in (*recalled, *flashbacks)])
     sent = turn.parts.render_system()
-    pinned = [text for text in turn.pinned.texts if quoted(text)[1:-1] in sent]  # not what does not fit
+    pinned = [text for text in turn.pinned.texts if quoted(text)[1:-1] in sent]  # those that fit
     recalled = drop_repetitions(recalled, turn.origins, turn.verbatim_ids, pinned)
     found = [*recalled[: settings.RECALL_LIMIT], *flashbacks]
     turn.recalled = choose_memories(found, companion, turn.pinned, now, turn.origins)
 
 
 def _draw_flashback(turn: TurnContext, recalled: Sequence[Found], now: datetime) -> list[Found]:
-    """Return what comes to mind unasked, now and then; the reply's id decides, so that again it is the same."""
+    """Return a flashback, or [] in most turns. The reply's id is the random seed, so a repeated call gives the same."""
     chance = Random(turn.reply.pk.int)  # noqa: S311 (nothing secret hangs on it)
     if not is_flashback_due(chance, settings.FLASHBACK_PROBABILITY):
         return []
@@ -417,7 +415,7 @@ def _draw_flashback(turn: TurnContext, recalled: Sequence[Found], now: datetime)
 
 def compose(turn: TurnContext) -> None:
     """Render the prompt from what was loaded and recalled."""
-    # A message that had no answer, or a card's note, stands before another of the same role.
+    # An unanswered message, or a card's note, may be followed by a message of the same role.
     turn.prompt = merge_roles(render_prompt(turn.parts, turn.history))
     turn.shown_ids = {*turn.verbatim_ids, *(found.memory.pk for found in turn.recalled)}
     turn.shown_ids |= {*turn.summarised_ids, *turn.pinned.sources}
@@ -428,7 +426,7 @@ def compose(turn: TurnContext) -> None:
 
 
 def load_shown_before(history: Sequence[Spoken]) -> set[UUID]:
-    """Return the ids of all that answers of the history were shown which called tools: their calls may quote it."""
+    """Return the ids of all that was shown to the history's answers that called tools: the calls may quote it."""
     called = [said.pk for said in history if said.calls]
     prompts = (
         Prompt.objects.filter(reply__answer__in=called).values_list("shown", flat=True) if called else ()
@@ -437,13 +435,13 @@ def load_shown_before(history: Sequence[Spoken]) -> set[UUID]:
 
 
 def get_round_offers(turn: TurnContext, round: int) -> list[dict[str, Any]]:
-    """Return the tools that the model is offered in that round: in the last it has to answer, and has none."""
+    """Return the tools that the model is offered in the round: none in the last, in which it has to answer."""
     return turn.offers if round < settings.TOOL_ROUNDS else []
 
 
 @transaction.atomic
 def record_call(turn: TurnContext, round: int, now: datetime) -> ModelCall:
-    """Record one request to the model before it is made: the prompt as sent, and a ModelCall. LostOwnershipError."""
+    """Record a request to the model before it is made: its prompt and a ModelCall. Raises LostOwnershipError."""
     hold_reply(turn.reply)
     Prompt.objects.update_or_create(
         reply=turn.reply,

@@ -1,4 +1,4 @@
-"""Generating one reply: ask the model, call its tools, give out what it says, and write down how each request ended."""
+"""Generation of one reply: ask the model, call its tools, publish what it says, and record how each request ended."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -56,13 +56,13 @@ Outcome = ModelCall.Outcome
 Clock = Callable[[], datetime]
 OF_ITS_SERVER = {ProviderUnavailable.code, ProviderRefused.code}
 MARK_SECONDS = 0.1
-MAX_EMOTIONS = 100  # of one answer; more are no expression any more
+MAX_EMOTIONS = 100  # of one answer; the rest are dropped
 
 
 class Meter:
-    """What one request to the model took: when the first piece came, what was received, and the usage.
+    """The measurements of one request to the model: time of the first piece, text received, and token usage.
 
-    `wrote` is what the model wrote, as it came, where something else became of it.
+    `wrote` is the model's raw output if what was published differs from it, otherwise empty.
     """
 
     def __init__(self, offered: Sequence[dict[str, Any]] = (), round: int = 1) -> None:
@@ -70,7 +70,7 @@ class Meter:
         self.names = {offer["function"]["name"] for offer in offered}
         self.first: float | None = None
         self.received: list[str] = []
-        self.text_calls = 0  # that were looked at
+        self.text_calls = 0  # tool calls written as text that were examined
         self.usage: Usage | None = None
         self.is_truncated = False
         self.pieces: list[str] = []
@@ -81,7 +81,7 @@ class Meter:
         self.received.append(text)
 
     def tokens(self, prompt: Sequence[Line]) -> Usage:
-        """Return what the provider counted, or an estimate where it did not come to that."""
+        """Return the usage as the provider counted it, or an estimate if it sent none."""
         if self.usage:
             return self.usage
         return Usage(
@@ -90,7 +90,7 @@ class Meter:
 
 
 class Generation:
-    """One reply that this process makes."""
+    """The generation of one reply in this process."""
 
     def __init__(self, turn: TurnContext, clock: Clock) -> None:
         self.turn, self.clock = turn, clock
@@ -98,31 +98,31 @@ class Generation:
         self._newest: list[str] = []
         self.names = Names(turn.companion.name, turn.person, turn.companion.nickname)
         self.cleaner, self.thinking = AnswerCleaner(self.names), Expressions()
-        self.gap = ""  # before the next words, where they are another answer
+        self.gap = ""  # goes before the next words, if they follow a round of tools
         self.publisher = Publisher(
             turn.companion.pk, turn.reply.pk, seq=turn.reply.seq, characters=len(turn.reply.text)
         )
         self.received_characters = 0
-        self.cut_code = ""  # why the answer was cut off, where it was
+        self.cut_code = ""  # why the answer was cut off, or empty
         self.ends_as: State | None = None
         self.answering: asyncio.Task[None] | None = None
 
     @property
     def said(self) -> Said:
-        """All that was said. Its text is put together when it is wanted: with each piece, all of it would be copied."""
+        """Return all that was said so far. Its text is joined only here: once per piece would copy it all each time."""
         self._said.text += "".join(self._newest)
         self._newest.clear()
         return self._said
 
     def said_under_numbers(self) -> Said:
-        """Return what has been given out under a number, for the row."""
+        """Return the part of what was said that has a sequence number already: the progress to save on the row."""
         said, sent = self.said, self.publisher.sent
         text = said.text[: sent["reply.piece"]]
         felt = [emotion for emotion in said.emotions if int(str(emotion["at"])) <= len(text)]
         return Said(text, said.thought[: sent["reply.thought"]], self.publisher.seq, said.tool_calls, felt)
 
     def end(self, state: State) -> None:
-        """Stop reading from the model; the reply ends in this state."""
+        """Cancel the request to the model; the reply ends in `state`, or in the state of an earlier call of `end`."""
         self.ends_as = self.ends_as or state
         if self.answering:
             self.answering.cancel()
@@ -150,7 +150,7 @@ class Generation:
         return State.INTERRUPTED if self.cut_code else State.DONE
 
     def _send_started(self) -> None:
-        """Tell what the reply goes on from; where that has been told already, whoever follows begins there anew."""
+        """Publish the text that the reply starts from. If it is sent again, followers replace all they have with it."""
         message_id, after = str(self.turn.message.pk), self.publisher.last_seq
         self.publisher.send("reply.started", message_id=message_id, text=self.said.text, after=after)
 
@@ -166,9 +166,9 @@ class Generation:
                 raise
 
     async def _stand_in(self, error: ProviderError) -> bool:
-        """Have another model answer where the companion's own has failed before it said anything, as its person allows.
+        """Let a stand-in answer if the companion's own model failed before it said anything; return whether one did.
 
-        Return whether one did; where all fail, the first error tells.
+        If every stand-in fails too, the caller raises the first error.
         """
         turn = self.turn
         if self._has_begun or not may_another_model_answer(error):
@@ -180,7 +180,7 @@ class Generation:
                 try:
                     await self._answer_by(call)
                 except ProviderError:
-                    if self._has_begun:  # no answer is by two models
+                    if self._has_begun:  # an answer is never begun by one model and completed by another
                         raise
                 else:
                     return True
@@ -191,29 +191,32 @@ class Generation:
         return bool(self.said.text or self.said.thought or self.said.tool_calls)
 
     async def _answer_by(self, call: ModelCall) -> None:
-        """Ask the turn's provider, with as many rounds of tools as it wants, until it has said something."""
+        """Ask the turn's provider until it has said something, with up to TOOL_ROUNDS rounds.
+
+        Raises EmptyAnswer if it says nothing twice.
+        """
         is_second = False
         for round in count(1):
             before = self.said.text
             calls = await self._ask(call, round)
             if calls and round < settings.TOOL_ROUNDS:
-                self.cut_code = ""  # it goes on
+                self.cut_code = ""  # the answer goes on after the tools
                 await self._use_tools(calls, self.said.text[len(before) :])
                 if self.said.text and not self.said.text[-1].isspace():
                     self.gap = "\n\n"
             elif self.said.text.strip() != before.strip() or self.cut_code:
                 return
             elif is_second:
-                if self.said.text.strip() == self.turn.reply.text.strip():  # nor in any round before
+                if self.said.text.strip() == self.turn.reply.text.strip():  # nor in an earlier round
                     raise EmptyAnswer("Neither answer had a word that could be said")
                 return
             else:
-                is_second = True  # nothing was said: it is asked again, once
+                is_second = True  # nothing was said: ask again, once
             async with places("turns").at(self.turn.whose):
                 call = await in_thread_with_retry(record_call, self.turn, round + 1, self.clock())
 
     async def _ask(self, call: ModelCall, round: int) -> list[ToolCall]:
-        """Stream one answer; return the tool calls that it ends with."""
+        """Stream one answer of the model; return its tool calls."""
         calls: list[ToolCall] = []
         offered = get_round_offers(self.turn, round)
         meter, prompt = Meter(offered, round), self.turn.prompt
@@ -236,7 +239,7 @@ class Generation:
                         self._take_back(before, gap, felt, meter, calls)
                     else:
                         self._take(event, meter, calls)
-                    if self.cleaner.cut:  # what follows is not the companion's
+                    if self.cleaner.cut:  # the rest is not the companion's speech
                         break
             self._end_answer(meter, calls, before)
         except ProviderError as error:
@@ -255,7 +258,7 @@ class Generation:
         return calls
 
     async def _follow(self, asked: ProviderChosen, call: ModelCall, meter: Meter) -> tuple[ModelCall, Meter]:
-        """Return the call and the meter of the request; others where another provider has taken it over."""
+        """Record which provider answers; return the call and meter to go on with: new ones after another's failure."""
         if asked.error:
             await in_thread_with_retry(end_call, call, meter, self.turn.prompt, perf_counter(), asked.error)
             await in_thread_with_retry(
@@ -276,7 +279,7 @@ class Generation:
         return AnswerCleaner(self.names, self.said.text + self.gap, TOOLS, keeps_directions=keeps_directions)
 
     def _take_back(self, before: str, gap: str, felt: int, meter: Meter, calls: list[ToolCall]) -> None:
-        """Make reasoning of all that this answer has said so far, behind the text and the emotions before it."""
+        """Turn all that this answer has said so far into reasoning; restore the text and emotions from before it."""
         self._clean(self.cleaner.end(), meter, calls)
         calls.clear()
         reasoning = self.said.text[len(before) :]
@@ -287,7 +290,7 @@ class Generation:
         self._think([reasoning])
 
     def _end_answer(self, meter: Meter, calls: list[ToolCall], before: str) -> None:
-        """Give out what was held back, as it might have become a tag; know why the answer was cut off, if it was."""
+        """Publish what was held back as a possible tag, and set `cut_code` if the answer was cut off."""
         self._clean(self.cleaner.end(is_cut=meter.is_truncated), meter, calls)
         self._think(self.thinking.end())
         given, wrote = self.said.text[len(before) :], "".join(meter.pieces)
@@ -313,7 +316,7 @@ class Generation:
                 meter.usage = event
 
     def _clean(self, parts: Sequence[Part], meter: Meter, calls: list[ToolCall]) -> None:
-        """Give out what is said, felt and thought, and take in the tool calls that were written as text."""
+        """Publish words, emotions and reasoning, and collect tool calls that the model wrote as text."""
         for part in parts:
             if isinstance(part, TextCall):
                 if part.name not in meter.names or meter.text_calls >= settings.TOOL_CALLS:
@@ -327,7 +330,7 @@ class Generation:
                 self._give([part])
 
     def _cut(self, text: str, meter: Meter) -> str:
-        """Return what of the piece is within ANSWER_CHARACTERS; what goes beyond ends the reply."""
+        """Return the part of the piece that is within ANSWER_CHARACTERS; end the reply if the limit is exceeded."""
         room = max(0, settings.ANSWER_CHARACTERS - self.received_characters)
         meter.note_piece(text)
         self.received_characters += len(text)
@@ -371,7 +374,7 @@ class Generation:
 
 
 async def _mark_streaming_soon(reply_id: UUID, now: datetime) -> None:
-    """Mark it once the first piece has gone out: whoever reads that does not wait for the row."""
+    """Mark the reply as streaming, a moment after its first piece was published, so that the piece does not wait."""
     await asyncio.sleep(MARK_SECONDS)
     unmarked = Reply.objects.under_way().filter(pk=reply_id, first_piece_at=None)
     await in_thread_with_retry(unmarked.update, state=State.STREAMING, first_piece_at=now)
@@ -385,15 +388,15 @@ def end_call(
     error: ProviderError | None = None,
     outcome: Outcome = Outcome.DONE,
 ) -> None:
-    """Record how the call ended, what it cost and how long it took."""
+    """Record the call's outcome, usage, duration and error message."""
     if error:
         outcome = Outcome.REFUSED if isinstance(error, ProviderRefused) else Outcome.UNAVAILABLE
     usage = (error.usage or Usage(0, 0)) if error else meter.tokens(prompt)
     with transaction.atomic():
-        # The words of a person's own provider may tell where it is.
+        # The error message of a person's own provider may reveal its address.
         words = storable(error.said) if error and call.provider != OWN else ""
         if words and call.companion_id:
-            # The provider may have quoted the prompt: where that was scrubbed meanwhile, its words are not kept either.
+            # The provider may have quoted the prompt: if that was scrubbed meanwhile, do not keep the message either.
             lock(call.companion_id)
             words = words if Prompt.objects.filter(reply=call.reply_id).exists() else ""
         if meter.wrote:
@@ -411,17 +414,17 @@ def end_call(
 
 
 def end_cut_call(call: ModelCall, meter: Meter, prompt: Sequence[Line], now: float, is_stopped: bool) -> None:
-    """Record a call that was cut short: `stopped` also where its person had ended the reply before it was noticed."""
+    """Record a call that was cut short: as stopped if `is_stopped` or the reply is stopped, else as interrupted."""
     with transaction.atomic():
         if call.companion_id:
-            # Whoever ends the reply seals its stream first, and commits a moment later.
+            # Wait for whoever ends the reply: they seal its stream first and commit a moment later.
             lock(call.companion_id)
         is_stopped = is_stopped or Reply.objects.filter(model_calls=call, state=State.STOPPED).exists()
     end_call(call, meter, prompt, now, outcome=Outcome.STOPPED if is_stopped else Outcome.INTERRUPTED)
 
 
 def end_lost_calls(reply: Reply) -> None:
-    """Close the calls of a reply whose process was killed in the middle of one; the tokens are estimated."""
+    """Record the running calls of a reply whose process died as interrupted, with estimated tokens."""
     prompt = Prompt.objects.filter(reply=reply).order_by("-round").first()
     for call in ModelCall.objects.filter(reply=reply, outcome=Outcome.RUNNING):
         call.outcome, call.is_estimated = Outcome.INTERRUPTED, True

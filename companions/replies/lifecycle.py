@@ -1,6 +1,6 @@
-"""A reply's way through the database: queued with its message, made by one process at a time, saved as it grows, ended.
+"""A reply's states in the database: queued with its message, claimed by one process at a time, saved and ended.
 
-At its end its text becomes a message, in one transaction with its memory and its state.
+At its end, its text becomes a message, in one transaction with its memory and its state.
 """
 
 import os
@@ -47,7 +47,7 @@ from safety import notices
 
 log = structlog.get_logger(__name__)
 RETRY_AFTER_SECONDS = 10
-LONG_ANSWER = timedelta(seconds=10)  # who waited so long may be elsewhere when it comes
+LONG_ANSWER = timedelta(seconds=10)  # after so long, the person may have left: deliver the answer elsewhere
 
 
 @cache
@@ -56,13 +56,13 @@ def _make_nonce(_pid: int) -> str:
 
 
 def process_name() -> str:
-    """Return the name under which this process holds replies: never the same twice, even where a process id is."""
+    """Return the name under which this process leases replies: unique, even if its process id is used again."""
     return f"{socket.gethostname()[:40]}:{os.getpid()}:{_make_nonce(os.getpid())}"
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A saved message and its reply; `is_new` is False where the same message had been sent before."""
+    """A saved message and its reply; `is_new` is False if the same message had been sent before."""
 
     message: Message
     reply: Reply
@@ -70,12 +70,12 @@ class Started:
 
     @property
     def has_turn(self) -> bool:
-        """Whether the turn was taken as the message was saved: it is this process's to make."""
+        """Return whether the reply got its turn as the message was saved, so that this process must generate it."""
         return self.is_new and self.reply.state == Reply.State.THINKING
 
 
 class Start(Protocol):
-    """`start`, or what does more in the same transaction."""
+    """The signature of `start`, or of a function that does more in the same transaction."""
 
     def __call__(
         self, companion: Companion, text: str, client_id: str | None, now: datetime, /, *, at_once: bool
@@ -92,10 +92,10 @@ def start(
     at_once: bool = False,
     quoted: UUID | None = None,
 ) -> Started:
-    """Save the message and its queued reply; `at_once`, the reply has its turn already where the companion makes no
-    other. The message may quote another of this branch.
+    """Save the message, which may quote another one of this branch, and a queued reply to it.
 
-    Raises TextError, QuoteError, ConflictError, GateError; then nothing is saved.
+    With `at_once`, the reply gets its turn immediately if the companion has no other open one. For a `client_id` sent
+    before, return the message saved then. Saves nothing if it raises TextError, QuoteError, ConflictError or GateError.
     """
     check_text(text)
     locked = hold(companion.pk)
@@ -131,9 +131,9 @@ def start(
 
 
 def admit_message(companion: Companion, now: datetime) -> None:
-    """Raise GateError where the person asked too much of all companions within the last minute, or has no tokens left.
+    """Raise GateError if the person sent too many messages to all companions in the last minute or has no tokens left.
 
-    A companion that is answered by its person's own provider needs none of theirs.
+    A companion that is answered by the person's own provider needs no tokens.
     """
     recent = Reply.objects.filter(
         companion__user=companion.user_id, created_at__gt=now - timedelta(minutes=1)
@@ -150,12 +150,12 @@ def queue_reply(
     *,
     at_once: bool = False,
 ) -> Reply:
-    """Save a reply that waits for its turn after every other of this companion; `at_once` it has it where none is open.
+    """Save a reply at the end of the companion's queue. With `at_once`, it gets its turn if no other one is open.
 
-    Call it with the companion locked. GateError where too many wait already.
+    Call it with the companion locked. Raises GateError if too many replies wait already.
     """
     others = Reply.objects.filter(companion=companion).order_by("-created_at")
-    # No older reply waits, or is under way, than the newest.
+    # The open replies are always among the newest.
     newest = list(others.values_list("state", "created_at")[: settings.REPLIES_WAITING])
     states = [state for state, _created_at in newest]
     if states.count(Reply.State.QUEUED) >= settings.REPLIES_WAITING:
@@ -177,9 +177,9 @@ def queue_reply(
 
 
 def claim(reply_id: UUID, now: datetime) -> Reply | None:
-    """Take the reply's turn; None where the reply is gone or not this process's to make now.
+    """Claim the reply for this process and return it; None if it is gone or its turn has not come.
 
-    It is, where it waits, none of its companion is under way, and none waits before it.
+    Its turn has come if it waits, no reply of its companion is under way, and none waits before it.
     """
     others = Reply.objects.filter(companion=OuterRef("companion"))
     before = others.filter(
@@ -198,15 +198,15 @@ def claim(reply_id: UUID, now: datetime) -> Reply | None:
 
 
 def give_back(reply: Reply) -> None:
-    """Let another process have the turn, in which nothing has been said yet."""
+    """Requeue a claimed reply, of which nothing has been said yet, for any process to claim."""
     mine = Reply.objects.filter(pk=reply.pk, state=Reply.State.THINKING, lease_by=process_name())
     mine.update(state=Reply.State.QUEUED, started_at=None, lease_at=None)
 
 
 def hold_reply(reply: Reply) -> None:
-    """Lock the companion until the transaction ends; LostOwnershipError where the reply is no longer this process's.
+    """Lock the reply's companion until the transaction ends; raise LostOwnershipError if this process lost the reply.
 
-    What is written for a reply is written under this lock, so that nothing deleted comes back through it.
+    All that is written for a reply is written under this lock, so that nothing deleted meanwhile is written back.
     """
     lock(reply.companion_id)
     mine = Reply.objects.under_way().filter(pk=reply.pk, lease_by=process_name())
@@ -216,7 +216,7 @@ def hold_reply(reply: Reply) -> None:
 
 @transaction.atomic
 def take_over(now: datetime) -> list[UUID]:
-    """Take the replies under way whose process has been silent for too long; they are this process's now."""
+    """Lease to this process the replies under way whose lease has run out, and return their ids."""
     lost = Reply.objects.under_way().filter(lease_at__lt=now - timedelta(seconds=settings.LEASE_LOST_SECONDS))
     ids = list(lost.select_for_update(skip_locked=True).values_list("pk", flat=True))
     Reply.objects.filter(pk__in=ids).update(lease_by=process_name(), lease_at=now)
@@ -224,16 +224,16 @@ def take_over(now: datetime) -> list[UUID]:
 
 
 def find_startable(now: datetime, running: Iterable[UUID]) -> list[UUID]:
-    """Return waiting replies whose turn has come and whose own process did not start them; renew this process's leases.
+    """Return the waiting replies that this process may start, oldest first; renew its leases of waiting ones.
 
-    What had its turn as its message was saved, and is not among those `running`, waits again: whoever sent it was gone
-    before the making began.
+    These are its own, released ones, and those whose process is gone, of companions with no reply under way. A reply
+    that got its turn as its message was saved, but is not among `running`, is requeued first: its task never began.
     """
     soon = timedelta(seconds=settings.LEASE_RENEWED_SECONDS)
     mine = Reply.objects.filter(state=Reply.State.THINKING, lease_by=process_name()).exclude(pk__in=running)
     not_begun = mine.filter(
         lease_at=F("started_at"), started_at__lt=now - soon
-    )  # neither renewed nor taken over
+    )  # never renewed nor taken over
     if given_up := not_begun.update(state=Reply.State.QUEUED, started_at=None):
         log.warning("turns_not_begun", count=given_up)
     Reply.objects.waiting().filter(lease_by=process_name()).update(lease_at=now)
@@ -245,8 +245,8 @@ def find_startable(now: datetime, running: Iterable[UUID]) -> list[UUID]:
 
 
 STRENGTHENING = (Reply.State.DONE, Reply.State.STOPPED, Reply.State.INTERRUPTED)
-# All replies of a process at once: one by one, two hundred keep its streams waiting for a third of a second. Texts go as
-# they are (%b): to quote them took as long again.
+# Saves all replies of a process at once: one by one, 200 replies delay its streams by a third of a second. The
+# parameters are sent in binary (%b): quoting the texts took as long again.
 CHECKPOINT = """
 UPDATE companions_reply reply
 SET lease_at = %(now)s, text = said.text, thought = said.thought, seq = said.seq,
@@ -262,7 +262,7 @@ RETURNING reply.id
 
 @dataclass(slots=True)
 class Said:
-    """What a reply holds so far."""
+    """The content of a reply so far: text, reasoning, number of its last piece, tool calls, emotions, error code."""
 
     text: str = ""
     thought: str = ""
@@ -273,11 +273,11 @@ class Said:
 
 
 def seal_and_read(reply: Reply) -> Said:
-    """Return the text on the row, and what its stream holds beyond that; whoever makes the reply adds nothing more."""
+    """Seal the reply's stream, so that no piece can be added; return the row's content plus what the stream has."""
     said = Said(reply.text, reply.thought, reply.seq, reply.tool_calls, reply.emotions)
     for entry in take_unbroken(seal_stream(reply.pk, Place(reply.seq)), reply.seq):
         frame = orjson.loads(entry.json)
-        if frame["type"] == "reply.started":  # anew, where what was said has been taken back
+        if frame["type"] == "reply.started":  # sent again when what was said has been retracted
             said.text = frame["text"]
             said.emotions = [felt for felt in said.emotions if int(str(felt["at"])) < len(said.text)]
         elif frame["type"] == "reply.piece":
@@ -292,7 +292,7 @@ def seal_and_read(reply: Reply) -> Said:
 
 
 def save_progress(saying: Mapping[UUID, Said], now: datetime, *, held_by: str) -> set[UUID]:
-    """Renew the leases and save what was said so far; return those that no other process has taken over."""
+    """Renew the leases of the replies and save their content so far; return the ids of those `held_by` still holds."""
     replies = saying.values()
     parameters: dict[str, Any] = {
         "process": held_by,
@@ -311,7 +311,7 @@ def save_progress(saying: Mapping[UUID, Said], now: datetime, *, held_by: str) -
 
 @transaction.atomic
 def finish(reply: Reply, state: Reply.State, said: Said, now: datetime, *, held_by: str) -> Reply | None:
-    """End the reply and return it; None where it is held by another process, is ended already, or is gone."""
+    """End the reply and return it; None if `held_by` does not hold it, or it has ended already or is gone."""
     companion = hold(reply.companion_id)
     held = Reply.objects.filter(pk=reply.pk, state__in=Reply.OPEN, lease_by=held_by)
     ended = held.select_related("message", "continues__answer").first() if companion else None
@@ -320,14 +320,14 @@ def finish(reply: Reply, state: Reply.State, said: Said, now: datetime, *, held_
     goes_on = bool(ended.continues and ended.continues.answer)
     if said.text.strip():
         ended.answer = _save_answer(companion, ended, said.text, now)
-    # What was changed meanwhile was made after the answer; where that stands among earlier words, where the talk is.
+    # Changes made during the reply count as made after the answer, unless that was inserted among earlier messages.
     mark = ended.answer.pk if ended.answer and not goes_on and not _is_followed(ended) else None
     if mark:
         move_marks(companion.pk, {ended.pk: mark})
     ended.state, ended.text, ended.thought, ended.seq = state, said.text, said.thought, said.seq
     ended.tool_calls, ended.emotions = said.tool_calls, said.emotions
     ended.code, ended.ended_at = said.code, now
-    # a short one ends before it is marked
+    # A short reply ends before `first_piece_at` is saved.
     ended.first_piece_at = ended.first_piece_at or reply.first_piece_at
     ended.save()
     if state == Reply.State.DONE:
@@ -341,17 +341,17 @@ def finish(reply: Reply, state: Reply.State, said: Said, now: datetime, *, held_
     _note_continuous_use(ended, companion, now)
     notify_unread_changed(companion.user_id)
     if ended.answer is None:
-        _come_back(companion, ended, now)
+        _restore_earlier_answer(companion, ended, now)
     return ended
 
 
 def _save_answer(companion: Companion, reply: Reply, text: str, now: datetime) -> Message:
-    """Return the message that the reply became: the one it goes on from, or a new one after what it answers."""
+    """Save the text as the answer it continues, or as a new message after the one it answers; return that message."""
     if reply.continues and (answer := reply.continues.answer):
         Reply.objects.filter(pk=reply.continues.pk).update(answer=None)
         reply.continues.answer = None
         answer.text = text
-        if reply.is_stand_in or not answer.is_stand_in:  # of two models that made it, the stand-in is told
+        if reply.is_stand_in or not answer.is_stand_in:  # an answer by two models names the stand-in
             answer.model, answer.is_stand_in = reply.model, reply.is_stand_in
         answer.save(update_fields=["text", "model", "is_stand_in"])
         correct(answer.memory, text, now)
@@ -372,7 +372,7 @@ def _save_answer(companion: Companion, reply: Reply, text: str, now: datetime) -
         ),
         now,
     )
-    # What was said meanwhile follows the answer; the path ends with it where nothing was.
+    # Messages saved meanwhile follow the answer; if there are none, the answer becomes the head.
     meanwhile = Q(role=Message.Role.USER) | Q(waking__isnull=False)
     Message.objects.filter(meanwhile, parent=reply.message).update(parent=answer)
     Conversation.objects.filter(pk=companion.conversation.pk, head=reply.message).update(head=answer)
@@ -380,12 +380,12 @@ def _save_answer(companion: Companion, reply: Reply, text: str, now: datetime) -
 
 
 def _is_followed(reply: Reply) -> bool:
-    """Return whether more had been said after the answer's place as the reply began."""
+    """Return whether a message that is older than the reply follows its answer."""
     return Message.objects.filter(parent=reply.answer_id, said_at__lt=reply.created_at).exists()
 
 
-def _come_back(companion: Companion, reply: Reply, now: datetime) -> None:
-    """Go back to the answer that there was, where a new one to the same message came to nothing."""
+def _restore_earlier_answer(companion: Companion, reply: Reply, now: datetime) -> None:
+    """Switch back to the newest earlier answer to the message, if there is one and a retry of it produced none."""
     earlier = Message.everywhere.filter(parent=reply.message, role=Message.Role.ASSISTANT, waking=None)
     answer = earlier.order_by("-said_at", "-id").first()
     if answer and answer.is_asleep and companion.conversation.head_id == reply.message_id:
@@ -393,7 +393,7 @@ def _come_back(companion: Companion, reply: Reply, now: datetime) -> None:
 
 
 def _enqueue_due_work(reply: Reply) -> None:
-    """Ask for learning from what was said and for reflecting upon it, where enough waits; either task looks itself."""
+    """Enqueue the session's digest and the companion's reflection if enough messages wait; each task checks again."""
     said = Message.objects.filter(session=reply.message.session_id, is_hidden=False)
     if not reply.answer_id:
         return
@@ -407,9 +407,7 @@ def _enqueue_due_work(reply: Reply) -> None:
 
 
 def _note_continuous_use(ended: Reply, companion: Companion, now: datetime) -> None:
-    """Count the time that the two are together, whatever the channel; what the person must be told goes to their
-    pages.
-    """
+    """Record the time of continuous use, and send the person's open pages any legal notice that is due."""
     said_at = ended.message.said_at
     is_told = ended.state in (Reply.State.DONE, Reply.State.STOPPED)
     due = notices.record_use(companion.user, said_at, now if is_told else said_at)
@@ -419,7 +417,7 @@ def _note_continuous_use(ended: Reply, companion: Companion, now: datetime) -> N
 
 
 def strengthen_shown(reply: Reply, now: datetime) -> None:
-    """Strengthen what the ended reply was shown, if it said anything, each memory once in a session."""
+    """Strengthen the memories that the ended reply recalled, each once in a session, if the reply said anything new."""
     before = reply.continues.text if reply.continues else ""
     if reply.state not in STRENGTHENING or reply.text.strip() == before.strip():
         return
@@ -433,7 +431,7 @@ def strengthen_shown(reply: Reply, now: datetime) -> None:
 
 
 def _find_earlier_parts(reply: Reply) -> list[UUID]:
-    """Return the reply that it takes up, the one that this takes up, and so on; another branch's are not among them."""
+    """Return the ids of the replies that this one continues: the one before it, the one before that, and so on."""
     if reply.continues_id is None:
         return []
     replies = Reply.objects.filter(message=reply.message_id)
@@ -445,14 +443,14 @@ def _find_earlier_parts(reply: Reply) -> list[UUID]:
 
 
 def adjust_window(reply: Reply) -> None:
-    """Move the window of the reply's session by the pressure of its last prompt."""
+    """Adjust how many of the session's oldest messages are no longer sent, by how full the reply's last prompt was."""
     calls = ModelCall.objects.filter(reply=reply, purpose=ModelCall.Purpose.ANSWER, prompt_tokens__gt=0)
     tokens = calls.order_by("-pk").values_list("prompt_tokens", flat=True).first()
     if tokens is None:
         return
     session = Session.objects.get(pk=reply.message.session_id)
     pressure = tokens / get_provider().context_tokens
-    # How many there are matters only up to the first that would be sent: in most turns none is counted.
+    # The count matters only up to the first message that would be sent: in most turns nothing is counted.
     limit = max(session.unsent + change_window(pressure) + 1, 0)
     visible = Message.objects.filter(session=session, is_hidden=False).order_by()
     unsent = move_window(session.unsent, pressure, visible[:limit].count())

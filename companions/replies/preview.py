@@ -1,4 +1,4 @@
-"""How the next prompt of a companion would fill the context, and its character, before anybody has said anything."""
+"""Measurements of how a companion's next prompt, and the texts of its character, would fill the model's context."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ COUNTED_FIELDS = (
 
 
 def preview_usage(companion: Companion, now: datetime) -> ContextUsage:
-    """Return how the prompt of a short message would fill the context; what comes to mind has its whole room."""
+    """Return how the prompt of a short message would fill the context; memories count with their whole budget."""
     with preferring(companion.preference):
         return _measure_next(companion, now)
 
@@ -45,17 +45,18 @@ def _measure_next(companion: Companion, now: datetime) -> ContextUsage:
 
 
 def is_crowded(companion: Companion) -> bool:
-    """Return whether what always stands in the prompt leaves no room for a talk."""
+    """Return whether the fixed part of the companion's prompt leaves no room for a conversation."""
     with preferring(companion.preference):
         return leaves_no_room(companion, tools.count_tokens(tools.get_offers()))
 
 
 @dataclass(frozen=True, slots=True)
 class CharacterSize:
-    """What a character takes, in tokens, about: each of its texts, and all that stands in every prompt with the lore that
-    is always read; its example dialogue, which is the first to go; and the greeting, which is said once.
+    """The estimated size of a character in tokens.
 
-    `context` is what its model reads at once; where the character is crowded, it leaves no room for a talk.
+    `texts` has the size of each text; `always` is the size of what is in every prompt, with the constant lore;
+    `examples` is the example dialogue, the first to be left out; `greeting` is sent once. `context` is the context size
+    of its model; if `is_crowded`, the character leaves no room for a conversation.
     """
 
     texts: Mapping[str, int]
@@ -67,7 +68,7 @@ class CharacterSize:
 
 
 def measure_character(companion: Companion) -> CharacterSize:
-    """Return what the companion's texts take as they are in memory, saved or not."""
+    """Return the size of the companion's texts as they are on the instance, saved or not."""
     with preferring(companion.preference):
         seed = companion.pk.int
         persona = Persona(companion=companion, lore=find_constant_lore(companion, seed), seed=seed)

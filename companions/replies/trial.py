@@ -1,8 +1,8 @@
-"""A try-out of a character: what it would answer to one sentence, by its own model, with texts that need not be saved.
+"""A try-out of a character: what its model would answer to one sentence, with texts that need not be saved.
 
-The prompt is a talk's, as it stands just after the greeting: with the rules, the lore that the sentence calls, what the
-companion always has in mind, and what the sentence brings to mind, found as in a talk. No tools are offered, and nothing
-is kept but what the calls cost: neither that something was recalled.
+The prompt is that of a conversation just after the greeting: with the rules, the lore that the sentence activates, the
+pinned context, and the memories that the sentence recalls. No tools are offered. Nothing is saved except the cost of
+the calls: not even the recall is recorded.
 """
 
 import asyncio
@@ -53,12 +53,12 @@ from providers.slots import note_pause, note_talks
 from text.strings import storable
 
 Clock = Callable[[], datetime]
-SLOT_SECONDS = 60.0  # in which work in the background leaves a slot of the server to it
+SLOT_SECONDS = 60.0  # how long background work leaves a slot of the model server to the try-out
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What is asked, and whom; all of `providers` have the same model. `found` is what came to mind."""
+    """A prompt and the providers to ask, all with the same model. `found` are the recalled memories."""
 
     companion: Companion
     prompt: Sequence[Line]
@@ -67,7 +67,7 @@ class Trial:
     sampling: Sampling
 
     def list_recalled(self, answer: str) -> list[Recalled]:
-        """Return of what came to mind that which bears on the answer, as rows that are nowhere kept."""
+        """Return the recalled memories that bear on the answer, as unsaved rows."""
         recall = Recall(companion=self.companion, by=Recall.By.TURN)
         rows = [
             Recalled(recall=recall, memory=hit.memory, score=hit.score, reasons=hit.reasons)
@@ -77,9 +77,9 @@ class Trial:
 
 
 def begin_trial(companion: Companion, text: str, now: datetime) -> Trial:
-    """Return the try-out of the companion's texts as they are in memory, which are never saved here.
+    """Return a try-out of the companion's texts as they are on the instance; saves none of them.
 
-    Raises TextError, GateError where the person asked too often or has no tokens left, and ModelMissing.
+    Raises TextError, ModelMissing, and GateError if the person asked too often or has no tokens left.
     """
     check_text(text)
     admit_to(companion.user, "trials", now)
@@ -98,8 +98,8 @@ def begin_trial(companion: Companion, text: str, now: datetime) -> Trial:
 
 
 def compose_trial(companion: Companion, text: str, now: datetime) -> tuple[list[Line], Sequence[Found]]:
-    """Return the prompt of a talk that began a moment ago with the greeting, and in which this is said; and what came to
-    mind for it.
+    """Return the prompt of a conversation in which `text` is the first answer to the greeting, and the memories that it
+    recalls.
     """
     session = Session(companion=companion, conversation=companion.conversation, started_at=now)
     message = Message(companion=companion, session=session, role=Message.Role.USER, text=text, said_at=now)
@@ -120,9 +120,9 @@ def compose_trial(companion: Companion, text: str, now: datetime) -> tuple[list[
 
 
 async def stream_trial(trial: Trial, clock: Clock) -> AsyncGenerator[str | Felt | Retracted, None]:
-    """Yield what the companion says and feels, piece by piece; Retracted where all before was no answer.
+    """Yield the answer's pieces and emotions as they come, and Retracted if all before it was not an answer after all.
 
-    The call is recorded also where whoever listens goes away. Raises ProviderError.
+    The call is recorded even if the consumer stops reading. Raises ProviderError.
     """
     companion, call, meter = trial.companion, None, Meter()
     cleaner, error, outcome = _make_cleaner(companion), None, ModelCall.Outcome.STOPPED
@@ -200,7 +200,7 @@ async def _end(
     error: ProviderError | None,
     outcome: ModelCall.Outcome = ModelCall.Outcome.DONE,
 ) -> None:
-    """Record how the call ended and what it cost."""
+    """Record the call's outcome and cost, and note a failure of its provider."""
     await in_thread_with_retry(end_call, call, meter, trial.prompt, perf_counter(), error, outcome)
     if error:
         await in_thread(note_failure, call.provider, call.model, error, clock(), call.user_id)

@@ -1,6 +1,7 @@
-"""A turn from its beginning to its end, a task of the event loop; and the heartbeat of a process that makes replies.
+"""A turn from beginning to end, as a task of the event loop; and the heartbeat of a process that generates replies.
 
-A heartbeat renews leases, takes over what dead processes left, starts what waits, and hears of stops.
+The heartbeat renews leases, takes over the replies of dead processes, starts waiting replies, and ends those that a
+person asked to stop.
 """
 
 import asyncio
@@ -44,14 +45,14 @@ from providers.preference import preferring
 from providers.slots import note_pause, note_talks
 
 log = structlog.get_logger(__name__)
-MAX_CLAIMS_AT_ONCE = 4  # so that one companion that is held for long holds nobody else's up
+MAX_CLAIMS_AT_ONCE = 4  # in separate groups, so that a companion locked for long does not delay them all
 
 
 class Running:
-    """The replies that this process makes."""
+    """The replies that this process is generating, by the reply's id."""
 
     generations: ClassVar[dict[UUID, Generation]] = {}
-    is_draining: ClassVar[bool] = False  # nothing new is begun
+    is_draining: ClassVar[bool] = False  # if True, no new reply is begun
 
 
 async def send(
@@ -63,29 +64,30 @@ async def send(
     begin: Start = start,
     except_socket: str = "",
 ) -> Started:
-    """Save a message when it is the person's turn, and begin to make its reply; raises what `begin` raises.
+    """Save a message once its user has a free place (`accounts.admission`), and begin to generate its reply.
 
-    Everybody who follows the companion is told of a new message, except for the socket of that name.
+    Publishes a new message to everyone who follows the companion, except to the socket `except_socket`. Raises whatever
+    `begin` raises.
     """
 
     async with at_work(companion.user_id):
-        # The time is read there: a reply that seems to have begun long ago would be taken for one that nobody makes.
+        # Read the clock after the wait: a reply with an old `started_at` would be taken for an abandoned one.
         started = await in_thread(lambda: begin(companion, text, client_id, clock(), at_once=True))
     if started.is_new:
-        run_in_background(_take_up(started, except_socket))
+        run_in_background(_publish_and_make(started, except_socket))
     return started
 
 
-async def _take_up(started: Started, except_socket: str) -> None:
-    """Tell of the message and make its reply, though the one who sent it may be gone."""
+async def _publish_and_make(started: Started, except_socket: str) -> None:
+    """Publish the message and generate its reply, even if its sender has disconnected."""
     saved = render_saved(started.message, started.reply)
     companion = started.message.companion
     await note_talks(get_current_provider(companion), [companion.pk])
-    telling = tell_companion(started.message.companion_id, saved, except_socket)
+    publishing = tell_companion(started.message.companion_id, saved, except_socket)
     if started.has_turn and not Running.is_draining:
-        await make(started.reply, timezone.now, telling)
+        await make(started.reply, timezone.now, publishing)
         return
-    await telling
+    await publishing
     if started.has_turn:
         await in_thread_with_retry(give_back, started.reply)
     else:
@@ -93,32 +95,32 @@ async def _take_up(started: Started, except_socket: str) -> None:
 
 
 def spawn(reply_id: UUID, clock: Clock = timezone.now) -> None:
-    """Begin to make the reply, if it is its turn."""
+    """Start a background task that generates the reply if its turn has come; do nothing while the process drains."""
     if not Running.is_draining:
         run_in_background(run(reply_id, clock))
 
 
 async def run(reply_id: UUID, clock: Clock = timezone.now) -> None:
-    """Make the reply if it is its turn."""
+    """Claim and generate the reply, unless another one of its companion has the turn."""
     async with places("turns").at(f"claims:{reply_id.int % MAX_CLAIMS_AT_ONCE}"):
         reply = await in_thread(claim, reply_id, clock())
     if reply:
         await make(reply, clock)
 
 
-async def make(reply: Reply, clock: Clock, telling: Awaitable[None] | None = None) -> None:
-    """Make the reply, whose turn it is, once its message is told; then hand over to the one that waits behind it."""
-    if reply.pk in Running.generations:  # its message came late, and the heartbeat was a moment sooner
-        if telling:
-            await telling
+async def make(reply: Reply, clock: Clock, publishing: Awaitable[None] | None = None) -> None:
+    """Generate a claimed reply, after awaiting `publishing` (which publishes its message); then start the next one."""
+    if reply.pk in Running.generations:  # the heartbeat was quicker
+        if publishing:
+            await publishing
         return
     names = {"reply_id": str(reply.pk), "companion_id": str(reply.companion_id)}
     with structlog.contextvars.bound_contextvars(**names), preferring(reply.companion.preference):
         generation = Running.generations[reply.pk] = Generation(TurnContext(reply), clock)
         state = State.FAILED
         try:
-            if telling:
-                await telling
+            if publishing:
+                await publishing
             else:
                 await note_talks(generation.turn.provider, [reply.companion_id])
             generation.said.code = "internal_error"
@@ -137,7 +139,7 @@ async def make(reply: Reply, clock: Clock, telling: Awaitable[None] | None = Non
 
 
 async def _end(generation: Generation, state: State) -> None:
-    """Write the reply's end down and tell it; where another has ended the reply, tell what was made of it."""
+    """Save the reply's end and publish it; if another process has ended the reply, publish the end that it saved."""
     turn, publisher = generation.turn, generation.publisher
     said, reply, now = generation.said, turn.reply, generation.clock()
     said.seq = publisher.last_seq
@@ -150,7 +152,7 @@ async def _end(generation: Generation, state: State) -> None:
         await publisher.close("reply.stopped", message=None)
         with contextlib.suppress(*REDIS_UNAVAILABLE):
             await delete_stream(reply.pk)
-    elif ended.is_open:  # another process has taken it over, and will end it
+    elif ended.is_open:  # another process has taken the reply over, and will end it
         await publisher.close()
     else:
         await publisher.close(f"reply.{ended.state}", **render_ending(ended, turn.companion))
@@ -158,7 +160,7 @@ async def _end(generation: Generation, state: State) -> None:
 
 
 async def renew_leases(now: datetime) -> None:
-    """Renew the leases of what this process makes; let go of what another has ended or taken over."""
+    """Renew the leases of this process's replies and save their progress; cancel those that it no longer owns."""
     making = Running.generations.items()
     unsealed = {id: generation for id, generation in making if not generation.publisher.is_sealed}
     progress = {id: generation.said_under_numbers() for id, generation in unsealed.items()}
@@ -170,7 +172,7 @@ async def renew_leases(now: datetime) -> None:
 
 
 async def beat_on(clock: Clock) -> None:
-    """Beat until cancelled, and end what is to stop; a database or Redis that is away is waited for."""
+    """Run the heartbeat and listen for requests to stop, until cancelled; retry while the database or Redis is away."""
     has_missed = Running.is_draining = False
     await hub().listen(STOPS, _stop)
     try:
@@ -190,7 +192,7 @@ async def beat_on(clock: Clock) -> None:
 
 
 async def beat(clock: Clock, *, has_missed: bool = False) -> None:
-    """Beat once. After a missed beat nothing is taken over: others may have missed theirs, and renew first."""
+    """Run one heartbeat. After a missed one, take over no replies: their processes may have missed theirs as well."""
     await renew_leases(clock())
     talks: dict[ChatProvider, set[UUID]] = defaultdict(set)
     for generation in Running.generations.values():
@@ -214,13 +216,13 @@ def _stop(event: Event) -> None:
 
 
 def end(reply_id: UUID, state: State) -> None:
-    """End a reply that this process makes; nothing where it makes none such."""
+    """End the reply in this state if this process is generating it; otherwise do nothing."""
     if generation := Running.generations.get(reply_id):
         generation.end(state)
 
 
 async def end_lost(reply_id: UUID, clock: Clock) -> None:
-    """Mark a reply that was taken over as interrupted, with all that had been said."""
+    """End a reply taken over from a dead process as interrupted, with all that is on its row and in its stream."""
     rows = Reply.objects.select_related("companion__user").filter(pk=reply_id)
     reply = await in_thread_with_retry(rows.first)
     if reply is None:
@@ -236,7 +238,7 @@ async def end_lost(reply_id: UUID, clock: Clock) -> None:
 
 
 async def drain() -> None:
-    """Give replies under way a little time to end, then end them as interrupted; those that wait are let go."""
+    """Release waiting replies; wait DRAIN_SECONDS for running ones to end, then end the rest as interrupted."""
     Running.is_draining = True
     mine = Reply.objects.waiting().filter(lease_by=process_name())
     with contextlib.suppress(DatabaseError):

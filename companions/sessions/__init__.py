@@ -1,10 +1,10 @@
-"""Sessions: the stretches of a conversation, what is learnt while one lasts, and what stays when it ends.
+"""Sessions: the stretches of a conversation, what is learnt during one, and what is kept when it ends.
 
-requests       a closing is asked for, by the person or by silence, or a session that holds nothing ends at once
-closing        one closing, step by step, each of which may be cut off and done again
-transcript     what of a session is put before a model
-drafts         what a session holds as it ends, and the parts that are drafted of it, as long as they hold
-parts          the model is asked for one part; nothing is written but the draft
-digests        what is learnt from a long session while it lasts
-diary_rewrite  diary entries drawn from what was deleted are written anew
+requests       requests a session's closing, for its person or after silence; ends an empty session at once
+closing        carries out one closing, in steps that may be interrupted and repeated
+transcript     selects the part of a session that a model may read
+drafts         the material of a closing, and the drafts made from it, with the checks whether they are still valid
+parts          asks the model for one part of a closing; returns the draft
+digests        learns from a long session before it ends
+diary_rewrite  rewrites diary entries after something that they were drawn from was deleted
 """

@@ -1,4 +1,4 @@
-"""One closing: claimed, drafted by the model in four parts, written in one transaction. Killed anywhere, it goes on."""
+"""One closing: leased, drafted by the model in four parts, saved in one transaction; it may resume after any crash."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -26,7 +26,7 @@ from companions.sessions.parts import (
     draft_understanding,
     draft_verification,
     keep_edits,
-    keep_told,
+    keep_verified,
 )
 from companions.sessions.transcript import build_talk, is_being_answered, measure, select_messages
 from jobs.background import enqueue
@@ -43,19 +43,19 @@ log = structlog.get_logger(__name__)
 BATCH = 200
 PARTS = 4
 NEXT_TASK = "companions.tasks.go_on_with_pasts"
-MAX_DRAFTS = 3 * PARTS  # in one run: whoever deletes meanwhile need not be outrun
+MAX_DRAFTS = 3 * PARTS  # in one run, since deletions may invalidate drafts
 
 
 def find_due(now: datetime, limit: int = BATCH) -> list[UUID]:
-    """Return the closings that anybody may go on with now."""
+    """Return the ids of closings that are due and not leased by a worker."""
     waiting = Closing.objects.open().filter(next_at__lte=now).order_by("next_at")
     return list(waiting.values_list("pk", flat=True)[:limit])
 
 
 def run(closing_id: UUID, now: datetime, clock: Clock | None = None) -> None:
-    """Go on with the closing if it is due. What goes wrong is written down, and it is tried again later.
+    """Carry on the closing, if it is due. A failure is counted, and the closing is retried later.
 
-    `now` is the time of what is written; leases and waits count from what the clock says then, else from `now`.
+    What is written is dated `now`; leases and delays are measured by `clock`, or from `now` if there is none.
     """
     row = Closing.objects.open().filter(pk=closing_id)
     lease = Lease.take(row, "next_at", clock or (lambda: now), error="")
@@ -66,7 +66,7 @@ def run(closing_id: UUID, now: datetime, clock: Clock | None = None) -> None:
 
 
 class Standing(NamedTuple):
-    """An open closing as it stands: what it closes, and what was drafted of that so far."""
+    """An open closing with its material and the drafts made from it so far."""
 
     closing: Closing
     material: Material
@@ -74,12 +74,12 @@ class Standing(NamedTuple):
 
     @property
     def missing(self) -> str:
-        """The part that is to be drafted next; empty where all are there."""
+        """Return the name of the part to draft next; empty if none is missing."""
         return self.drafts.find_missing(self.material)
 
 
 def _go_on(closing_id: UUID, lease: Lease, now: datetime) -> None:
-    """Draft and end the session; where it must wait, or people change what was said again and again, let go of it."""
+    """Draft what is missing and end the session; release the lease if it must wait or its messages keep changing."""
     standing = end(closing_id, now)
     for _attempt in range(MAX_DRAFTS):
         if standing is None or is_being_answered(standing.closing.session, standing.closing.until_at):
@@ -96,9 +96,9 @@ def _go_on(closing_id: UUID, lease: Lease, now: datetime) -> None:
 
 
 def _draft(standing: Standing, lease: Lease, now: datetime) -> dict[str, Any] | None:
-    """Ask the model for the part that is missing, after batches where more is not learnt yet than it could read at once.
+    """Draft the missing part and return it by its name. Learn in batches first, if the unlearnt messages do not fit.
 
-    Return it by its name, nothing where what was said changed meanwhile; None where the model may not be asked now.
+    Return an empty dict if the messages changed meanwhile, and None if the model may not be asked now.
     """
     closing, material, drafts = standing
     while measure(material.unlearnt) > material.room:
@@ -124,10 +124,9 @@ def _draft(standing: Standing, lease: Lease, now: datetime) -> dict[str, Any] | 
 
 
 def _may_ask(closing: Closing, lease: Lease) -> bool:
-    """Whether the model may be asked now: no other worker is at it, and the day's tokens are not used up, or, of an
-    imported past, the night's.
+    """Return whether the model may be asked now: the lease holds, and the day's tokens suffice (a past's: the night's).
 
-    Where they are, it is gone on with tomorrow; but what has begun comes to its end.
+    If the tokens are used up, postpone the closing, unless it has drafts already.
     """
     if not lease.renew():
         return False
@@ -146,7 +145,7 @@ def _may_ask(closing: Closing, lease: Lease) -> bool:
 
 
 def _note_failure(lease: Lease, code: str) -> None:
-    """Count the try; after the last one the operator is told, and the session stays open until it is asked anew."""
+    """Count the failure; after the last attempt, fail the closing and log an error. The session then stays open."""
     closing = lease.held_row.first() if lease.count_failure(code) else None
     if closing is None:
         return
@@ -159,7 +158,7 @@ def _note_failure(lease: Lease, code: str) -> None:
 
 @transaction.atomic
 def end(closing_id: UUID, now: datetime) -> Standing | None:
-    """End the session where all is drafted; else return the closing as it stands, to be drafted (anew)."""
+    """End the session and return None if all parts are drafted; otherwise return the closing with its valid drafts."""
     closing = _hold_closing(closing_id)
     if closing is None:
         return None
@@ -181,9 +180,9 @@ def end(closing_id: UUID, now: datetime) -> Standing | None:
 
 @transaction.atomic
 def keep_drafts(closing_id: UUID, **made: Any) -> Standing | None:
-    """Keep what the model has made of a session, if what it was made from still stands: nothing deleted comes back so.
+    """Save the new drafts, by part, if what they were made from has not changed; so nothing deleted comes back.
 
-    Return the closing as it stands then; None where nothing is to be drafted any more.
+    Return the closing with its valid drafts; None if nothing has to be drafted any more.
     """
     closing = _hold_closing(closing_id)
     if closing is None:
@@ -202,7 +201,7 @@ def _keep(closing: Closing, drafts: Drafts) -> None:
 
 
 def _hold_closing(closing_id: UUID) -> Closing | None:
-    """Return the closing as it waits, with its companion locked; None where it is done or gone."""
+    """Lock the companion and return the open closing; None if it is done or gone."""
     companion_id = Closing.objects.filter(pk=closing_id).values_list("companion_id", flat=True).first()
     companion = hold(companion_id) if companion_id else None
     closing = Closing.objects.open().filter(pk=closing_id).select_related("session", "past").first()
@@ -243,20 +242,24 @@ def _learn(material: Material, drafts: Drafts, now: datetime) -> None:
 
 
 def _load_paired(companion_id: UUID, pairs: Sequence[tuple[int, str]]) -> dict[int, list[Memory]]:
-    """Return by the place of an entry the memories that are paired with it, of those that are still as they were seen."""
-    seen = [(place, memory) for place, one in pairs for memory in load_known(companion_id, [one]) or []]
+    """Return, by the index of a fact, the memories paired with it, without those that changed since they were read."""
+    seen = [
+        (place, memory)
+        for place, fingerprint in pairs
+        for memory in load_known(companion_id, [fingerprint]) or []
+    ]
     return group_by_place(seen)
 
 
 def _keep_diary(material: Material, drafts: Drafts, now: datetime) -> str:
-    """Keep the diary entry, what the two are thought to be, and the inner state where it has moved.
+    """Save the diary entry, the self-concept and user profile, and the inner state if the draft changes it.
 
-    Return the title of the entry, which tells nothing that was forgotten.
+    Return the title of the entry.
     """
     companion, messages, understanding = material.companion, material.messages, drafts.understanding
     if drafts.diary is None:
         return ""
-    diary, words = keep_told(drafts.diary, drafts.words), drafts.words
+    diary, words = keep_verified(drafts.diary, drafts.words), drafts.words
     ended_at = messages[-1].said_at
     own, theirs = (understanding.self_concept, understanding.user_profile) if understanding else ([], [])
     written = Written(
@@ -274,7 +277,7 @@ def _keep_diary(material: Material, drafts: Drafts, now: datetime) -> str:
     )
     entry = keep_session(companion.pk, ended, now, companion.user.zone)
     if understanding or (material.understood_until and material.is_understanding_due):
-        # Also where nothing was learnt: what teaches nothing is not shown again with each later talk.
+        # Even if nothing was learnt, so that the same messages are not shown again at each later closing.
         _note_understood(material, ended_at)
     state = material.inner_state
     if diary.inner_state and state and str(state.pk) == diary.felt_before:
@@ -293,8 +296,8 @@ def _keep_diary(material: Material, drafts: Drafts, now: datetime) -> str:
 
 
 def _note_understood(material: Material, until_at: datetime) -> None:
-    """Note until when self-concept and profile were looked through: for the past that it came with, and for the
-    companion, which may have been later already.
+    """Record until when self-concept and profile were reviewed: for the material's past, if any, and for the companion,
+    unless a later time is recorded there.
     """
     mine = Companion.objects.filter(pk=material.companion.pk)
     if material.past:
@@ -304,7 +307,7 @@ def _note_understood(material: Material, until_at: datetime) -> None:
 
 
 def _end_session(closing: Closing, now: datetime) -> None:
-    """End the session and the closing; what was said since is the next session's."""
+    """End the session and the closing; move messages said since into a new session."""
     session = closing.session
     closed = select_messages(session, closing.until_at).values("pk")
     messages = Message.objects.filter(session=session).exclude(pk__in=closed).order_by("said_at", "id")

@@ -1,4 +1,4 @@
-"""Writing a diary entry anew, of which something was deleted: from what is left of its session, as at its end."""
+"""Rewriting of diary entries of which something was deleted, from what is left of the session."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -14,8 +14,8 @@ from accounts.usage import waits_until
 from companions.deletion import forget_many
 from companions.models import Companion, Session
 from companions.models.companion import hold
-from companions.sessions.drafts import DiaryDraft, Drafts, Material, find_entry_before, see_diary
-from companions.sessions.parts import draft_diary, draft_verification, keep_told
+from companions.sessions.drafts import DiaryDraft, Drafts, Material, find_entry_before, fingerprint_diary
+from companions.sessions.parts import draft_diary, draft_verification, keep_verified
 from companions.sessions.transcript import select_messages, select_visible
 from jobs.lease import MAX_ATTEMPTS, Clock, Lease, note_failures, retry_at
 from memory.learning.diary import rewrite
@@ -28,15 +28,15 @@ MAX_DRAFTS = 3
 
 
 def find_due(now: datetime, limit: int = BATCH) -> list[UUID]:
-    """Return the entries that anybody may write anew now."""
+    """Return the ids of stale entries whose rewriting is due and not leased by a worker."""
     stale = DiaryEntry.objects.filter(is_stale=True, next_at__lte=now).order_by("next_at")
     return list(stale.values_list("pk", flat=True)[:limit])
 
 
 def run(entry_id: UUID, now: datetime, clock: Clock | None = None) -> None:
-    """Write the entry anew, if it is due. What goes wrong is written down, and it is tried again later.
+    """Rewrite the entry, if it is due. A failure is counted, and the rewriting is retried later.
 
-    `now` is the time of what is written; leases and waits count from what the clock says then, else from `now`.
+    What is written is dated `now`; leases and delays are measured by `clock`, or from `now` if there is none.
     """
     row = DiaryEntry.objects.filter(pk=entry_id, is_stale=True, next_at__isnull=False)
     lease = Lease.take(row, "next_at", clock or (lambda: now))
@@ -50,7 +50,10 @@ def run(entry_id: UUID, now: datetime, clock: Clock | None = None) -> None:
 
 
 def _write(entry_id: UUID, lease: Lease, now: datetime) -> bool:
-    """Whether nothing is left to write now, also as others are at it or tokens are out; False where the talk changed."""
+    """Rewrite the entry once, or delete it if nothing is worth telling; return False if the session changed meanwhile.
+
+    Return True as well if the entry or the lease is gone, or there are no tokens left today.
+    """
     entry = DiaryEntry.objects.select_related("companion__user").filter(pk=entry_id, is_stale=True).first()
     if entry is None:
         return True
@@ -66,15 +69,15 @@ def _write(entry_id: UUID, lease: Lease, now: datetime) -> bool:
 
 
 def _draft(material: Material, now: datetime) -> DiaryDraft:
-    """Return the diary as it is drafted, with those sentences that stand when they are read again."""
+    """Return a new draft of the diary with the sentences that pass verification."""
     drafts = Drafts(diary=draft_diary(material, now))
     while drafts.verification is None or not drafts.verification.is_whole:
         drafts = replace(drafts, verification=draft_verification(material, drafts, now))
-    return keep_told(cast(DiaryDraft, drafts.diary), drafts.words)
+    return keep_verified(cast(DiaryDraft, drafts.diary), drafts.words)
 
 
 def _gather(companion: Companion, session_id: UUID) -> Material:
-    """Return what is left of the session; what is thought of oneself and of the user is no matter of an old one."""
+    """Return what is left of the session, without self-concept and profile: an old session does not change them."""
     session = Session.objects.get(companion=companion, pk=session_id)
     messages = list(select_visible(select_messages(session)))
     return Material(companion, session, messages, before=find_entry_before(companion, session))
@@ -82,7 +85,7 @@ def _gather(companion: Companion, session_id: UUID) -> Material:
 
 @transaction.atomic
 def _keep(entry: DiaryEntry, draft: DiaryDraft, now: datetime) -> bool:
-    """Whether everything that the model saw is still there; then the entry says what it made of it."""
+    """Save the draft to the entry; return False, and save nothing, if something that the model saw has changed."""
     companion = hold(entry.companion_id)
     there = DiaryEntry.objects.filter(companion=companion, pk=entry.pk, is_stale=True).first()
     if companion is None or there is None:
@@ -113,9 +116,9 @@ def _keep(entry: DiaryEntry, draft: DiaryDraft, now: datetime) -> bool:
 
 @transaction.atomic
 def _delete(entry: DiaryEntry, seen: Material, now: datetime) -> bool:
-    """Delete the entry, of which nothing is left that may be told, and its memory; False where the talk changed."""
+    """Delete the entry and its memory; return False, and delete nothing, if the session has changed meanwhile."""
     companion = hold(entry.companion_id)
-    if companion and see_diary(_gather(companion, entry.session_id)) != see_diary(seen):
+    if companion and fingerprint_diary(_gather(companion, entry.session_id)) != fingerprint_diary(seen):
         return False
     forget_many(entry.companion_id, [entry.memory_id] if entry.memory_id else [], now)
     DiaryEntry.objects.filter(companion_id=entry.companion_id, pk=entry.pk).delete()
@@ -123,7 +126,7 @@ def _delete(entry: DiaryEntry, seen: Material, now: datetime) -> bool:
 
 
 def _note_failure(lease: Lease, code: str) -> None:
-    """Count the try; after the last one the operator is told, and what is left of the entry stands."""
+    """Count the failure and schedule a retry; after the last attempt, log an error and leave the entry as it is."""
     lease.held_row.update(attempts=F("attempts") + 1)
     entry = lease.held_row.first()
     if entry is None:

@@ -1,4 +1,4 @@
-"""Learning while a session lasts: of twelve turns at once, with a call that revises the session's summary too."""
+"""Digests: learning from a session before it ends, twelve turns at a time, by a call that also revises its summary."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -44,11 +44,11 @@ from providers.preference import preferring
 log = structlog.get_logger(__name__)
 
 BATCH = 200
-EVER = datetime.min.replace(tzinfo=UTC)  # before all that was said
+EVER = datetime.min.replace(tzinfo=UTC)  # before every message
 
 
 def select_due(now: datetime) -> QuerySet[Session]:
-    """Return open sessions with a whole batch that nobody has learnt from, nobody is learning from, and nobody closes."""
+    """Return the open sessions that have a whole unlearnt batch, are not leased by a worker and not being closed."""
     unlearnt = Message.objects.filter(session=OuterRef("pk"), is_learnt=False, is_hidden=False).order_by()
     last_of_batch = unlearnt.exclude(role=Message.Role.SYSTEM)[DIGEST_MESSAGES - 1 : DIGEST_MESSAGES]
     closings = Closing.objects.open().filter(session=OuterRef("pk"))
@@ -57,14 +57,14 @@ def select_due(now: datetime) -> QuerySet[Session]:
 
 
 def find_due(now: datetime, limit: int = BATCH) -> list[UUID]:
-    """Return the sessions of which a batch is due."""
+    """Return the ids of sessions with a batch that is due."""
     return list(select_due(now).order_by().values_list("pk", flat=True)[:limit])
 
 
 def run(session_id: UUID, now: datetime, clock: Clock | None = None) -> None:
-    """Learn from one batch, if it is due. What goes wrong is counted, and it is tried again later.
+    """Learn from one batch of the session, if one is due. A failure is counted, and the batch is retried later.
 
-    `now` is the time of what is written; the lease and waits count from what the clock says then, else from `now`.
+    What is written is dated `now`; leases and delays are measured by `clock`, or from `now` if there is none.
     """
     if not select_due(now).filter(pk=session_id).exists():
         return
@@ -86,7 +86,10 @@ def run(session_id: UUID, now: datetime, clock: Clock | None = None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What is learnt from at once, after what was learnt from before but stands in no summary; each with so much room."""
+    """The `messages` to learn from at once, and the `untold` ones: learnt already, but missing from the summary.
+
+    Each of the two has room for `tokens`. `summarised_until` is where the new summary will reach.
+    """
 
     untold: list[Message]
     messages: list[Message]
@@ -99,12 +102,11 @@ class Batch:
 
 
 def learn_batch(session: Session, now: datetime, until_at: datetime | None = None) -> bool:
-    """Whether the oldest batch that nobody has learnt from is learnt from now; False where it changed meanwhile.
+    """Learn from the session's oldest unlearnt batch; return False if something that the model saw changed meanwhile.
 
-    What the summary does not tell though it was learnt from, as the summary was deleted with something that it told, is
-    shown before it: the oldest of that, as much as fits, and the rest beside the next batch.
-    What it teaches is read a second time, and what is known beside it that it may contradict or repeat.
-    ProviderUnavailable, ProviderRefused, MalformedError.
+    If the summary was deleted, with something that it told, messages learnt before are shown again, ahead of the batch:
+    the oldest that fit, and the rest with the next batch. The facts learnt are verified, together with known ones that
+    they may contradict or repeat. Raises ProviderUnavailable, ProviderRefused, MalformedError.
     """
     companion, batch = session.companion, _load_batch(session, until_at)
     zone, names, payer = companion.user.zone, companion.names, Payer(companion.user_id, companion.pk)
@@ -174,19 +176,19 @@ def _load_batch(session: Session, until_at: datetime | None = None) -> Batch:
 
 
 def end_on_answer(messages: list[Message]) -> list[Message]:
-    """Return the messages up to the last that the companion said: the next line may take back what the user said last."""
+    """Return the messages up to the companion's last one: the user's next line may take back their last one."""
     answers = [place for place, message in enumerate(messages) if message.role == Message.Role.ASSISTANT]
     return messages[: answers[-1] + 1] if answers else messages
 
 
 def _load_unlearnt(session: Session, until_at: datetime | None = None) -> list[Message]:
-    """Return the oldest that nobody has learnt from, as many as make a batch."""
+    """Return the oldest visible messages not learnt from yet, at most one batch."""
     unlearnt = select_visible(select_messages(session, until_at)).filter(is_learnt=False)
     return list(unlearnt[:DIGEST_MESSAGES])
 
 
 def _is_unchanged(session: Session, batch: Batch) -> bool:
-    """Whether the session lasts, and what the model saw of it stands as it was."""
+    """Return whether the session's end and summary, and the messages that the model saw, are as they were."""
     shown = batch.shown
     visible = select_visible(select_messages(session)).filter(pk__in=[message.pk for message in shown])
     there = visible.in_bulk()
@@ -198,9 +200,9 @@ def _is_unchanged(session: Session, batch: Batch) -> bool:
 
 
 def _note_failure(session: Session, lease: Lease, code: str) -> None:
-    """Count the try; a batch at which the model has failed often is passed over, and the operator is told.
+    """Count the failure, and schedule a retry; after MAX_ATTEMPTS, skip the batch and log an error.
 
-    A model that is not reached is no fault of the batch: then it is tried on, at most every six hours.
+    If the model is unreachable, that is not the batch's fault: then it is never skipped, but retried.
     """
     attempts = session.digest_attempts + 1
     if attempts >= MAX_ATTEMPTS and code != ProviderUnavailable.code:
@@ -215,7 +217,7 @@ def _note_failure(session: Session, lease: Lease, code: str) -> None:
 
 @transaction.atomic
 def _pass_over(session: Session) -> None:
-    """Learn nothing from the oldest batch, nor sum it up: what is behind it comes next. It stays recallable."""
+    """Skip the oldest batch: mark it as learnt, without facts or summary. Its messages can still be recalled."""
     lock(session.companion_id)
     if not _load_unlearnt(session):
         return

@@ -1,7 +1,7 @@
-"""What a session holds as it ends, and the drafts that are made of it, each kept until something of its own changes.
+"""The material of a session's closing, and the drafts made from it, each valid until something that it used changes.
 
-A draft is thrown away only where what it was made from is gone or says something else; a digest, a reflection or a waking
-that landed meanwhile changes nothing of it.
+A draft is dropped only if something that it was made from is gone or has other words. A digest, a reflection or a
+waking in the meantime does not invalidate it.
 """
 
 from collections.abc import Sequence
@@ -30,19 +30,20 @@ from memory.models import DiaryEntry, Learning, Memory, Revision
 from memory.recall.traits import tells_nothing
 from providers.tokens import beginning
 
-PERSONA_SHARE, BEFORE_SHARE = 4, 8  # a quarter and an eighth of the room for what was said
+PERSONA_SHARE, BEFORE_SHARE = 4, 8  # a quarter and an eighth of the room for messages
 Draft = TypeVar("Draft", "DiaryDraft", "FactsDraft", "VerificationDraft", "UnderstandingDraft")
-MIN_UNDERSTOOD = 20  # messages of the user's after which self-concept and profile are looked through again
-UNDERSTANDING_INTERVAL = timedelta(days=7)  # or after so long
+MIN_UNDERSTOOD = 20  # messages of the user's after which self-concept and profile are reviewed again
+UNDERSTANDING_INTERVAL = timedelta(days=7)  # or after this time
 CHANGES = {"added", "reinforced", "revised", "retracted"}
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What a session holds as it ends, with the diary entry before it.
+    """What the drafts of a session's closing are made from.
 
-    `earlier` was said before it, since self-concept and profile were last looked through. Where it belongs to an imported
-    `past`, that alone is looked at, and how the companion feels today is none of its business.
+    `before` is the previous diary entry. `earlier` are messages of earlier sessions, since self-concept and profile
+    were last reviewed. If the session belongs to an imported `past`, `earlier` are only messages of that past, and
+    `inner_state` is None.
     """
 
     companion: Companion
@@ -57,12 +58,12 @@ class Material:
 
     @property
     def understood_until(self) -> datetime | None:
-        """Until when self-concept and profile were looked through, of the talk or of the past that it belongs to."""
+        """Return until when self-concept and profile were reviewed: by the past's messages, or by the companion's."""
         return self.past.understood_until if self.past else self.companion.understood_until
 
     @property
     def is_older(self) -> bool:
-        """Whether self-concept and profile know of later talk already."""
+        """Return whether the session is of a past, and self-concept and profile cover later messages already."""
         known = self.companion.understood_until
         return bool(self.past and known and self.messages[-1].said_at < known)
 
@@ -72,18 +73,18 @@ class Material:
 
     @property
     def is_worth_telling(self) -> bool:
-        """Whether the user has said something that may be told."""
+        """Return whether the user has said anything that is visible to a model."""
         return any(message.role == Message.Role.USER for message in self.messages)
 
     @property
     def has_facts(self) -> bool:
-        """Whether the user has told something that nobody has learnt from yet."""
+        """Return whether a message of the user's that is not learnt from yet tells something."""
         users = (message for message in self.unlearnt if message.role == Message.Role.USER)
         return any(not tells_nothing(message.text) for message in users)
 
     @property
     def is_understanding_due(self) -> bool:
-        """Whether enough was said to look through self-concept and profile, or nobody did for long, or ever."""
+        """Return whether self-concept and profile are due for review: after many messages, after long, or initially."""
         since = self.understood_until
         said = [*self.earlier, *self.messages]
         count = sum(message.role == Message.Role.USER for message in said)
@@ -95,14 +96,14 @@ class Material:
 
     @property
     def has_learnt(self) -> bool:
-        """Whether something was learnt of what was said since self-concept and profile were last looked through."""
+        """Return whether anything was learnt from the sessions since self-concept and profile were last reviewed."""
         sessions = {self.session.pk, *(message.session_id for message in self.earlier)}
         learnings = Learning.objects.filter(session__in=sessions).values_list("verdicts", flat=True)
         return any(verdict["outcome"] in CHANGES for verdicts in learnings for verdict in verdicts)
 
     @property
     def state_before(self) -> str:
-        """The inner state, cut where it is long, if something was said since; empty where it may stay as it is."""
+        """Return the inner state, shortened, if anything was said since; otherwise an empty string."""
         state = self.inner_state
         if state is None:
             return ""
@@ -128,7 +129,7 @@ class Material:
 
 
 def gather(closing: Closing) -> Material:
-    """Return what the closing closes, as it stands."""
+    """Load the material of the closing as it is now."""
     companion, session = closing.companion, closing.session
     return Material(
         companion=companion,
@@ -155,7 +156,7 @@ def _load_earlier(companion: Companion, session: Session, past: PastImport | Non
 
 
 def find_entry_before(companion: Companion, session: Session) -> DiaryEntry | None:
-    """Return the newest diary entry of an earlier session; none that is to be written anew."""
+    """Return the newest diary entry of an earlier session that is not stale, or None."""
     earlier = DiaryEntry.objects.filter(
         companion=companion, started_at__lt=session.started_at, is_stale=False
     )
@@ -167,10 +168,11 @@ def find_entry_before(companion: Companion, session: Session) -> DiaryEntry | No
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiaryDraft:
-    """What is written of a session: `lines` are the messages that the model was shown, by their numbers.
+    """The draft of a diary entry. `lines` are the ids of the messages that the model was shown.
 
-    Each sentence of the `diary` has a "doubt", true where rules say that it tells what nobody said. `inner_state` goes on
-    from the one whose id is `felt_before`; it is None where that stays as it was.
+    Each sentence of the `diary` has a "doubt", true if rules find that it tells something that nobody said.
+    `inner_state` revises the one whose id is `felt_before`, or is None if that stays as it is. `seen` is what
+    `fingerprint_diary` returned.
     """
 
     title: str
@@ -184,12 +186,15 @@ class DiaryDraft:
     felt_before: str | None = None
 
     def holds(self, material: Material) -> bool:
-        return self.seen == see_diary(material)
+        return self.seen == fingerprint_diary(material)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactsDraft:
-    """What is to be learnt of a session: of the messages `lines`, beside the memories `known`, by their numbers."""
+    """The draft of the facts learnt from a session: from the messages with the ids `lines`, beside `known` memories.
+
+    `known` and `seen` are fingerprints, of these memories and of the messages.
+    """
 
     memories: list[dict[str, Any]]
     unreadable: int
@@ -203,7 +208,7 @@ class FactsDraft:
         return [Learnt.model_validate(memory) for memory in self.memories]
 
     def holds(self, material: Material) -> bool:
-        """Whether its lines stand as they did, and nothing else is to be learnt from."""
+        """Return whether the draft's messages and known memories are unchanged and no unlearnt message is missing."""
         there, unlearnt = set(fingerprint_words(material.messages)), set(fingerprint_words(material.unlearnt))
         is_whole = unlearnt <= {*self.seen} <= there
         return is_whole and load_known(material.companion.pk, self.known) is not None
@@ -211,8 +216,8 @@ class FactsDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnderstandingDraft:
-    """What changes in what the two are thought to be: edits as `memory.learning.revisions` weighs them. `known` are the
-    facts of before that the model was shown.
+    """The draft of the changes to self-concept and user profile: edits as `weigh_edits` returns them. `known` are
+    fingerprints of the earlier facts that the model was shown.
     """
 
     self_concept: list[dict[str, Any]]
@@ -222,14 +227,14 @@ class UnderstandingDraft:
     seen: list[str]
 
     def holds(self, material: Material, facts: FactsDraft | None) -> bool:
-        is_whole = self.seen == see_understanding(material, facts)
+        is_whole = self.seen == fingerprint_understanding(material, facts)
         return is_whole and load_known(material.companion.pk, self.known) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerificationDraft:
-    """What a second reading says of all that was drafted: words by their keys, as far as it has come, at its end
-    (`is_whole`) of everything; and which memories the facts contradict, or say again, as [place, fingerprint].
+    """The verdicts of the verification, by the keys of the sentences that were read so far: `is_whole` once it has read
+    all; and the memories that the facts contradict or repeat, as [index of the fact, fingerprint].
     """
 
     words: dict[str, str]
@@ -239,12 +244,12 @@ class VerificationDraft:
     seen: list[str]
 
     def holds(self, material: Material, drafts: "Drafts") -> bool:
-        return self.seen == see_verification(material, drafts)
+        return self.seen == fingerprint_verification(material, drafts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drafts:
-    """The parts that there are so far; None for what is not drafted yet."""
+    """The parts drafted so far; None for each that is not drafted yet."""
 
     diary: DiaryDraft | None = None
     facts: FactsDraft | None = None
@@ -253,7 +258,7 @@ class Drafts:
 
     @classmethod
     def load(cls, closing: Closing, material: Material) -> "Drafts":
-        """Return those of its drafts that still hold."""
+        """Return the closing's saved drafts, without those that are no longer valid for the material."""
         diary = _read_draft(DiaryDraft, closing.drafts.get("diary"))
         facts = _read_draft(FactsDraft, closing.drafts.get("facts"))
         verification = _read_draft(VerificationDraft, closing.drafts.get("verification"))
@@ -268,22 +273,22 @@ class Drafts:
         return replace(drafts, verification=verification if is_verified else None)
 
     def dump(self) -> dict[str, Any]:
-        """Return them as they are kept."""
+        """Return the drafts as they are saved in `Closing.drafts`."""
         return {name: part for name, part in asdict(self).items() if part is not None}
 
     @property
     def words(self) -> dict[str, str]:
-        """What a second reading says, by the keys of what it has read."""
+        """Return the verification's verdicts, by the keys of the sentences."""
         return self.verification.words if self.verification else {}
 
     @property
     def words_of_facts(self) -> dict[int, str]:
-        """What it says of the facts, by their places."""
+        """Return the verification's verdicts on the facts, by their indexes."""
         places = range(len(self.facts.memories)) if self.facts else ()
         return {place: self.words[key] for place in places if (key := make_key("fact", place)) in self.words}
 
     def find_missing(self, material: Material) -> str:
-        """Return which part is to be drafted next; empty where all that the session needs are there."""
+        """Return the name of the part to draft next; empty if the session needs no more."""
         if self.diary is None:
             return "diary"
         if self.facts is None and material.has_facts:
@@ -296,51 +301,51 @@ class Drafts:
 
 
 def _read_draft(kind: type[Draft], kept: Any) -> Draft | None:
-    """Return a draft as it was kept; None for none, and for one of an earlier version."""
+    """Return the saved draft; None if there is none, or if an earlier version of Kith saved other fields."""
     names = {field.name for field in fields(kind)}
     return kind(**kept) if isinstance(kept, dict) and kept.keys() == names else None
 
 
-# -- what each is made from
+# -- fingerprints of what each is made from
 
 
-def see_diary(material: Material) -> list[str]:
-    """Return what the diary is written from, so that a change of it is seen."""
+def fingerprint_diary(material: Material) -> list[str]:
+    """Return fingerprints of what the diary is written from, to detect changes."""
     before, summary = material.before, material.session.summary
-    told = f"{before.pk} {crc32(before.summary.encode()):08x}" if before else ""
-    return [*fingerprint_words(material.messages), told, "summed up" if summary else ""]
+    entry = f"{before.pk} {crc32(before.summary.encode()):08x}" if before else ""
+    return [*fingerprint_words(material.messages), entry, "summed up" if summary else ""]
 
 
-def see_verification(material: Material, drafts: Drafts) -> list[str]:
-    """Return what is read again, and beside what, so that a change of it is seen."""
+def fingerprint_verification(material: Material, drafts: Drafts) -> list[str]:
+    """Return fingerprints of the drafts and messages that the verification reads, to detect changes."""
     parts = (drafts.diary, drafts.facts, drafts.understanding)
     calls = [str(draft.call_id) if draft else "" for draft in parts]
     return [*fingerprint_words([*material.earlier, *material.messages]), *calls]
 
 
-def see_understanding(material: Material, facts: FactsDraft | None) -> list[str]:
-    """Return what the edits are made from, so that a change of it is seen."""
+def fingerprint_understanding(material: Material, facts: FactsDraft | None) -> list[str]:
+    """Return fingerprints of what the edits are made from, to detect changes."""
     revisions = [str(row.pk) if row else "" for row in (material.self_concept, material.user_profile)]
     said = fingerprint_words([*material.earlier, *material.messages])
     return [*said, *revisions, str(facts.call_id if facts else "")]
 
 
 def fingerprint_memory(memory: Memory) -> str:
-    """Return which memory it is, and what it says."""
+    """Return a fingerprint of the memory's id and text."""
     return f"{memory.pk} {crc32(memory.text.encode()):08x}"
 
 
 def load_known(companion_id: UUID, known: Sequence[str]) -> list[Memory] | None:
-    """Return what the model was shown beside the talk, by its numbers; None where some may not be shown any more.
+    """Return the memories with these fingerprints; None if one of them has changed or may not be shown any more.
 
-    What was closed meanwhile may: it can only not be closed again.
+    Memories that were closed meanwhile may still be shown.
     """
-    memories = may_be_shown(companion_id).filter(pk__in=[one.split()[0] for one in known])
+    memories = may_be_shown(companion_id).filter(pk__in=[fingerprint.split()[0] for fingerprint in known])
     there = {fingerprint_memory(memory): memory for memory in memories}
-    return [there[one] for one in known] if there.keys() >= {*known} else None
+    return [there[fingerprint] for fingerprint in known] if there.keys() >= {*known} else None
 
 
 def is_new(learnt: Learnt, whole: Talk, before: set[UUID]) -> bool:
-    """Whether it comes from something that was not learnt from yet."""
+    """Return whether a source of the fact is not among the messages `before`, which were learnt from already."""
     numbers = [number for number in learnt.sources if 1 <= number <= len(whole.lines)]
     return any(whole[number].message_id not in before for number in numbers)

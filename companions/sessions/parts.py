@@ -1,5 +1,5 @@
-"""Drafting the parts of a session's end, one model call each: its diary, its facts, what changes in what the two are
-thought to be, and a second reading of all that.
+"""Drafts of the parts of a session's closing, one model call each: its diary, its facts, the changes to self-concept
+and user profile, and the verification of all that.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -19,11 +19,11 @@ from companions.sessions.drafts import (
     Material,
     UnderstandingDraft,
     VerificationDraft,
+    fingerprint_diary,
     fingerprint_memory,
+    fingerprint_understanding,
+    fingerprint_verification,
     load_known,
-    see_diary,
-    see_understanding,
-    see_verification,
 )
 from companions.sessions.transcript import build_talk, fingerprint_words, measure
 from memory.learning.answers import Diary, Facts, Sentence, Understanding
@@ -55,14 +55,17 @@ from providers.chat.structured import ask
 from providers.errors import MalformedError
 from text.strings import folded, one_line, shorten
 
-MAX_LEARNT = 40  # facts of before that are shown beside a talk
+MAX_LEARNT = 40  # earlier facts that are shown beside the messages
 MAX_SOURCES = 5  # of a sentence that was written from a summary
 TITLE, TITLE_CHARACTERS = "title", 60
-MAX_FELT_SOURCES = 50  # of a sentence that tells what the companion feels, and rests on all that was said
+MAX_FELT_SOURCES = 50  # of a sentence about the companion's feelings, which rests on all messages
 
 
 def draft_diary(material: Material, now: datetime) -> DiaryDraft:
-    """Ask for the diary. ProviderUnavailable, ProviderRefused; MalformedError, also where nothing in it was said."""
+    """Ask the model for the diary and return its draft.
+
+    Raises ProviderUnavailable, ProviderRefused, and MalformedError, also if no sentence rests on a message.
+    """
     companion, names = material.companion, material.companion.names
     shown, others = split_at_room(material.messages, material.room)
     zone, room = companion.user.zone, material.room
@@ -79,10 +82,10 @@ def draft_diary(material: Material, now: datetime) -> DiaryDraft:
     with charged(Payer(companion.user_id, companion.pk), ModelCall.Purpose.CLOSING) as charge:
         answer = ask("diary", request, Diary)
     whole = Talk([*talk.lines, *build_talk(companion.pk, others, zone, room).lines])
-    diary = _weigh_told(answer.diary, whole, len(shown), material)
+    diary = _weigh_sentences(answer.diary, whole, len(shown), material)
     if not diary:
         raise MalformedError("No sentence of the diary stands on what was said")
-    felt = answer.inner_state if inner else None  # else it was not asked for
+    felt = answer.inner_state if inner else None  # not asked for without a previous one
     text = keep_grounded(felt.text, whole, f"{inner}\n{material.persona}", names.values()) if felt else ""
     return DiaryDraft(
         title=one_line(redacted(answer.title, secrets_in(line.text for line in whole.lines))),
@@ -91,16 +94,16 @@ def draft_diary(material: Material, now: datetime) -> DiaryDraft:
         intensity=answer.intensity,
         lines=[str(message.pk) for message in shown],
         call_id=charge.calls[-1].pk,
-        seen=see_diary(material),
+        seen=fingerprint_diary(material),
         inner_state=felt.model_dump(mode="json") | {"text": text} if felt and text else None,
         felt_before=str(material.inner_state.pk) if material.inner_state else None,
     )
 
 
-def _weigh_told(sentences: Sequence[Sentence], whole: Talk, shown: int, material: Material) -> Sentences:
-    """Return the sentences of the diary with what they rest on, and the "doubt" whether they tell what nobody said.
+def _weigh_sentences(sentences: Sequence[Sentence], whole: Talk, shown: int, material: Material) -> Sentences:
+    """Return the diary's sentences with their sources, and "doubt" if they may tell something that nobody said.
 
-    What rests on echoes alone, what is made up for all to see, and what the person asked to have forgotten, is left out.
+    Sentences that rest only on echoes, are obviously made up, or tell what the person asked to forget are left out.
     """
     names = material.companion.names
     known, called = [material.persona], list(names.values())
@@ -113,27 +116,31 @@ def _weigh_told(sentences: Sequence[Sentence], whole: Talk, shown: int, material
             is_told = tells_what_was_said(sentence.text, whole, known, called)
             is_grounded = bool(grounded([sentence], whole, [], names, known))
             ids = [str(line.message_id) for line in lines]
-            told = {"text": text, "sources": ids, "doubt": not (is_told and is_grounded)}
-            weighed.setdefault(folded(text), told)
+            entry = {"text": text, "sources": ids, "doubt": not (is_told and is_grounded)}
+            weighed.setdefault(folded(text), entry)
     return list(weighed.values())
 
 
-def keep_told(draft: DiaryDraft, words: Mapping[str, str]) -> DiaryDraft:
-    """Return the diary with what stands of it by what a second reading says, or rules where it says nothing.
+def keep_verified(draft: DiaryDraft, words: Mapping[str, str]) -> DiaryDraft:
+    """Return the diary without the sentences that the verification rejects, or that are doubtful and have no verdict.
 
-    One that rejects every sentence is not believed. Instead of a title that it rejects stands how the diary begins.
+    If that would leave no sentence, keep all that are not doubtful. If the title is rejected, the beginning of the
+    diary replaces it.
     """
     read = [(sentence, words.get(make_key("diary", place), "")) for place, sentence in enumerate(draft.diary)]
-    told = [sentence for sentence, word in read if word == YES or not (word or sentence["doubt"])]
-    told = told or [sentence for sentence in draft.diary if not sentence["doubt"]]
-    diary = [{"text": sentence["text"], "sources": sentence["sources"]} for sentence in told]
+    kept = [sentence for sentence, word in read if word == YES or not (word or sentence["doubt"])]
+    kept = kept or [sentence for sentence in draft.diary if not sentence["doubt"]]
+    diary = [{"text": sentence["text"], "sources": sentence["sources"]} for sentence in kept]
     is_title_kept = stands(words.get(TITLE, "")) or not diary
     title = draft.title if is_title_kept else shorten(diary[0]["text"], TITLE_CHARACTERS)
     return replace(draft, title=title, diary=diary)
 
 
 def draft_facts(material: Material, now: datetime) -> FactsDraft:
-    """Ask for the facts of what nobody has learnt from yet. ProviderUnavailable, ProviderRefused, MalformedError."""
+    """Ask the model for the facts in the messages not learnt from yet, and return their draft.
+
+    Raises ProviderUnavailable, ProviderRefused, MalformedError.
+    """
     companion, names = material.companion, material.companion.names
     zone, payer = companion.user.zone, Payer(companion.user_id, companion.pk)
     messages = material.unlearnt
@@ -153,16 +160,16 @@ def draft_facts(material: Material, now: datetime) -> FactsDraft:
 
 
 def _build_learnt(material: Material, facts: FactsDraft) -> Talk:
-    """Return the talk that the facts were drawn from, by its numbers."""
+    """Return the messages that the facts were drawn from, as a talk."""
     companion, by_id = material.companion, {str(message.pk): message for message in material.messages}
-    told = [by_id[id] for id in facts.lines if id in by_id]
-    return build_talk(companion.pk, told, companion.user.zone, material.room)
+    messages = [by_id[id] for id in facts.lines if id in by_id]
+    return build_talk(companion.pk, messages, companion.user.zone, material.room)
 
 
 def draft_understanding(material: Material, drafts: Drafts) -> UnderstandingDraft:
-    """Ask what changes in what the two are thought to be, by all that was said since that was asked last.
+    """Ask the model how all that was said since the last review changes self-concept and user profile.
 
-    ProviderUnavailable, ProviderRefused, MalformedError.
+    Raises ProviderUnavailable, ProviderRefused, MalformedError.
     """
     companion, names = material.companion, material.companion.names
     shown, _others = split_at_room([*material.earlier, *material.messages], material.room)
@@ -170,8 +177,8 @@ def draft_understanding(material: Material, drafts: Drafts) -> UnderstandingDraf
     own, theirs = (
         revision.sentences if revision else [] for revision in (material.self_concept, material.user_profile)
     )
-    told = known_to(companion.pk).filter(sources__in=[message.pk for message in shown]).distinct()
-    known = list(told.defer("entry")[:MAX_LEARNT])
+    from_shown = known_to(companion.pk).filter(sources__in=[message.pk for message in shown]).distinct()
+    known = list(from_shown.defer("entry")[:MAX_LEARNT])
     learnt = list(dict.fromkeys(memory.text for memory in known))
     request = render_understanding_request(
         talk,
@@ -183,7 +190,7 @@ def draft_understanding(material: Material, drafts: Drafts) -> UnderstandingDraf
     )
     with charged(Payer(companion.user_id, companion.pk), ModelCall.Purpose.CLOSING) as charge:
         answer = ask("understanding", request, Understanding)
-    if material.is_older:  # what is known of today stays
+    if material.is_older:  # an older talk may add to present knowledge, but not change it
         answer = answer.model_copy(
             update={
                 name: [edit for edit in getattr(answer, name) if edit.do == "add"]
@@ -195,16 +202,16 @@ def draft_understanding(material: Material, drafts: Drafts) -> UnderstandingDraf
         user_profile=weigh_edits(Revision.About.USER_PROFILE, theirs, answer.user_profile, talk, names),
         known=[fingerprint_memory(memory) for memory in known],
         call_id=charge.calls[-1].pk,
-        seen=see_understanding(material, drafts.facts),
+        seen=fingerprint_understanding(material, drafts.facts),
     )
 
 
 def keep_edits(
     revision: Revision | None, edits: Sequence[Mapping[str, Any]], kind: str, words: Mapping[str, str]
 ) -> Sentences:
-    """Return the sentences of a revision as those of the edits leave them that a second reading does not reject.
+    """Return the revision's sentences after those edits that the verification does not reject.
 
-    One that it was asked about goes only where it says that it is over.
+    If it was asked about an edit that drops a sentence, its verdict must be that the sentence no longer holds.
     """
     read = [(edit, words.get(make_key(kind, place))) for place, edit in enumerate(edits)]
     kept = [
@@ -216,10 +223,10 @@ def keep_edits(
 
 
 def draft_verification(material: Material, drafts: Drafts, now: datetime) -> VerificationDraft:
-    """Ask whether all that was drafted was said and meant, and what it leaves untrue or says again: as much as one
-    request holds, after what was read before.
+    """Ask the model whether the drafts were said and meant, and which memories the facts contradict or repeat.
 
-    ProviderUnavailable, ProviderRefused.
+    One call reads as many of the unread sentences as fit into a request, so it may take several calls until `is_whole`.
+    Raises ProviderUnavailable, ProviderRefused.
     """
     companion, names, facts = material.companion, material.companion.names, drafts.facts
     zone, payer = companion.user.zone, Payer(companion.user_id, companion.pk)
@@ -254,7 +261,7 @@ def draft_verification(material: Material, drafts: Drafts, now: datetime) -> Ver
         is_whole=all(sentence.key in words for sentence in drafted),
         contradicted=_fingerprint_pairs(find_contradicted(pairs, words)),
         repeated=_fingerprint_pairs(find_repeated(pairs, words)),
-        seen=see_verification(material, drafts),
+        seen=fingerprint_verification(material, drafts),
     )
 
 
@@ -263,7 +270,7 @@ def _fingerprint_pairs(pairs: Sequence[Pair]) -> list[tuple[int, str]]:
 
 
 def _list_facts(material: Material, drafts: Drafts, whole: Talk | None = None) -> list[Drafted]:
-    """Return the facts that may stand."""
+    """Return the drafted facts that the verification may judge."""
     companion, facts = material.companion, drafts.facts
     if facts is None:
         return []
@@ -272,7 +279,7 @@ def _list_facts(material: Material, drafts: Drafts, whole: Talk | None = None) -
 
 
 def _list_diary(drafts: Drafts, whole: Talk) -> list[Drafted]:
-    """Return the sentences of the diary, and its title, which rests on all lines that they rest on."""
+    """Return the diary's sentences, and its title, whose sources are those of all sentences."""
     if drafts.diary is None:
         return []
     listed = [
@@ -289,8 +296,8 @@ def _list_diary(drafts: Drafts, whole: Talk) -> list[Drafted]:
 
 
 def _list_edits(material: Material, drafts: Drafts, whole: Talk) -> list[Drafted]:
-    """Return the sentences that are added to self-concept and profile, changed there, or dropped as over; not what the
-    person asked to have forgotten, which goes whatever is said of it.
+    """Return the sentences that the edits add, change or drop; not those dropped because the person asked to forget
+    them, which need no verification.
     """
     understanding = drafts.understanding
     if understanding is None:
@@ -312,7 +319,7 @@ def _list_edits(material: Material, drafts: Drafts, whole: Talk) -> list[Drafted
 
 
 def split_at_room(messages: Sequence[Message], tokens: int) -> tuple[list[Message], list[Message]]:
-    """Return what is shown of a session, all that is not learnt from and the newest of the rest; and what is not."""
+    """Return the messages that a model is shown (all unlearnt ones, and the newest others that fit), and the rest."""
     left = tokens - measure([message for message in messages if not message.is_learnt])
     older: set[UUID] = set()
     for message in reversed(messages):
@@ -325,11 +332,11 @@ def split_at_room(messages: Sequence[Message], tokens: int) -> tuple[list[Messag
 
 
 def find_sources(sentences: Collection[Sentence], whole: Talk, shown: int) -> list[Sentence]:
-    """Return the sentences, each with lines that it rests on.
+    """Return the sentences, each with lines of `whole` as its sources.
 
-    One without a source, as it was written from a summary, gets lines after the first `shown` that hold most of its
-    words: the line with most of them, then the one with most of what is left, and so on. One that shares no word with
-    any line tells what the companion feels: it rests on all that it was shown, and goes with any of it.
+    A sentence without a source, written from a summary, gets those lines after the first `shown` that have most of its
+    words: the line with the most, then the one with the most of the remaining words, and so on. A sentence that shares
+    no word with any of them tells what the companion feels: its sources are all lines, up to MAX_FELT_SOURCES.
     """
     words_of = {number: set(terms(whole[number].text)) for number in range(shown + 1, len(whole.lines) + 1)}
     every = list(range(1, min(len(whole.lines), MAX_FELT_SOURCES) + 1))

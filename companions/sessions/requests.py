@@ -1,4 +1,4 @@
-"""Asking for the end of a session, by its person, its silence or an operator; the work is done in the background."""
+"""Requests to close a session, by its person, after silence, or by an operator; the work is done in the background."""
 
 from datetime import datetime, timedelta
 from uuid import UUID, uuid4
@@ -10,10 +10,10 @@ from companions.models.companion import lock
 from jobs.background import enqueue
 from jobs.lease import RETRY_DELAY
 
-FAILURE_STANDS = timedelta(minutes=10)  # so long a closing that failed for good is not begun anew
+FAILURE_STANDS = timedelta(minutes=10)  # until a closing that failed for good may begin anew
 BATCH = 200
-# Of each open session the first silence that is long enough, after something that the user said; whoever wrote after it
-# begins the next session. A closing that failed is not begun again by itself.
+# Finds in each open session the first silence that is long enough, after a message of the user's; what was written
+# after it belongs to the next session. A closing that failed is not begun again automatically.
 SILENT = """
 WITH gaps AS (
   SELECT message.session_id, message.said_at, companion.idle_hours,
@@ -38,11 +38,11 @@ SELECT session_id, min(said_at) FROM gaps
 
 @transaction.atomic
 def close(companion: Companion, now: datetime, id: UUID | None = None, is_forgetful: bool = False) -> Job:
-    """Return the job of closing the open session; done at once where nobody has said anything in it.
+    """Request the closing of the open session and return its job. If the user said nothing in it, end it at once.
 
-    Asked again while it waits, it is the same job, which now closes all that was said since; where it has failed it is
-    tried again in a minute, not sooner. Where it has failed for good it begins anew, but for ten minutes it is the failed
-    job still. Asked once "without remembering", for which no model is needed, nothing is remembered, and nothing waits.
+    A repeated request returns the waiting job, which then closes all that was said since; after a failed attempt, it is
+    retried within a minute. A closing that failed for good begins anew, but for ten minutes its failed job is returned.
+    Once a request `is_forgetful`, the session's messages are deleted instead of remembered, without delay or model.
     """
     lock(companion.pk)
     session = Session.objects.filter(companion=companion, ended_at=None).first()
@@ -53,7 +53,7 @@ def close(companion: Companion, now: datetime, id: UUID | None = None, is_forget
             id=id or uuid4(), companion=companion, kind=Job.Kind.CLOSE, total=1 if session else 0
         )
     closings = Closing.objects.filter(session=session).select_related("job")
-    # Locked: a worker that claims it waits until what is asked for is written.
+    # Lock the closing, so that a worker that claims it waits until the request is saved.
     closing = closings.open().select_for_update(of=("self",)).first()
     if closing is None and not is_forgetful:
         failed = closings.filter(state=Closing.State.FAILED, ended_at__gt=now - FAILURE_STANDS)
@@ -73,7 +73,7 @@ def close(companion: Companion, now: datetime, id: UUID | None = None, is_forget
         return closing.job
     closing.until_at = newest
     closing.is_forgetful = closing.is_forgetful or is_forgetful
-    if closing.error:  # else somebody may be at it
+    if closing.error:  # otherwise a worker may have leased it
         closing.next_at = min(closing.next_at, now if is_forgetful else now + RETRY_DELAY)
     is_new = closing._state.adding
     closing.save(update_fields=None if is_new else ["until_at", "is_forgetful", "job", "next_at"])
@@ -82,7 +82,7 @@ def close(companion: Companion, now: datetime, id: UUID | None = None, is_forget
 
 
 def _find_newest(session: Session, is_forgetful: bool) -> datetime | None:
-    """Return when something was last said in it; None where nobody but the companion, with its greeting, said a word."""
+    """Return the time of the session's last message; None if there is none, or none of the user's to remember."""
     messages = Message.objects.filter(session=session)
     if not is_forgetful and not messages.filter(role=Message.Role.USER).exists():
         return None
@@ -94,7 +94,7 @@ def _enqueue(closing: Closing) -> None:
 
 
 def close_silent(now: datetime) -> int:
-    """Ask for the closing of sessions after which, or within which, nobody spoke for long; return how many there were."""
+    """Request the closing of sessions in which nobody spoke for `idle_hours`; return how many were requested."""
     with connection.cursor() as cursor:
         cursor.execute(SILENT, {"now": now, "most": BATCH})
         silent = cursor.fetchall()
@@ -103,7 +103,7 @@ def close_silent(now: datetime) -> int:
 
 @transaction.atomic
 def _close_silent(session_id: UUID, until_at: datetime, now: datetime) -> bool:
-    """Whether its closing was asked for now, and by nobody else meanwhile."""
+    """Request the session's closing; return False if it has ended or another request was made meanwhile."""
     session = Session.objects.filter(pk=session_id).first()
     if session is None or not lock(session.companion_id):
         return False
@@ -126,9 +126,7 @@ def _close_silent(session_id: UUID, until_at: datetime, now: datetime) -> bool:
 
 @transaction.atomic
 def try_again(closing_id: UUID, now: datetime) -> bool:
-    """Whether a closing that failed for good is tried again, as an operator asks: not where its session has ended
-    meanwhile, or another closing is at it.
-    """
+    """Retry a closing that failed for good; return False if its session has ended or has another open closing."""
     failed = Closing.objects.filter(pk=closing_id, state=Closing.State.FAILED)
     closing = failed.first()
     if closing is None or not lock(closing.companion_id):

@@ -1,4 +1,4 @@
-"""Tasks of sessions: requests for one piece of work, and the sweeps that find the work from rows. Each may run twice."""
+"""Tasks of sessions: one for each kind of work, and a sweep that enqueues it for every due row. Each may run twice."""
 
 from uuid import UUID
 
@@ -10,13 +10,13 @@ from companions.sessions import closing, diary_rewrite, digests, requests
 
 @shared_task
 def close_session(closing_id: str) -> None:
-    """Go on with one closing."""
+    """Carry on one closing, if it is due."""
     closing.run(UUID(closing_id), timezone.now(), timezone.now)
 
 
 @shared_task
 def close_waiting() -> None:
-    """Ask for the closing of silent sessions, and go on with every closing that is due: the sweep."""
+    """Request the closing of silent sessions, and enqueue every closing that is due."""
     now = timezone.now()
     requests.close_silent(now)
     for closing_id in closing.find_due(now):
@@ -25,25 +25,25 @@ def close_waiting() -> None:
 
 @shared_task
 def digest_session(session_id: str) -> None:
-    """Learn from a batch of one open session."""
+    """Learn from one batch of an open session, if one is due."""
     digests.run(UUID(session_id), timezone.now(), timezone.now)
 
 
 @shared_task
 def digest_waiting() -> None:
-    """Learn from whatever batch is due: the sweep."""
+    """Enqueue the digest of every session with a batch that is due."""
     for session_id in digests.find_due(timezone.now()):
         digest_session.delay(str(session_id))
 
 
 @shared_task
 def rewrite_diary(entry_id: str) -> None:
-    """Write one diary entry anew, of which something was deleted."""
+    """Rewrite one diary entry of which something was deleted, if it is due."""
     diary_rewrite.run(UUID(entry_id), timezone.now(), timezone.now)
 
 
 @shared_task
 def rewrite_stale_diary() -> None:
-    """Write anew whatever diary entry is due: the sweep."""
+    """Enqueue the rewriting of every stale diary entry that is due."""
     for entry_id in diary_rewrite.find_due(timezone.now()):
         rewrite_diary.delay(str(entry_id))

@@ -1,4 +1,4 @@
-"""What of a session is put before a model: what both sides said, in the order of time, without what is hidden."""
+"""The part of a session that a model reads: what both sides said, in chronological order, without hidden messages."""
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
@@ -16,11 +16,11 @@ from memory.models import Memory, Recalled
 from providers.selection import Capability, get_provider
 from providers.tokens import estimate, split
 
-LINE_TOKENS = 20  # number, time and name of a line
+LINE_TOKENS = 20  # for number, time and name of a line
 
 
 def select_messages(session: Session, until_at: datetime | None = None) -> QuerySet[Message]:
-    """Return all that was said in the session until then, and what was answered to that, oldest first."""
+    """Return the session's messages until `until_at` (default: all) and the answers to them, oldest first."""
     messages = Message.objects.filter(session=session).order_by("said_at", "id")
     if until_at is None:
         return messages
@@ -29,8 +29,8 @@ def select_messages(session: Session, until_at: datetime | None = None) -> Query
 
 
 def select_visible(messages: QuerySet[Message]) -> QuerySet[Message]:
-    """Return those that a model may see: no rules, nothing hidden, no answer that another one has replaced, and nothing
-    in which a person asked to forget something.
+    """Return the messages that a model may see: of user and companion, not hidden, not replaced by another answer, and
+    not part of an exchange in which the person asked to forget something.
     """
     spoken = messages.filter(role__in=SPEAKERS, is_hidden=False)
     asked = ForgetProposal.objects.filter(Q(reply__message=OuterRef("pk")) | Q(reply__answer=OuterRef("pk")))
@@ -38,15 +38,13 @@ def select_visible(messages: QuerySet[Message]) -> QuerySet[Message]:
 
 
 def is_being_answered(session: Session, until_at: datetime | None = None) -> bool:
-    """Whether a reply to what was said there until then is under way, or waits."""
+    """Return whether a reply to one of the session's messages until `until_at` (default: all) is open."""
     waiting = Reply.objects.filter(message__session=session, state__in=Reply.OPEN)
     return (waiting.filter(message__said_at__lte=until_at) if until_at else waiting).exists()
 
 
 def fingerprint(messages: Sequence[Message]) -> list[str]:
-    """Return what is to stay as it is while a model thinks about the messages: which they are, their words, whether they
-    are learnt from.
-    """
+    """Return fingerprints of the messages' ids, texts and `is_learnt`, to detect changes during a model call."""
     return [
         f"{message.pk} {crc32(message.text.encode()):08x} {'learnt' if message.is_learnt else ''}"
         for message in messages
@@ -54,17 +52,17 @@ def fingerprint(messages: Sequence[Message]) -> list[str]:
 
 
 def fingerprint_words(messages: Sequence[Message]) -> list[str]:
-    """Return which messages these are, and their words."""
+    """Return fingerprints of the messages' ids and texts."""
     return [f"{message.pk} {crc32(message.text.encode()):08x}" for message in messages]
 
 
 def measure(messages: Sequence[Message]) -> int:
-    """Return how many tokens the messages take as lines, about."""
+    """Return about how many tokens the messages take as lines of a prompt."""
     return sum(estimate(message.text) + LINE_TOKENS for message in messages)
 
 
 def measure_room(*texts: str) -> int:
-    """Return how many tokens are left for what was said, beside such texts, the rules, what is known, and the answer."""
+    """Return how many tokens a prompt has left for messages, beside these texts, rules, known facts and the answer."""
     context = get_provider(Capability.BACKGROUND).context_tokens
     answer: int = max(settings.ANSWER_TOKENS, context // 4)
     left = context - answer - context // 4 - sum(map(estimate, texts))
@@ -72,7 +70,7 @@ def measure_room(*texts: str) -> int:
 
 
 def take_fitting(messages: Sequence[Message], tokens: int) -> list[Message]:
-    """Return the first of the messages that fit, but one at least."""
+    """Return the first messages that fit into this many tokens, at least one."""
     kept: list[Message] = []
     for message in messages:
         tokens -= measure([message])
@@ -83,7 +81,7 @@ def take_fitting(messages: Sequence[Message], tokens: int) -> list[Message]:
 
 
 def build_talk(companion_id: UUID, messages: Sequence[Message], zone: tzinfo, tokens: int) -> Talk:
-    """Return the messages as lines, in the user's zone; a text that alone is longer than all may be is cut."""
+    """Return the messages as lines, with times in `zone`; a text longer than `tokens` is cut."""
     given = _load_given(companion_id, {message.pk for message in messages})
     return Talk(
         [
@@ -101,7 +99,7 @@ def build_talk(companion_id: UUID, messages: Sequence[Message], zone: tzinfo, to
 
 
 def _load_given(companion_id: UUID, ids: Collection[UUID]) -> dict[UUID, list[str]]:
-    """Return what each message's writer was shown: memories by a reply, memories and messages by a waking."""
+    """Return by message id the texts that its writer was shown: a reply's recalled memories, or what a waking saw."""
     given: dict[UUID, list[str]] = defaultdict(list)
     found = Recalled.objects.of(companion_id).filter(recall__reply__answer__in=ids)
     for id, text in found.values_list("recall__reply__answer", "memory__text"):

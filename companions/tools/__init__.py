@@ -1,4 +1,4 @@
-"""The tools that a model may call: a module for each subject, and one registry of them all."""
+"""The tools that a model may call: a module for each subject, and a registry of them all."""
 
 from companions.tools.bounds import add_calls, count_tokens, cut_call
 from companions.tools.more_tools import find_asked_groups

@@ -1,4 +1,4 @@
-"""How much tools may take and give: what is left of the context beside the answer, and at most an eighth of it."""
+"""Limits on tool calls and results: what the context has left beside the answer, and at most an eighth of it."""
 
 import json
 from bisect import bisect_right
@@ -14,7 +14,7 @@ from providers.selection import get_provider
 from providers.tokens import estimate, estimate_messages
 from text.strings import neutral, storable
 
-OVERHEAD_TOKENS = 40  # the names around what is given
+OVERHEAD_TOKENS = 40  # the keys around a result
 CUT = " … (cut)"
 FULL = "There is no room for more in this turn. Answer with what you have."
 TOO_LONG = (
@@ -23,19 +23,19 @@ TOO_LONG = (
 
 
 def count_tokens(value: object) -> int:
-    """Return the tokens of a value as it is given to a model, about."""
+    """Return about how many tokens a value takes as JSON."""
     return estimate(json.dumps(value, ensure_ascii=False))
 
 
 def count_tokens_left(context: ToolContext) -> int:
-    """Return how many tokens a tool may give now, none in a full context."""
+    """Return how many tokens a tool's result may take now; 0 if the context is full."""
     size = get_provider().context_tokens
     left: int = size - settings.ANSWER_TOKENS - estimate_messages(context.prompt) - context.offered_tokens
     return max(min(left, size // 8) - OVERHEAD_TOKENS, 0)
 
 
 def take_fitting(entries: Sequence[dict[str, Any]], tokens: int) -> list[dict[str, Any]]:
-    """Return the first of the entries that fit; where not even one does, it with its text cut."""
+    """Return the first entries that fit; if none does, the first with its text cut, unless `tokens` are too few."""
     kept: list[dict[str, Any]] = []
     left = tokens
     for entry in entries:
@@ -49,7 +49,7 @@ def take_fitting(entries: Sequence[dict[str, Any]], tokens: int) -> list[dict[st
 
 
 def cut(text: str, tokens: int) -> str:
-    """Return the text, or as much of its beginning as fits, with a mark that more follows."""
+    """Return the text, or as much of its beginning as fits followed by the mark CUT."""
     if count_tokens(text) <= tokens:
         return text
     length = bisect_right(range(1, len(text)), tokens, key=lambda length: count_tokens(text[:length]))
@@ -57,15 +57,15 @@ def cut(text: str, tokens: int) -> str:
 
 
 def cut_call(call: ToolCall) -> ToolCall:
-    """Return the call as it can be kept: what is longer or no text is cut, and the tool will say what is wrong."""
+    """Return the call as it can be stored: cut to length, without unstorable characters. The tool reports any error."""
     arguments = storable(call.arguments[: settings.TOOL_CHARACTERS])
     return ToolCall(storable(call.id[:200]), storable(call.name[:100]), arguments)
 
 
 def add_calls(context: ToolContext, calls: Sequence[ToolCall], said: str = "") -> list[str]:
-    """Put what was said and the calls after it into the prompt; return for each call why it must not be carried out.
+    """Append what was said and the tool calls after it to the prompt; return for each call why it is refused, or "".
 
-    That is nothing where it may be. A call whose arguments do not fit stands in the prompt without them.
+    A call whose arguments do not fit into the context is refused, and appended without them.
     """
     wire: list[dict[str, Any]] = []
     context.prompt.append({"role": "assistant", "content": neutral(said.strip()) or None, "tool_calls": wire})

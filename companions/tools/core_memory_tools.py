@@ -1,4 +1,4 @@
-"""The tools `block_append`, `block_replace` and `note`: texts that are always in mind, and the session's notes."""
+"""The tools `block_append`, `block_replace` and `note`, for blocks and for the session's scratch."""
 
 from datetime import datetime
 from typing import Any
@@ -79,7 +79,7 @@ TOOLS: list[type[Tool]] = [AppendToBlock, ReplaceInBlock, Note]
 
 
 def _find_session(context: ToolContext) -> Session:
-    """Return that of the message, or in a waking the open one, where the person has said something in it."""
+    """Return the message's session or, in a waking, the open one if the person has written in it; else ToolError."""
     mine = Session.objects.filter(companion=context.companion)
     if context.message:
         return mine.get(pk=context.message.session_id)

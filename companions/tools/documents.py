@@ -1,4 +1,4 @@
-"""The part of `look_up` that reads documents: the gists that may answer a question, and pages by their numbers."""
+"""The part of `look_up` that reads documents: searches gists that may answer a question, and reads pages by number."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,10 @@ MAX_GISTS_TOKENS = 4000
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """Gists in the order of reading, and the texts of the best pages, as a model is given them; `shown` stand in them."""
+    """What a search gives to the model: gists in chronological order, and the texts of the best pages.
+
+    `shown` are the entries and pages that appear in them.
+    """
 
     gists: list[dict[str, Any]]
     pages: list[dict[str, Any]]
@@ -26,7 +29,10 @@ class Survey:
 
 
 def search_gists(context: ToolContext, question: str, title: str, now: datetime) -> dict[str, Any]:
-    """Return the gists that may answer it, as many as fit, with the best pages; of one document where it is named."""
+    """Return the gists that may answer the question and the best pages, as many as fit.
+
+    If a `title` is given, only the document of that title is searched. What is returned is recorded as shown.
+    """
     began, companion = perf_counter(), context.companion
     asked = Question(
         text=question,
@@ -46,16 +52,17 @@ def search_gists(context: ToolContext, question: str, title: str, now: datetime)
 
 
 def survey(ranked: Sequence[LookedUp], zone: tzinfo, tokens: int) -> Survey:
-    """Return as many gists as fit, the best first, and at most six of the best pages that fit whole beside them.
+    """Choose the best gists that fit, and up to MAX_PAGES of the best pages that fit whole beside them.
 
-    Gists take half of the tokens, but all where no page would fit beside them; 4,000 at most.
+    Gists may take half of the tokens, or all if no page would fit beside them, and at most MAX_GISTS_TOKENS. They are
+    returned in chronological order.
     """
     entries = [_render_gist(each, zone) for each in ranked]
     gists = take_fitting(entries, min(tokens // 2, MAX_GISTS_TOKENS))
     left, pages = tokens - count_tokens(gists), []
     for each in [each for each in ranked if each.page][:MAX_PAGES]:
         left -= count_tokens(_render_page(each))
-        if left < 0:  # no page is left out for a shorter one that is worse
+        if left < 0:  # never skip a page for a shorter but worse one
             break
         pages.append(each)
     if not pages:
@@ -82,7 +89,10 @@ def _render_page(found: LookedUp) -> dict[str, Any]:
 def read_pages(
     context: ToolContext, title: str, numbers: Sequence[int], after: int, now: datetime
 ) -> dict[str, Any]:
-    """Return these pages as they stand there, the first that fit; one that is too long is cut, to be read on."""
+    """Return the text of these pages from the character `after`: the first that fit, cut if not even one does.
+
+    Raises ToolError if none of the pages exists. The pages are recorded as shown.
+    """
     began = perf_counter()
     found = find_pages(context.companion.pk, title, numbers)
     pages = [page for page in found if not page.is_deleted]

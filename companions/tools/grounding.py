@@ -1,8 +1,8 @@
-"""What a companion writes by itself stands on what it was shown: a sentence that names what is nowhere there is left out.
+"""Grounding of what a companion writes of its own accord: sentences about things that it was never shown are left out.
 
-Names, numbers and days must stand in the prompt, as in whatever else is learnt. So must what is spoken of as known, be it
-no name ("her lessons at the conservatory", "the storm"), but for words of inner life and of passing time; and weather,
-tears and promises are told by nobody but the talk and what is remembered of it.
+Names, numbers and days must be in the prompt, as for everything learnt. So must definite things without a name ("her
+lessons at the conservatory", "the storm"), except words of inner life and of passing time. For weather, tears and
+promises, the persona is not enough: they must be in the conversation or in memories of it.
 """
 
 from dataclasses import dataclass
@@ -16,26 +16,26 @@ from memory.learning.talk import Line, Talk
 from memory.recall.traits import tells_something, terms
 from text.strings import cut_sentences, shorten
 
-MAX_SENTENCES = 60  # that are looked at
-MAX_TOLD_CHARACTERS = 200  # of each sentence that is left out, as the model is told
+MAX_SENTENCES = 60  # the rest is dropped
+MAX_TOLD_CHARACTERS = 200  # of each left-out sentence, as reported to the model
 REFUSED = "Not kept, for it tells of what was not shown to you: {what}. Write only of what is there, or of how you feel."
 
 
 @dataclass(frozen=True)
 class Shown:
-    """All that a waking's prompt shows, and the lines of the talk in it."""
+    """The text that a waking's prompt shows, and the messages in it."""
 
     context: ToolContext
 
     @cached_property
     def text(self) -> str:
-        """All that it was given to read, tools' results too; not what it has written itself."""
+        """Return all that the model was given to read, including tools' results; not what it has written itself."""
         lines = (line for line in self.context.prompt if line["role"] != "assistant")
         return "\n".join(str(line.get("content") or "") for line in lines)
 
     @cached_property
-    def told(self) -> list[str]:
-        """What it was given to read beside rules and persona."""
+    def shown_texts(self) -> list[str]:
+        """Return what the model was given to read except rules and persona."""
         lines = (line for line in self.context.prompt if line["role"] in {"user", "tool"})
         return [str(line.get("content") or "") for line in lines]
 
@@ -65,16 +65,16 @@ class Shown:
         return frozenset([*terms(self.text), *terms(" ".join(self.context.companion.names.values())), *free])
 
     def holds_names(self, sentence: str) -> bool:
-        """Return whether each name, number and day of the sentence stands in what was shown."""
+        """Return whether each name, number and day of the sentence was shown."""
         names = self.context.companion.names.values()
         return bool(keep_grounded(sentence, self.talk, self.text, names))
 
     def holds_events(self, sentence: str) -> bool:
-        """Return whether the weather, tears or promises of the sentence were spoken of, and not only in the persona."""
-        return not is_made_up(sentence, self.talk, self.told, self.context.companion.names.values())
+        """Return whether weather, tears or promises in the sentence were shown, in more than the persona."""
+        return not is_made_up(sentence, self.talk, self.shown_texts, self.context.companion.names.values())
 
     def holds_things(self, sentence: str) -> bool:
-        """Return whether whatever the sentence speaks of as known was shown; what it is likened to need not be."""
+        """Return whether the definite things in the sentence were shown, except those that it only compares with."""
         plain = pattern_of("likens").split(sentence, maxsplit=1)[0]
         for match in pattern_of("determined").finditer(plain):
             named = [term for words in match.groups() if words for term in terms(words)]
@@ -84,7 +84,7 @@ class Shown:
 
 
 def split_grounded(context: ToolContext, text: str) -> tuple[str, list[str]]:
-    """Return the text without the sentences that tell of what was not shown, and those sentences."""
+    """Return the text's grounded sentences, joined, and the list of the others, shortened."""
     shown = Shown(context)
     kept, left_out = [], []
     for sentence in cut_sentences(text)[:MAX_SENTENCES]:

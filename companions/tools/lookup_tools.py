@@ -1,4 +1,4 @@
-"""The tools `search_conversation` and `look_up`: what was said, diary entries and pages, as they are."""
+"""The tools `search_conversation` and `look_up`, which return messages, diary entries and documents' pages verbatim."""
 
 from datetime import date, datetime, time, timedelta, tzinfo
 from time import perf_counter
@@ -17,8 +17,8 @@ from memory.recall.candidates import MemoryFilter
 from memory.recall.recall import Found, list_visible_to_models, load_origins, search
 
 MAX_FOUND = 20
-MAX_MESSAGES = 200  # of one diary entry that are looked at
-MAX_OTHERS = 19  # diary entries of the same day that are named
+MAX_MESSAGES = 200  # read at once of a diary entry's session
+MAX_OTHERS = 19  # other diary entries of the day whose numbers are returned
 MAX_DOCUMENTS = 50
 
 
@@ -36,7 +36,7 @@ def _get_start(day: date | None, zone: tzinfo) -> datetime | None:
 
 
 def _get_end(day: date | None, zone: tzinfo) -> datetime | None:
-    """Return the first moment after the day."""
+    """Return the midnight after the day."""
     return _get_start(day + timedelta(days=1), zone) if day else None
 
 
@@ -112,7 +112,7 @@ class LookUp(Tool):
         ]
         if not meant:
             raise ToolError("There is no such diary entry. Call look_up with nothing named for a list.")
-        # First those that are told by this day.
+        # Entries dated this day come first, before those that only extend into it.
         meant.sort(key=lambda numbered: numbered[1].get_day(zone) != self.day)
         number, entry = meant[0]
         said = list_visible_to_models(context.companion.pk).filter(message__session=entry.session_id)
@@ -135,7 +135,7 @@ TOOLS: list[type[Tool]] = [SearchConversation, LookUp]
 
 
 def _list_all(context: ToolContext) -> dict[str, Any]:
-    """Return the newest of the diary, and the documents, each within half of the room."""
+    """Return the newest diary entries and the documents, each list within half of the tokens left."""
     zone, half = context.companion.user.zone, count_tokens_left(context) // 2
     entries = [
         _render_entry(number, entry, zone) | {"text": entry.title}
@@ -153,7 +153,7 @@ def _list_all(context: ToolContext) -> dict[str, Any]:
 
 
 def _number_entries(context: ToolContext) -> list[tuple[int, DiaryEntry]]:
-    """Return the diary that models may read, each entry with its number, the first being 1."""
+    """Return the diary entries that models may read, oldest first, numbered from 1 among all entries."""
     mine = DiaryEntry.objects.filter(companion_id=context.companion.pk).select_related("memory")
     numbered = enumerate(mine.order_by("started_at", "id").defer("memory__entry"), start=1)
     return [(number, entry) for number, entry in numbered if not (entry.memory and entry.memory.is_private)]

@@ -1,7 +1,7 @@
-"""The tools `remember`, `forget` and `recall`: what is learnt, and the slots.
+"""The tools `remember`, `forget` and `recall`, for learnt memories and slots.
 
-What stands there already is changed only where the person asked for that in this talk; they can undo it. To forget is
-proposed alone.
+An existing fact or slot is changed only if the person said so in this session, and they can undo it. `forget` only
+makes a proposal, which the person confirms.
 """
 
 from datetime import datetime
@@ -28,7 +28,7 @@ from memory.store import keep_earlier, keep_fact, note_retraction, revise
 from text.strings import folded, storable
 
 MAX_SEARCHES = 3  # in one turn, or in one waking
-NEAR_LIKENESS = 0.25  # of what may be meant in other words; its person chooses among it
+NEAR_LIKENESS = 0.25  # of memories that `forget` may mean; the person chooses among them
 PROPOSED = "Nothing is forgotten yet: they are shown now what would be, and decide themselves."
 
 
@@ -53,7 +53,7 @@ class Remember(Tool):
         if self.old.strip():
             return self._correct(context, now)
         companion = context.companion
-        # A call is run again where its commit got no answer.
+        # The call may be a repetition, if the connection was lost while the first one committed.
         before = Memory.objects.of(companion.pk).open().filter(sources__in=context.causes)
         memory = before.filter(kind=Memory.Kind.FACT, text=storable(self.text)).first() or keep_fact(
             companion.pk,
@@ -67,7 +67,7 @@ class Remember(Tool):
         return {"remembered": memory.text}
 
     def _correct(self, context: ToolContext, now: datetime) -> dict[str, Any]:
-        """Close the old fact for the new one, only where the person says so in this talk."""
+        """Replace the old fact with the new one; raise ToolError unless the person said so in this session."""
         old = _find_learnt(context, self.old, now)
         check_new_text(context, old.text, self.text)
         new = revise(old, self.text, now, find_sources(context, self.text), context.companion.user.zone)
@@ -166,7 +166,10 @@ TOOLS: list[type[Tool]] = [Remember, Forget, RecallMemories]
 
 
 def _set_slot(context: ToolContext, name: str, text: str, now: datetime) -> dict[str, Any]:
-    """What stood in the slot before is kept as past; in other words only where the person told them in this talk."""
+    """Set the slot, and keep its former text as a past memory.
+
+    Raise ToolError if the text differs from the former one and the person did not tell it in this session.
+    """
     sources = find_sources(context, text)
     earlier = context.companion.slots.filter(name=name.strip()).first()
     if earlier and earlier.text != text:
@@ -178,7 +181,7 @@ def _set_slot(context: ToolContext, name: str, text: str, now: datetime) -> dict
 
 
 def _find_learnt(context: ToolContext, words: str, now: datetime) -> Memory:
-    """Return the one learnt memory that holds with these words; ToolError where none does, or several."""
+    """Return the one learnt memory that has these words; raise ToolError if there is none or several."""
     companion = context.companion
     ids = search(companion.pk, words, MemoryFilter(kinds=LEARNT), now, companion.user.zone)
     found = list(list_visible_to_models(companion.pk).filter(pk__in=ids).newest(MAX_NAMED))

@@ -1,4 +1,4 @@
-"""The tool `more_tools`: a few tools are offered in every turn, and a group of others once it is asked for."""
+"""The tool `more_tools`: a few tools are offered in every turn, the other groups once the model asks for them."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -29,7 +29,7 @@ class MoreTools(Tool):
     group: Group
 
     def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
-        """Offer the group for the rest of the session; a waking finds it among its steps."""
+        """Offer the group for the rest of the session; for a waking, `find_asked_groups` reads it from its steps."""
         if context.message:
             session = Session.objects.get(pk=context.message.session_id)
             if self.group not in session.tool_groups:
@@ -43,11 +43,11 @@ TOOLS: list[type[Tool]] = [MoreTools]
 
 
 def find_asked_groups(steps: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the groups that a waking has asked for in its steps, in their order."""
+    """Return the groups that a waking's steps have asked for, in order."""
     results = (step["result"] for step in steps if step["name"] == MoreTools.name)
     return list(dict.fromkeys(result["group"] for result in results if "error" not in result))
 
 
 def list_group_tools(groups: Iterable[str]) -> list[str]:
-    """Return the tools of the groups, in their order; nothing for a group that there is no more."""
+    """Return the tools of the groups, in order; none for a group that no longer exists."""
     return [name for group in dict.fromkeys(groups) for name in GROUPS.get(group, ())]

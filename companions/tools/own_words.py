@@ -1,4 +1,4 @@
-"""What the person asked for in this talk, in their own words: text of documents, memories and tools does not count."""
+"""Checks that the person asked for something in this session, in their own words: other texts do not count."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -12,8 +12,8 @@ from memory.language import HAN, words_of
 from memory.recall.traits import DENIAL, is_question
 from text.strings import folded
 
-MAX_MESSAGES = 5  # of the person, the one that is answered among them
-MAX_MEANT = 2  # messages that "forget that" may mean
+MAX_MESSAGES = 5  # of the person's, including the one being answered
+MAX_MEANT = 2  # messages that "forget that" may refer to
 SCRIPTS_WITHOUT_SPACES = regex.compile(rf"{HAN.pattern}|[\p{{Hiragana}}\p{{Katakana}}\p{{Hangul}}\p{{Thai}}]")
 NOT_ASKED = (
     "{name} has not asked for this in this talk; ask them first. "
@@ -22,10 +22,11 @@ NOT_ASKED = (
 
 
 def check_letting_go(context: ToolContext, text: str) -> str:
-    """Return how the person asked in this talk to let go of what this text says; raise `ToolError` unless they did.
+    """Return the words with which the person asked in this session to let go of what the text says, or "".
 
-    One of their messages says so, in a word for it, and shares a topic term with the text; where it names nothing
-    itself ("forget that"), one of the two messages before it does.
+    Raise `ToolError` unless one of their messages has a word for letting go and shares a topic term with the text. If
+    the message names nothing itself ("forget that"), one of the two messages before it must share a term; then the
+    returned text is empty.
     """
     wanted = _find_topic_terms(context, text)
     for words, before in _find_own_words(context):
@@ -37,10 +38,11 @@ def check_letting_go(context: ToolContext, text: str) -> str:
 
 
 def check_new_text(context: ToolContext, old: str, new: str) -> None:
-    """Raise `ToolError` unless the person told in this talk what the new text says.
+    """Raise `ToolError` unless the person told in this session what the new text says.
 
-    At least half of the topic terms that are new must be theirs. Where none is new, a message that is no question must
-    share a topic term with what changed, and deny something or let it go where the new text denies more.
+    At least half of the new topic terms must be in their messages. If there are none, one of their messages that is not
+    a question must share a topic term with what changed; if the new text has more denials, that message must also deny
+    something or let it go.
     """
     before, after = _find_topic_terms(context, old), _find_topic_terms(context, new)
     theirs = [words for words, _before in _find_own_words(context)]
@@ -63,9 +65,9 @@ def _write_refusal(context: ToolContext) -> str:
 
 
 def _find_own_words(context: ToolContext) -> Iterator[tuple[str, list[str]]]:
-    """Yield the person's last messages in this talk, newest first, each with what was said before it; none in a waking.
+    """Yield the person's last messages in this session, newest first, each with the texts before it; none in a waking.
 
-    A "yes" stands for the question that it answers.
+    An assent without a topic of its own ("yes") is replaced by the question that it answers.
     """
     said = [*context.history, context.message] if context.message else []
     places = [place for place, message in enumerate(said) if message.role == Message.Role.USER]
@@ -77,7 +79,7 @@ def _find_own_words(context: ToolContext) -> Iterator[tuple[str, list[str]]]:
 
 
 def _find_topic_terms(context: ToolContext, *texts: str) -> frozenset[str]:
-    """Return the terms that say what these texts are about; whose talk it is says nothing."""
+    """Return the terms that say what the texts are about, without the names of person and companion."""
     names = context.companion.names.values()
     return frozenset(word for text in texts for word in read_words(text, names))
 
@@ -87,14 +89,14 @@ def _count_denials(text: str) -> int:
 
 
 def _strip_request(text: str) -> tuple[str, bool]:
-    """Return the text without the words that ask to let go of something, and whether it has any."""
+    """Return the text without its words for letting go of something, and whether it has any."""
     bare, count = _match_words("lets_go").subn(" ", _match_words("holds_on").sub(" ", folded(text)))
     return bare, count > 0
 
 
 @cache
 def _match_words(key: str) -> "regex.Pattern[str]":
-    """Return a pattern of words that begin as those listed; of scripts without spaces, wherever they stand."""
+    """Return a pattern of words that begin with a listed word or, in scripts without spaces, that contain one."""
     loose: list[str] = []
     words: list[str] = []
     for word in words_of(key):

@@ -1,4 +1,4 @@
-"""What a tool showed a model, and which messages stand behind what it stores: deletion reaches both through this."""
+"""Records of what a tool showed a model, and of the messages behind what it stores, so that deletion reaches both."""
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
@@ -19,7 +19,7 @@ from memory.recall.traits import terms
 def record_shown(
     context: ToolContext, found: Sequence[Found], cue: str, now: datetime, began: float, policy: str = ""
 ) -> None:
-    """Record that the model was shown these; without a policy they were not ranked, but looked up."""
+    """Record that the model was shown these memories. `policy` is that of the ranking, or "" if there was none."""
     with transaction.atomic():
         context.hold()
         milliseconds = round((perf_counter() - began) * 1000)
@@ -41,7 +41,7 @@ def record_shown(
 def render_originals(
     memories: Iterable[Memory], companion: Companion, played: Collection[UUID] = ()
 ) -> list[dict[str, Any]]:
-    """Return what was said, as it was said: when in the user's zone, who, the words, and whether maybe in a game."""
+    """Return what was said, verbatim: time in the user's zone, speaker, text, and a note if it may be a game's."""
     return [
         {
             "when": f"{memory.happened_at.astimezone(companion.user.zone):%Y-%m-%d %H:%M}",
@@ -54,7 +54,7 @@ def render_originals(
 
 
 def find_sources(context: ToolContext, text: str) -> list[UUID]:
-    """Return the messages that are acted upon, and the fewest others shown that hold what else the text says."""
+    """Return the ids of the text's sources: the messages acted upon, and the fewest shown ones with its other terms."""
     ids = [message.pk for message in context.causes]
     missing = set(terms(text)).difference(*(terms(message.text) for message in context.causes))
     shown = _load_shown_terms(context)
@@ -66,7 +66,7 @@ def find_sources(context: ToolContext, text: str) -> list[UUID]:
 
 
 def _load_shown_terms(context: ToolContext) -> dict[UUID, set[str]]:
-    """Return every message that stands in the prompt, or behind something there, with the terms that it shows."""
+    """Return, by id, the terms of every message that the prompt shows or that something in it was drawn from."""
     companion_id = context.companion.pk
     said = [found.memory for found in context.recalled if found.memory.message_id]
     learnt = {found.memory.pk: found.memory for found in context.recalled if not found.memory.message_id}
@@ -78,7 +78,7 @@ def _load_shown_terms(context: ToolContext) -> dict[UUID, set[str]]:
     for memory_id, message_id in links.exclude(message__in=known).values_list("memory", "message"):
         behind.setdefault(message_id, set()).update(terms(learnt[memory_id].text))
     shown |= behind
-    # Behind what is always in mind, and behind the inner state.
+    # The sources of the pinned context and of the inner state.
     others = Message.objects.filter(companion=companion_id, pk__in=context.shown_ids, is_hidden=False)
     others = others.exclude(pk__in=shown.keys())
     return shown | {id: set(terms(text)) for id, text in others.values_list("pk", "text")}

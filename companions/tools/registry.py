@@ -1,4 +1,4 @@
-"""The one registry of tools that a model may call."""
+"""The registry of the tools that a model may call: which are offered, and how a call is carried out."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -31,26 +31,26 @@ MODULES = (memory_tools, lookup_tools, core_memory_tools, timer_tools, more_tool
 TOOLS: dict[str, type[Tool]] = {tool.name: tool for module in MODULES for tool in module.TOOLS}
 WAKING_TOOLS = {name: tool for name, tool in TOOLS.items() if tool.in_wakings}
 WAKING_TOOLS |= {tool.name: tool for tool in waking_tools.TOOLS}
-# What every turn offers, in this order, so that the beginning of a prompt stays the same; the others by `more_tools`.
+# Offered in every turn, always in this order, so that prompts begin alike; the others are offered through `more_tools`.
 ALWAYS = ("remember", "recall", "set_timer", "forget", "more_tools")
-FORMER = {"revise": "remember"}  # what a session's history may show
-MAX_SHARE = 4  # of the context, tools take at most one part in so many
+FORMER = {"revise": "remember"}  # former names, which a session's history may show
+MAX_SHARE = 4  # offered tools take at most a quarter of the context
 MAX_ERROR_CHARACTERS = 1500
 NOT_KEPT = "This looks like a password, a key or the number of a card: such things are not kept."
 
 
 def get_offers(groups: Iterable[str] = ()) -> list[dict[str, Any]]:
-    """Return the tools in the form of the chat protocol: those of every turn, and at the end the groups asked for.
+    """Return the offers of a turn, in the form of the chat protocol: the tools of every turn, then those of the groups.
 
-    A small context has room for the first of them. The same list each time for the same groups, not to be changed.
+    In a small context, only the first ones that fit are offered. The list is cached: do not change it.
     """
     return _choose_offers((*ALWAYS, *list_group_tools(groups)), get_provider().context_tokens // MAX_SHARE)
 
 
 def get_waking_offers(groups: Iterable[str] = ()) -> list[dict[str, Any]]:
-    """Return those of a waking: its own as well, and none that waits for the person to ask.
+    """Return the offers of a waking: its own tools, and those of a turn that do not need the person to ask for them.
 
-    The same list each time for the same groups, not to be changed.
+    The list is cached: do not change it.
     """
     own = (tool.name for tool in waking_tools.TOOLS)
     names = (name for name in (*own, *ALWAYS, *list_group_tools(groups)) if name in WAKING_TOOLS)
@@ -64,12 +64,12 @@ def _choose_offers(names: Sequence[str], tokens: int) -> list[dict[str, Any]]:
 
 
 def asks_model(name: str) -> bool:
-    """Return whether the tool asks a model: then no transaction may be open where it is called."""
+    """Return whether the tool asks a model, so that it must not be called within a transaction."""
     return name in WAKING_TOOLS and WAKING_TOOLS[name].asks_model
 
 
 def call(context: ToolContext, name: str, arguments: str, now: datetime) -> dict[str, Any]:
-    """Return what the tool gives; an unknown name or wrong arguments give an `error` that the model can mend."""
+    """Run the tool and return its result. Unknown names, wrong arguments and refusals give an `error` for the model."""
     try:
         tool = _read_call(context, name, arguments)
         if not count_tokens_left(context):
@@ -90,7 +90,7 @@ def call(context: ToolContext, name: str, arguments: str, now: datetime) -> dict
 
 
 def _read_call(context: ToolContext, name: str, arguments: str) -> Tool:
-    """Return the tool with its arguments, without the tags in which the model told its emotions; ToolError."""
+    """Return the tool with parsed arguments, without emotion tags. Raise ToolError if they are invalid or secret."""
     known = WAKING_TOOLS if context.waking else TOOLS
     name = FORMER.get(name, name)
     if name not in known:
@@ -109,7 +109,7 @@ def _read_call(context: ToolContext, name: str, arguments: str) -> Tool:
         raise ToolError(f"{empty[0]}: is empty")
     if not all(map(is_storable, texts.values())):
         raise ToolError("arguments: not storable text")
-    # What is to be kept is read with the name of the slot that it is for: "door code: 4711".
+    # Secrets may be recognisable only with the slot's name: "door code: 4711".
     kept = {field: texts[field] for field in ("new", "slot", "text") if texts.get(field)}
     if kept.keys() - {"slot"} and holds_secret(": ".join(kept.values())):
         raise ToolError(NOT_KEPT)

@@ -12,7 +12,7 @@ from companions.tools.tool import Tool, ToolContext, ToolError
 from text.strings import shorten
 
 ID_CHARACTERS = 8  # enough to tell a few dozen timers from each other
-MAX_NOTE_CHARACTERS = 200  # that are shown
+MAX_NOTE_CHARACTERS = 200  # shown of a timer's note
 
 
 class SetTimer(Tool):
@@ -92,7 +92,10 @@ TOOLS: list[type[Tool]] = [SetTimer, ListTimers, CancelTimer]
 
 
 def _describe(timer: Timer, context: ToolContext) -> dict[str, Any]:
-    """Return when the timer is due in words, and when next, in the person's zone; no id, which a model would read out."""
+    """Return the timer's schedule in words and its next time, in the companion's time zone; no id.
+
+    Models would read an id out.
+    """
     zone, language = timers.get_zone(context.companion), context.companion.user.language
     described = {"when": timers.describe(timer, zone, language)}
     if timer.due_at:

@@ -1,4 +1,4 @@
-"""What a tool is, who calls it, and how it refuses."""
+"""The base class of tools, the context in which they are called, and the error with which they refuse."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -14,25 +14,25 @@ from companions.models import Companion, Message, Waking
 from companions.prompting.tool_lines import Line
 from memory.recall.recall import Found
 
-MAX_NAMED = 5  # of several that are meant by the same words
+MAX_NAMED = 5  # candidates that are listed if a call's words are ambiguous
 
 
 class ToolError(Exception):
-    """What a model asked for cannot be done; the sentence says why, so that it can ask otherwise."""
+    """A model's call cannot be carried out. The message tells the model why, so that it can correct the call."""
 
 
 def refuse_several(texts: Sequence[str]) -> None:
-    """Raise ToolError where the words of a call mean more than one of what is kept; it names the first of them."""
+    """Raise ToolError, listing the first MAX_NAMED texts, if the words of a call match more than one."""
     if len(texts) > 1:
         named = "; ".join(repr(text[:200]) for text in texts[:MAX_NAMED])
         raise ToolError(f"Several have these words. Give more of the one that you mean: {named}")
 
 
 class ToolContext(Protocol):
-    """A companion that acts, in answer to a message or in a waking: one of the two is there.
+    """The turn or waking in which a tool is called: exactly one of `message` and `waking` is set.
 
-    `causes` are the messages that it acts upon, `history` what else it is shown of the talk, `recalled` what came
-    to its mind, and `shown_ids` the ids of all that stands in its prompt. `mood` goes from -1 to 1.
+    `causes` are the messages that the companion acts upon, `history` the other messages that it is shown, `recalled`
+    the memories found for it, and `shown_ids` the ids of all that is in its prompt. `mood` is between -1 and 1.
     """
 
     companion: Companion
@@ -55,7 +55,7 @@ class ToolContext(Protocol):
 
     @property
     def call_id(self) -> int | None:
-        """The model's call that brought it about, where it is known."""
+        """Return the id of the ModelCall that led to this, or None if it is not known."""
         ...
 
     @property
@@ -63,48 +63,48 @@ class ToolContext(Protocol):
 
     @property
     def verbatim_ids(self) -> list[UUID]:
-        """The messages that the prompt shows as they are."""
+        """Return the ids of the messages that the prompt shows verbatim."""
         ...
 
     @property
     def offered_tokens(self) -> int:
-        """What the tools take that are offered to it."""
+        """Return how many tokens the offered tools take."""
         ...
 
     @property
     def payer(self) -> Payer: ...
 
     def hold(self) -> None:
-        """Lock the companion until the transaction ends: nothing is said to it or deleted meanwhile.
+        """Lock the companion until the transaction ends, so that no message is saved or deleted meanwhile.
 
-        Raise LostOwnershipError where another process has taken the work over, or it was ended or deleted.
+        Raise LostOwnershipError if the turn or waking was taken over by another process, or was ended or deleted.
         """
         ...
 
 
 class Tool(BaseModel, ABC):
-    """A tool: its fields are the arguments, its docstring tells the model what it is for.
+    """A tool: its fields are the arguments, and the docstring of a subclass tells the model what the tool is for.
 
-    What stands in `text`, `new` or `slot` is to be kept: the registry refuses secrets in it. What is looked for stands in
-    `words`. Arguments still take the names that they had: a session's history may show those.
+    Fields named `text`, `new` and `slot` are stored, so the registry refuses secrets in them; `words` is searched for.
+    Former names of arguments stay valid as aliases, since a session's history may show them.
     """
 
     name: ClassVar[str]
-    writes: ClassVar[bool] = False  # it runs in one transaction, with the companion held
-    # It asks a model for a vector: no transaction may be open meanwhile, and it only looks.
+    writes: ClassVar[bool] = False  # True: `run` is called in a transaction, with the companion locked
+    # True: `run` only reads, and asks a model for an embedding, so no transaction may be open meanwhile.
     asks_model: ClassVar[bool] = False
-    in_wakings: ClassVar[bool] = True  # False where the person must have asked for it in the talk
+    in_wakings: ClassVar[bool] = True  # False: only the person may ask for it, so no waking offers it
 
     def prepare(self, context: ToolContext, now: datetime) -> None:
-        """Ask a model for what it needs, before the transaction in which it runs is opened."""
+        """Ask a model for what `run` needs; called before the transaction of `run` is opened."""
 
     @abstractmethod
     def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
-        """Do it; return what the model is told. ToolError where it cannot be done."""
+        """Carry out the call and return its result for the model; raise ToolError if it cannot be carried out."""
 
     @classmethod
     def offer(cls) -> dict[str, Any]:
-        """Return the tool in the form of the chat protocol."""
+        """Return the tool's description and JSON schema in the form of the chat protocol."""
         schema = cls.model_json_schema()
         del schema["title"]
         description = schema.pop("description", "")
@@ -121,9 +121,9 @@ BOUNDS = {"minLength", "maxLength", "minimum", "maximum", "maxItems", "default",
 
 
 def _drop_bounds(field: dict[str, Any]) -> dict[str, Any]:
-    """Return the field without what costs tokens in each prompt: bounds are told where they are overstepped.
+    """Return the field's schema without BOUNDS, to save tokens in each prompt: a call out of bounds returns an error.
 
-    Of one that may be left out, its type where it is not.
+    For an optional field, `anyOf` is replaced by the schema of its type.
     """
     given: dict[str, Any] = next((kind for kind in field.get("anyOf", []) if kind.get("type") != "null"), {})
     return {name: value for name, value in {**field, **given}.items() if name not in BOUNDS}

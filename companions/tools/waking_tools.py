@@ -17,12 +17,12 @@ from memory.learning.diary import ClosedSession, Written, keep_entry
 from memory.models import Memory, Pursuit
 from text.strings import shorten
 
-MAX_THOUGHT_CHARACTERS = 4000  # of a waking in all
-MAX_TITLE_CHARACTERS = 60  # of one that is made of the first line
+MAX_THOUGHT_CHARACTERS = 4000  # of a whole waking
+MAX_TITLE_CHARACTERS = 60  # of a title made from the first line
 
 
 def _write_enum(names: list[str]) -> WithJsonSchema:
-    """Return one of these, in few tokens: a schema of its own takes four times as many."""
+    """Return a JSON schema of these values that takes a quarter of the tokens of the enum's own."""
     return WithJsonSchema({"type": "string", "enum": names})
 
 
@@ -39,7 +39,7 @@ class Think(Tool):
     text: str = Field(min_length=1, max_length=2000)
 
     def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
-        """Add to what the waking has thought; whoever called writes it down."""
+        """Add the text to the waking's thought, which the caller saves."""
         if context.waking and self.text.strip():
             thought = f"{context.waking.thought}\n\n{self.text.strip()}".strip()
             context.waking.thought = shorten(thought, MAX_THOUGHT_CHARACTERS)
@@ -86,7 +86,7 @@ class WriteDiary(Tool):
     text: str = Field(min_length=1, max_length=6000)
 
     def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
-        """Keep the page, with a session of its own in which nothing was said."""
+        """Save the page as a diary entry, with an empty session of its own."""
         if not self.title.strip() or not self.text.strip():
             raise ToolError("title and text: must not be empty")
         _check_first_use(context, self.name, "You have written a page in this waking already.")
@@ -122,7 +122,7 @@ class WriteDiary(Tool):
 
 
 def _keep_grounded(context: ToolContext, text: str) -> tuple[str, list[str]]:
-    """Return what of the text stands on what was shown, and what does not; ToolError where nothing stands."""
+    """Return the grounded part of the text, and the sentences that are not; raise ToolError if none is grounded."""
     kept, left_out = split_grounded(context, text)
     if not kept:
         raise ToolError(REFUSED.format(what=" ".join(left_out)))
@@ -130,7 +130,7 @@ def _keep_grounded(context: ToolContext, text: str) -> tuple[str, list[str]]:
 
 
 def _tell_left_out(sentences: list[str]) -> dict[str, Any]:
-    """Return what the model is told of the sentences that were not kept."""
+    """Return the part of a result that tells the model which sentences were left out, and why."""
     return {"left_out": sentences, "why": "You were shown nothing of this."} if sentences else {}
 
 

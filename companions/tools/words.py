@@ -1,6 +1,6 @@
-"""What people read of the tools: in the talk while one is used, and in the life log once it was.
+"""The texts by which people learn of tools: in the chat while a tool is used, and in the life log afterwards.
 
-Each tool stands in both, or among those of which nothing is said.
+Each tool is in NOT_TOLD or in `describe_done`; those that a reply may call are in `describe_under_way`, too.
 """
 
 from django.utils.translation import gettext as _
@@ -10,7 +10,7 @@ NOT_TOLD = {"more_tools", "think"}
 
 
 def describe_under_way(name: str) -> dict[str, str]:
-    """Return by tool what the companion of that name does while it is used, in the reader's language."""
+    """Return by tool the text shown while the companion called `name` uses it, in the reader's language."""
     writes = _("%(name)s writes on what is always in mind")
     words = {
         "recall": _("%(name)s is looking through what it remembers"),
@@ -29,7 +29,7 @@ def describe_under_way(name: str) -> dict[str, str]:
 
 
 def describe_done() -> dict[str, str]:
-    """Return by tool what was done with it, in the reader's language; what a waking alone may do as well."""
+    """Return by tool the text of what was done with it, in the reader's language, including tools of wakings only."""
     looked, wrote = _("looked through what it remembers"), _("wrote on what is always in mind")
     return {
         "recall": looked,

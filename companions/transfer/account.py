@@ -1,7 +1,7 @@
-"""All of one person's account as one ZIP file, made while it is sent: memory stays bounded, however much there is.
+"""Export of a person's account as one ZIP file, made while it is sent, so that it takes little memory at any size.
 
-In it are `account.json`, one file of JSON for each companion, and what is stored of sound and pictures. Each field of
-the account is named here: passwords, tokens, sealed keys and addresses of push services are not.
+It holds `account.json`, one JSON file for each companion, and the stored sounds and pictures. The account's fields are
+listed here one by one; passwords, tokens, sealed keys and addresses of push services are not among them.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ TOKEN_FIELDS = ("name", "prefix", "created_at", "last_used_at", "expires_at", "r
 
 
 def describe_account(user: User, now: datetime) -> dict[str, Any]:
-    """Return what is known of the account beside its companions."""
+    """Return the account's data, except its companions, as written to `account.json`."""
     return {
         "format": "kith-account",
         "version": VERSION,
@@ -77,7 +77,7 @@ def describe_account(user: User, now: datetime) -> dict[str, Any]:
 
 
 async def export_account(user: User, now: datetime) -> AsyncIterator[bytes]:
-    """Yield the ZIP file, piece by piece; what the storage has lost is named in `missing.txt`."""
+    """Yield the ZIP file in pieces. Files missing from the storage are listed in its `missing.txt`."""
     outlet, missing = Outlet(), []
     with ZipFile(outlet, "w", ZIP_DEFLATED) as archive:
         archive.writestr("account.json", orjson.dumps(await in_thread(describe_account, user, now)))
@@ -108,6 +108,6 @@ async def export_account(user: User, now: datetime) -> AsyncIterator[bytes]:
 
 
 def account_export_response(user: User) -> StreamingHttpResponse:
-    """Stream everything of the person's as a ZIP file."""
+    """Return a streaming response with all of the person's data as a ZIP file."""
     now = timezone.now()
     return stream_file(export_account(user, now), "application/zip", f"kith-{now:%Y-%m-%d}.zip")

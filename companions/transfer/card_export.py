@@ -1,4 +1,4 @@
-"""A companion's card as a file: JSON, a picture with the card in it, or CHARX; and the files that came with a card."""
+"""Export of a companion as a card: JSON, a PNG picture that holds the card, or CHARX with the card's further files."""
 
 import io
 import json
@@ -29,7 +29,10 @@ FACE_SIDE = 512  # pixels of a drawn face
 
 
 def card_response(companion: Companion, now: datetime, *, spec: str, form: str) -> HttpResponse:
-    """Return the file. CardError (`no_such_form`) for a form that there is not; FilesError where a file is not there."""
+    """Return the companion's card as a file to download.
+
+    Raises CardError (`no_such_form`) for an unknown `form` or `spec`, and FilesError if a stored file is missing.
+    """
     if spec not in SPECS or form not in TYPES or (spec, form) == ("v2", "charx"):
         raise CardError(
             "no_such_form", _("A card can be JSON or PNG in version 2 or 3, or CHARX in version 3.")
@@ -47,14 +50,17 @@ def card_response(companion: Companion, now: datetime, *, spec: str, form: str) 
 
 
 def compose_card(companion: Companion) -> dict[str, Any]:
-    """Return the companion's character as a card of V3; what it came with and Kith does not use is as it was."""
+    """Return the companion's character as a V3 card. Fields of its original card that Kith does not use are kept.
+
+    Raises CardError if it is too large for a card.
+    """
     card = Card.objects.filter(companion=companion).first()
     content = card.content if card else {}
     data: dict[str, Any] = {"creation_date": int(companion.created_at.timestamp()), **content.get("data", {})}
     data |= {"name": companion.name, **{key: getattr(companion, field) for field, key in FIELDS.items()}}
     data["extensions"] = _compose_extensions(companion, data.get("extensions") or {})
     books = [book.as_card() for book in companion.lorebooks.prefetch_related("entries")]
-    if books:  # a card has one
+    if books:  # a card has only one
         data["character_book"] = {
             **books[0],
             "entries": [entry for book in books for entry in book["entries"]],
@@ -69,7 +75,7 @@ def compose_card(companion: Companion) -> dict[str, Any]:
 
 
 def _compose_extensions(companion: Companion, extensions: dict[str, Any]) -> dict[str, Any]:
-    """Return the card's extensions with the companion's note within the talk."""
+    """Return the card's extensions with the companion's depth prompt."""
     before = extensions.get("depth_prompt")
     before = before if isinstance(before, dict) else {}
     if companion.depth_prompt:
@@ -79,21 +85,21 @@ def _compose_extensions(companion: Companion, extensions: dict[str, Any]) -> dic
             "role": companion.depth_prompt_role,
         }
         return {**extensions, "depth_prompt": {**before, **note}}
-    if before.get("prompt"):  # it was taken out here
+    if before.get("prompt"):  # its user has removed the card's note
         return {key: value for key, value in extensions.items() if key != "depth_prompt"}
     return extensions
 
 
 def draw_png(companion: Companion) -> bytes:
-    """Return the picture of its neutral face, else its drawn portrait. FilesError where the picture is not there."""
+    """Return the companion's neutral picture, or its drawn portrait, as PNG. FilesError if the picture is missing."""
     if shown := find_picture(companion, Emotion.NEUTRAL):
-        from PIL import Image  # heavy, and seldom needed
+        from PIL import Image  # heavy and rarely needed
 
         written = io.BytesIO()
         with Image.open(io.BytesIO(read_content(shown.file)), formats=["WEBP"]) as opened:
             opened.save(written, "PNG", optimize=True)
         return written.getvalue()
-    from resvg_py import svg_to_bytes  # likewise
+    from resvg_py import svg_to_bytes  # heavy and rarely needed
 
     drawing = render_portrait(get_features(companion), express(Emotion.NEUTRAL, 0.0), companion.tint)
     return bytes(
@@ -102,10 +108,10 @@ def draw_png(companion: Companion) -> bytes:
 
 
 def load_assets(companion: Companion) -> list[Asset]:
-    """Return the files that came with the companion's card; none where there was no card."""
+    """Return the files that came with the companion's card; none if there were none, or no card."""
     card = Card.objects.filter(companion=companion).select_related("assets").first()
     if card is None or card.assets is None:
         return []
     with ZipFile(io.BytesIO(read_content(card.assets))) as archive:
         listed = json.loads(archive.read(ASSETS_LIST))
-        return [Asset(**told, content=archive.read(str(number))) for number, told in enumerate(listed)]
+        return [Asset(**fields, content=archive.read(str(number))) for number, fields in enumerate(listed)]

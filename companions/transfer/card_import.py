@@ -1,4 +1,4 @@
-"""Character cards that come: kept while somebody looks at one, and made into a companion."""
+"""Import of character cards: an upload is kept while its user looks at it, and made into a companion."""
 
 import io
 import json
@@ -30,7 +30,7 @@ from files.uploads import UNUSED_AFTER
 from text.strings import one_line
 
 TINT = 40
-# A card's fields, by the companion's.
+# The card's field for each of the companion's.
 FIELDS = {
     "nickname": "nickname",
     "persona": "description",
@@ -43,18 +43,19 @@ FIELDS = {
     "post_history_instructions": "post_history_instructions",
 }
 PICTURE_NOT_KEPT, ASSETS_NOT_KEPT = "picture_not_kept", "assets_without_room"
-UPLOADS_EACH = 10  # that a person looks at
+UPLOADS_EACH = 10  # kept of one person; the oldest are dropped
 ASSETS_LIST = "assets.json"
 
 
 class CardError(CompanionsError):
-    """A card of which no companion can be made; nothing was."""
+    """A companion cannot be made of a card, or a card of a companion; nothing was saved."""
 
 
 def keep_upload(user: User, read: ReadCard, content: bytes | IO[bytes], now: datetime) -> CardUpload:
-    """Keep what was read of the file for a day; LimitError where the person's cards and lorebooks have no room for it.
+    """Save a card that was read from a file as an upload, kept for a day.
 
-    A picture that cannot be drawn is left out, and so is it, or are the further files, where they have no room.
+    The picture is left out if it is invalid or there is no room for it, and the further files if there is no room; the
+    upload's `remarks` say so. Raises LimitError if there is no room for the card itself.
     """
     kept = CardUpload.objects.owned_by(user).order_by("-created_at").values_list("pk", flat=True)
     for pk in list(kept[UPLOADS_EACH - 1 :]):
@@ -85,9 +86,10 @@ def keep_upload(user: User, read: ReadCard, content: bytes | IO[bytes], now: dat
 
 
 def make_companion(upload: CardUpload, now: datetime, *, name: str = "", greeting: int = 0) -> Companion:
-    """Return a new companion that is the card's character, and drop the upload. CardError, LoreError, LimitError.
+    """Create a companion from the card, drop the upload, and return the companion.
 
-    `greeting` is the number of the one that it begins with, 0 for the first; `name` is another one than the card's.
+    `name` replaces the card's name. `greeting` is the number of the greeting to begin with, 0 for the first. Raises
+    CardError, LoreError, LimitError.
     """
     if upload.form == CardUpload.Form.LOREBOOK:
         raise CardError("no_character", _("This is a lorebook. Give it to a companion that is there."))
@@ -115,14 +117,14 @@ def make_companion(upload: CardUpload, now: datetime, *, name: str = "", greetin
             file.kind, file.companion = StoredFile.Kind.PICTURE, companion
             file.save(update_fields=["kind", "companion"])
             Picture.objects.create(companion=companion, file=file)
-        upload.delete()  # it counts no more where room is asked for
+        upload.delete()  # before the lorebook, so that its size no longer counts
         if book := data.get("character_book"):
             make_book(upload.user, book, now, companion=companion)
     return companion
 
 
 def read_fields(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the companion's fields, but its name, as the data of a normalised card has them."""
+    """Return the companion's fields, except its name, from the data of a normalised card."""
     fields: dict[str, Any] = {field: data[key] for field, key in FIELDS.items()}
     note = data["extensions"].get("depth_prompt")
     if isinstance(note, dict) and isinstance(note.get("prompt"), str) and note["prompt"].strip():
@@ -134,17 +136,17 @@ def read_fields(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def drop_upload(upload_id: UUID) -> None:
-    """Drop it with its files; what became of a companion stays."""
+    """Delete the upload and its files, except files that a companion uses by now."""
     files = StoredFile.objects.filter(kind=StoredFile.Kind.CARD)
     files.filter(Q(card_upload=upload_id) | Q(uploaded_assets_of=upload_id), assets_of=None).delete()
     CardUpload.objects.filter(pk=upload_id).delete()
 
 
 def delete_unused_uploads(now: datetime) -> int:
-    """Delete uploaded cards of which nobody has made a companion within a day, and their files; return how many."""
+    """Delete uploaded cards that were not used within a day, and their files; return how many uploads there were."""
     old = CardUpload.objects.filter(created_at__lt=now - UNUSED_AFTER)
     uploads = list(old.values_list("pk", flat=True))
-    for pk in uploads:  # each may be large
+    for pk in uploads:  # one by one, since each may be large
         CardUpload.objects.filter(pk=pk).delete()
     left = StoredFile.objects.filter(
         kind=StoredFile.Kind.CARD, card_upload=None, uploaded_assets_of=None, assets_of=None
@@ -161,10 +163,12 @@ def _digest(content: bytes | IO[bytes]) -> str:
 
 
 def _pack(user: User, assets: Sequence[Asset], now: datetime) -> StoredFile:
-    """Keep the files that came with a card as one ZIP of numbered files and a list. FilesError."""
+    """Store a card's further files as one ZIP, of numbered files and a list, and return it. Raises FilesError."""
     packed = io.BytesIO()
     with ZipFile(packed, "w", ZIP_STORED) as archive:
-        listed = [{"type": one.type, "name": one.name, "ext": one.ext, "uri": one.uri} for one in assets]
+        listed = [
+            {"type": asset.type, "name": asset.name, "ext": asset.ext, "uri": asset.uri} for asset in assets
+        ]
         archive.writestr(ASSETS_LIST, json.dumps(listed))
         for number, asset in enumerate(assets):
             archive.writestr(str(number), asset.content)
@@ -172,21 +176,21 @@ def _pack(user: User, assets: Sequence[Asset], now: datetime) -> StoredFile:
 
 
 def _check(name: str, fields: Mapping[str, Any], greeting: int) -> None:
-    """Raise CardError where a companion cannot have these fields."""
+    """Raise CardError unless a companion can have these fields."""
     if not 0 <= greeting <= len(fields["alternate_greetings"]):
         raise CardError("no_such_greeting", _("The card has no such greeting."))
     if not name:
         raise CardError("no_name", _("The card has no name. Give it one."))
     if len(fields["alternate_greetings"]) > MAX_GREETINGS:
-        told = _("The card has more than %(most)s other greetings. Remove some of them, and send it again.")
-        raise CardError("card_field", told % {"most": MAX_GREETINGS})
+        detail = _("The card has more than %(most)s other greetings. Remove some of them, and send it again.")
+        raise CardError("card_field", detail % {"most": MAX_GREETINGS})
     for field, value in {"name": name, **fields}.items():
         model_field = Companion._meta.get_field(field)
         most = getattr(getattr(model_field, "base_field", model_field), "max_length", None)
         longest = max(map(len, value), default=0) if isinstance(value, list) else len(str(value))
         if most and longest > most:
-            told = _(
+            detail = _(
                 "%(field)s: %(count)s characters are too many; there can be %(most)s. Shorten it in the card."
             )
             label = str(getattr(model_field, "verbose_name", field)).capitalize()
-            raise CardError("card_field", told % {"field": label, "count": longest, "most": most})
+            raise CardError("card_field", detail % {"field": label, "count": longest, "most": most})

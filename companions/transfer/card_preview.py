@@ -1,4 +1,4 @@
-"""All that a card holds, in plain words, before anything is made of it: hidden parts too."""
+"""Preview of an uploaded card: all that it holds, including hidden parts, before a companion is made of it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -46,7 +46,7 @@ HIDDEN = (
         gettext_lazy("Read in every prompt, a few messages before the newest."),
     ),
 )
-# Others would hide what else may stand in their place.
+# Other macros stay visible: each could expand to several texts, of which only one would be shown.
 SHOWN_MACROS = frozenset({"char", "bot", "user", "original", "newline"})
 NOT_KEPT = {
     PICTURE_NOT_KEPT: gettext_lazy("Its picture could not be kept. It gets a drawn face."),
@@ -58,7 +58,7 @@ NOT_KEPT = {
 
 @dataclass(frozen=True, slots=True)
 class ShownText:
-    """One text of a card: what it is, what becomes of it, and its words with the names put in."""
+    """One text of a card: what it is (`label`), how it will be used (`hint`), and its words with names filled in."""
 
     name: str
     label: str
@@ -68,9 +68,9 @@ class ShownText:
 
 @dataclass(frozen=True, slots=True)
 class ShownEntry:
-    """One entry of the card's lorebook: its name, its keys, and its words; `is_constant` for one that is always read.
+    """One entry of the card's lorebook. `is_constant` if it is in every prompt.
 
-    Where there are secondary keys, one of them has to be met as well, or not to be met.
+    If there are `secondary_keys`, one of them must match as well, or must not match.
     """
 
     title: str
@@ -83,7 +83,7 @@ class ShownEntry:
 
 @dataclass(slots=True)
 class CardPreview:
-    """What a page or an answer of the API tells of a card."""
+    """The content of a card as pages and the API show it."""
 
     name: str
     form: str
@@ -110,7 +110,7 @@ class CardPreview:
 
 
 def describe(upload: CardUpload) -> CardPreview:
-    """Return what the card or lorebook holds, with what the two will be called in place of the names' macros."""
+    """Return the content of the card or lorebook, with the names of character and user filled in for their macros."""
     data: dict[str, Any] = upload.content["data"]
     name = one_line(data.get("nickname") or data.get("name") or "")
     macros = Macros(char=name, user=one_line(upload.user.name) or _("you"), original="…", only=SHOWN_MACROS)
@@ -159,7 +159,7 @@ def _show_entry(entry: Mapping[str, Any], macros: Macros) -> ShownEntry:
 
 
 def _choose_notes(data: dict[str, Any]) -> str:
-    """Return what its creator says of it, in the reader's language where there is that."""
+    """Return the creator's notes, in the reader's language if the card has them in it."""
     translated = data.get("creator_notes_multilingual")
     language = (get_language() or "en").split("-")[0]
     notes = translated.get(language) if isinstance(translated, dict) else None

@@ -1,4 +1,4 @@
-"""The eight fields as DigitalLife writes them. What is in another form is refused, and the place is named."""
+"""The format of DigitalLife's files, with eight fields. An invalid file raises an error that names the place."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import chain, islice
@@ -29,7 +29,7 @@ MAX_BYTES = 20_000_000
 MAX_IGNORED = 20
 MAX_SENTENCES = 500  # of one text
 MAX_DIARY_ENTRIES = 5_000  # one a day for thirteen years
-MAX_RECALLED = 200  # by one call
+MAX_RECALLED = 200  # of one call
 SPEAKERS = {"user", "assistant"}
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 CLAUSE = regex.compile(r"(?<=[，；：、])|(?<=[,;:—–])\s+")
@@ -37,7 +37,7 @@ BLANK = regex.compile(r"\s+")
 
 
 class MovingError(CompanionsError):
-    """What was given cannot be taken in; nothing of it was."""
+    """The given file cannot be imported; nothing of it was."""
 
 
 class TooLargeError(MovingError):
@@ -49,12 +49,12 @@ class TooLargeError(MovingError):
 
 
 def to_datetime(milliseconds: float) -> datetime:
-    """Return the time so many milliseconds after 1970 began. OverflowError where there is none."""
+    """Return the time of this Unix timestamp in milliseconds. Raises OverflowError if it is out of range."""
     return EPOCH + timedelta(milliseconds=milliseconds)
 
 
 def split_text(text: str) -> list[str]:
-    """Return its sentences, none empty; one of more than 400 characters is cut at clauses, else at blanks."""
+    """Return the text's sentences; those longer than SENTENCE_CHARACTERS are cut at clauses, or else at blanks."""
     parts = []
     for sentence in split_sentences(text):
         while len(sentence) > SENTENCE_CHARACTERS:
@@ -119,7 +119,7 @@ class Short(Part):
     @field_validator("content")
     @classmethod
     def _check_length(cls, content: str | None, info: ValidationInfo) -> str | None:
-        """What a tool answered, or the system said, is not kept, and may be longer."""
+        """Check the length, except of tools' results and system messages: these are not kept."""
         most, is_said = settings.MESSAGE_CHARACTERS, info.data.get("role") in SPEAKERS
         if is_said and len(content or "") > most:
             raise ValueError(_("It holds more than %(most)s characters.") % {"most": f"{most:,}"})
@@ -127,7 +127,7 @@ class Short(Part):
 
     @property
     def is_message(self) -> bool:
-        """Whether somebody said something."""
+        """Return whether the line is a message of the user or the companion, with text and without tool calls."""
         return self.role in SPEAKERS and not self.tool_calls and bool((self.content or "").strip())
 
 
@@ -162,19 +162,19 @@ class Mind(Part):
 
     @property
     def messages(self) -> int:
-        """How many of its lines are messages."""
+        """Return how many of the lines are messages."""
         return sum(line.is_message for line in (*self.shortTermMemory, *self.archivedMemory))
 
 
 def looks_like_mind(body: bytes) -> bool:
-    """Return whether it is meant as a file of DigitalLife's, however well it is formed."""
+    """Return whether the file looks like one of DigitalLife, even if it is not valid."""
     return body.lstrip()[:1] == b"{" and any(
         mark in body for mark in (b'"longTermMemory"', b'"shortTermMemory"')
     )
 
 
 def parse_mind(body: bytes) -> Mind:
-    """Return what was given, in form. MovingError names the place of the first thing that is not."""
+    """Return the parsed and validated file. Raises MovingError, which names the place of the first mistake."""
     if len(body) > MAX_BYTES:
         raise TooLargeError
     try:
@@ -192,7 +192,7 @@ def parse_mind(body: bytes) -> Mind:
 
 
 def _explain(error: ErrorDetails) -> str:
-    """Return what is wrong with a field, in a sentence; the first of these is by far what happens most."""
+    """Return in a sentence what is wrong with a field."""
     context = error.get("ctx", {})
     match error["type"]:
         case "missing":
@@ -219,7 +219,7 @@ def _check_links(mind: Mind) -> None:
 
 
 def find_ignored(mind: Mind) -> list[str]:
-    """Return the places of the first twenty fields that DigitalLife does not have; they are passed over."""
+    """Return the places of fields that are ignored, since DigitalLife does not have them: the first MAX_IGNORED."""
     of_rows = (
         f"{name}[{number}].{extra}"
         for name in ("longTermMemory", "shortTermMemory", "archivedMemory")

@@ -1,4 +1,4 @@
-"""A companion written as DigitalLife's eight fields. What that system does not know stays behind."""
+"""Export of a companion in the eight fields of DigitalLife. What that system has no field for is left out."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -17,7 +17,7 @@ Row = dict[str, Any]
 
 
 def export_mind(companion: Companion) -> dict[str, Any]:
-    """Return the eight fields. What was said in a session without a diary entry belongs to one made of its title."""
+    """Return the eight fields. A session with messages but no diary entry gets one made from its title and summary."""
     sessions = list(Session.objects.filter(companion=companion).order_by("-started_at"))
     open_session = next((session for session in sessions if session.ended_at is None), None)
     entries = {entry.session_id: entry for entry in DiaryEntry.objects.filter(companion=companion)}
@@ -72,7 +72,7 @@ def _write_entry(session: Session, entry: DiaryEntry | None, uuid: str) -> Row:
 
 
 def _write_sessions(companion: Companion, entries: Iterable[DiaryEntry]) -> dict[Any, list[Row]]:
-    """Return by session what was said in it, and what a tool called to mind in between, in the order of time."""
+    """Return, by session, its messages and the recalls by tools in between, in chronological order."""
     uuids = {entry.memory_id: str(entry.pk) for entry in entries}
     messages = Message.objects.filter(companion=companion).exclude(role=Message.Role.SYSTEM)
     lines: list[tuple[datetime, Any, list[Row]]] = [
@@ -89,13 +89,13 @@ def _write_sessions(companion: Companion, entries: Iterable[DiaryEntry]) -> dict
     said: dict[Any, list[Row]] = {}
     session_id = None
     for _at, of, rows in sorted(lines, key=lambda line: line[0]):
-        session_id = of or session_id  # what was called to mind elsewhere stands with what was said before it
+        session_id = of or session_id  # a recall without a session goes with the lines before it
         said.setdefault(session_id, []).extend(rows)
     return said
 
 
 def _write_recall(recall: Recall, uuids: dict[Any, str]) -> list[Row]:
-    """Return the call of the tool, and its answer."""
+    """Return the recall as two rows: the tool's call and its result."""
     at, id = _to_milliseconds(recall.at), f"call_{recall.pk.hex}"
     arguments = orjson.dumps({"memoryDescription": recall.cue}).decode()
     call = {"id": id, "type": "function", "function": {"name": "get_memory", "arguments": arguments}}

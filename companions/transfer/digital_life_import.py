@@ -1,4 +1,4 @@
-"""A new companion made of DigitalLife's eight fields: all of it or nothing."""
+"""Import of DigitalLife's eight fields as a new companion, in one transaction."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -25,13 +25,13 @@ from memory.models.revision import MAX_SENTENCES
 from memory.store import keep_fact
 
 TINT = 200
-# A user's turn and its reply have one time there; here they follow each other.
+# DigitalLife gives a user's turn and its reply the same time; Kith needs them one after the other.
 STEP = timedelta(microseconds=1)
 
 
 @everywhere()
 def import_mind(user: User, mind: Mind, now: datetime) -> Companion:
-    """Return the companion, with all that there is of it. LimitError."""
+    """Create a companion from the file and return it. Raises LimitError if it is too large or the user has too many."""
     if len(mind.shortTermMemory) + len(mind.archivedMemory) > settings.MESSAGES_EACH:
         detail = _("A companion can hold %(limit)s messages.") % {"limit": f"{settings.MESSAGES_EACH:,}"}
         raise LimitError("too_many_messages", detail)
@@ -53,7 +53,7 @@ def import_mind(user: User, mind: Mind, now: datetime) -> Companion:
 
 @dataclass
 class _SessionImport:
-    """What was said, put into sessions one after the other; nothing is learnt from it anew."""
+    """The import of messages into sessions, one session after the other. The messages count as learnt from already."""
 
     companion: Companion
     mind: Mind
@@ -77,7 +77,7 @@ class _SessionImport:
         Conversation.objects.filter(pk=conversation.pk).update(head=self.last)
 
     def _import_session(self, conversation: Conversation, entry: Long, said: Sequence[Short]) -> None:
-        """Make a session that has ended, with what was said in it and its diary entry."""
+        """Create an ended session with its messages and its diary entry."""
         started_at, ended_at = to_datetime(entry.startTime), to_datetime(entry.endTime)
         session = Session.objects.create(
             companion=self.companion,
@@ -102,7 +102,7 @@ class _SessionImport:
         self.entries[entry.uuid] = keep_entry(self.companion.pk, closed, self.now, self.companion.user.zone)
 
     def _import_lines(self, session: Session, said: Sequence[Short]) -> list[Message]:
-        """Save what was said, in the order of time; what was called to mind stands between, and is no message."""
+        """Save the lines in chronological order, as messages or (tools' results) as recalls; return the messages."""
         messages: list[Message] = []
         at, cue = None, ""
         for line in sorted(said, key=lambda line: line.timestamp):
@@ -145,7 +145,7 @@ class _SessionImport:
 
 
 def _read_cue(calls: Sequence[Any]) -> str:
-    """Return what was looked for, as the first call says; "" where it says nothing."""
+    """Return the cue of the first tool call, or "" if it has none."""
     try:
         cue = orjson.loads(calls[0]["function"]["arguments"])["memoryDescription"]
     except (orjson.JSONDecodeError, LookupError, TypeError):

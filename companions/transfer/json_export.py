@@ -1,4 +1,4 @@
-"""All of one companion as JSON, read in batches and sent as it is read: memory stays bounded, however much there is."""
+"""Export of all data of a companion as JSON, read in batches and sent as it is read, so that it takes little memory."""
 
 from collections.abc import AsyncIterator
 from datetime import datetime
@@ -37,26 +37,26 @@ NOT_EXPORTED = {
     "voice.Speech": "sound, made of the texts that are here; its files are named",
     "voice.Spoken": "which sentences were read out",
 }
-# All of each table of which an archive holds chosen columns, and of two of which it holds none: by its name in the file,
-# with the way to its companion. Packages above add theirs.
-NAMES = {"card": "cards", "portrait": "portraits"}  # where it is another than the archive's
+# The exported tables, by their name in the file, each with its lookup to the companion: those of an archive, with all
+# their columns, and two more. Packages above add theirs.
+NAMES = {"card": "cards", "portrait": "portraits"}  # names that differ from the archive's
 EXPORTED: dict[str, tuple[type[models.Model], str]] = {
     NAMES.get(name, name): (section.model, section.way)
     for name, section in SECTIONS.items()
     if name != "companion"
     and section.model._meta.label not in NOT_EXPORTED
-    and not section.model._meta.auto_created  # a link stands in the row that has it
+    and not section.model._meta.auto_created  # links are exported with the row that has them
 }
 EXPORTED |= {"deliveries": (Delivery, "companion"), "past_imports": (PastImport, "companion")}
-# How a row is read, who works on it, and how far; whose it is, what was sent, which is left out of replies as well, and
-# how a file is named in the storage.
+# Columns that are not exported: internals of reading and leasing, the owner, prompts as sent, and file names in the
+# storage.
 NO_WORDS = {"entry", "lease_by", "lease_at", "draft", "user_id", "prompt", "shown", "key", "missed_at"}
 
 
 async def export(companion: Companion, now: datetime) -> AsyncIterator[bytes]:
-    """Yield the file, piece by piece: an object with the companion, and one list for each table.
+    """Yield the file in pieces: a JSON object with the companion, and one list for each table.
 
-    It is read batch by batch, so that what is said meanwhile may stand in one list and not in another.
+    The batches are read one after the other, so a message saved meanwhile may be in one list and not in another.
     """
     head = {"format": "kith", "version": VERSION, "exported_at": now, "companion": _row(companion)}
     head["person"] = {"name": companion.user.name, "about": companion.user.about}
@@ -74,7 +74,7 @@ async def export(companion: Companion, now: datetime) -> AsyncIterator[bytes]:
 
 
 def _batch(model: type[models.Model], way: str, companion: Companion, after: Any) -> list[models.Model]:
-    """Return the next rows, on whichever branch; one query, and one for each kind of link that they have."""
+    """Return the next rows after the key `after`, of all branches: one query, plus one per many-to-many field."""
     rows = model._base_manager.filter(**{way: companion.pk}).order_by("pk")
     rows = rows.filter(pk__gt=after) if after is not None else rows
     return list(rows.prefetch_related(*(field.name for field in model._meta.many_to_many))[:BATCH])
@@ -90,7 +90,7 @@ def _row(row: models.Model) -> dict[str, Any]:
 
 
 def stream_file(pieces: AsyncIterator[bytes], content_type: str, name: str) -> StreamingHttpResponse:
-    """Stream a person's own file under that name; GateError where many are streamed already."""
+    """Return a response that streams a person's own file; raise GateError if they are streaming too many already."""
     async_to_sync(admission.take)("exports")
     response = StreamingHttpResponse(pieces, content_type=content_type)
     response["Content-Disposition"] = content_disposition_header(True, name)
@@ -99,6 +99,6 @@ def stream_file(pieces: AsyncIterator[bytes], content_type: str, name: str) -> S
 
 
 def export_response(companion: Companion) -> StreamingHttpResponse:
-    """Stream everything of the companion as a JSON file."""
+    """Return a streaming response with all data of the companion as a JSON file."""
     now = timezone.now()
     return stream_file(export(companion, now), "application/json", f"kith-{companion.pk}-{now:%Y-%m-%d}.json")

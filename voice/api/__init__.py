@@ -1,4 +1,4 @@
-"""The voice part of the REST API: routers under /companions, and those that stand by themselves."""
+"""The voice part of the REST API: the routers below /companions, and those at the top level."""
 
 from ninja import Router
 

@@ -1,1 +1,1 @@
-"""Pages of a companion's voice, and what their scripts ask."""
+"""Pages of a companion's voice, and the endpoints of their scripts."""

@@ -1,4 +1,4 @@
-"""The page on which one calls a companion."""
+"""The page of a call with a companion."""
 
 from uuid import UUID
 
@@ -22,12 +22,12 @@ from voice.speech.sound import speak_text
 
 
 def ai_notice(companion: Companion) -> str:
-    """Return the sentence that tells with whom one speaks, in writing and aloud."""
+    """Return the notice that the companion is an AI, which is both shown and read aloud."""
     return _("%(name)s is an AI, not a person.") % {"name": companion.name}
 
 
 def call_words(name: str) -> dict[str, str]:
-    """Return the words that the scripts put on the page."""
+    """Return the texts that the scripts put on the page, by key."""
     who = {"name": name}
     return {
         "opening": _("One moment…"),
@@ -72,6 +72,6 @@ def call(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 @login_required
 @refusals_as_json
 async def notice_aloud(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """200 with the notice as MP3; 409 where the browser is to say it."""
+    """Return the AI notice as MP3; 409 if the browser has to read it."""
     companion = await in_thread(get_companion, request.user, companion_id)
     return answer_sound(*await speak_text(companion, ai_notice(companion)))

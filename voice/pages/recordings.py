@@ -1,4 +1,4 @@
-"""Push to talk: a recording comes, is heard, is read through, and becomes a message; what was heard is put right."""
+"""Push to talk: a recording is uploaded, transcribed, checked by the person, sent, and corrected later if need be."""
 
 import asyncio
 from uuid import UUID
@@ -35,7 +35,7 @@ from voice.models import Recording
 @post_view
 @refusals_as_json
 async def add(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """201 with what was heard; also where nothing could be heard now, with why: the recording is kept."""
+    """Store a recording and return its transcription (201), or the reason why it could not be transcribed now."""
     companion = await in_thread(get_companion, request.user, companion_id)
     content = await asyncio.to_thread(read_upload, request, settings.AUDIO_BYTES)
     recording = await add_recording(companion, content, timezone.now())
@@ -46,7 +46,7 @@ async def add(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 @post_view
 @refusals_as_json
 async def transcribe(request: SignedInRequest, companion_id: UUID, recording_id: UUID) -> HttpResponse:
-    """Try again to hear what is in it."""
+    """Try again to transcribe the recording, and return it."""
     recording = await in_thread(get_recording, request.user, companion_id, recording_id)
     language = request.POST.get("language", "")[:16]
     return JsonResponse(as_json(await transcribe_recording(recording, timezone.now, language)))
@@ -55,7 +55,7 @@ async def transcribe(request: SignedInRequest, companion_id: UUID, recording_id:
 @post_view
 @refusals_as_json
 async def send(request: SignedInRequest, companion_id: UUID, recording_id: UUID) -> HttpResponse:
-    """201 with the frame that a socket would have had."""
+    """Send the recording as a message; return the frame that a socket would receive (201)."""
     recording = await in_thread(get_recording, request.user, companion_id, recording_id)
     text, client_id = request.POST.get("text", ""), request.POST.get("client_id", "")[:200] or None
     quoted = parse_uuid(request.POST["quoted"]) if request.POST.get("quoted") else None
@@ -66,14 +66,14 @@ async def send(request: SignedInRequest, companion_id: UUID, recording_id: UUID)
 
 @post_view
 def delete(request: SignedInRequest, companion_id: UUID, recording_id: UUID) -> HttpResponse:
-    """Delete the sound for good; a message that it became stays, as text."""
+    """Delete the recording for good. The message that it was sent as stays, as text."""
     recording = get_recording(request.user, companion_id, recording_id)
     Recording.objects.filter(companion=companion_id, pk=recording.pk).delete()
     return _show_change(request, recording) if recording.message_id else HttpResponse(status=204)
 
 
 class TranscriptForm(forms.Form):
-    """What was said, in words."""
+    """The corrected text of a recording."""
 
     text = forms.CharField(label=_("What you said"), widget=forms.Textarea(attrs={"rows": 4}))
 
@@ -84,7 +84,7 @@ class TranscriptForm(forms.Form):
 
 @form_view
 def correct(request: SignedInRequest, companion_id: UUID, recording_id: UUID) -> HttpResponse:
-    """Show what was heard in a recording that was sent, to be put right; then do it."""
+    """Show the form that corrects the text of a sent recording, and apply it."""
     recording = get_recording(request.user, companion_id, recording_id)
     if recording.message is None:
         raise Http404

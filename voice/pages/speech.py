@@ -1,4 +1,4 @@
-"""A sentence of what was said, or is being said, as sound."""
+"""Sentences of replies and messages as sound, also while a reply is generated."""
 
 from uuid import UUID
 
@@ -32,6 +32,6 @@ async def of_message(
 
 
 def _read_wait(request: SignedInRequest) -> float:
-    """Return how long the sentence is waited for: `?wait=` seconds, at most a minute."""
+    """Return for how many seconds to wait for the sentence: `?wait=`, at most WAIT_TIMEOUT_SECONDS."""
     wait = request.GET.get("wait", "")
     return min(float(wait), WAIT_TIMEOUT_SECONDS) if wait.isdecimal() else WAIT_TIMEOUT_SECONDS

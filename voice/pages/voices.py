@@ -1,4 +1,4 @@
-"""The page on which a companion's voice is chosen, tried, and taught by a recording."""
+"""The page on which a companion's voice is chosen and tried, or given a recording to imitate."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -30,7 +30,7 @@ from voice.speech.voices import delete_reference as remove_reference
 
 
 class VoiceForm(forms.ModelForm):  # type: ignore[type-arg]
-    """How a companion sounds, from the voices that the engine has; one chosen earlier stays choosable."""
+    """The settings of a voice. Its choices are the engine's voices and the one that was chosen before."""
 
     class Meta:
         model = Voice
@@ -52,7 +52,7 @@ class VoiceForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 class ReferenceForm(forms.Form):
-    """A recording that the voice is to imitate. Its content is judged where it is taken in, not here."""
+    """A recording for the voice to imitate. Its content is validated by `set_reference`, not here."""
 
     file = forms.FileField(
         label=gettext_lazy("Recording"),
@@ -92,7 +92,7 @@ def voice(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 @post_view
 def reference(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """Take in a recording that the voice is to imitate."""
+    """Save a recording for the voice to imitate."""
     companion = get_companion(request.user, companion_id)
     form = ReferenceForm(request.POST, request.FILES)
     if not form.is_valid():
@@ -116,7 +116,7 @@ def reference_delete(request: SignedInRequest, companion_id: UUID) -> HttpRespon
 
 @post_view
 def reads_aloud(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """Have answers read aloud, or not: what stands in `reads_aloud`."""
+    """Switch the reading aloud of answers on (`reads_aloud=yes`) or off."""
     change_voice(
         get_companion(request.user, companion_id), reads_aloud=request.POST.get("reads_aloud") == "yes"
     )
@@ -126,7 +126,7 @@ def reads_aloud(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 @post_view
 @refusals_as_json
 async def sample(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """A sentence in the voice that the form would choose."""
+    """Return a sample sentence as MP3, in the voice that the form describes."""
     companion = await in_thread(get_companion, request.user, companion_id)
     trial = await in_thread(_read_trial, request, companion)
     words = _("Hello, I am %(name)s. This is how I sound when I read something to you.")
@@ -134,7 +134,7 @@ async def sample(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 
 def _read_trial(request: SignedInRequest, companion: Companion) -> Voice:
-    """Return the voice with what the form says in so far as it is valid; it is not saved."""
+    """Return the companion's voice with the valid fields of the form, unsaved."""
     trial = get_voice(companion)
     form = VoiceForm(request.POST, instance=get_voice(companion), voices=[request.POST.get("name", "")[:200]])
     form.is_valid()

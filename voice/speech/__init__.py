@@ -1,11 +1,11 @@
 """A companion's words as sound, each sentence as soon as it is complete.
 
-voices         how a companion sounds
-sentences      a text's sentences, each with its number and place, as soon as its end is sure
-speech_filter  what of a sentence is said aloud
-spoken_text    the sentence of a number in a reply or message, waited for while it is made
-synthesis      the engine's work: let in by the gate, counted, marked as generated
-cache          what was made is found again, and goes when its words go
+voices         the choice of a companion's voice
+sentences      splits a text into sentences, with their numbers and places, as soon as their ends are certain
+speech_filter  reduces a sentence to what is said aloud
+spoken_text    finds a sentence of a reply or message by its number, and waits for it while the reply is generated
+synthesis      calls the speech engine: admitted, counted, and marked as generated
+cache          stores speech for reuse, and deletes it with its words
 sound          the sound of one sentence, and of a whole text
-responses      both as pages and the API give them
+responses      the HTTP responses of pages and the API
 """

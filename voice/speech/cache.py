@@ -1,4 +1,4 @@
-"""Speech that was made is found again by its digest, held by what was spoken with it, and goes when the words go."""
+"""The cache of synthesised speech, by digest. Its uses are recorded, and it is deleted with the words that use it."""
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
@@ -24,13 +24,13 @@ from voice.speech.sentences import Sentence, split_sentences
 from voice.speech.spoken_text import Source, read_text
 from voice.speech.synthesis import CONTENT_TYPE
 
-GRACE = timedelta(hours=1)  # what was made a moment ago is about to be noted
+GRACE = timedelta(hours=1)  # new speech whose use may not be recorded yet is not swept
 SWEEP_BATCH = 1000
 log = structlog.get_logger(__name__)
 
 
 def find(companion: Companion, digest: str) -> tuple[bytes, float] | None:
-    """Return what was made before, with its seconds; what has lost its content is dropped, to be made again."""
+    """Return the stored sound of this digest and its seconds, or None. If its file is gone, the row is deleted."""
     speech = Speech.objects.select_related("file").filter(companion=companion, digest=digest).first()
     if speech is None:
         return None
@@ -46,7 +46,7 @@ def find(companion: Companion, digest: str) -> tuple[bytes, float] | None:
 def store(
     source: Source, sentence: Sentence, digest: str, content: bytes, seconds: float, now: datetime
 ) -> None:
-    """Keep the sound of a sentence; where there is no room or no storage, it was heard anyway."""
+    """Store the sound of a sentence and record its use. If it cannot be stored, only log that: it was heard already."""
     companion, kind = source.companion, StoredFile.Kind.SPEECH
     try:
         file = store_content(
@@ -64,14 +64,14 @@ def store(
 def note_spoken(
     source: Source, sentence: Sentence, digest: str, file: StoredFile | None, now: datetime
 ) -> None:
-    """Note that the sentence was spoken, with what is there of this digest, or else this file.
+    """Record that the sentence was spoken, with the Speech of this digest or else a new one of this file.
 
-    The file goes again where it is not needed, and where the words are not there any more.
+    Delete the file if it is not needed, or if the sentence is no longer in the source.
     """
     try:
         with transaction.atomic():
             is_used = _note_spoken(source, sentence, digest, file, now)
-    except IntegrityError:  # at the commit too, where references are checked
+    except IntegrityError:  # may come at the commit, which checks foreign keys
         is_used = False
     if file and not is_used:
         file.delete()
@@ -80,7 +80,7 @@ def note_spoken(
 def _note_spoken(
     source: Source, sentence: Sentence, digest: str, file: StoredFile | None, now: datetime
 ) -> bool:
-    """Return whether the file is used now."""
+    """Record the use of the speech; return whether a new Speech uses the file."""
     companion = hold(source.companion_id)
     if companion is None or not _is_said(source, sentence):
         return False
@@ -100,7 +100,7 @@ def _note_spoken(
 
 
 def _is_said(source: Source, sentence: Sentence) -> bool:
-    """Return whether these words still stand there. The row of an open reply may be behind its stream."""
+    """Return whether the source still has the sentence at its place, or is an open reply, whose row may lag behind."""
     if isinstance(source, Message):
         message = Message.objects.filter(pk=source.pk).first()
         return message is not None and message.text[sentence.start : sentence.end] == sentence.text
@@ -112,21 +112,21 @@ def _is_said(source: Source, sentence: Sentence) -> bool:
 
 @receiver(messages_deleted, sender=Message)
 def delete_spoken_of_deleted(companion_id: UUID, ids: Collection[UUID], **_: object) -> None:
-    """A reply that became a message stays; what was spoken of it does not, nor of those that it went on from."""
+    """Delete the uses of speech by replies whose answer is deleted, and by replies that have no text left."""
     of_reply = Q(reply__answer__in=ids) | Q(reply__isnull=False, reply__text="")
     Spoken.objects.filter(of_reply, companion=companion_id).delete()
 
 
 @receiver(messages_hidden, sender=Message)
 def delete_spoken_of_hidden(companion_id: UUID, ids: Collection[UUID], **_: object) -> None:
-    """What the companion is to forget, it has not said aloud: the words on the page can be read aloud anew."""
+    """Delete the uses of speech by hidden messages. On the page, they can still be read aloud anew."""
     of_message = Q(message__in=ids) | Q(reply__answer__in=ids)
     Spoken.objects.filter(of_message, companion=companion_id).delete()
 
 
 @receiver(post_save, sender=Reply)
 def delete_spoken_beyond_end(instance: Reply, created: bool, **_: Any) -> None:
-    """Of a reply that has ended, only what it says now stays: what was broken off may have been spoken already."""
+    """Delete the uses of speech by sentences that an ended reply no longer has, e.g. those after an interruption."""
     spoken = Spoken.objects.filter(reply=instance)
     if created or instance.is_open or not spoken.exists():
         return
@@ -146,10 +146,10 @@ def delete_speech_file(instance: Speech, **_: object) -> None:
 
 
 def sweep_speech(now: datetime) -> int:
-    """Delete speech that nothing uses or that is older than KITH_SPEECH_DAYS; return how many that were.
+    """Delete speech that is unused or older than KITH_SPEECH_DAYS; return how many items were deleted.
 
-    Files without a row are of processes that died before they could say what they are: speech, and recordings that
-    nothing imitates.
+    Also delete files without a row, left by processes that died before they saved it: speech, and reference recordings
+    that no voice imitates.
     """
     is_old = Q(created_at__lt=now - timedelta(days=settings.SPEECH_DAYS))
     is_unused = Q(spoken=None, created_at__lt=now - GRACE)
@@ -165,9 +165,9 @@ def sweep_speech(now: datetime) -> int:
 
 @transaction.atomic
 def _delete(speech: Speech) -> int:
-    """Whoever notes that it was spoken once more holds the companion too."""
+    """Delete the speech; return 1, or 0 if it was gone. The companion is locked, as it is when a use is recorded."""
     hold(speech.companion_id)
     rows = Speech.objects.filter(pk=speech.pk)
     is_there = rows.exists()
-    rows.delete()  # with what holds it, whose end may have taken it along already: its own count says nothing
+    rows.delete()  # its count is of no use: deleting the uses may have deleted the speech first
     return int(is_there)

@@ -1,4 +1,4 @@
-"""Answers of sound, as pages and the API give them; nobody between keeps them."""
+"""HTTP responses with sound, for pages and the API; never cached."""
 
 from django.http import HttpResponse
 
@@ -9,7 +9,7 @@ from voice.speech.synthesis import CONTENT_TYPE
 
 
 async def answer_sentence(source: Source, number: int, wait_seconds: float) -> HttpResponse:
-    """Return the sentence as MP3, its place in the text counted in characters; 204 where all is said before it."""
+    """Return the sentence as MP3, with its offsets in the text as headers; 204 if no sentence has that number."""
     step_aside()
     speech = await speak_sentence(source, number, wait_seconds)
     if speech is None:

@@ -1,7 +1,7 @@
-"""Where a sentence ends, in any script; what comes later never moves an end that was given.
+"""Splitting a growing text into sentences, in any script. An end once found is never moved by what comes later.
 
-Not cut are abbreviations, numbers and initials, what stands in brackets or between stars, and what goes on in small
-letters. A line's end always cuts. A sentence that goes on for too long is cut at a comma, else at a space, else anywhere.
+Abbreviations, numbers, initials, text in brackets or between asterisks, and a period before a small letter do not end a
+sentence. A line's end always does. A sentence that is too long is cut at a comma, else at a space, else anywhere.
 """
 
 import unicodedata
@@ -9,17 +9,17 @@ from dataclasses import dataclass
 
 from voice.speech.speech_filter import filter_speech
 
-NARROW = ".!?…‼⁇⁈⁉؟۔"  # they end a sentence where a space follows
-WIDE = "。！？｡।॥።။៕՞։"  # these always do
+NARROW = ".!?…‼⁇⁈⁉؟۔"  # end a sentence if a space follows
+WIDE = "。！？｡।॥።။៕՞։"  # always end a sentence
 COMMAS, WIDE_COMMAS = ",;:—–", "，；：、،؛"
 CLOSING = "\"'”’»›)）」』】》〉]"
-MARKS = "*_~"  # of Markdown: they close where they have opened
+MARKS = "*_~"  # of Markdown: they close a span that they have opened
 SPANS = {"(": ")", "（": "）", "[": "]", "【": "】", "<": ">", "`": "`", "*": "*", "_": "_"}
 CODE = "```"
-MAX_SPAN = 300  # characters; what is not closed by then was never opened
-MIN_FIRST_WIDTH = 48  # in Latin letters: from there on a comma ends the first sentence
+MAX_SPAN = 300  # characters; a span that is not closed by then does not count as one
+MIN_FIRST_WIDTH = 48  # in Latin letters: after so many, a comma ends the first sentence
 MAX_WIDTH = 220
-Step = tuple[int, bool]  # how far one has come in the text, and whether the sentence ends there
+Step = tuple[int, bool]  # the offset reached, and whether the sentence ends there
 ABBREVIATIONS = frozenset(
     word
     for line in (
@@ -32,21 +32,21 @@ ABBREVIATIONS = frozenset(
 
 
 def measure_width(character: str) -> int:
-    """Return 2 for what is as wide as a Chinese character, else 1."""
+    """Return the display width of the character: 2 if it is as wide as a Chinese one, otherwise 1."""
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 def find_end(text: str, *, is_all: bool, is_first: bool = False) -> int | None:
-    """Return the length of the sentence that the text begins with, without the white space after it.
+    """Return the length of the text's first sentence, without the white space after it; None if it is not certain yet.
 
-    None while that cannot be told yet; with `is_all` nothing more comes. A long first one ends at a comma.
+    `is_all` says that no more text will come. With `is_first`, a long sentence ends at a comma.
     """
     return _Scan(text, is_all, is_first).find_end()
 
 
 @dataclass(slots=True)
 class _Scan:
-    """One look for the end of the sentence that the text begins with."""
+    """A scan for the end of the text's first sentence."""
 
     text: str
     is_all: bool
@@ -74,10 +74,10 @@ class _Scan:
         return len(self.text) if self.is_all else None
 
     def _step(self, at: int) -> Step | None:
-        """Return where to go on from this sign; None where it cannot be told yet."""
+        """Return the offset to go on from after `at`, and whether the sentence ends there; None if not known yet."""
         sign = self.text[at]
         if sign == "`" and not self.is_all and len(self.text) - at < len(CODE):
-            return None  # it may become code
+            return None  # may become a code fence
         if sign in SPANS and self._is_opening(at):
             return self._skip_span(at)
         if sign in NARROW or sign in WIDE:
@@ -96,7 +96,9 @@ class _Scan:
         return sign != "<" or not following or following.isalpha() or following == "/"
 
     def _skip_span(self, at: int) -> Step | None:
-        """Return where what is opened here ends; it is a sign like any other where that is not on this line, and soon."""
+        """Return the offset after the span that opens at `at`, or after its first character if nothing closes it soon
+        on this line; None if that is not known yet.
+        """
         most = at + MAX_SPAN
         line = self.text.find("\n", at, most)
         closed = self.text.find(SPANS[self.text[at]], at + 1, most if line < 0 else line)
@@ -118,7 +120,7 @@ class _Scan:
             return (end, True) if self.is_all else None
         if any(sign in WIDE for sign in signs):
             return end, True
-        # Others need a space after them, and no small letter after that.
+        # Narrow ones need a space after them, and no small letter after that.
         following = self.text[end]
         if not following.isspace():
             return end, measure_width(following) == 2 and following.isalpha() and bool(signs.strip(".…"))
@@ -155,7 +157,7 @@ class _Scan:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence with something to say: its number from 0, its place in the text in characters, and what is said."""
+    """A sentence to be said aloud: its number from 0, its offsets in the text, its text, and what is `said` aloud."""
 
     number: int
     start: int
@@ -165,11 +167,11 @@ class Sentence:
 
 
 class SentenceStream:
-    """Takes a text piece by piece. What holds nothing to be said, like code or an emoji, has no number."""
+    """Splits a text that comes in pieces. Sentences with nothing to say, such as code or an emoji, get no number."""
 
     def __init__(self) -> None:
         self._waiting = ""
-        self._start = 0  # of what waits, in the text
+        self._start = 0  # offset of `_waiting` in the text
         self._count = 0
         self._is_code = False
 
@@ -179,7 +181,7 @@ class SentenceStream:
         return self._take_sentences(is_all=False)
 
     def finish(self) -> list[Sentence]:
-        """Return those that are complete because nothing more comes."""
+        """Return the remaining sentences: no more text will come."""
         return self._take_sentences(is_all=True)
 
     def _take_sentences(self, *, is_all: bool) -> list[Sentence]:
@@ -187,7 +189,7 @@ class SentenceStream:
         while self._waiting:
             if self._is_code:
                 closed = self._waiting.find(CODE)
-                if closed < 0:  # what may be the beginning of its end stays
+                if closed < 0:  # keep what may be the beginning of the closing fence
                     self._drop(max(0, len(self._waiting) - len(CODE) + 1))
                     break
                 self._is_code = False
@@ -213,6 +215,6 @@ class SentenceStream:
 
 
 def split_sentences(text: str) -> list[Sentence]:
-    """Return every sentence of a text that is complete."""
+    """Return all sentences of a complete text."""
     stream = SentenceStream()
     return stream.add(text) + stream.finish()

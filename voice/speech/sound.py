@@ -1,4 +1,4 @@
-"""The sound of one sentence, found, or made and kept; and of a whole text, from its first sentence to its last."""
+"""The sound of one sentence, from the cache or synthesised and stored; and of a whole text, which is not stored."""
 
 import asyncio
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from voice.speech.spoken_text import WAIT_TIMEOUT_SECONDS, FeltSentence, Source,
 from voice.speech.synthesis import VoiceSettings, encode, synthesise
 from voice.speech.voices import get_voice
 
-# A page asks for three at a time; each that waits may hold a connection, a channel and a reference recording.
+# Pages request three at a time; each waiting request may hold a connection, a channel and a reference recording.
 SENTENCE_LIMIT = ConcurrencyLimit(
     16, "too_many_sentences", _("What was asked for before is still being read aloud. Try again in a moment.")
 )
@@ -36,7 +36,7 @@ TEXT_LIMIT = ConcurrencyLimit(
 
 @dataclass(frozen=True, slots=True)
 class SentenceSpeech:
-    """A sentence as an MP3, how it is felt, and for how long it sounds."""
+    """A sentence as an MP3, with its length in seconds and its emotion."""
 
     sentence: Sentence
     content: bytes
@@ -47,7 +47,7 @@ class SentenceSpeech:
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """How a sentence is to be made, and under which digest it is found again; with `cached` it is there already."""
+    """How a sentence is to be synthesised, and its digest. `cached` is the stored sound and its seconds, or None."""
 
     settings: VoiceSettings
     request: SpeechRequest
@@ -58,10 +58,10 @@ class _Order:
 async def speak_sentence(
     source: Source, number: int, wait_seconds: float = WAIT_TIMEOUT_SECONDS
 ) -> SentenceSpeech | None:
-    """Return the sound of the sentence of that number, from 0; None where all is said before it.
+    """Return the sound of the source's sentence `number`, from 0; None if the complete text has no such sentence.
 
-    It is waited for while its reply is made. Raise NoEngineError where the browser is to speak, SpeakingError where the
-    engine does not, GateError; the words stay in any case. A task that is cancelled stops the engine.
+    Wait for the sentence while its reply is generated. Raise NoEngineError if the browser has to speak, SpeakingError
+    if the engine cannot or the sentence is not complete in time, and GateError. Cancelling the task stops the engine.
     """
     with SENTENCE_LIMIT.of(source.companion.user_id):
         felt = await wait_for_sentence(source, number, wait_seconds)
@@ -73,7 +73,7 @@ async def speak_sentence(
 
 
 def _prepare_sentence(source: Source, felt: FeltSentence, now: datetime) -> _Order:
-    """Look up what is there of it; where nothing is, the gate lets it be made."""
+    """Return the order for the sentence, with the cached sound if there is one; else check the limits (GateError)."""
     companion, speaking = source.companion, get_engine()
     voice = get_voice(companion)
     if speaking is None:
@@ -89,7 +89,7 @@ def _prepare_sentence(source: Source, felt: FeltSentence, now: datetime) -> _Ord
 
 
 def describe_for_browser(companion: Companion, voice: Voice, felt: FeltSentence) -> dict[str, object]:
-    """Return what a browser needs for speaking the sentence itself."""
+    """Return what a browser needs to speak the sentence itself."""
     return {
         "text": felt.sentence.said,
         "start": felt.sentence.start,
@@ -102,7 +102,7 @@ def describe_for_browser(companion: Companion, voice: Voice, felt: FeltSentence)
 
 
 async def _share_making(source: Source, felt: FeltSentence, order: _Order) -> tuple[bytes, float]:
-    """Make it, or wait for whoever makes the same; each notes what it was spoken for."""
+    """Synthesise the sentence, or wait for another call that synthesises the same; return the MP3 and its seconds."""
     is_mine = False
 
     async def make() -> tuple[bytes, float]:
@@ -110,7 +110,7 @@ async def _share_making(source: Source, felt: FeltSentence, order: _Order) -> tu
         is_mine = True
         sound = await synthesise(source.companion, order.settings.engine, order.request)
         content = await encode(sound)
-        # It is heard before it is kept.
+        # Store the sound in the background, so that it is heard first.
         run_in_background(store(source, felt.sentence, order.digest, content, sound.seconds, timezone.now()))
         return content, sound.seconds
 
@@ -123,14 +123,14 @@ async def _share_making(source: Source, felt: FeltSentence, order: _Order) -> tu
 async def store(
     source: Source, sentence: Sentence, digest: str, content: bytes, seconds: float, now: datetime
 ) -> None:
-    """Keep what was made, for the next time that it is asked for."""
+    """Store the sound in the cache."""
     await in_thread(cache.store, source, sentence, digest, content, seconds, now)
 
 
 async def speak_text(companion: Companion, text: str, voice: Voice | None = None) -> tuple[bytes, float]:
-    """Return the text as an MP3 in the companion's voice, or in the one given, and its seconds; it is not kept.
+    """Return the text as an MP3 in the companion's voice, or in `voice`, and its seconds. The sound is not stored.
 
-    Raise NoEngineError, SpeakingError (`nothing_to_say` where nothing of it is said aloud), GateError.
+    Raise NoEngineError, SpeakingError (`nothing_to_say` if no part of the text is said aloud), GateError.
     """
     sentences = split_sentences(text)
     if not sentences:
@@ -150,7 +150,7 @@ async def speak_text(companion: Companion, text: str, voice: Voice | None = None
 def _prepare_text(
     companion: Companion, sentences: Sequence[Sentence], voice: Voice | None, now: datetime
 ) -> tuple[Engine, list[SpeechRequest]]:
-    """Return how each sentence is to be made; the gate has let them be made."""
+    """Check the limits for all sentences (GateError), and return the engine and a request for each sentence."""
     speaking, voice = get_engine(), voice or get_voice(companion)
     if speaking is None:
         said = " ".join(sentence.said for sentence in sentences)
@@ -163,7 +163,7 @@ def _prepare_text(
 
 
 def _join(sounds: Sequence[Sound]) -> Sound:
-    """Return the sounds one after the other, with short pauses, at the rate of the first."""
+    """Return the sounds joined with short pauses, at the sample rate of the first."""
     rate = sounds[0].rate
     pause = np.zeros(round(rate * PAUSE_SECONDS), dtype=np.int16)
     parts = []

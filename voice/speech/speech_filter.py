@@ -1,4 +1,4 @@
-"""What of a sentence is said aloud: its words, without what is there for the eye alone."""
+"""The part of a sentence that is said aloud: its words, without what is meant only for the eye."""
 
 import re
 
@@ -35,9 +35,9 @@ WITHOUT_WORDS = re.compile(r"[(（](?:[^()（）\w]|[_\u203f])*[)）]")
 
 
 def filter_speech(sentence: str) -> str:
-    """Return what is said of the sentence, "" where nothing is.
+    """Return what is said aloud of the sentence, or "" if nothing is.
 
-    Emoji, smileys, stage directions, code, links, tags and the signs of Markdown are not said; the words of a link are.
+    Emoji, smileys, stage directions, code, addresses, tags and Markdown's marks are left out; the words of links stay.
     """
     text = LINK.sub(r"\1", CODE.sub(" ", sentence))
     for unspoken in (TAG, ADDRESS, CUE):
@@ -51,7 +51,7 @@ def filter_speech(sentence: str) -> str:
 
 
 def _drop_directions(text: str) -> str:
-    """Drop *smiles* and （笑）where they stand by themselves, before or after the words; emphasis amid them stays."""
+    """Drop stage directions like *smiles* and （笑）before or after the words; emphasis within the words stays."""
     while True:
         shorter = AT_LAST.sub("", AT_FIRST.sub("", text))
         if shorter == text:

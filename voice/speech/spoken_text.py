@@ -1,4 +1,4 @@
-"""The sentence of a number, in what has been said or is being said: waited for until it is complete."""
+"""Finding a sentence of a reply or message by its number, waiting for it while the reply is generated."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ WAIT_TIMEOUT_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class FeltSentence:
-    """A sentence, and how it is felt."""
+    """A sentence with its emotion, whose intensity is between 0 and 1."""
 
     sentence: Sentence
     emotion: str = Emotion.NEUTRAL.value
@@ -34,14 +34,14 @@ class FeltSentence:
 
 
 class _LiveText:
-    """A reply's text as its frames bring it, looked through for the sentence of a number."""
+    """Builds up a reply's text from its frames, and looks for the sentence with the given number."""
 
     def __init__(self, number: int) -> None:
         self._number = number
         self._begin()
 
     def take(self, frame: Mapping[str, Any]) -> FeltSentence | None:
-        """Return the sentence, once it is complete."""
+        """Process a frame; return the sentence if the frame completes it, otherwise None."""
         match frame["type"]:
             case "reply.started":
                 if not frame["text"].startswith(self._text):
@@ -67,7 +67,7 @@ def get_spoken_reply(user: User, companion_id: UUID, reply_id: UUID) -> Reply:
 
 
 def get_spoken_message(user: User, companion_id: UUID, message_id: UUID) -> Source:
-    """Return what is spoken of a message: the reply that became it, else the message itself."""
+    """Return the source to speak for a message: the reply that it was made by, or else the message itself."""
     replies = Reply.objects.owned_by(user).filter(companion=companion_id, answer=message_id)
     if reply := replies.select_related("companion__user", "answer").first():
         return reply
@@ -75,7 +75,7 @@ def get_spoken_message(user: User, companion_id: UUID, message_id: UUID) -> Sour
 
 
 def read_text(source: Source) -> str:
-    """Return the words as they stand now: of a reply those of the answer that it became."""
+    """Return the present text of the source; for a reply with an answer, the answer's text."""
     if isinstance(source, Message):
         return source.text
     return source.answer.text if source.answer else source.text
@@ -84,13 +84,13 @@ def read_text(source: Source) -> str:
 async def wait_for_sentence(
     source: Source, number: int, wait_seconds: float = WAIT_TIMEOUT_SECONDS
 ) -> FeltSentence | None:
-    """Return the sentence of that number; None where there is none, once all is said.
+    """Return the sentence with this number; None if the complete text has none.
 
-    Raise SpeakingError `not_said_yet` where it is not complete by then.
+    Wait for it while the reply is open; raise SpeakingError `not_said_yet` after `wait_seconds`.
     """
     if isinstance(source, Message) or not source.is_open:
         return _find_sentence(source, number)
-    # Whoever connects to Redis may swallow that they are cancelled: the wait ends all the same.
+    # Connecting to Redis may swallow a cancellation, so do not rely on `wait_for`: this wait ends in any case.
     following = asyncio.create_task(_follow(source, number))
     try:
         await asyncio.wait([following], timeout=wait_seconds)
@@ -112,7 +112,7 @@ async def _follow(reply: Reply, number: int) -> FeltSentence | None:
 
 
 def _find_sentence(source: Source, number: int) -> FeltSentence | None:
-    felt_in = source if isinstance(source, Reply) else source.waking  # what was said unprompted
+    felt_in = source if isinstance(source, Reply) else source.waking  # outreach has its waking's
     emotions = felt_in.emotions if felt_in else []
     return _pick(split_sentences(read_text(source)), number, emotions)
 

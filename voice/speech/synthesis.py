@@ -1,4 +1,4 @@
-"""The engine's work on one sentence: in a companion's voice, in its turn, counted, and marked as generated."""
+"""Synthesis of sentences by the speech engine in a companion's voice: queued per person, counted, marked generated."""
 
 import asyncio
 import hashlib
@@ -32,7 +32,7 @@ CONTENT_TYPE = "audio/mpeg"
 
 @dataclass(frozen=True, slots=True)
 class VoiceSettings:
-    """How one companion sounds with one engine."""
+    """The settings with which an engine speaks for a companion."""
 
     engine: Engine
     name: str
@@ -54,7 +54,7 @@ class VoiceSettings:
         )
 
     def request(self, felt: FeltSentence) -> SpeechRequest:
-        """Return the sentence as the engine is asked for it, but for the reference recording."""
+        """Return the engine's request for the sentence, without the reference recording."""
         shows_emotion = self.engine.shows_emotion
         return SpeechRequest(
             text=felt.sentence.said,
@@ -67,27 +67,27 @@ class VoiceSettings:
         )
 
     def digest(self, request: SpeechRequest) -> str:
-        """Return what is the same for the same words in the same voice, and for nothing else."""
+        """Return a digest of the request's words and of everything that makes the voice, as a cache key."""
         voice = [self.engine.name, self.engine.model, self.reference.sha256 if self.reference else ""]
         words = [request.text, request.voice, request.language, request.speed, request.emotion]
         parts = [*voice, *words, request.intensity, request.reference_text]
         return hashlib.sha256(orjson.dumps(parts)).hexdigest()
 
     def add_reference(self, requests: Sequence[SpeechRequest]) -> list[SpeechRequest]:
-        """Return the requests with the reference recording; the storage is read once for all."""
+        """Return the requests with the reference recording added, if there is one; the storage is read once for all."""
         content = read_content(self.reference) if self.reference and requests else None
         return [replace(request, reference=content) for request in requests]
 
 
 async def synthesise(companion: Companion, engine: Engine, request: SpeechRequest) -> Sound:
-    """Return the sentence as the engine speaks it, in its own voice where it refuses the one that is asked for.
+    """Return the sentence as spoken by the engine; if it refuses the chosen voice, in its default voice.
 
-    Raise SpeakingError where it does not speak, GateError. A task that is cancelled stops the engine.
+    Raise SpeakingError if the engine fails, and GateError. Cancelling the task stops the engine.
     """
     try:
         try:
             return await _call_engine(companion, engine, request)
-        except ProviderRefused:  # another engine may have had that voice
+        except ProviderRefused:  # the voice may be one of another engine
             if not request.voice:
                 raise
         return await _call_engine(companion, engine, replace(request, voice=""))
@@ -97,7 +97,10 @@ async def synthesise(companion: Companion, engine: Engine, request: SpeechReques
 
 
 async def _call_engine(companion: Companion, engine: Engine, request: SpeechRequest) -> Sound:
-    """Ask the gate once more in one's turn: many that came at once were each let in while none was counted yet."""
+    """Call the engine once the person has a free slot, and record the call.
+
+    Check the limits again first: simultaneous requests are all admitted before any of them is counted.
+    """
     async with _get_slots().setdefault(companion.user_id, Semaphore(max(1, settings.SPEECH["at_once"]))):
         await in_thread(admit_speech, companion.user, len(request.text), timezone.now())
         async with recorded_call(
@@ -116,10 +119,10 @@ async def _call_engine(companion: Companion, engine: Engine, request: SpeechRequ
 
 @one_per_loop
 def _get_slots() -> WeakValueDictionary[int, Semaphore]:
-    """Return the few places that each person has at the engine from this process."""
+    """Return, by user id, the semaphores that limit each person's simultaneous calls of the engine in this process."""
     return WeakValueDictionary()
 
 
 async def encode(sound: Sound) -> bytes:
-    """Return the sound as an MP3 which says that a machine made it."""
+    """Return the sound as an MP3 whose metadata mark it as generated."""
     return await asyncio.to_thread(mp3, sound, GENERATED)

@@ -1,4 +1,4 @@
-"""Choosing how a companion sounds: a voice of the engine's, or an imitation of a recording, by consent."""
+"""The choice of a companion's voice: one of the engine's, or the imitation of a recording, with consent."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,7 +22,7 @@ from voice.provider_calls import ConcurrencyLimit
 
 CONSENT = _("This is my own voice, or its owner has agreed that a companion speaks with it.")
 MIN_REFERENCE_SECONDS = 1.0
-LIMIT = ConcurrencyLimit(  # each may take a core and much memory to read
+LIMIT = ConcurrencyLimit(  # decoding may take a core and much memory
     1,
     "too_many_recordings",
     _("Your recordings before this one are still being listened to. Try again in a moment."),
@@ -31,7 +31,7 @@ LIMIT = ConcurrencyLimit(  # each may take a core and much memory to read
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What there is to choose from: the engine that speaks here, and the names of its voices, none while it is away."""
+    """The voices to choose from: the engine and the names of its voices, which are none while it `is_away`."""
 
     engine: str
     voices: list[str]
@@ -40,12 +40,12 @@ class Offer:
 
     @property
     def entry(self) -> EngineEntry | None:
-        """Return what people are told of the engine; None where the browser speaks."""
+        """Return the description of the engine that people are shown, or None if the browser speaks."""
         return ENGINES.get(self.engine)
 
 
 async def load_offer() -> Offer:
-    """Return what the engine of the settings offers now."""
+    """Ask the configured engine for its voices, and return its offer."""
     speaking = get_engine()
     if speaking is None:
         return Offer(get_engine_name(), [])
@@ -57,14 +57,14 @@ async def load_offer() -> Offer:
 
 
 def get_voice(companion: Companion) -> Voice:
-    """Return the companion's voice; one that is not stored yet where nothing was ever chosen."""
+    """Return the companion's voice, or an unsaved default if none was ever chosen."""
     voice = Voice.objects.select_related("reference").filter(companion=companion).first()
     return voice or Voice(companion=companion)
 
 
 @transaction.atomic
 def change_voice(companion: Companion, **changes: object) -> Voice:
-    """Save and return the voice with these: its name, its speed, whether answers are read aloud."""
+    """Save the changed fields (`name`, `speed`, `reads_aloud`) of the companion's voice, and return it."""
     voice, _made = Voice.objects.select_for_update(of=("self",)).get_or_create(companion=companion)
     for name, value in changes.items():
         setattr(voice, name, value)
@@ -74,16 +74,16 @@ def change_voice(companion: Companion, **changes: object) -> Voice:
 
 @receiver(companion_made, sender=Companion)
 def begin_voice(companion: Companion, pace: float | None, **_: object) -> None:
-    """Have a new companion speak at its own pace."""
+    """Set the speed of a new companion's voice to its pace, if it has one."""
     if pace is not None:
         change_voice(companion, speed=pace)
 
 
 def set_reference(companion: Companion, content: bytes, text: str, consent: str, now: datetime) -> Voice:
-    """Have the voice imitate this recording, where the engine can do that.
+    """Save the recording as the one that the voice imitates, if the engine can do that.
 
-    It is kept as plain sound without what else was in the file. Raise SpeakingError where there is no statement of
-    consent or no voice in it, FilesError where it cannot be kept, GateError where another is still being read.
+    It is stored as plain WAV, without the file's metadata. Raise SpeakingError without consent or without a voice in
+    it, FilesError if it cannot be stored, and GateError while another recording of the person's is being decoded.
     """
     if not consent.strip():
         raise SpeakingError("no_consent", _("Say first that the owner of this voice has agreed."))
@@ -102,7 +102,7 @@ def set_reference(companion: Companion, content: bytes, text: str, consent: str,
 
 
 def delete_reference(companion: Companion) -> Voice:
-    """Return the voice without its recording, which is gone."""
+    """Delete the recording that the companion's voice imitates, and return the voice."""
     return _replace_reference(companion, None, "", "", None)
 
 

@@ -1,4 +1,4 @@
-"""What pages show of speaking and hearing."""
+"""Template tags and filters for speech and recordings."""
 
 from typing import Any
 
@@ -16,21 +16,21 @@ MINUTE = 60
 
 @register.filter
 def as_length(seconds: float) -> str:
-    """Return so many seconds as minutes and seconds."""
+    """Format a number of seconds as minutes and seconds, such as 1:05."""
     minutes, rest = divmod(int(seconds), MINUTE)
     return f"{minutes}:{rest:02}"
 
 
 @register.inclusion_tag("voice/_reads_aloud.html")
 def reads_aloud(companion: Companion) -> dict[str, object]:
-    """The switch in the talk: whether answers are read aloud as they come."""
+    """Render the chat's switch for reading answers aloud as they come."""
     is_on = Voice.objects.filter(companion=companion, reads_aloud=True).exists()
     return {"companion": companion, "is_on": is_on}
 
 
 @register.inclusion_tag("voice/_hearing.html")
 def hearing(companion: Companion) -> dict[str, Any]:
-    """The line above the composer that tells what is heard."""
+    """Render the line above the composer that shows the state of a recording."""
     return {
         "companion": companion,
         "transcribes": is_offered(),
@@ -40,7 +40,7 @@ def hearing(companion: Companion) -> dict[str, Any]:
 
 
 def hearing_words() -> dict[str, str]:
-    """What the scripts say; some under the names that browsers give their errors."""
+    """Return the texts that the scripts show, by key; some keys are the names of browsers' errors."""
     forbidden = _("Kith may not use the microphone. Allow it for this page in the browser, then try again.")
     none = _("No microphone was found.")
     return {
