@@ -38,7 +38,7 @@ def _count(key: str, seconds: int) -> int:
         pipeline.incr(key)
         pipeline.expire(key, 2 * seconds)
         return int(pipeline.execute()[0])
-    except redis.RedisError:
+    except (redis.RedisError, OSError):
         with _lock:
             _counts_here[key] += 1
             if len(_counts_here) > MAX_COUNTS_HERE:

@@ -184,13 +184,15 @@ def database_away(request: HttpRequest, error: OperationalError | InterfaceError
 
 @api.exception_handler(RedisError)
 def redis_away(request: HttpRequest, error: RedisError) -> HttpResponse:
-    return problem(request, 503, "redis_away", "Kith cannot send answers right now. Try again in a moment.")
+    return problem(
+        request, 503, "redis_away", _("Kith cannot send answers right now. Try again in a moment.")
+    )
 
 
 @api.exception_handler(Exception)
 def unknown(request: HttpRequest, error: Exception) -> HttpResponse:
     """Answer an unexpected error with problem details as well, and log its stack."""
-    log.error("request failed", exc_info=error)
+    log.error("request_failed", exc_info=error)
     return problem(
-        request, 500, "internal_error", "Something went wrong on Kith's side. It is in the operator's log."
+        request, 500, "internal_error", _("Something went wrong on Kith's side. It is in the operator's log.")
     )

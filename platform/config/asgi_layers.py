@@ -67,10 +67,8 @@ class BodyTooLargeError(RefusedError):
 
     status = 413
 
-    def __init__(self) -> None:
-        super().__init__(
-            "too_large", f"A request can hold {settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 1_000_000} MB."
-        )
+    def __init__(self, limit: int) -> None:
+        super().__init__("too_large", f"A request can hold {limit // 1_000_000} MB.")
 
 
 class BodyLimit:
@@ -84,13 +82,13 @@ class BodyLimit:
         self._application = application
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE + FORM_OVERHEAD_BYTES
+        limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
         declared = dict(scope["headers"]).get(b"content-length", b"0")
         is_large_way = LARGE_PATHS.fullmatch(scope.get("path", "")) is not None
         if is_large_way and await in_thread(_is_signed_in, scope):
-            limit = settings.ARCHIVE_BYTES + FORM_OVERHEAD_BYTES
-        if declared.isdigit() and int(declared) > limit:
-            return await _refuse(send, BodyTooLargeError(), "too large")
+            limit = settings.ARCHIVE_BYTES
+        if declared.isdigit() and int(declared) > limit + FORM_OVERHEAD_BYTES:
+            return await _refuse(send, BodyTooLargeError(limit), "too large")
         with ExitStack() as large_body:
             try:
                 await self._application(scope, _count_bytes(receive, limit, large_body, scope), send)
@@ -105,7 +103,7 @@ def _is_signed_in(scope: Message) -> bool:
 
 
 def _count_bytes(receive: Receive, limit: int, large_body: ExitStack, scope: Message) -> Receive:
-    """Return `receive`, counting the body's bytes; raise BodyTooLargeError beyond `limit`.
+    """Return `receive`, counting the body's bytes; raise BodyTooLargeError beyond `limit` and a form's overhead.
 
     A body above LARGE_BODY counts against its address until `large_body` is closed.
     """
@@ -115,8 +113,8 @@ def _count_bytes(receive: Receive, limit: int, large_body: ExitStack, scope: Mes
         nonlocal count, is_large
         message = await receive()
         count += len(message.get("body", b""))
-        if count > limit:
-            raise BodyTooLargeError
+        if count > limit + FORM_OVERHEAD_BYTES:
+            raise BodyTooLargeError(limit)
         if count > settings.LARGE_BODY and not is_large:
             is_large = True
             large_body.enter_context(arriving("bodies", address_of(scope)))

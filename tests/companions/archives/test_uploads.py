@@ -217,31 +217,39 @@ def test_commands_move_a_companion(bob: User, small: Companion, tmp_path: Path) 
 
 
 async def test_only_whoever_is_signed_in_may_send_as_much_as_an_archive(bob: User) -> None:
-    async def ask(path: str, headers: dict[str, str]) -> int:
-        declared = {**headers, "Content-Length": "22000000"}
-        sent = [(name.lower().encode(), value.encode()) for name, value in declared.items()]
-        scope = {"type": "http", "method": "POST", "path": path, "headers": sent}
-        answered: list[int] = []
+    async def ask(path: str, headers: dict[str, str], length: int = 22_000_000) -> tuple[int, bytes]:
+        declared = {**headers, "Content-Length": str(length)}
+        raw = [(name.lower().encode(), value.encode()) for name, value in declared.items()]
+        scope = {"type": "http", "method": "POST", "path": path, "headers": raw}
+        sent: list[dict[str, Any]] = []
 
         async def receive() -> dict[str, Any]:
             return {"type": "http.disconnect"}
 
         async def send(message: Any) -> None:
-            answered.extend([message["status"]] if "status" in message else [])
+            sent.append(message)
 
         async def inner(scope: Any, receive: Any, send: Any) -> None:
             await send({"type": "http.response.start", "status": 200, "headers": []})
 
         await BodyLimit(inner)(scope, receive, send)
-        return answered[0]
+        return sent[0]["status"], sent[-1].get("body", b"")
 
     token = (await in_thread(Api, bob)).headers
     for path in LARGE_WAYS:
-        assert await ask(path, dict(token)) == 200, path
-    assert await ask(LARGE_WAYS[0], {}) == 413
-    assert await ask(LARGE_WAYS[0], {"Authorization": "Bearer nobodys"}) == 413
-    assert await ask("/api/v1/companions", dict(token)) == 413
-    assert await ask("/api/v1/companions/x/messages", dict(token)) == 413
+        assert await ask(path, dict(token)) == (200, b""), path
+    for path, headers in (
+        (LARGE_WAYS[0], {}),
+        (LARGE_WAYS[0], {"Authorization": "Bearer nobodys"}),
+        ("/api/v1/companions", token),
+        ("/api/v1/companions/x/messages", token),
+    ):
+        status, body = await ask(path, dict(headers))
+        assert status == 413
+        assert b"A request can hold 21 MB." in body
+    status, body = await ask(LARGE_WAYS[0], dict(token), 800_000_000)
+    assert status == 413
+    assert b"A request can hold 700 MB." in body
 
 
 def test_a_restore_keeps_its_lease_while_one_file_takes_long(
