@@ -102,7 +102,7 @@ class _Gaps:
         return len(beside) == 1 and message.parent_id not in self._ending
 
     def _find_first(self, message: Message) -> Message:
-        """Return the earliest deleted message that leads to this one without a gap, a sibling or the end of a branch."""
+        """Return the earliest deleted message that leads to this one without a gap, a sibling or a branch's end."""
         passed = []
         while message.pk not in self._first and self._is_alone(message) and message.parent_id in self.gone:
             passed.append(message)

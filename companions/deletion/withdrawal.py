@@ -59,7 +59,7 @@ def build_scope(
     sources: Collection[Message] = (),
     memories: Collection[Memory] = (),
 ) -> DeletionScope:
-    """Return the scope of deleting these messages and memories; `sources`, the messages behind the memories, are kept."""
+    """Return the scope of deleting these messages and memories; `sources`, messages behind the memories, are kept."""
     return DeletionScope(
         companion_id=companion.pk,
         now=now,
