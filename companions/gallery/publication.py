@@ -149,7 +149,7 @@ def _compile_name(name: str) -> re.Pattern[str] | None:
 
 
 def _compile_like(name: str) -> re.Pattern[str] | None:
-    """Return a case-insensitive pattern of the name and each of its words, for warnings only, or None."""
+    """Return a case-insensitive pattern of the name and each of its words, used for warnings only; or None."""
     words = filter(None, map(_compile_name, {name, *name.split()}))
     like = "|".join(word.pattern for word in words)
     return re.compile(like, re.IGNORECASE) if like else None
