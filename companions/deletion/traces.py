@@ -44,10 +44,11 @@ def scrub(companion_id: UUID, ids: Collection[UUID], now: datetime, became: Coll
 
 
 def erase_from_journal(scope: DeletionScope, ids: Collection[UUID], *, spares: bool = False) -> None:
-    """Delete the journal entries that could restore, on any branch, rows that name one of the ids or tell of the scope.
+    """Delete the journal entries that could restore, on any branch, rows that name one of the ids or share a word with
+    the scope.
 
-    A text tells of the scope if the two share a word. When much is deleted at once, almost every text would: with
-    `spares`, only words count that no remaining memory contains, so that entries which come from elsewhere are kept.
+    When much is deleted at once, almost every row shares a word with it. With `spares`, only words count that no
+    remaining memory contains, so that entries which come from elsewhere are kept.
     """
     entries = JournalEntry.objects.filter(companion=scope.companion_id).exclude(
         before__isnull=True, after__isnull=True
@@ -56,8 +57,7 @@ def erase_from_journal(scope: DeletionScope, ids: Collection[UUID], *, spares: b
     tells = _find_telling(scope, ids) if spares and kept.exists() else scope.tells
     gone, rows = [], set[tuple[str, str]]()
     for entry in kept.iterator():
-        told = [entry.before, entry.after]
-        if any(text in named or tells(text) for text in _walk_strings(told)):
+        if any(text in named or tells(text) for text in _walk_strings([entry.before, entry.after])):
             gone.append(entry.pk)
             rows |= _find_linked(entry)
     for table in {table for table, _row in rows}:  # the rows that had a deleted source
@@ -78,7 +78,7 @@ def _find_linked(entry: JournalEntry) -> set[tuple[str, str]]:
     if entry.table not in LINKS:
         return set()
     column, table = LINKS[entry.table]
-    return {(table, str(told[column])) for told in (entry.before, entry.after) if told and column in told}
+    return {(table, str(link[column])) for link in (entry.before, entry.after) if link and column in link}
 
 
 def scrub_lines(companion_id: UUID, goes: Callable[[str], bool], now: datetime) -> None:

@@ -1,6 +1,5 @@
-"""Withdraw what was derived from deleted data: learnt memories, diary, summaries, drafts, and traces in life.
-
-The latter are timers, wakings, inner states, diary pages written in wakings, and messages said unprompted.
+"""Withdraw what was derived from deleted data: learnt memories, diary entries, summaries and drafts; and in the
+companion's life timers, wakings, inner states, diary pages written in wakings, and unprompted messages.
 """
 
 from collections.abc import Collection
@@ -103,8 +102,8 @@ def _ids(rows: QuerySet[Any]) -> frozenset[UUID]:
 def _find_timers(scope: DeletionScope) -> frozenset[UUID]:
     """Return the timers that were set in answer to the scope's messages or repeat their words.
 
-    A timer set in answer to a source counts if its note tells of the scope; one that the companion set otherwise, if
-    its note has words of the scope that no remaining memory contains.
+    A timer set in answer to a source counts if its note shares a word with the scope; one that the companion set
+    otherwise, if its note has words of the scope that no remaining memory contains.
     """
     noted = Q(by=Timer.By.COMPANION, waking=None) & ~Q(note="")
     mine = Timer.everywhere.filter(Q(message__in=scope.all_messages) | noted, companion=scope.companion_id)
@@ -128,8 +127,8 @@ def _find_timers_set_in(scope: DeletionScope, wakings: Collection[UUID]) -> froz
 def _find_states(scope: DeletionScope, found: Dependents) -> frozenset[UUID]:
     """Return the inner states that were derived from the scope, and the later ones that carried text over from those.
 
-    Each state continues the one before. A later one is left out if it tells nothing of the scope and repeats nothing
-    that only a returned state had told.
+    Each state continues the one before. A later one is left out if it shares no words with the scope and repeats
+    nothing that only a returned state contained.
     """
     mine = InnerState.objects.filter(companion=scope.companion_id)
     seen = Q(seen__overlap=list(scope.all_messages))
@@ -170,7 +169,7 @@ def _load_texts(ids: Collection[UUID]) -> dict[UUID, str]:
 
 
 def _comes_of(state: InnerState, scope: DeletionScope) -> bool:
-    """Return False if all that the state saw of the scope are `sources`, and its text tells nothing of the scope."""
+    """Return False if all that the state saw of the scope are `sources`, and its text shares no word with the scope."""
     seen = set(state.seen)
     return bool(seen & scope.messages) or not seen & scope.sources or scope.tells(state.text)
 
@@ -191,10 +190,10 @@ def find_reminders(
     sources: Collection[Message] = (),
     memories: Collection[Memory] = (),
 ) -> list[Message]:
-    """Return the unprompted messages that came of these messages and memories, or of other messages returned here.
+    """Return the unprompted messages that resulted from these messages and memories, or from others returned here.
 
-    What came of the `sources`, or of memories learnt from the messages, is returned only if it shares a word with what
-    is deleted.
+    Those that resulted from the `sources`, or from memories learnt from the messages, are returned only if they share a
+    word with what is deleted.
     """
     found: dict[UUID, Message] = {}
     while True:
@@ -213,7 +212,9 @@ def reminders_of(message: Message, now: datetime) -> list[Message]:
 
 
 def _find_said_for(scope: DeletionScope) -> list[Message]:
-    """Return the messages said in wakings that came of the scope, and those about what was learnt that tell of it."""
+    """Return the messages said in wakings that resulted from the scope; if only by a learnt memory, those that share a
+    word with the scope.
+    """
     timers, woken = _find_timers(scope), NONE
     while True:
         mine = Waking.objects.filter(companion=scope.companion_id)
@@ -370,7 +371,7 @@ def clear_summaries(companion: Companion, scope: DeletionScope, messages: Collec
 
 
 def _clear_notes(scope: DeletionScope) -> None:
-    """Remove the lines that tell of the scope from the open sessions' scratch notes."""
+    """Remove the lines that share a word with the scope from the open session's scratch notes."""
     for session in Session.objects.filter(companion_id=scope.companion_id, ended_at=None).exclude(scratch=""):
         lines = [line for line in session.scratch.splitlines() if not scope.tells(line)]
         Session.objects.filter(pk=session.pk).update(scratch="\n".join(lines))

@@ -86,8 +86,8 @@ def compose_publication(companion: Companion, *, keeps_name: bool = False) -> Pu
     except CardFormatError:
         raise GalleryError("too_large", _("This is too much for one card.")) from None
     if len(json.dumps(content, ensure_ascii=False).encode()) > MAX_BYTES:
-        told = _("Its texts and lorebooks take more than %(most)s MB, which is too much for the gallery.")
-        raise GalleryError("too_large", told % {"most": MAX_BYTES // 1_000_000})
+        detail = _("Its texts and lorebooks take more than %(most)s MB, which is too much for the gallery.")
+        raise GalleryError("too_large", detail % {"most": MAX_BYTES // 1_000_000})
     if holds_own_address(companion.user, json.dumps(content, ensure_ascii=False)):
         detail = _("Your e-mail address stands in its texts. Take it out first.")
         raise GalleryError("own_address", detail)

@@ -55,8 +55,8 @@ class Sent:
 
 
 class Channel(Protocol):
-    """A way to reach people outside the talk. One that `gathers` sends all that waits for a person at once, at most
-    once per `pause`. One that `tells_answers` also delivers answers that took long and that nobody watched arrive.
+    """A way to reach people outside the talk. `gathers`: all that waits for a person is sent at once, at most once per
+    `pause`. `tells_answers`: answers are delivered, too, if they took long and nobody watched them arrive.
     """
 
     name: str

@@ -42,8 +42,8 @@ def write_reminder(context: WakingContext, now: datetime) -> str:
             return _("You wanted to be reminded: %(note)s") % {"note": note}
         due, today = waking.due_at.astimezone(person.zone), now.astimezone(person.zone).date()
         when = f"{due:%H:%M}" if due.date() == today else f"{due:%Y-%m-%d, %H:%M}"
-        told = _("This comes late: it was due at %(when)s. You wanted to be reminded: %(note)s")
-        return told % {"when": when, "note": note}
+        late = _("This comes late: it was due at %(when)s. You wanted to be reminded: %(note)s")
+        return late % {"when": when, "note": note}
 
 
 def _find_own_words(context: WakingContext, timer: Timer) -> str:

@@ -78,8 +78,8 @@ def check_book(book: Mapping[str, Any]) -> None:
             check_entry(entry)
         except LoreError as error:
             sentence = _("Entry %(number)s cannot be kept: %(detail)s")
-            told = sentence % {"number": number, "detail": error.detail}
-            raise LoreError(error.code, told, error.field) from None
+            detail = sentence % {"number": number, "detail": error.detail}
+            raise LoreError(error.code, detail, error.field) from None
 
 
 def check_entry(entry: Mapping[str, Any]) -> None:

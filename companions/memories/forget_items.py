@@ -1,4 +1,4 @@
-"""Find what forgetting something would delete: everything that tells it, and what was derived from that."""
+"""Find what forgetting something would delete: everything that states it, and what was derived from that."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -39,8 +39,8 @@ class Kind(TextChoices):
 class Item:
     """One thing that would be deleted, identified by its key.
 
-    It `goes_along` if it does not tell what is forgotten, but was derived from what does. If it `is_near`, it may tell
-    it in other words.
+    It `goes_along` if it does not state what is forgotten, but was derived from an item that does. If it `is_near`, it
+    may state it in other words.
     """
 
     kind: Kind
@@ -61,10 +61,10 @@ def find_items(
     asked_in: Collection[Message] = (),
     near: Collection[UUID] = (),
 ) -> list[Item]:
-    """Return the items that tell one of the statements, and those derived from them alone.
+    """Return the items that contain one of the statements, and those derived from them alone.
 
-    `asked_in` are the messages of the request, which are items, too. `near` are memories that may tell it in other
-    words: the first five that are no items yet come last, each with its source messages that share a word with it.
+    `asked_in` are the messages of the request, which are items, too. `near` are memories that may state the same in
+    other words: the first five that are no items yet come last, each with its sources that share a word with it.
     """
     telling = find_telling_memories(companion.pk, statements)
     learnt = [memory for memory in telling if memory.kind not in Memory.MIRRORS]
@@ -122,7 +122,7 @@ def _find_messages(
     learnt: Iterable[Memory],
     asked_in: Iterable[Message],
 ) -> list[Message]:
-    """Return the messages that tell a statement, the sources of `learnt` that share a word with one, the companion's
+    """Return the messages that contain a statement, the sources of `learnt` that share a word with one, the companion's
     answers to these, and the request (`asked_in`).
     """
     words = frozenset[str]().union(*statements)
@@ -138,7 +138,7 @@ def _find_messages(
 def _find_sentences(
     companion: Companion, statements: Sequence[Words], messages: Collection[UUID]
 ) -> Iterator[Item]:
-    """Yield the items outside memories that tell a statement, and sentences with one of these messages as a source."""
+    """Yield items outside memories that contain a statement, and sentences with one of these messages as a source."""
     names, ids = companion.names.values(), set(map(str, messages))
 
     def told(text: str) -> bool:

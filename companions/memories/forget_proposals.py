@@ -1,6 +1,6 @@
 """Proposals to forget: a companion makes one when its person asks, and only the person can confirm it.
 
-Confirming deletes everything chosen, in one transaction, by `companions.deletion`. What remains and tells the same is
+Confirming deletes everything chosen, in one transaction, by `companions.deletion`. What remains and states the same is
 hidden from models, and it is not learnt again from earlier messages.
 """
 
@@ -39,9 +39,9 @@ def propose(
     now: datetime,
     near: Sequence[UUID] = (),
 ) -> ForgetProposal | None:
-    """Create and return a proposal to forget what the wordings state; None if nothing is found that tells it.
+    """Create and return a proposal to forget what the wordings state; None if nothing is found that states it.
 
-    A reply's proposal of the same wordings is returned again. `near` are memories that may tell it in other words. The
+    A reply's proposal of the same wordings is returned again. `near` are memories that may state it in other words. The
     caller must hold the companion's lock.
     """
     subject = storable("\n".join(" ".join(wording.split()) for wording in wordings))[:SUBJECT_CHARACTERS]
@@ -94,11 +94,11 @@ def confirm(proposal: ForgetProposal, chosen: Collection[str] | None, now: datet
     if not going:
         raise ForgetProposalError("nothing_chosen", _("Choose what is to be forgotten."))
     statements, names = _read_statements(companion, held.subject), companion.names.values()
-    told = (read_words(item.text, names) for item in going if item.kind != Kind.MESSAGE)
+    going_words = (read_words(item.text, names) for item in going if item.kind != Kind.MESSAGE)
     statements += [
         read_words(item.text, names) for item in going if item.is_near and item.kind == Kind.MEMORY
     ]
-    keep_forgotten(companion.pk, [*statements, *told], now)
+    keep_forgotten(companion.pk, [*statements, *going_words], now)
     _delete_rows(companion, going, now)
     gone = {item.text for item in going}
     kept = {item.text for item in offered} - gone
@@ -145,7 +145,7 @@ def _end(proposal: ForgetProposal, state: State, now: datetime) -> None:
     proposal.state, proposal.subject, proposal.near, proposal.ended_at = state, "", [], now
     ForgetProposal.objects.filter(pk=proposal.pk).update(state=state, subject="", near=[], ended_at=now)
     if state == State.CONFIRMED:
-        Reply.objects.filter(pk=proposal.reply_id).update(tool_calls=[])  # they hold the words
+        Reply.objects.filter(pk=proposal.reply_id).update(tool_calls=[])  # they contain the wordings
     notify_companion(proposal.companion_id, _render_frame("forget.ended", proposal))
 
 
@@ -184,7 +184,7 @@ def _drop_inner_states(companion: Companion, goes: Callable[[str], bool]) -> Non
 
 
 def _clear_sessions(companion: Companion, goes: Callable[[str], bool]) -> None:
-    """Clear the titles and summaries of sessions that tell it, and remove such lines from the open session's notes."""
+    """Clear titles and summaries of sessions for which `goes` is true, and such lines of the open session's notes."""
     for session in Session.everywhere.filter(companion=companion).exclude(title=""):
         if goes(session.title):
             Session.everywhere.filter(pk=session.pk).update(title="")
@@ -197,7 +197,7 @@ def _clear_sessions(companion: Companion, goes: Callable[[str], bool]) -> None:
 
 
 def _hide_rest(companion: Companion, statements: Sequence[Words]) -> None:
-    """Hide from models the remaining messages that tell one of the statements. People still see them."""
+    """Hide from models the remaining messages that contain one of the statements. People still see them."""
     left = find_telling_memories(companion.pk, statements)
     ids = {memory.message_id for memory in left if memory.message_id}
     Message.everywhere.filter(companion=companion, pk__in=ids).update(is_hidden=True)

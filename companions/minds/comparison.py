@@ -1,7 +1,7 @@
 """Compare two models: the newest exchanges of a talk are answered again by the companion's own model and by another.
 
 The prompts are those sent at the time, without tools. Each answer is saved at once, so that a run that resumes after a
-crash asks only for the missing ones. The answers count towards the person's tokens of the day.
+crash asks only for the missing ones. Talk has priority over it; the answers count towards the person's daily tokens.
 """
 
 from datetime import datetime

@@ -131,12 +131,14 @@ def _load_languages() -> dict[str, dict[str, str]]:
 @cache
 def _load_words() -> dict[str, frozenset[str]]:
     return {
-        code: frozenset(told["words"].split()) for code, told in _load_languages().items() if "words" in told
+        code: frozenset(rules["words"].split())
+        for code, rules in _load_languages().items()
+        if "words" in rules
     }
 
 
 @cache
 def _load_formal() -> dict[str, "regex.Pattern[str]"]:
     return {
-        code: regex.compile(told["formal"]) for code, told in _load_languages().items() if "formal" in told
+        code: regex.compile(rules["formal"]) for code, rules in _load_languages().items() if "formal" in rules
     }

@@ -117,10 +117,10 @@ def describe_report(report: Mapping[str, Any]) -> list[Line]:
         "memory": _("Words of its memories that an answer takes up"),
     }
     lines = []
-    for name, told in report.get("measures", {}).items():
+    for name, numbers in report.get("measures", {}).items():
         form = _format_number if name in ("length", "questions", "emotions") else _format_share
-        is_clear = told["p"] < CLEAR_P
-        low, high, own, other = (form(told[part]) for part in ("low", "high", "own", "other"))
+        is_clear = numbers["p"] < CLEAR_P
+        low, high, own, other = (form(numbers[part]) for part in ("low", "high", "own", "other"))
         between = low if low == high else _("between %(low)s and %(high)s") % {"low": low, "high": high}
         change = _("difference: %(between)s") % {"between": between}
         is_same = not is_clear and own == other and low == high
