@@ -117,11 +117,11 @@ class _Gaps:
         while looked:
             following = self._following.get(looked[-1], ())
             if waiting := [
-                reply.pk for reply in following if reply.pk in self.gone and reply.pk not in self._next
+                child.pk for child in following if child.pk in self.gone and child.pk not in self._next
             ]:
                 looked += waiting
                 continue
-            kept = [self._next[reply.pk] if reply.pk in self.gone else reply for reply in following]
+            kept = [self._next[child.pk] if child.pk in self.gone else child for child in following]
             awake_first = sorted(
                 (message for message in kept if message), key=lambda message: message.is_asleep
             )
