@@ -127,8 +127,8 @@ def _find_timers_set_in(scope: DeletionScope, wakings: Collection[UUID]) -> froz
 def _find_states(scope: DeletionScope, found: Dependents) -> frozenset[UUID]:
     """Return the inner states that were derived from the scope, and the later ones that carried text over from those.
 
-    Each state continues the one before. A later one is left out if it shares no words with the scope and repeats
-    nothing that only a returned state contained.
+    Each state continues the one before. A later one is left out if it has sources of its own, shares no words with the
+    scope beyond these, and repeats nothing that only a returned state contained.
     """
     mine = InnerState.objects.filter(companion=scope.companion_id)
     seen = Q(seen__overlap=list(scope.all_messages))
