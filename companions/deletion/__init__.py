@@ -1,12 +1,13 @@
-"""Deleting for good: what a person deletes is gone from every table, from Redis, and from every later prompt.
+"""Permanent deletion: what a person deletes disappears from every table, from Redis, and from every later prompt.
 
-deletion    messages, memories, a companion, and all that the rehearsal model wrote
-withdrawal  what was drawn from it: learnt, written into the diary, summed up; timers, wakings, inner states, reminders
-traces      what turns have kept of it: prompts as sent, cues, tools' arguments, reasoning, the provider's words
+deletion    entry points: delete messages, memories, a companion, or everything that the rehearsal model wrote
+withdrawal  data derived from it: learnt memories, diary, summaries; timers, wakings, inner states, reminders
+traces      copies that turns have kept: prompts as sent, cues, tool arguments, reasoning, the provider's words
+gaps        message trees and branches, joined up where messages were deleted
 
-A reply under way that was shown it ends, `interrupted`: what its process holds in its hands could otherwise come back.
-Whatever writes such things holds the companion's row meanwhile. What has gone out by e-mail or as a notification is out
-of reach; what is still on its way is dropped.
+A reply under way that was shown deleted data ends as `interrupted`, since its process could otherwise write that data
+back. Whatever writes such data locks the companion's row meanwhile. E-mails and notifications that were sent are out of
+reach; those that still wait to be sent are dropped.
 """
 
 from companions.deletion.deletion import (

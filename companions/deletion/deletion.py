@@ -1,6 +1,6 @@
-"""Deleting messages and memories with all that was drawn from them, a companion, and what the rehearsal model wrote.
+"""Delete messages and memories with everything derived from them, a companion, and what the rehearsal model wrote.
 
-The messages that forgotten memories come from are hidden from later prompts, or deleted too.
+Forgetting a memory hides the messages that it comes from in later prompts, or deletes them too.
 """
 
 from collections.abc import Collection
@@ -28,16 +28,16 @@ from memory.deletion import delete_memories
 from memory.models import Memory
 
 messages_hidden = Signal()
-"""Sent with `companion_id` and `ids`, of messages, in the transaction that hides them; the sender is Message."""
+"""Sent by Message with `companion_id` and the messages' `ids`, within the transaction that hides them from prompts."""
 
 
 MAX_AT_ONCE = 500
-# To forget one of these hides nothing that it sums up.
+# Forgetting a memory of these kinds does not hide the messages that it sums up.
 SUMMARIES = (Memory.Kind.DIARY, Memory.Kind.GIST, Memory.Kind.INSIGHT)
 
 
 def delete_message(message: Message, now: datetime) -> None:
-    """Delete the message with its memory and all that was drawn from it."""
+    """Delete the message with its memory and everything derived from it."""
     delete_messages(message.companion_id, [message.pk], now)
 
 
@@ -45,9 +45,9 @@ def delete_message(message: Message, now: datetime) -> None:
 def delete_messages(
     companion_id: UUID, ids: Collection[UUID], now: datetime, *, keeps_other_branches: bool = False
 ) -> int:
-    """Delete these messages of the companion with all that was drawn from them; return how many there were.
+    """Delete these messages of the companion with everything derived from them; return how many existed.
 
-    `keeps_other_branches`: what other branches know stays theirs where it only shares words with them.
+    With `keeps_other_branches`, what is known on other branches is kept if it merely shares words with the messages.
     """
     lift_statement_timeout()
     companion = hold(companion_id)
@@ -60,14 +60,17 @@ def delete_messages(
 
 
 def forget(memory: Memory, now: datetime, *, with_message: bool = False) -> None:
-    """Delete the memory; hide the message that it came from in every later prompt, or delete it too."""
+    """Delete the memory. Hide the message that it came from in later prompts, or delete it `with_message`."""
     forget_many(memory.companion_id, [memory.pk], now, with_messages=with_message)
 
 
 def forget_every(
     companion_id: UUID, kinds: Collection[str], now: datetime, *, with_messages: bool = False
 ) -> int:
-    """Delete the memories of these kinds, or all, closed ones too, MAX_AT_ONCE in a transaction; return how many."""
+    """Delete the memories of these kinds (all if `kinds` is empty), including closed ones; return how many.
+
+    Each transaction deletes at most MAX_AT_ONCE of them.
+    """
     chosen, count = Memory.everywhere.of(companion_id), 0
     chosen = chosen.filter(kind__in=kinds) if kinds else chosen
     while ids := list(chosen.order_by("pk").values_list("pk", flat=True)[:MAX_AT_ONCE]):
@@ -79,11 +82,11 @@ def forget_every(
 def forget_many(
     companion_id: UUID, ids: Collection[UUID], now: datetime, *, with_messages: bool = False
 ) -> int:
-    """Delete these memories, as if each were forgotten alone; return how many there were.
+    """Delete these memories, as if each were forgotten alone; return how many existed.
 
-    With the memory of a message goes all that was drawn from that message. With a learnt memory goes less, for its source
-    messages taught other things too: of what was drawn from these, what shares a word with the memory; of what was learnt
-    from these, what holds a word of it that nothing else tells.
+    Deleting the memory of a message deletes everything derived from that message. Deleting a learnt memory deletes
+    less, as its source messages taught other things too: what was derived from them only if it shares a word with the
+    memory, and other memories learnt from them only if they contain a word of it that no remaining memory contains.
     """
     lift_statement_timeout()
     companion = hold(companion_id)
@@ -104,7 +107,10 @@ def forget_many(
 
 @erasing()
 def forget_gists(companion_id: UUID, ids: Collection[UUID], now: datetime) -> None:
-    """Delete the memories of these ids with all that was drawn from them, and what turns kept, also of a document."""
+    """Delete these memories with everything derived from them, and what turns have kept of any of the ids.
+
+    An id may also be a document's.
+    """
     lock(companion_id)
     scrub(companion_id, ids, now)
     forget_many(companion_id, ids, now)
@@ -112,7 +118,7 @@ def forget_gists(companion_id: UUID, ids: Collection[UUID], now: datetime) -> No
 
 @erasing()
 def forget_newest(companion: Companion, now: datetime, *, with_message: bool = False) -> Memory | None:
-    """Delete the newest memory that holds; return it as it was, None where there is none."""
+    """Delete the newest open memory; return a copy of it as it was, or None if there is none."""
     lock(companion.pk)
     newest = Memory.objects.of(companion.pk).open().select_related("message").newest(1).first()
     if newest is None:
@@ -132,9 +138,10 @@ def remove(
     hides: bool = False,
     keeps_other_branches: bool = False,
 ) -> None:
-    """Delete these memories and messages with all that was drawn from them, and the reminders of them.
+    """Delete these memories and messages with everything derived from them, and the reminders of them.
 
-    Where it only `hides`, the messages and their `sources` stay for the eye. Call it with the companion held.
+    With `hides`, `messages` and `sources` are not deleted: people still see them, later prompts do not contain them.
+    The caller must hold the companion's lock.
     """
     mirrors = [] if hides else _mirrors(companion, messages)
     reminders = find_reminders(
@@ -168,14 +175,14 @@ def _mirrors(companion: Companion, messages: Collection[Message]) -> list[Memory
 
 
 def delete_companion(companion: Companion) -> None:
-    """Delete the companion with everything of it; how much was used stays counted."""
+    """Delete the companion with everything that belongs to it; its counted usage is kept."""
 
     def delete() -> None:
         lift_statement_timeout()
         lock(companion.pk)
-        # Whoever embeds holds memories first, then needs the companion; asked for in that order, neither waits forever.
+        # Embedding locks memories and then needs the companion: locking the memories here, too, avoids a deadlock.
         list(Memory.everywhere.of(companion.pk).select_for_update().order_by("pk").values_list("pk"))
-        with replaying():  # the journal goes with it
+        with replaying():  # the companion's journal is deleted anyway
             Companion.objects.filter(pk=companion.pk).delete()
 
     delete_whole(delete)
@@ -183,9 +190,9 @@ def delete_companion(companion: Companion) -> None:
 
 @erasing()
 def delete_rehearsed(companion: Companion, now: datetime) -> int:
-    """Delete all that the rehearsal model wrote; return how many messages that were.
+    """Delete everything that the rehearsal model wrote; return how many messages were deleted.
 
-    Wakings stay in the log without its words.
+    Its wakings stay in the log, without their words.
     """
     lift_statement_timeout()
     rehearsed = Message.everywhere.filter(companion=companion, is_rehearsed=True).values_list("pk", flat=True)

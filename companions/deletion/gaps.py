@@ -1,5 +1,5 @@
-"""Closing the gaps that deleted messages leave in a talk: what followed them, what ended with them, what was made after
-them.
+"""Close the gaps that deleted messages leave in a conversation: reattach the messages that followed them, the branches
+that ended with them, and the journal's marks of changes made after them.
 """
 
 from collections.abc import Collection
@@ -12,12 +12,12 @@ from companions.branches.marks import drop_changes, move_marks
 from companions.models import Branch, Companion, Conversation, Message
 
 messages_deleted = Signal()
-"""Sent with `companion_id` and `ids`, of messages that are about to be deleted, in the same transaction, by Message."""
+"""Sent by Message with `companion_id` and the messages' `ids`, just before the same transaction deletes them."""
 
 
 def delete_rows(companion: Companion, messages: Collection[Message]) -> None:
-    """Delete the messages themselves. What followed one follows what came before it, and what was made after it counts
-    as made where all that knew of it still leads.
+    """Delete the messages themselves. What followed a deleted message now follows the one before it, and changes made
+    after it count as made at another mark of the same branches (see `_Gaps.find_mark`).
     """
     gaps = _Gaps(companion, messages)
     marks = {pk: gaps.find_mark(message) for pk, message in gaps.gone.items()}
@@ -44,9 +44,9 @@ def delete_rows(companion: Companion, messages: Collection[Message]) -> None:
 
 
 class _Gaps:
-    """The messages that go, what is said around them, and the branches of their talk.
+    """The messages that are deleted (`gone`), their neighbours (`said`), and the branches of their conversation.
 
-    Where many go, each is walked over once: what was found for one serves the others.
+    Results are cached by message, so that each one is visited once even if many are deleted.
     """
 
     def __init__(self, companion: Companion, messages: Collection[Message]) -> None:
@@ -68,7 +68,7 @@ class _Gaps:
         self._next: dict[UUID, Message | None] = {}
 
     def find_earlier(self, id: UUID | None) -> UUID | None:
-        """Return the nearest message before that one which stays."""
+        """Return the id of the nearest message, from `id` backwards, that is not deleted; None if there is none."""
         passed = []
         while id in self.gone and id not in self._earlier:
             passed.append(id)
@@ -78,13 +78,13 @@ class _Gaps:
         return id
 
     def find_mark(self, message: Message) -> UUID | None:
-        """Return after what that was made which was made after the message.
+        """Return the mark that replaces the deleted message's for changes that were made after it.
 
-        It is the message before it, where nothing else follows that one; else what follows the deleted one, or the end of
-        the branch that ended with it. None where no branch knows of it any more, or where nothing was said before.
+        It is the message before, unless something else follows that one; otherwise what follows the deleted message, or
+        the end of the branch that ended with it. None if no branch knows of it any more or nothing was said before.
         """
         first = self._find_first(message)
-        # The chosen branch may end there, which knows nothing of what sleeps.
+        # The chosen branch may end at `first.parent_id` if that is awake, and knows nothing of messages asleep.
         is_known = not message.is_asleep or (
             first.parent_id is not None and first.parent_id not in self._awake
         )
@@ -102,24 +102,28 @@ class _Gaps:
         return len(beside) == 1 and message.parent_id not in self._ending
 
     def _find_first(self, message: Message) -> Message:
-        """Return the first of those that go, before it without a gap, from which nothing else parts."""
+        """Return the earliest deleted message that leads to this one without a gap, a sibling or a branch's end."""
         passed = []
         while message.pk not in self._first and self._is_alone(message) and message.parent_id in self.gone:
             passed.append(message)
             message = self.gone[message.parent_id]
         message = self._first.get(message.pk, message)
-        self._first.update((one.pk, message) for one in passed)
+        self._first.update((later.pk, message) for later in passed)
         return message
 
     def _find_next(self, id: UUID) -> Message | None:
-        """Return what stays of what was said right after it, or right after what goes with it: what is awake, or any."""
+        """Return a message kept that follows `id`, directly or across deleted ones, preferably awake; None if none."""
         looked = [id]
         while looked:
             following = self._following.get(looked[-1], ())
-            if waiting := [one.pk for one in following if one.pk in self.gone and one.pk not in self._next]:
+            if waiting := [
+                child.pk for child in following if child.pk in self.gone and child.pk not in self._next
+            ]:
                 looked += waiting
                 continue
-            stays = [self._next[one.pk] if one.pk in self.gone else one for one in following]
-            awake_first = sorted((one for one in stays if one), key=lambda one: one.is_asleep)
+            kept = [self._next[child.pk] if child.pk in self.gone else child for child in following]
+            awake_first = sorted(
+                (message for message in kept if message), key=lambda message: message.is_asleep
+            )
             self._next[looked.pop()] = awake_first[0] if awake_first else None
         return self._next[id]

@@ -1,4 +1,4 @@
-"""What turns have kept of what goes: prompts as sent, cues, tools' arguments, reasoning, the provider's words."""
+"""Erase deleted data from what turns have kept: prompts as sent, cues, tool arguments, reasoning, provider's words."""
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -26,15 +26,15 @@ from memory.models import Recall
 PROMPTS_AT_ONCE = 50  # of some 30 kB each
 WORDS = ["text", "quotes", "sentences", "title", "summary", "scratch", "note", "name", "description"]
 _HOLDS_WORDS = ~Q(kind=JournalEntry.Kind.UPDATE) | Q(before__has_any_keys=WORDS)
-LINKS = {  # rows of these name a source of a row of another table
+LINKS = {  # link table: its column that names a row of another table, and that table
     "memory_block_sources": ("block_id", "memory_block"),
     "memory_slot_sources": ("slot_id", "memory_slot"),
 }
-WORDLESS: dict[str, Any] = {"prompt": [], "steps": [], "thought": "", "text": ""}  # a waking
+WORDLESS: dict[str, Any] = {"prompt": [], "steps": [], "thought": "", "text": ""}  # a waking without words
 
 
 def scrub(companion_id: UUID, ids: Collection[UUID], now: datetime, became: Collection[UUID] = ()) -> None:
-    """Drop what replies have kept of these messages and memories, those that `became` one of them most of all."""
+    """Erase what replies have kept of these messages and memories. Replies that `became` one also lose their text."""
     recalls = Recall.objects.filter(companion_id=companion_id, found__memory__in=ids)
     prompts = Prompt.objects.filter(companion_id=companion_id, shown__overlap=list(ids))
     shown = {*became, *prompts.values_list("reply_id", flat=True)}
@@ -44,10 +44,11 @@ def scrub(companion_id: UUID, ids: Collection[UUID], now: datetime, became: Coll
 
 
 def erase_from_journal(scope: DeletionScope, ids: Collection[UUID], *, spares: bool = False) -> None:
-    """Delete what would bring back, on whichever branch, rows that name one of these ids or tell of what goes.
+    """Delete the journal entries that could restore, on any branch, rows that name one of the ids or share a word with
+    the scope.
 
-    A word in common is telling enough. Where much goes at once, that would be a word of almost everything: so that what
-    comes from elsewhere is spared (`spares`), only words tell that nothing which is left knows.
+    When much is deleted at once, almost every row shares a word with it. With `spares`, only words count that no
+    remaining memory contains, so that entries which come from elsewhere are kept.
     """
     entries = JournalEntry.objects.filter(companion=scope.companion_id).exclude(
         before__isnull=True, after__isnull=True
@@ -56,33 +57,32 @@ def erase_from_journal(scope: DeletionScope, ids: Collection[UUID], *, spares: b
     tells = _find_telling(scope, ids) if spares and kept.exists() else scope.tells
     gone, rows = [], set[tuple[str, str]]()
     for entry in kept.iterator():
-        told = [entry.before, entry.after]
-        if any(text in named or tells(text) for text in _walk_strings(told)):
+        if any(text in named or tells(text) for text in _walk_strings([entry.before, entry.after])):
             gone.append(entry.pk)
             rows |= _find_linked(entry)
-    for table in {table for table, _row in rows}:  # what rests on what goes, whatever it tells
+    for table in {table for table, _row in rows}:  # the rows that had a deleted source
         linked = [row for other, row in rows if other == table]
         gone += entries.filter(table=table, row__in=linked).values_list("pk", flat=True)
     JournalEntry.objects.filter(pk__in=gone).delete()
 
 
 def _find_telling(scope: DeletionScope, ids: Collection[UUID]) -> Callable[[str], bool]:
-    """Return what says whether a text has a word of what goes that nothing which is left tells, on any branch."""
+    """Return a predicate: does a text have a word of the deleted data that no remaining memory has, on any branch?"""
     going = replace(scope, memories=scope.memories | frozenset(ids))
     words = find_unique_words(going, on_any_branch=True)
     return lambda text: not words.isdisjoint(scope.read(text))
 
 
 def _find_linked(entry: JournalEntry) -> set[tuple[str, str]]:
-    """Return the table and id of the row whose source the entry is; nothing for any other entry."""
+    """Return the table and id of the row to which the entry links a source; an empty set if it is no link."""
     if entry.table not in LINKS:
         return set()
     column, table = LINKS[entry.table]
-    return {(table, str(told[column])) for told in (entry.before, entry.after) if told and column in told}
+    return {(table, str(link[column])) for link in (entry.before, entry.after) if link and column in link}
 
 
 def scrub_lines(companion_id: UUID, goes: Callable[[str], bool], now: datetime) -> None:
-    """Drop what replies and wakings have kept where a line of it says what goes, whatever it came from."""
+    """Erase what replies and wakings have kept if `goes` is true of a line of it, whatever its source."""
     goes = cache(goes)  # the prompts of a session begin with the same lines
 
     def holds(*kept: object) -> bool:
@@ -106,11 +106,11 @@ def scrub_lines(companion_id: UUID, goes: Callable[[str], bool], now: datetime) 
     ]
     wakings = wakings.filter(pk__in=ids)
     wakings.update(**WORDLESS)
-    wakings.waiting().update(look_at=now, started_at=None)  # it begins anew
+    wakings.waiting().update(look_at=now, started_at=None)  # those start over
 
 
 def _walk_strings(kept: Any) -> Iterator[str]:
-    """Yield every text in it; what is JSON in a text is read, too."""
+    """Yield every string in the nested value, also those within a string that is JSON itself."""
     if isinstance(kept, str):
         yield kept
         if "\\" in kept and kept[:1] in "{[":
@@ -128,8 +128,9 @@ def _scrub_replies(
     became: Collection[UUID] = (),
     asked: Collection[UUID] = (),
 ) -> None:
-    """Drop what these replies have kept beside their words, and the cues of recalls that were asked for; end those
-    under way.
+    """Erase what the `shown` replies have kept besides their text, and the cues of their recalls and the `asked` ones.
+
+    Replies under way end as interrupted; replies that `became` a deleted message also lose their text.
     """
     Reply.objects.filter(pk__in=became).update(text="", continues=None)
     for reply in Reply.objects.under_way().filter(pk__in=shown):
@@ -138,14 +139,17 @@ def _scrub_replies(
     Reply.objects.filter(pk__in=shown).update(tool_calls=[], thought="")
     Prompt.objects.filter(reply__in=shown).delete()
     ModelCall.objects.filter(reply__in=shown).exclude(said="").update(said="")
-    # Of which words sounds were made, none tells.
+    # Which words a sound was made of is not recorded: clear all of the companion's.
     SoundCall.objects.filter(companion=companion_id).exclude(said="").update(said="")
     Recall.objects.filter(Q(pk__in=asked) | Q(reply__in=shown, by=Recall.By.TOOL)).update(cue="")
     _wipe_later(list(shown))
 
 
 def find_continued(reply_ids: Iterable[UUID]) -> set[UUID]:
-    """Return these replies and those that they go on from, or that go on from them: each holds the text before it."""
+    """Return the ids of these replies and of all that continue them or that they continue.
+
+    Each continuation contains the text of the reply before it.
+    """
     known, new = set[UUID](), set(reply_ids)
     while new:
         known |= new
@@ -156,14 +160,14 @@ def find_continued(reply_ids: Iterable[UUID]) -> set[UUID]:
 
 @receiver(pre_delete, sender=Companion)
 def _forget_words(instance: Companion, **_: object) -> None:
-    """The calls of a companion that is deleted, from wherever, stay without the provider's words."""
+    """Clear the provider's words from the calls of a companion that is about to be deleted; the calls are kept."""
     for calls in (ModelCall.objects, SoundCall.objects):
         calls.filter(companion=instance).exclude(said="").update(said="")
 
 
 @receiver(pre_delete, sender=Reply)
 def _forget_pieces(instance: Reply, **_: object) -> None:
-    """A reply that is deleted, from wherever, leaves nothing in Redis and no words of the provider."""
+    """Clear the provider's words and the Redis stream of a reply that is about to be deleted."""
     ModelCall.objects.filter(reply=instance).exclude(said="").update(said="")
     if instance.ended_at is None or instance.ended_at > timezone.now() - settings.PIECES_KEPT:
         _wipe_later([instance.pk])

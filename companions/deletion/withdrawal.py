@@ -1,6 +1,5 @@
-"""Taking back what was drawn from what goes: learnt, written, summed up, drafted, and what life made of it.
-
-That is timers, wakings, inner states, pages of the diary, and what was said unprompted.
+"""Withdraw what was derived from deleted data: learnt memories, diary entries, summaries and drafts; and in the
+companion's life timers, wakings, inner states, diary pages written in wakings, and unprompted messages.
 """
 
 from collections.abc import Collection
@@ -26,17 +25,17 @@ from memory.models import Consolidation, DiaryEntry, Memory
 from text.strings import split_sentences
 
 NONE: frozenset[UUID] = frozenset()
-GONE = "gone"  # why a waking does not happen
+GONE = "gone"  # the reason of a waking that is skipped as what it was about is deleted
 DRAWN_FROM_TALK = {InnerState.By.REFLECTION, InnerState.By.CLOSING}
-TOLD_AGAIN_SHARE = 0.6  # of a sentence's words, above which it is carried over
+TOLD_AGAIN_SHARE = 0.6  # a sentence is carried over from a deleted state if more of its words come from there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dependents:
-    """The ids of what was derived from a deletion's scope: timers, inner states, memories that mirror pages, wakings.
+    """The ids of rows derived from a deletion's scope: timers, wakings, inner states, memories that mirror diary pages.
 
-    `wakings` were shown some of it, `woken` woke because of it, and `wrote` only wrote a page of it: nothing else was
-    derived through these.
+    `wakings` were shown some of the scope; `woken`, among these, woke because of it; `wrote` only wrote a diary page
+    that is deleted, and nothing else was derived through them.
     """
 
     timers: frozenset[UUID] = NONE
@@ -48,7 +47,7 @@ class Dependents:
 
     @property
     def shown(self) -> frozenset[UUID]:
-        """What prompts may have been shown of it."""
+        """The ids of dependents that prompts may have contained."""
         return self.timers | self.states | self.pages
 
 
@@ -59,7 +58,7 @@ def build_scope(
     sources: Collection[Message] = (),
     memories: Collection[Memory] = (),
 ) -> DeletionScope:
-    """Return the scope of deleting these messages and memories, and what was drawn from the `sources`."""
+    """Return the scope of deleting these messages and memories; `sources`, messages behind the memories, are kept."""
     return DeletionScope(
         companion_id=companion.pk,
         now=now,
@@ -76,7 +75,7 @@ def find_dependents(
 ) -> Dependents:
     """Return everything that was derived from the scope, directly or through other derived rows.
 
-    `more` are memories that go, or say less, beside those of the scope; `begun` is what is known to go already.
+    `more` are memories that are deleted or shortened besides those of the scope; `begun` are dependents found already.
     """
     mine = Waking.objects.filter(companion=scope.companion_id)
     ids = scope.all_messages | scope.memories | frozenset(more)
@@ -101,7 +100,11 @@ def _ids(rows: QuerySet[Any]) -> frozenset[UUID]:
 
 
 def _find_timers(scope: DeletionScope) -> frozenset[UUID]:
-    """Return the timers that were set in answer to what goes, and those of its companion that alone tell it again."""
+    """Return the timers that were set in answer to the scope's messages or repeat their words.
+
+    A timer set in answer to a source counts if its note shares a word with the scope; one that the companion set
+    otherwise, if its note has words of the scope that no remaining memory contains.
+    """
     noted = Q(by=Timer.By.COMPANION, waking=None) & ~Q(note="")
     mine = Timer.everywhere.filter(Q(message__in=scope.all_messages) | noted, companion=scope.companion_id)
     found, telling = set[UUID](), dict[UUID, frozenset[str]]()
@@ -122,10 +125,10 @@ def _find_timers_set_in(scope: DeletionScope, wakings: Collection[UUID]) -> froz
 
 
 def _find_states(scope: DeletionScope, found: Dependents) -> frozenset[UUID]:
-    """Return the inner states that rest on it: those drawn from it, and what later ones carried over from those.
+    """Return the inner states that were derived from the scope, and the later ones that carried text over from those.
 
-    Each goes on from the one before, but a later one that tells nothing of it, nor again what only a state that goes
-    had told, stands by itself.
+    Each state continues the one before. A later one is left out if it has sources of its own, shares no words with the
+    scope beyond these, and repeats nothing that only a returned state contained.
     """
     mine = InnerState.objects.filter(companion=scope.companion_id)
     seen = Q(seen__overlap=list(scope.all_messages))
@@ -155,7 +158,7 @@ def _find_states(scope: DeletionScope, found: Dependents) -> frozenset[UUID]:
 
 
 def _tells_again(text: str, carried: frozenset[str], scope: DeletionScope, own: Collection[str]) -> bool:
-    """Return whether a sentence of the text mostly says what was carried over, and its own messages do not."""
+    """Return whether most words of some sentence are `carried` over and are not in the `own` texts of its state."""
     new = carried.difference(*map(scope.read, own))
     sentences = map(scope.read, split_sentences(text) if new else ())
     return any(len(words & new) > TOLD_AGAIN_SHARE * len(words) for words in sentences)
@@ -166,7 +169,7 @@ def _load_texts(ids: Collection[UUID]) -> dict[UUID, str]:
 
 
 def _comes_of(state: InnerState, scope: DeletionScope) -> bool:
-    """Return whether more is behind it than messages of which only some words go, none of them in it."""
+    """Return False if all that the state saw of the scope are `sources`, and its text shares no word with the scope."""
     seen = set(state.seen)
     return bool(seen & scope.messages) or not seen & scope.sources or scope.tells(state.text)
 
@@ -176,7 +179,7 @@ def _find_pages(scope: DeletionScope, wakings: Collection[UUID]) -> frozenset[UU
     return frozenset(entries.exclude(memory=None).values_list("memory", flat=True)) if wakings else NONE
 
 
-# -- what it said unprompted
+# -- what the companion said unprompted
 
 
 def find_reminders(
@@ -187,9 +190,10 @@ def find_reminders(
     sources: Collection[Message] = (),
     memories: Collection[Memory] = (),
 ) -> list[Message]:
-    """Return reminders asked for in these messages, words about these memories, and what was said because of those.
+    """Return the unprompted messages that resulted from these messages and memories, or from others returned here.
 
-    Of what goes back to the `sources`, or to what was learnt from the messages, only what shares a word with what goes.
+    Those that resulted from the `sources`, or from memories learnt from the messages, are returned only if they share a
+    word with what is deleted.
     """
     found: dict[UUID, Message] = {}
     while True:
@@ -202,13 +206,15 @@ def find_reminders(
 
 
 def reminders_of(message: Message, now: datetime) -> list[Message]:
-    """Return what goes with the message if that is deleted."""
+    """Return the unprompted messages that deleting this message would delete, too."""
     mirrors = Memory.everywhere.of(message.companion_id).filter(message=message).defer("entry")
     return find_reminders(message.companion, now, messages=[message], memories=list(mirrors))
 
 
 def _find_said_for(scope: DeletionScope) -> list[Message]:
-    """Return what was said in wakings that came of it directly."""
+    """Return the messages said in wakings that resulted from the scope; if only by a learnt memory, those that share a
+    word with the scope.
+    """
     timers, woken = _find_timers(scope), NONE
     while True:
         mine = Waking.objects.filter(companion=scope.companion_id)
@@ -223,24 +229,24 @@ def _find_said_for(scope: DeletionScope) -> list[Message]:
     return [*said.filter(waking__in=woken), *(message for message in near if scope.tells(message.text))]
 
 
-# -- taking it back
+# -- withdrawing the dependents
 
 
 def withdraw_dependents(
     companion: Companion, found: Dependents, scope: DeletionScope, *, keeps_log: bool = False
 ) -> None:
-    """Cancel timers, delete inner states (see `delete_states`), leave wakings in the log without words; what a model has
-    answered of a night under way is asked anew.
+    """Cancel the timers, delete the inner states (see `delete_states`), and clear the words of the wakings in the log.
 
-    A waking under way ends if it was woken for what goes, and else begins anew. Where its person may go on to see what
-    goes (`keeps_log`), what has happened keeps its words. Call it with the companion held.
+    The draft of a consolidation under way is dropped. A waking under way is skipped if it woke because of what is
+    deleted, and starts over otherwise. With `keeps_log`, finished wakings keep their words, as their person may still
+    see them. The caller must hold the companion's lock.
     """
     Consolidation.objects.filter(companion=companion).exclude(draft={}).update(draft={})
     timers = Timer.everywhere.filter(companion=companion, pk__in=found.timers)
     timers.running().update(state=Timer.State.CANCELLED, ended_at=scope.now)
     timers.exclude(note="").update(note="")
     wakings = Waking.objects.filter(companion=companion, pk__in=found.wakings | found.wrote)
-    # Whoever is at one finds that it is not theirs any more.
+    # A worker that has started one of these finds that the waking is no longer its own.
     waiting = wakings.filter(state=Waking.State.WAITING)
     over = {"state": Waking.State.SKIPPED, "reason": GONE, "look_at": None, "ended_at": scope.now}
     waiting.filter(pk__in=found.woken).update(**over, **WORDLESS)
@@ -255,7 +261,7 @@ def withdraw_dependents(
 
 
 def _rests_on_more(companion: Companion, scope: DeletionScope) -> bool:
-    """Return whether the inner state that holds was drawn from something else, too, or by nobody from what was said."""
+    """Return whether the newest inner state rests on messages out of scope, too, or was not drawn from talk at all."""
     newest = get_newest(companion.pk)
     if newest is None or not scope.words:
         return False
@@ -264,7 +270,7 @@ def _rests_on_more(companion: Companion, scope: DeletionScope) -> bool:
 
 
 def delete_empty_pages(companion: Companion) -> None:
-    """Delete sessions that stood behind a page alone which is gone."""
+    """Delete the sessions of wakings that have neither a diary entry nor messages left."""
     written = Session.everywhere.filter(companion=companion, waking__isnull=False)
     written.filter(diary_entry=None, messages=None).delete()
 
@@ -274,7 +280,7 @@ REWRITE_DIARY = "companions.sessions.tasks.rewrite_stale_diary"
 
 @dataclass(frozen=True, slots=True)
 class Withdrawn:
-    """The ids of memories that are to be deleted with what goes, of those that say less, and of what life made of it."""
+    """The ids of derived memories that the caller has to delete, of memories that were shortened, and of dependents."""
 
     gone: frozenset[UUID]
     changed: frozenset[UUID]
@@ -286,9 +292,9 @@ class Withdrawn:
 
 
 def withdraw(companion: Companion, scope: DeletionScope, begun: Dependents | None = None) -> Withdrawn:
-    """Take back what was drawn from the scope, and what the companion's life made of it; name what is to be deleted.
+    """Withdraw what was derived from the scope; return the ids, of which the caller has to delete `gone`.
 
-    What was lived leads to pages of the diary, which lead to what was drawn from them, and that to what was lived.
+    Wakings lead to diary pages, these to memories derived from them, and those to further wakings: repeat to the end.
     """
     dependents = find_dependents(scope, begun=begun)
     gone, changed = frozenset[UUID](), frozenset[UUID]()
@@ -305,7 +311,7 @@ def withdraw(companion: Companion, scope: DeletionScope, begun: Dependents | Non
 
 
 def withdraw_corrected(companion: Companion, message: Message, before: str, now: datetime) -> Withdrawn:
-    """Take back what was drawn from words that the message said `before` and, saved with others, says no more."""
+    """Withdraw what was derived from words that the message contained `before` it was edited and saved."""
     scope = replace(
         build_scope(companion, now, sources=[message]),
         corrected=frozenset([message.pk]),
@@ -321,14 +327,14 @@ def withdraw_corrected(companion: Companion, message: Message, before: str, now:
 
 
 def _is_drafted(message: Message) -> bool:
-    """Return whether something that sums up its session may have been made with it: it is sent as it is else."""
+    """Return whether a summary or draft of the message's session may have been made with the message."""
     until = message.session.summarised_until
     closings = Closing.objects.filter(session=message.session).exclude(drafts={})
     return message.is_learnt or bool(until and until >= message.said_at) or closings.exists()
 
 
 def conceal(companion: Companion, scope: DeletionScope) -> None:
-    """Keep from models what is in the scope and what was drawn from it."""
+    """Make what is in the scope and was derived from it private, unseen by models; withdraw its dependents."""
     dependents, private = find_dependents(scope), frozenset[UUID]()
     while True:
         widened = replace(scope, memories=scope.memories | private | dependents.pages)
@@ -342,9 +348,9 @@ def conceal(companion: Companion, scope: DeletionScope) -> None:
 
 
 def clear_summaries(companion: Companion, scope: DeletionScope, messages: Collection[Message]) -> None:
-    """Clear what was summed up or noted in the sessions of these messages, and ask for what is to be written anew.
+    """Clear the summaries and notes of these messages' sessions, and enqueue the rewriting of stale diary entries.
 
-    The next digest or the end of an open session, due in any case, sums up anew; nothing is learnt from twice for that.
+    The next digest or the end of the session, due in any case, makes a new summary; nothing is learnt twice for that.
     """
     ids = {message.session_id for message in messages}
     opened = Session.objects.filter(companion=companion, ended_at=None).exclude(summary="").first()
@@ -358,14 +364,14 @@ def clear_summaries(companion: Companion, scope: DeletionScope, messages: Collec
         sessions, ["summary", "summarised_until", "scratch", "title"], batch_size=500
     )
     _clear_notes(scope)
-    # A draft that was made of it, or beside it, is made again.
+    # Drafts of closings may contain what is deleted: they are made again.
     Closing.objects.filter(companion=companion).exclude(drafts={}).update(drafts={})
-    # Where no broker is reached, beat finds stale entries within a minute.
+    # If no broker can be reached, beat finds the stale entries within a minute.
     enqueue(REWRITE_DIARY)
 
 
 def _clear_notes(scope: DeletionScope) -> None:
-    """Take what tells of it out of the open session's notes: a companion notes what came to its mind."""
+    """Remove the lines that share a word with the scope from the open session's scratch notes."""
     for session in Session.objects.filter(companion_id=scope.companion_id, ended_at=None).exclude(scratch=""):
         lines = [line for line in session.scratch.splitlines() if not scope.tells(line)]
         Session.objects.filter(pk=session.pk).update(scratch="\n".join(lines))

@@ -1,1 +1,1 @@
-"""A companion's drawn face: its features from a seed, its expressions, its drawing."""
+"""A companion's drawn face: its features (drawn from a seed), its expressions, and the SVG drawing."""

@@ -1,7 +1,7 @@
 """A portrait as SVG: templates/face/portrait.svg, filled with the parts, the colours and the pose of one face.
 
-A pose holds the moving parts' attributes in one expression: numbers in the same places, so that a browser
-can go from one to the other by going from number to number.
+A pose holds the moving parts' SVG attributes for one expression. All poses have their numbers in the same places, so
+that a browser can animate from one pose to another by interpolating the numbers.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ MOUTH_X, MOUTH_Y = 100.0, 133.0
 
 
 class Eye(NamedTuple):
-    """How far the lids are from the corners' line, and how much higher the outer corner and the crease are."""
+    """The lids' distances from the line between the corners, and how much higher the outer corner and crease are."""
 
     upper: float
     lower: float
@@ -54,7 +54,7 @@ class Brow(NamedTuple):
 
 
 class Mouth(NamedTuple):
-    """Half of its width, and how thick the lips are."""
+    """Half of the mouth's width, and the thickness of each lip."""
 
     half: float
     upper: float
@@ -98,7 +98,10 @@ Line = Sequence[Point]
 
 @lru_cache(maxsize=32)  # each page with a face asks, and it takes 4 ms; 32 are a few megabytes
 def build_poses(features: Features) -> Mapping[str, Mapping[str, Pose]]:
-    """Return for each emotion its pose, and what of it changes in a blink and in speech; nobody changes what is given."""
+    """Return for each emotion its pose, and the parts of it that change in a blink and in speech.
+
+    The mapping is cached and must not be modified.
+    """
     poses = {}
     for emotion, felt in EXPRESSIONS.items():
         pose = build_pose(features, felt)
@@ -117,7 +120,7 @@ def _changed(before: Pose, after: Pose) -> Pose:
 
 
 def build_pose(features: Features, felt: Expression) -> Pose:
-    """Return for each moving part the attributes that it has in that expression."""
+    """Return the SVG attributes of each moving part in this expression."""
     turned = f"translate(0 {felt.lean:.2f}) rotate({felt.tilt:.2f} 100 158)"  # about the base of the neck
     head = f"{turned} translate(100 158) scale({felt.near:.3f}) translate(-100 -158)"
     parts: Pose = {"head": {"transform": head}, "behind": {"transform": head}}
@@ -128,7 +131,7 @@ def build_pose(features: Features, felt: Expression) -> Pose:
         parts[f"{side}-iris"] = {"transform": gaze}
         parts[f"{side}-pupil"] = {"transform": f"scale({felt.pupil:.2f})"}
         parts[f"{side}-brow"] = {"d": _draw_brow(side, BROWS[features.brows], felt)}
-    # In a beard the lips are full, that they are seen.
+    # Within a beard the lips are full, so that they can be seen.
     mouth = MOUTHS["full" if features.beard in {"short", "full"} else features.mouth]
     parts |= {f"mouth-{name}": {"d": path} for name, path in _draw_mouth(mouth, felt).items()}
     parts["blush"] = {"opacity": f"{felt.blush:.2f}"}
@@ -136,7 +139,7 @@ def build_pose(features: Features, felt: Expression) -> Pose:
 
 
 def _draw_eye(side: str, shape: Eye, felt: Expression) -> dict[str, str]:
-    """Return the opening, the line of the upper lid, its crease and its lashes."""
+    """Return the paths of the opening, the clip, the upper lid's line, its crease and its lashes."""
     inwards, openness = INWARDS[side], felt.open_left if side == "left" else felt.open_right
     height = shape.upper * openness
     inner, outer = height - 6 * max(felt.lid, 0.0), height + 6 * min(felt.lid, 0.0)
@@ -172,7 +175,7 @@ def _draw_eye(side: str, shape: Eye, felt: Expression) -> dict[str, str]:
 
 
 def _draw_brow(side: str, shape: Brow, felt: Expression) -> str:
-    """Return a stroke that thins to the outside, drawn as a shape."""
+    """Return the path of a stroke that thins towards the outside, drawn as a closed shape."""
     inwards = INWARDS[side]
     up, slant = (felt.brow_left, felt.slant_left) if side == "left" else (felt.brow_right, felt.slant_right)
     centre = Point(EYE_X[side], 76.5 - up)
@@ -198,7 +201,7 @@ class LipLine:
     round: float
 
     def points(self, above: float = 0.0, below: float = 0.0) -> list[Point]:
-        """Return its seven points, moved up by a lip's thickness or down."""
+        """Return the line's seven points, moved up by `above`, or down by `below`: a lip's thickness."""
         wave, out, off = 7.5 * self.wave, 0.8 + 0.2 * self.round, 0.45 + 0.1 * self.round
         left, middle, right = self.left, self.middle, self.right
         heights = (
@@ -220,7 +223,7 @@ class LipLine:
 
 
 def _draw_mouth(shape: Mouth, felt: Expression) -> dict[str, str]:
-    """Return the opening between the lips and its line, the teeth, the tongue, the lips and the shadow below them."""
+    """Return the paths of the opening between the lips and its line, teeth, tongue, lips and the shadow below them."""
     half, corner = shape.half * felt.width, -5.5 * felt.smile
     middle, depth = 4.4 * felt.smile - 4 * felt.part - 6 * felt.part * felt.round, 24 * felt.part
     corner += felt.round * (middle + 0.5 * depth - corner)
@@ -245,13 +248,16 @@ def _draw_mouth(shape: Mouth, felt: Expression) -> dict[str, str]:
 
 
 def _curve(line: Line) -> str:
-    """Return a path on from the first point through every third one, bent by the two between."""
+    """Return the cubic Bézier commands that continue a path at the first point.
+
+    Every third point is the end of a curve, and the two before it are its control points.
+    """
     bends = [line[at : at + 3] for at in range(1, len(line), 3)]
     return "".join(f"C{first} {second} {end}" for first, second, end in bends)
 
 
 def _between(line: Line, other: Line) -> str:
-    """Return the shape between two lines that begin and end side by side."""
+    """Return the closed path between two lines that begin and end side by side."""
     back = other[::-1]
     return f"M{line[0]}{_curve(line)}L{back[0]}{_curve(back)}Z"
 
@@ -266,9 +272,9 @@ def render_portrait(
     ids: str = "p",
     is_live: bool = False,
 ) -> SafeString:
-    """Return the drawing, shapes and numbers alone; a live one holds also the signs that do not show yet.
+    """Return the portrait as SVG. If it `is_live`, it also contains the signs that do not show yet.
 
-    `ids` sets it apart from others on the same page.
+    `ids` sets the element ids of this portrait apart from those of others on the same page.
     """
     pose = build_pose(features, felt)
     skin, hair, cloth = (
@@ -317,7 +323,7 @@ def _attributes(part: str, attributes: dict[str, str]) -> SafeString:
 
 
 def colour_of_hue(hue: int, lightness: float = 0.885, chroma: float = 0.055) -> str:
-    """Return a soft colour of that hue, as six hexadecimal digits after a #, from OKLCH (Ottosson, 2020)."""
+    """Return a soft colour of the hue (degrees) as "#rrggbb", converted from OKLCH (Ottosson, 2020)."""
     a, b = chroma * math.cos(math.radians(hue)), chroma * math.sin(math.radians(hue))
     long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3
     middle = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3
@@ -334,7 +340,7 @@ def colour_of_hue(hue: int, lightness: float = 0.885, chroma: float = 0.055) -> 
 
 
 def respond_with_drawing(request: HttpRequest, drawing: str) -> HttpResponse:
-    """Return 200, or 304 to whoever has it; shown on a page or opened by itself it can do nothing."""
+    """Return the drawing as a response with headers that forbid scripts, or 304 if the browser has it already."""
     etag = f'"{hashlib.sha256(drawing.encode()).hexdigest()[:32]}"'
     headers = {name: value for name, value in HEADERS.items() if name != "Accept-Ranges"} | {"ETag": etag}
     if etag in request.headers.get("If-None-Match", ""):

@@ -1,7 +1,7 @@
 """What each emotion looks like: numbers for brows, eyes, mouth, blush, tilt and the signs beside a face.
 
-Prompt, parser and face take the emotions' names from here, that is from memory.emotion. Lengths are in the drawing's
-units, of which it has 200 by 200; what has no unit goes from 0 to 1, or from -1 to 1 where it has two sides.
+The emotions' names are those of `memory.emotion`. Lengths are in units of the drawing, which measures 200 by 200;
+numbers without a unit go from 0 to 1, or from -1 to 1 if they have two directions.
 """
 
 from dataclasses import asdict, dataclass
@@ -12,13 +12,13 @@ from memory.emotion import Emotion
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """What every face does alike in an emotion. Left and right are those of the picture."""
+    """The numbers of one expression, the same for every face. Left and right are those of the picture."""
 
     brow_left: float = 0.0  # higher
     brow_right: float = 0.0
     slant_left: float = 0.0  # the inner end higher
     slant_right: float = 0.0
-    open_left: float = 1.0  # of the eye's usual height
+    open_left: float = 1.0  # share of the eye's usual height
     open_right: float = 1.0
     lid: float = 0.0  # the upper lid's inner end lower
     cheek: float = 0.0  # the lower lid raised by a cheek
@@ -26,13 +26,13 @@ class Expression:
     gaze_y: float = 0.0
     pupil: float = 1.0
     smile: float = 0.32
-    width: float = 1.0  # of the mouth's usual width
+    width: float = 1.0  # share of the mouth's usual width
     part: float = 0.0  # how far the lips are apart
     round: float = 0.0
     skew: float = 0.0  # the right corner higher
     wave: float = 0.0
     blush: float = 0.35
-    tilt: float = 0.0  # of the head, in degrees to the right
+    tilt: float = 0.0  # the head's, in degrees to the right
     lean: float = 0.0  # the head lower
     near: float = 1.0
     tear: float = 0.0
@@ -44,7 +44,7 @@ class Expression:
     steam: float = 0.0
 
     def towards(self, other: Self, share: float) -> "Expression":
-        """Return this one with that share, 0 to 1, of the way to the other gone."""
+        """Return the expression that lies the `share` (0 to 1) of the way from this one to the other."""
         mine, others = asdict(self), asdict(other)
         return Expression(**{name: value + share * (others[name] - value) for name, value in mine.items()})
 
@@ -87,7 +87,7 @@ EXPRESSIONS: dict[Emotion, Expression] = {
 
 
 def express(emotion: str, intensity: float = 1.0) -> Expression:
-    """Return how a face looks that feels so, that much (0 to 1); neutral for an emotion that there is none of."""
+    """Return the expression of the emotion at this intensity (clamped to 0 to 1); neutral if the emotion is unknown."""
     neutral = EXPRESSIONS[Emotion.NEUTRAL]
     felt = EXPRESSIONS[Emotion(emotion)] if emotion in Emotion.values else neutral
     return neutral.towards(felt, min(max(intensity, 0.0), 1.0))

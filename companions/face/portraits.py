@@ -1,4 +1,4 @@
-"""What a companion looks like: features from a seed, what is chosen of them, and pictures in the drawing's place."""
+"""What a companion looks like: features drawn from a seed, features chosen instead, and pictures shown instead."""
 
 from bisect import bisect_right
 from collections.abc import Mapping
@@ -20,8 +20,8 @@ from files.pictures import picture
 from memory.emotion import Emotion
 
 SEEDS = 2**63
-UNUSED_AFTER = timedelta(hours=1)  # what was stored a moment ago is about to be shown
-ALWAYS = "always"  # the name of the picture for every emotion that has none of its own
+UNUSED_AFTER = timedelta(hours=1)  # a picture stored a moment ago may be about to get its row
+ALWAYS = "always"  # the name of the picture for every emotion that has no picture of its own
 SKIN = dict.fromkeys(
     ("porcelain", "fair", "peach", "honey", "olive", "caramel", "bronze", "umber", "cocoa", "ebony"), 1
 )
@@ -57,7 +57,7 @@ TABLES: Mapping[str, Mapping[str, int]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """One name from each table; ValueError for another."""
+    """One name from each of TABLES. Raises ValueError for any other name."""
 
     skin: str
     face: str
@@ -81,7 +81,7 @@ class Features:
                 raise ValueError(f"{feature}: there is no {name!r}.")
 
     def with_choices(self, chosen: Mapping[str, str]) -> "Features":
-        """Return the features with these choices; a choice that there is no more is left out."""
+        """Return the features with these choices; a choice that is no longer in TABLES is ignored."""
         known = {
             feature: name for feature, name in chosen.items() if feature in TABLES and name in TABLES[feature]
         }
@@ -89,7 +89,7 @@ class Features:
 
 
 def draw_features(seed: int) -> Features:
-    """Return the features that follow from a seed, the same for ever; a table that grows moves its own feature alone."""
+    """Return the features that follow from the seed. Extending a table changes the results for its own feature only."""
     drawn = {}
     for feature, table in TABLES.items():
         number = int.from_bytes(sha256(f"{seed} {feature}".encode()).digest()[:8])
@@ -102,19 +102,22 @@ def draw_features(seed: int) -> Features:
 
 
 def get_seed(companion: Companion) -> int:
-    """Return the seed that was chosen, else the one that follows from the companion's id."""
+    """Return the seed that was chosen, or else the one that follows from the companion's id."""
     portrait = getattr(companion, "portrait", None)
     return portrait.seed if portrait else companion.pk.int % SEEDS
 
 
 def get_features(companion: Companion) -> Features:
-    """Return what it looks like; with the portrait selected together with the companion, without a query."""
+    """Return the companion's features. Needs no query if the companion was loaded with `select_related("portrait")`."""
     portrait = getattr(companion, "portrait", None)
     return draw_features(get_seed(companion)).with_choices(portrait.chosen if portrait else {})
 
 
 def choose_features(companion: Companion, seed: int, chosen: Mapping[str, str]) -> Portrait:
-    """Keep the seed, and what differs from what follows from it. PortraitError (`no_such_seed`, `no_such_feature`)."""
+    """Save the seed, and the chosen features that differ from those that follow from it.
+
+    Raise PortraitError (`no_such_seed`, `no_such_feature`).
+    """
     if not 0 <= seed < SEEDS:
         raise PortraitError("no_such_seed", _("A seed goes from 0 to 9223372036854775807."))
     if any(name not in TABLES.get(feature, ()) for feature, name in chosen.items()):
@@ -126,21 +129,21 @@ def choose_features(companion: Companion, seed: int, chosen: Mapping[str, str]) 
 
 
 def load_pictures(companion: Companion) -> dict[str, Picture]:
-    """Return its uploaded pictures by emotion; that for all the others under no name."""
+    """Return the companion's uploaded pictures by emotion; the one for all other emotions has the key ""."""
     mine = Picture.objects.filter(companion=companion).select_related("file")
     return {picture.emotion: picture for picture in mine}
 
 
 def find_picture(companion: Companion, emotion: str) -> Picture | None:
-    """Return the picture that stands for it as it feels so; None where it is drawn."""
+    """Return the picture that shows the companion in this emotion, or None if its face is drawn."""
     mine = Picture.objects.filter(companion=companion, emotion__in={emotion, ""})
     return mine.select_related("file__user").order_by("-emotion").first()
 
 
 def put_picture(companion: Companion, emotion: str, content: bytes, now: datetime) -> Picture:
-    """Show the picture from now on for that emotion (empty: always), in place of another one.
+    """Save the picture for this emotion ("" for all that have none of their own), replacing the one before.
 
-    FilesError where it is none, too large, or has no room; PortraitError (`no_such_emotion`).
+    Raise FilesError if it is no picture, too large, or over the quota; PortraitError (`no_such_emotion`).
     """
     _check_emotion(emotion)
     drawn = picture(content)
@@ -154,7 +157,7 @@ def put_picture(companion: Companion, emotion: str, content: bytes, now: datetim
 
 
 def drop_picture(companion: Companion, emotion: str) -> bool:
-    """Return whether there was a picture for that emotion; it is gone, its row with its file."""
+    """Delete the picture for this emotion with its file; return whether there was one."""
     _check_emotion(emotion)
     found = Picture.objects.filter(companion=companion, emotion=emotion).select_related("file").first()
     if found:
@@ -163,7 +166,7 @@ def drop_picture(companion: Companion, emotion: str) -> bool:
 
 
 def delete_unused_pictures(now: datetime) -> int:
-    """Delete pictures that never stood for a face, because their process had died before; return how many."""
+    """Delete stored pictures that no companion got, as their process died before; return how many."""
     pictures = StoredFile.objects.filter(kind=StoredFile.Kind.PICTURE, picture=None)
     return pictures.filter(created_at__lt=now - UNUSED_AFTER).delete()[0]
 

@@ -1,4 +1,4 @@
-"""A companion made of a character of the gallery: a copy of its card, which stays whatever becomes of the publication."""
+"""Make a companion of a gallery character. It has a copy of the card, and stays whatever happens to the publication."""
 
 from datetime import datetime
 from uuid import UUID
@@ -28,9 +28,9 @@ def adopt(
     name: str = "",
     greeting: int = 0,
 ) -> UUID:
-    """Return the id of the companion that is the character, made once for a key.
+    """Make a companion of the gallery entry and return its id; once for each idempotency `key`.
 
-    GalleryError where it is not approved, CardError, LimitError, FilesError.
+    Raise GalleryError if the entry is not approved; CardError, LimitError, FilesError.
     """
     body = f"{entry.id} {entry.number} {name} {greeting}"
     if entry.character is not None:
@@ -62,11 +62,11 @@ def adopt(
     try:
         return once(user, "adopt_character", key, body, make)[0]
     finally:
-        card_import.drop_upload(upload_id)  # where it became no companion
+        card_import.drop_upload(upload_id)  # if no companion was made of it
 
 
 def _copy(user: User, version: GalleryVersion, now: datetime) -> CardUpload:
-    """Return the version's card as the person's own, with a copy of its picture. FilesError."""
+    """Return the version's card as an upload of the user's, with a copy of its picture. Raise FilesError."""
     picture = copy_picture(user, version.picture, StoredFile.Kind.CARD, now) if version.picture else None
     return CardUpload.objects.create(
         user=user,

@@ -1,4 +1,4 @@
-"""What somebody may see in the gallery: Kith's own characters first, then what operators approved, by their age."""
+"""What a user may see in the gallery: Kith's own characters, and approved ones that are rated for the user's age."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,14 +23,14 @@ from companions.transfer.card_preview import CardPreview, describe
 from text.strings import folded
 
 KITH = uuid5(NAMESPACE_URL, "kith:characters")
-OWN_LANGUAGES = {"en": "en", "zh": "zh-hans"}  # in which Kith's own are written, by what the gallery calls it
-KITH_LICENCE = "Apache-2.0"  # that of all of Kith
+OWN_LANGUAGES = {"en": "en", "zh": "zh-hans"}  # of Kith's own characters: the gallery's code, and Django's
+KITH_LICENCE = "Apache-2.0"  # the licence of Kith itself
 MAX_QUESTION_CHARACTERS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What of the gallery is asked for; empty is all."""
+    """A search of the gallery; an empty field matches everything."""
 
     text: str = ""
     tag: str = ""
@@ -40,7 +40,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GalleryEntry:
-    """A character as the gallery shows it: one of Kith's own, `character`, or somebody's, of which it is a `version`."""
+    """A character as the gallery shows it: one of Kith's own (`character`), or a `version` that a user published."""
 
     id: UUID
     name: str
@@ -76,27 +76,27 @@ class GalleryEntry:
         return str(GalleryVersion.Rating(self.rating).label)
 
 
-# -- which ------------------------------------------------------------------------------------------
+# -- search -----------------------------------------------------------------------------------------
 
 
 def require_open() -> None:
-    """Raise Http404 where the operators have closed the gallery."""
+    """Raise Http404 if the gallery is switched off in the settings."""
     if not settings.GALLERY:
         raise Http404
 
 
 def list_ratings(user: User) -> list[GalleryVersion.Rating]:
-    """Return the ratings of what the person may see."""
+    """Return the ratings that the user is old enough to see."""
     return [rating for rating, age in AGES.items() if user.is_at_least(age)]
 
 
 def list_visible(user: User) -> QuerySet[GalleryVersion]:
-    """Return the approved versions that the person may see."""
+    """Return the approved versions that the user is old enough to see."""
     return GalleryVersion.objects.filter(state=GalleryVersion.State.APPROVED, rating__in=list_ratings(user))
 
 
 def find_versions(user: User, question: Question) -> QuerySet[GalleryVersion]:
-    """Return what is asked for of other people's characters, without their cards."""
+    """Return the visible versions that match the question, with the cards deferred."""
     found = list_visible(user).filter(Q(language=question.language) if question.language else Q())
     if question.rating:
         found = found.filter(rating=question.rating)
@@ -111,7 +111,7 @@ def find_versions(user: User, question: Question) -> QuerySet[GalleryVersion]:
 
 
 def find_own(question: Question) -> list[GalleryEntry]:
-    """Return what is asked for of Kith's own characters, in that language or else in the active one."""
+    """Return Kith's own characters that match the question, in its language or else in the active one."""
     if question.rating not in {"", GalleryVersion.Rating.EVERYONE}:
         return []
     if question.language not in {"", *OWN_LANGUAGES}:
@@ -131,7 +131,7 @@ def find_own(question: Question) -> list[GalleryEntry]:
 
 
 def list_tags(entries: Iterable[GalleryEntry]) -> list[str]:
-    """Return the tags of these, each once, those of many first."""
+    """Return the distinct tags of these entries, the most frequent first."""
     counts: dict[str, int] = {}
     for entry in entries:
         for tag in entry.tags:
@@ -139,13 +139,13 @@ def list_tags(entries: Iterable[GalleryEntry]) -> list[str]:
     return sorted(counts, key=lambda tag: (-counts[tag], tag))
 
 
-# -- one of them ------------------------------------------------------------------------------------
+# -- one character ----------------------------------------------------------------------------------
 
 
 def find_entry(user: User, character_id: UUID) -> GalleryEntry:
-    """Return the character as the person sees it; Http404 where it is not there for them.
+    """Return the entry of Kith's own character, or of the approved version that the user may see.
 
-    Its publisher sees the newest version where none is approved, whatever became of it.
+    If there is none, the publisher gets the newest version, whatever its state, and others Http404.
     """
     for language in OWN_LANGUAGES.values():
         for character in load_characters(language):
@@ -159,24 +159,24 @@ def find_entry(user: User, character_id: UUID) -> GalleryEntry:
 
 
 def list_published(user: User) -> QuerySet[GalleryCharacter]:
-    """Return what the person has published, with its versions, the newest first, but not their cards."""
+    """Return the user's published characters, with their versions prefetched newest first, cards deferred."""
     versions = GalleryVersion.objects.defer("content").order_by("-number")
     return GalleryCharacter.objects.owned_by(user).prefetch_related(Prefetch("versions", versions))
 
 
 def get_published(user: User, character_id: UUID) -> GalleryCharacter:
-    """Return a character that the person has published; Http404."""
+    """Return the user's published character. Raise Http404 if it does not exist or is someone else's."""
     return get_object_or_404(GalleryCharacter.objects.owned_by(user), pk=character_id)
 
 
 def get_picture(user: User, version_id: UUID) -> GalleryVersion:
-    """Return the version whose picture the person may see; Http404."""
+    """Return the version with its picture, if it is the user's own or visible to the user. Raise Http404 otherwise."""
     visible = Q(pk__in=list_visible(user).values("pk")) | Q(character__user=user)
     return get_object_or_404(GalleryVersion.objects.filter(visible).select_related("picture"), pk=version_id)
 
 
 def list_history(entry: GalleryEntry) -> list[GalleryVersion]:
-    """Return the versions that are or were to be seen, the newest first."""
+    """Return the versions of the entry's character that are or were approved, newest first; none for Kith's own."""
     if entry.version is None:
         return []
     states = (GalleryVersion.State.APPROVED, GalleryVersion.State.REPLACED)
@@ -185,14 +185,14 @@ def list_history(entry: GalleryEntry) -> list[GalleryVersion]:
 
 
 def is_open_to_report(user: User, entry: GalleryEntry) -> bool:
-    """Return whether the person may report it: somebody else's, that they have not reported yet."""
+    """Return whether the user may report the entry: it is another user's, and they have no open report of it."""
     if entry.version is None or entry.version.character.user_id == user.pk:
         return False
     open_reports = GalleryReport.objects.owned_by(user).filter(settled_at=None)
     return not open_reports.filter(character=entry.id).exists()
 
 
-# -- how it is shown --------------------------------------------------------------------------------
+# -- presentation -----------------------------------------------------------------------------------
 
 
 def entry_of(version: GalleryVersion) -> GalleryEntry:
@@ -216,7 +216,7 @@ def entry_of(version: GalleryVersion) -> GalleryEntry:
 
 
 def compose_card(entry: GalleryEntry) -> dict[str, Any]:
-    """Return the character's card."""
+    """Return the entry's V3 card."""
     if entry.version is not None:
         content: dict[str, Any] = entry.version.content
         return content
@@ -237,7 +237,7 @@ def compose_card(entry: GalleryEntry) -> dict[str, Any]:
 
 
 def preview(card: Mapping[str, Any], name: str = "{{user}}") -> CardPreview:
-    """Return all that the card holds, hidden parts too, in plain words; `name` is whoever would talk with it."""
+    """Return a readable preview of the whole card, hidden parts included; `name` replaces {{user}}."""
     form, version = CardUpload.Form.JSON, CardUpload.Version.V3
     return describe(CardUpload(user=User(name=name), content=dict(card), form=form, version=version))
 

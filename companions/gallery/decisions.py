@@ -1,6 +1,6 @@
-"""What operators decide of published characters, on record; and what people report of them.
+"""Operators' decisions about published characters, with audit entries; and users' reports of characters.
 
-With a report goes a copy of what was published, so that nobody takes it from the operators by deleting the character.
+A report is stored with a copy of the version, so that a publisher cannot hide it by deleting the character.
 """
 
 from collections.abc import Sequence
@@ -41,10 +41,10 @@ def decide(
     reason: str = "",
     rating: str = "",
 ) -> None:
-    """Approve or reject a version that waits, or take down the one that is approved; GalleryError.
+    """Approve or reject a waiting version, or take down the approved one. Raise GalleryError.
 
-    Whoever is told no is told why. An operator may approve it for other ages than its publisher said. The version before
-    stays until this one is approved.
+    Rejecting and taking down need a `reason`, which the publisher reads. Approving may change the `rating`, and
+    replaces the version that was approved before.
     """
     if state != State.APPROVED and not reason.strip():
         raise GalleryError("no_reason", _("Say why: its publisher is told."), "reason")
@@ -65,9 +65,9 @@ def decide(
 
 
 def report(user: User, entry: GalleryEntry, kind: str, text: str, now: datetime) -> GalleryReport:
-    """Keep what the person finds wrong, and of what.
+    """Store the user's report of the entry, with a copy of the version.
 
-    GalleryError where it is theirs, Kith's, reported by them already, or deleted a moment ago.
+    Raise GalleryError if the character is their own or Kith's, is reported by them already, or was deleted meanwhile.
     """
     refusal = GalleryError(
         "cannot_report",
@@ -92,13 +92,13 @@ def report(user: User, entry: GalleryEntry, kind: str, text: str, now: datetime)
                 text=text,
                 created_at=now,
             )
-    except IntegrityError as error:  # a second tap was quicker
+    except IntegrityError as error:  # the same report was sent twice at once
         raise refusal from error
 
 
 @transaction.atomic
 def settle_reports(operator: User, version: GalleryVersion, now: datetime) -> int:
-    """Note that the reports of the character are dealt with; return how many there were."""
+    """Mark the open reports of the version's character as settled; return how many there were."""
     count = _settle(version, now)
     record(operator, AuditEntry.Deed.CHANGED, GalleryVersion, version.pk, version.character.user_id)
     return count
@@ -106,19 +106,19 @@ def settle_reports(operator: User, version: GalleryVersion, now: datetime) -> in
 
 @transaction.atomic
 def settle_report(operator: User, report: GalleryReport, now: datetime) -> bool:
-    """Note that this report is dealt with; return whether that is new."""
+    """Mark the report as settled; return False if it already was."""
     is_new = GalleryReport.objects.filter(pk=report.pk, settled_at=None).update(settled_at=now) > 0
     record(operator, AuditEntry.Deed.CHANGED, GalleryReport, report.pk, report.user_id)
     return is_new
 
 
 def delete_unreported_copies() -> int:
-    """Delete copies of which no report is left, since whoever reported deleted their account; return how many."""
+    """Delete copies without reports, left when all who reported had deleted their accounts; return how many."""
     return ReportedVersion.objects.filter(reports=None).delete()[0]
 
 
 def read_copy(copy: ReportedVersion) -> GalleryVersion:
-    """Return the version as it was reported, as a row that is nowhere kept."""
+    """Return the version as it was reported, as an unsaved model instance."""
     return GalleryVersion(**copy.published)
 
 
@@ -135,21 +135,21 @@ def list_open_reports(version: GalleryVersion) -> QuerySet[GalleryReport]:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A part of a version that is not as it is in the approved one, line by line."""
+    """A part that differs between two versions, as a comparison line by line."""
 
     label: str
     lines: Sequence[Sequence[Piece]]
 
 
 def find_approved(version: GalleryVersion) -> GalleryVersion | None:
-    """Return the character's version that everybody sees now."""
+    """Return the approved version of the same character, or None if there is none."""
     approved: Any = GalleryVersion.objects.filter(character=version.character_id, state=State.APPROVED)
     found: GalleryVersion | None = approved.first()
     return found
 
 
 def list_differences(before: GalleryVersion, after: GalleryVersion) -> list[Difference]:
-    """Return what the later version says otherwise."""
+    """Return the parts that differ between two versions of a character."""
     parts_before, parts_after = _list_parts(before), _list_parts(after)
     labels = [*parts_after, *(label for label in parts_before if label not in parts_after)]
     return [

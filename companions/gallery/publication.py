@@ -1,4 +1,4 @@
-"""What of a companion goes out when it is published, word for word, and what its person should know before it does."""
+"""The exact texts of a companion that publishing makes public, and what its person should know before."""
 
 import json
 import re
@@ -19,10 +19,10 @@ from companions.models import Card, Companion, GalleryCharacter, GalleryVersion
 from companions.transfer.card_export import compose_card
 from companions.transfer.card_import import FIELDS
 
-MAX_BYTES = 1_000_000  # of the card as JSON
+MAX_BYTES = 1_000_000  # size of the card as JSON
 TEXTS = tuple(key for key in FIELDS.values() if key != "alternate_greetings")
 KEPT = ("name", *FIELDS.values(), "creator", "creator_notes", "character_version")
-# Of a lorebook and its entries: what Kith reads and shows, so that nobody gives on what nobody has looked at.
+# The fields of a lorebook and its entries that Kith uses and shows: nothing is published that nobody could look at.
 BOOK = ("name", "scan_depth", "token_budget", "recursive_scanning")
 BOOK_RULES = ("max_recursion_steps", "min_activations", "min_activations_depth_max")
 ENTRY = (
@@ -32,10 +32,10 @@ ENTRY = (
 RULES = ({*WORLD_INFO_EXTENSIONS.values()} - {"outlet_name", "automation_id"}) | {"character_filter"}
 CONTACT = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+|(?<![\w.])\+?\d(?:[ ()/.-]?\d){7,}(?!\w)")
 NO_CHARACTER = "no_character"
-# Which texts tell who it is: a greeting alone could be anybody's.
+# The fields that say who the character is: a greeting alone could be anyone's.
 WHO = ("description", "personality", "scenario", "mes_example", "system_prompt", "post_history_instructions")
-MIN_NAME_CHARACTERS = 2  # a shorter one stands in every text
-# Under which licences one may give on what came under which.
+MIN_NAME_CHARACTERS = 2  # a shorter name would be found in every text
+# The licences under which a character may be published again, by the licence that it came with.
 GIVEN_ON: Mapping[str, Set[str]] = {
     GalleryVersion.Licence.CC0: set(GalleryVersion.Licence),
     GalleryVersion.Licence.CC_BY: {GalleryVersion.Licence.CC_BY, GalleryVersion.Licence.CC_BY_SA},
@@ -46,22 +46,22 @@ GIVEN_ON: Mapping[str, Set[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """What goes out: the card of V3, and what its person should know before."""
+    """The V3 card that is published, and warnings that its person should read before."""
 
     content: dict[str, Any]
     warnings: list[str] = field(default_factory=list)
-    has_name: bool = False  # the person's own stands, or stood, in a text
+    has_name: bool = False  # the texts contain the person's own name, or did before it was replaced
 
     @property
     def digest(self) -> str:
-        """What tells whether it is still what somebody looked at."""
+        """The card's SHA-256, to check that what is published is still what the person looked at."""
         return sha256(json.dumps(self.content, sort_keys=True).encode()).hexdigest()
 
 
 def compose_publication(companion: Companion, *, keeps_name: bool = False) -> Publication:
-    """Return what would go out of the companion. CardError, GalleryError.
+    """Return what publishing the companion would make public. Raise CardError or GalleryError.
 
-    The person's own name in its texts becomes {{user}}, which is whoever talks with it, unless it is to stay.
+    The person's own name in its texts becomes {{user}}, the name of whoever talks with it, unless `keeps_name`.
     """
     data = compose_card(companion)["data"]
     chosen = {key: data[key] for key in KEPT}
@@ -80,14 +80,14 @@ def compose_publication(companion: Companion, *, keeps_name: bool = False) -> Pu
     if pattern and not keeps_name:
         chosen = _replace(chosen, pattern)
     if chosen["creator"].strip() == name:
-        chosen["creator"] = ""  # who publishes it chooses what they are called
+        chosen["creator"] = ""  # the name that the publisher chooses takes its place
     try:
         content = normalise({"spec": CARD, "spec_version": "3.0", "data": chosen})[0]
     except CardFormatError:
         raise GalleryError("too_large", _("This is too much for one card.")) from None
     if len(json.dumps(content, ensure_ascii=False).encode()) > MAX_BYTES:
-        told = _("Its texts and lorebooks take more than %(most)s MB, which is too much for the gallery.")
-        raise GalleryError("too_large", told % {"most": MAX_BYTES // 1_000_000})
+        detail = _("Its texts and lorebooks take more than %(most)s MB, which is too much for the gallery.")
+        raise GalleryError("too_large", detail % {"most": MAX_BYTES // 1_000_000})
     if holds_own_address(companion.user, json.dumps(content, ensure_ascii=False)):
         detail = _("Your e-mail address stands in its texts. Take it out first.")
         raise GalleryError("own_address", detail)
@@ -95,7 +95,7 @@ def compose_publication(companion: Companion, *, keeps_name: bool = False) -> Pu
 
 
 def require_right_to_give_on(companion: Companion, licence: str) -> None:
-    """Raise GalleryError where it came from the gallery under a licence that does not allow this one."""
+    """Raise GalleryError if the companion came from the gallery under a licence that does not allow this one."""
     card = Card.objects.filter(companion=companion).first()
     origin = read_origin(card.content) if card else {}
     came_under = str(origin.get("licence"))
@@ -112,13 +112,13 @@ def require_right_to_give_on(companion: Companion, licence: str) -> None:
 
 
 def read_origin(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return where in the gallery a card says that it came from: character, version, licence, published_as."""
+    """Return the gallery origin that the card names (character, version, licence, published_as), or an empty dict."""
     kith = content.get("data", {}).get("extensions", {}).get("kith")
     origin = kith.get("gallery") if isinstance(kith, dict) else None
     return origin if isinstance(origin, dict) else {}
 
 
-# -- what is chosen ---------------------------------------------------------------------------------
+# -- the published fields ---------------------------------------------------------------------------
 
 
 def _choose_of_book(book: Mapping[str, Any]) -> dict[str, Any]:
@@ -141,7 +141,7 @@ def _choose_of_entry(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _compile_name(name: str) -> re.Pattern[str] | None:
-    """Return what finds the name as a word of its own; None for no name, or one of a single letter."""
+    """Return a pattern that finds the name as a whole word; None if it has fewer than MIN_NAME_CHARACTERS."""
     if len(name) < MIN_NAME_CHARACTERS:
         return None
     before, after = (r"(?<!\w)" if name[0].isascii() else ""), (r"(?!\w)" if name[-1].isascii() else "")
@@ -149,14 +149,14 @@ def _compile_name(name: str) -> re.Pattern[str] | None:
 
 
 def _compile_like(name: str) -> re.Pattern[str] | None:
-    """Return what finds the name, or one of its words, however it is written: to be warned of, not to be replaced."""
+    """Return a case-insensitive pattern of the name and each of its words, used for warnings only; or None."""
     words = filter(None, map(_compile_name, {name, *name.split()}))
     like = "|".join(word.pattern for word in words)
     return re.compile(like, re.IGNORECASE) if like else None
 
 
 def _replace(chosen: dict[str, Any], pattern: re.Pattern[str]) -> dict[str, Any]:
-    """Return the card's data with {{user}} for the name in every text that is read."""
+    """Return the card's data with the pattern replaced by {{user}} in every text that a model or person reads."""
 
     def put(text: str) -> str:
         return pattern.sub("{{user}}", text)
@@ -173,13 +173,13 @@ def _replace(chosen: dict[str, Any], pattern: re.Pattern[str]) -> dict[str, Any]
 
 
 def holds_own_address(user: User, text: str) -> bool:
-    """Return whether one of the person's e-mail addresses stands in the text."""
+    """Return whether the text contains one of the person's e-mail addresses."""
     addresses = EmailAddress.objects.filter(user=user).values_list("email", flat=True)
     return any(address.casefold() in text.casefold() for address in (user.email, *addresses))
 
 
 def _list_texts(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield all that is published, with what it is called in a sentence."""
+    """Yield each published text as a pair: what it is called within a sentence, and the text."""
     labels: dict[str, Callable[[], str]] = {
         "name": lambda: _("its name"),
         "nickname": lambda: _("its nickname"),
@@ -207,7 +207,7 @@ def _list_texts(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _list_warnings(data: Mapping[str, Any], pattern: re.Pattern[str] | None) -> list[str]:
-    """Return in sentences what of it may be private."""
+    """Return warnings, a sentence each, about texts that may be private; `pattern` finds the person's name."""
     warnings, texts = [], list(_list_texts(data))
     if pattern and (places := _list_places(texts, pattern)):
         warnings.append(_("Your name stands in: %(places)s.") % {"places": places})

@@ -1,4 +1,4 @@
-"""A character sent in: it waits for an operator while what was approved before stays; withdrawn, deleted for good."""
+"""Submit a character for approval, withdraw it, delete it. An approved version stays visible while a new one waits."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -25,13 +25,13 @@ from text.strings import folded, reads_like_kith
 State = GalleryVersion.State
 NOT_FOUND, COMPANION_DELETED = 404, "companion_deleted"
 UNUSED_AFTER = timedelta(hours=1)
-MAY_DECIDE = "companions.decide_galleryversion"  # whoever has this right speaks for the house
-VERSIONS_KEPT = 20  # of one character, beside the one that is approved
+MAY_DECIDE = "companions.decide_galleryversion"  # users with this permission may publish in Kith's name
+VERSIONS_KEPT = 20  # of one character, besides the approved one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """What its publisher says of a character: what they want to be called, and under which terms they give it."""
+    """What the publisher says of a character: the name they publish under, its description, licence and rating."""
 
     published_as: str
     line: str
@@ -43,7 +43,7 @@ class Terms:
 
 
 def copy_picture(companion: Companion, now: datetime) -> StoredFile | None:
-    """Return a copy of the picture of its neutral face, for the gallery; None where it is drawn. FilesError."""
+    """Return a copy of the companion's picture for the gallery, or None if its face is drawn. Raise FilesError."""
     picture = find_picture(companion, Emotion.NEUTRAL)
     if picture is None:
         return None
@@ -51,7 +51,7 @@ def copy_picture(companion: Companion, now: datetime) -> StoredFile | None:
 
 
 def check_terms(companion: Companion, terms: Terms) -> None:
-    """Raise GalleryError, with the field, where these are no terms under which the person can give it."""
+    """Raise GalleryError, with the field, unless the person may publish the companion under these terms."""
     user = companion.user
     if "@" in folded(terms.published_as):
         raise GalleryError("published_as", _("Choose a name, no address: everybody sees it."), "published_as")
@@ -73,7 +73,10 @@ def submit(
     picture: StoredFile | None,
     now: datetime,
 ) -> GalleryVersion:
-    """Return the version that waits for an operator, in place of one that waited before. GalleryError, LimitError."""
+    """Create and return a version that waits for an operator. One that waited before is withdrawn.
+
+    Raise GalleryError or LimitError.
+    """
     check_terms(companion, terms)
     user = User.objects.select_for_update(no_key=True).get(pk=companion.user_id)
     if not lock(companion.pk):
@@ -107,7 +110,7 @@ def submit(
 def _sign(
     publication: Publication, character: GalleryCharacter, number: int, terms: Terms
 ) -> dict[str, object]:
-    """Return the card with its tags, its author, and where it comes from, which a companion made of it keeps."""
+    """Return the card with tags, creator, and its origin in the gallery, which companions made of it keep."""
     data = publication.content["data"]
     origin = {
         "character": str(character.pk),
@@ -126,7 +129,7 @@ def _sign(
 
 @transaction.atomic
 def withdraw(character: GalleryCharacter, now: datetime) -> None:
-    """Take it out of the gallery, and take back what waits; companions that were made of it stay."""
+    """Take the character out of the gallery, a waiting version too; companions made of it stay."""
     lock_character(character)
     seen = character.versions.filter(state__in=(State.WAITING, State.APPROVED))
     seen.update(state=State.WITHDRAWN, decided_at=now, decided_by=None, reason="")
@@ -134,21 +137,21 @@ def withdraw(character: GalleryCharacter, now: datetime) -> None:
 
 @transaction.atomic
 def delete_character(character: GalleryCharacter) -> None:
-    """Delete it with all versions and pictures; companions that were made of it stay, and so does what was reported."""
+    """Delete the character with all versions and pictures; companions made of it and copies for reports stay."""
     lock_character(character)
     StoredFile.objects.filter(gallery_version__character=character).delete()
     character.delete()
 
 
 def lock_character(character: GalleryCharacter) -> None:
-    """Let nobody else decide about it until the transaction ends. GalleryError where it is there no more."""
+    """Lock the character's row until the transaction ends. Raise GalleryError if it was deleted."""
     if not GalleryCharacter.objects.select_for_update(no_key=True).filter(pk=character.pk).exists():
         detail = _("This character was deleted a moment ago.")
         raise GalleryError("character_deleted", detail, status=NOT_FOUND)
 
 
 def _drop_old_versions(character: GalleryCharacter) -> None:
-    """Delete the oldest of those that nobody sees, where there are many."""
+    """Delete the oldest unapproved versions, so that with the next one at most VERSIONS_KEPT remain."""
     old: list[UUID] = list(
         character.versions.exclude(state=State.APPROVED)
         .order_by("-number")
@@ -159,6 +162,6 @@ def _drop_old_versions(character: GalleryCharacter) -> None:
 
 
 def delete_unused_pictures(now: datetime) -> int:
-    """Delete pictures that never came to a version, because their process had died before; return how many."""
+    """Delete stored pictures that no version got, as their process died before; return how many."""
     pictures = StoredFile.objects.filter(kind=StoredFile.Kind.GALLERY, gallery_version=None)
     return pictures.filter(created_at__lt=now - UNUSED_AFTER).delete()[0]

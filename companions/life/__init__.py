@@ -1,1 +1,1 @@
-"""Life between talks: timers, wakings, reflection, drives, and how what a companion says reaches its person."""
+"""A companion's life between talks: timers, wakings, reflection, drives, and delivery of what it says unprompted."""

@@ -1,4 +1,4 @@
-"""What a companion does in a waking: one bounded loop of answers and tools, each tool with its record in one commit."""
+"""The decision of a waking: a bounded loop of model answers and tool calls, each call committed with its record."""
 
 from datetime import datetime
 from secrets import token_hex
@@ -29,10 +29,10 @@ MAX_EMOTIONS = 20
 
 
 def decide(context: WakingContext, now: datetime) -> str:
-    """Return what is to be said to the person, kept with the waking; nothing where it stays silent.
+    """Let the model use tools and decide; save and return what is to be said to the person, empty for silence.
 
-    Whoever takes it over goes on after the tools that were called. Raises ProviderError, also where it takes longer
-    than LIFE_WAKING_SECONDS, and LostOwnershipError.
+    A worker that takes the waking over continues after the tool calls made so far. Raises ProviderError, also if
+    it takes longer than LIFE_WAKING_SECONDS, and LostOwnershipError.
     """
     until = monotonic() + settings.LIFE_WAKING_SECONDS
     round = max((step["round"] for step in context.waking.steps), default=0) + 1
@@ -56,7 +56,7 @@ def decide(context: WakingContext, now: datetime) -> str:
 
 
 def _keep_words(context: WakingContext, words: Words) -> str:
-    """Return what is said, written down before it is said: whoever is killed in between need not ask again."""
+    """Save the words with the waking and return their text, so that a restart need not ask the model again."""
     _add_thoughts(context, words.why)
     context.write(
         text=words.text,
@@ -68,7 +68,7 @@ def _keep_words(context: WakingContext, words: Words) -> str:
 
 
 def _ask(context: WakingContext, now: datetime, until: float, *, is_last: bool) -> Completion:
-    with context.held():  # nothing is deleted between looking and writing down what was looked at
+    with context.held():  # nothing can be deleted between composing the prompt and saving what it shows
         context.prompt = compose_prompt(context, now)
         provider, is_stand_in = choose_provider(context.companion)
         context.write(
@@ -90,7 +90,7 @@ def _ask(context: WakingContext, now: datetime, until: float, *, is_last: bool) 
 
 
 def _find_text_calls(context: WakingContext, text: str) -> list[ToolCall]:
-    """Return the calls of offered tools that stand in the answer as text, unless they only repeat the prompt."""
+    """Return the calls of offered tools that the answer contains as text, unless they only repeat the prompt."""
     offered = [offer["function"]["name"] for offer in context.offers]
     quoted = QuotedCalls(context.prompt)
     return [
@@ -101,16 +101,16 @@ def _find_text_calls(context: WakingContext, text: str) -> list[ToolCall]:
 
 
 def _add_thoughts(context: WakingContext, *thoughts: str) -> None:
-    """Add to what it has thought; it is written with the next tool or the answer."""
+    """Add to the waking's thoughts in memory; they are saved with the next tool call or the answer."""
     added = (without_tags(storable(thought)).strip() for thought in thoughts)
     thought = "\n\n".join(filter(None, (context.waking.thought, *added)))
     context.waking.thought = shorten(thought, MAX_THOUGHT_CHARACTERS)
 
 
 def _use_tool(context: WakingContext, call: ToolCall, refusal: str, round: int) -> None:
-    """Call the tool and write down what it gave, in one commit: it is done once, whoever is killed.
+    """Call the tool and save its result in one transaction, so that its effect happens once even after a crash.
 
-    One that asks a model is called before: nobody is to wait for a lock that is held meanwhile. It only looks.
+    A tool that asks a model only reads: it is called before, so that no lock is held meanwhile.
     """
     now = context.lease.clock()
     result = {"error": refusal} if refusal else None

@@ -1,4 +1,4 @@
-"""Whether a waking may be, and whether a companion may write first now: what its person has allowed and answered."""
+"""Whether a waking may happen, and whether a companion may write first now, by its person's settings and answers."""
 
 import re
 from dataclasses import dataclass
@@ -12,17 +12,17 @@ from accounts.usage import waits_until
 from companions.minds.choice import get_current_provider
 from companions.models import Companion, Life, Message, Timer, Waking
 
-TOO_LATE_AFTER = timedelta(hours=6)  # an evening's is none any more in the morning
-# Then the longest silence has been thought of, and nothing else costs anything.
+TOO_LATE_AFTER = timedelta(hours=6)  # e.g. the evening's waking makes no sense in the morning
+# The longest silence that is an occasion to wake; after it, the companion's own timers cost no more tokens.
 LONG_GONE_AFTER = timedelta(days=21)
-# How long it waits after so many messages in a row that nobody answered; then it waits for the person.
+# How long the companion waits after one, two, three unanswered messages; after more it waits for the person.
 BACK_OFF = (timedelta(days=1), timedelta(days=3), timedelta(days=7))
 USUAL_MORNING = time(8)
-MAX_GOODBYE_CHARACTERS = 60  # of a message that may be a goodbye as a whole
+MAX_GOODBYE_CHARACTERS = 60  # a message up to this length with a goodbye in it counts as one
 
 
 class Reason(StrEnum):
-    """Why a companion did not wake."""
+    """Why a waking was skipped."""
 
     LIFE_OFF = "life_off"
     ASLEEP = "asleep"
@@ -35,9 +35,9 @@ class Reason(StrEnum):
 
 
 def find_skip_reason(waking: Waking, companion: Companion, now: datetime) -> Reason | None:
-    """Return why this waking must not be now; None where it may.
+    """Return why this waking must be skipped, or None if it may happen.
 
-    What was asked for is never too late, nor put off by sleep.
+    A waking that the person asked for is skipped only if their account is inactive or a limit of the day is reached.
     """
     if not companion.user.is_active:
         return Reason.SHUT_OUT
@@ -69,7 +69,7 @@ def _find_unasked_skip_reason(waking: Waking, companion: Companion, now: datetim
 
 
 def _is_long_gone(waking: Waking, now: datetime) -> bool:
-    """Return whether the companion has set it itself, and the person has not written for weeks."""
+    """Return whether the companion itself set the waking's timer, and the person has not written for three weeks."""
     if waking.timer is None or waking.timer.by != Timer.By.COMPANION:
         return False
     said = Message.objects.filter(companion=waking.companion_id, role=Message.Role.USER)
@@ -78,7 +78,7 @@ def _is_long_gone(waking: Waking, now: datetime) -> bool:
 
 
 def _has_nothing_new(waking: Waking) -> bool:
-    """Return whether a predefined timer finds that the person has said nothing since its waking before."""
+    """Return whether the waking is a predefined timer's, and the person has said nothing since its previous waking."""
     if waking.timer is None or not waking.timer.name:
         return False
     before = Waking.objects.filter(timer=waking.timer, state=Waking.State.DONE).order_by("-due_at").first()
@@ -87,7 +87,10 @@ def _has_nothing_new(waking: Waking) -> bool:
 
 
 def _count_wakings_today(waking: Waking, companion: Companion, now: datetime) -> int:
-    """Count the wakings of the person's day; for what was asked for, only what was asked for counts."""
+    """Count the other wakings begun on this day in the person's time zone.
+
+    If the waking was asked for, only those that were asked for count.
+    """
     midnight = get_midnight(now.astimezone(companion.user.zone))
     begun = Waking.objects.filter(companion=companion, started_at__gte=midnight)
     counted = begun.filter(is_asked_for=True) if waking.is_asked_for else begun
@@ -99,7 +102,7 @@ def _count_wakings_today(waking: Waking, companion: Companion, now: datetime) ->
 
 @dataclass(frozen=True, slots=True)
 class Outreach:
-    """What the person said last, and the unprompted messages of the last days, the newest first."""
+    """What the person said last, and when the latest unprompted messages were sent, newest first."""
 
     said_last: str
     said_at: datetime | None
@@ -111,10 +114,10 @@ class Outreach:
 
 
 def find_refusal(companion: Companion, waking: Waking, now: datetime) -> str | None:
-    """Return why the companion may not speak in this waking; None where it may. What was asked for always may.
+    """Return the code of why the companion may not speak in this waking, or None if it may. Runs at most three queries.
 
-    The codes: not_opted_in, muted, goodbye, quiet_hours, enough_today, unanswered, and talked_since, where the person has
-    written while it thought: what it would say may have been answered. Three queries.
+    Codes: not_opted_in, muted, goodbye, quiet_hours, enough_today, unanswered, and talked_since if the person has
+    written while the companion thought. A waking that was asked for may always speak.
     """
     if waking.is_asked_for:
         return None
@@ -125,10 +128,10 @@ def find_refusal(companion: Companion, waking: Waking, now: datetime) -> str | N
 
 
 def load_outreach(companion: Companion) -> Outreach:
-    """Return how the two have spoken lately; two queries."""
+    """Return the person's last message and the times of the latest unprompted ones. Runs two queries."""
     mine = Message.objects.filter(companion=companion)
     last = mine.filter(role=Message.Role.USER).order_by("-said_at", "-id").first()
-    # What was sent has been sent, on whichever branch.
+    # Messages on branches that are not chosen were sent, too.
     sent = Message.everywhere.filter(companion=companion, waking__isnull=False, waking__is_asked_for=False)
     unprompted = sent.order_by("-said_at")
     newest = list(unprompted.values_list("said_at", flat=True)[: len(BACK_OFF) + Life.MOST_A_DAY])
@@ -136,7 +139,7 @@ def load_outreach(companion: Companion) -> Outreach:
 
 
 def find_outreach_refusal(life: Life, outreach: Outreach, now: datetime) -> str | None:
-    """Return the code of why nothing unprompted may be said now; None where it may."""
+    """Return the code of why nothing unprompted may be said now, or None if it may (see `find_refusal`)."""
     local = now.astimezone(life.companion.user.zone)
     if not life.reaches_out:
         return "not_opted_in"
@@ -156,7 +159,10 @@ def find_outreach_refusal(life: Life, outreach: Outreach, now: datetime) -> str 
 
 
 def _holds_goodbye(life: Life, outreach: Outreach, local: datetime) -> bool:
-    """Return whether a goodbye holds: a lasting one until the person writes again, any other until their next morning."""
+    """Return whether the person's last message is a goodbye that still holds.
+
+    A lasting goodbye holds until the person writes again, any other one until their next morning.
+    """
     goodbye = find_goodbye(outreach.said_last)
     if goodbye is None or outreach.said_at is None:
         return False
@@ -172,7 +178,7 @@ class Goodbye(Enum):
     LASTING = "lasting"
 
 
-# What asks to be left alone, wherever it stands in the message.
+# Requests to be left alone, anywhere in the message.
 LASTING = re.compile(
     r"(?i)\b(?:stop|quit|no more|never|don'?t|do not|please stop)\s+(?:ever\s+)?"
     r"(?:writ\w*|messag\w*|text\w*|contact\w*|bother\w*|ping\w*|remind\w*|call\w*)\s+(?:to\s+)?(?:me|us)\b"
@@ -182,7 +188,7 @@ LASTING = re.compile(
     r"|(?:别|不要|不用|请勿|请不要|别再|不要再)(?:再)?(?:给我|跟我|来|主动)?(?:发(?:消息|信息|短信)|联系我|打扰我|找我|烦我|提醒我)"
     r"|让我(?:一个人)?(?:静静|安静)|别(?:来)?烦我|永别|再也不(?:来|用|聊|见)|后会无期"
 )
-# What ends a talk for now, where the message is short or ends with it.
+# Goodbyes for today, which count if the message is short or ends with one.
 TODAY = re.compile(
     r"(?i)\b(?:good\s?bye|bye(?:\s?-?\s?bye)?|good\s?night|nighty?|farewell|see (?:you|ya)|ttyl"
     r"|talk (?:to you )?(?:later|soon|tomorrow)|(?:off|going|heading|gotta go) to (?:bed|sleep)"
@@ -192,9 +198,9 @@ TODAY = re.compile(
 
 
 def find_goodbye(text: str) -> Goodbye | None:
-    """Return which goodbye the message is; None where it is none.
+    """Return which kind of goodbye the message is, or None if it is none.
 
-    What is quoted in a long message counts only at its end.
+    In a long message a goodbye for today counts only at the end, as it may be quoted elsewhere.
     """
     if LASTING.search(text):
         return Goodbye.LASTING
@@ -211,20 +217,23 @@ def find_goodbye(text: str) -> Goodbye | None:
 
 
 def is_within(start: time, end: time, at: time) -> bool:
-    """Return whether that time of day lies in the span, its end left out; over midnight where it ends before it starts.
+    """Return whether the time of day lies between `start` (inclusive) and `end` (exclusive).
 
-    A span whose two ends are the same is none.
+    A span that ends before it starts goes over midnight; one that ends when it starts is empty.
     """
     return start <= at < end if start <= end else at >= start or at < end
 
 
 def get_midnight(local: datetime) -> datetime:
-    """Return when that day began."""
+    """Return the midnight at which the day of `local` began."""
     return local.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
 
 
 def get_next_time(wanted: time, after: datetime) -> datetime:
-    """Return the first moment later than `after` at which clocks there show that time, or the first after a gap."""
+    """Return the first moment later than `after` at which clocks in its time zone show the `wanted` time.
+
+    If daylight saving skips that time, return the corresponding moment after the gap.
+    """
     for days in (0, 1, 2):
         day = after.date() + timedelta(days=days)
         moment = datetime.combine(day, wanted, after.tzinfo)

@@ -1,7 +1,7 @@
-"""How a companion feels and sees the present: texts of its own in revisions, each with a feeling that fades.
+"""Inner states: how a companion feels and sees the present, as numbered texts of its own, each with a fading feeling.
 
-Chat reads it. Reflections, wakings and the ends of sessions write it; whoever does holds the companion meanwhile. The
-first is drawn from the persona, before any model was asked.
+Chat prompts show the newest. Reflections, wakings and the ends of sessions write new ones, with the companion locked.
+The first is composed from the persona, without a model.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -38,7 +38,10 @@ BY_A_MODEL = {InnerState.By.REFLECTION, InnerState.By.CLOSING, InnerState.By.WAK
 
 @dataclass(frozen=True, slots=True)
 class Feeling:
-    """Valence (-1 bad to 1 good), arousal (0 calm to 1 stirred), an emotion and its intensity (0 to 1); ValueError."""
+    """Valence (-1 bad to 1 good), arousal (0 calm to 1 stirred), an emotion and its intensity (0 to 1).
+
+    Raises ValueError for a number outside its range or an unknown emotion.
+    """
 
     valence: float = 0.0
     arousal: float = 0.0
@@ -53,7 +56,7 @@ class Feeling:
 
     @classmethod
     def clamped(cls, valence: float, arousal: float, emotion: str, intensity: float) -> "Feeling":
-        """Return the nearest feeling that there is: 0 for what is no number, neutral for a strange emotion."""
+        """Return the feeling with each number clamped to its range, NaN as 0, and an unknown emotion as neutral."""
         return cls(
             valence=_clamp(valence, -1.0),
             arousal=_clamp(arousal, 0.0),
@@ -63,7 +66,7 @@ class Feeling:
 
     @property
     def text(self) -> str:
-        """The feeling as a prompt tells it."""
+        """The feeling in the words of a prompt."""
         numbers = f"valence {self.valence:.2f} (-1 to 1), arousal {self.arousal:.2f} (0 to 1)"
         return f"{self.emotion} {self.intensity:.2f} (0 to 1), {numbers}"
 
@@ -72,7 +75,7 @@ CALM = Feeling()
 
 
 def fade(feeling: Feeling, since: datetime, now: datetime) -> Feeling:
-    """Return what is left at `now` of a feeling: each number times 2^(-hours / 12), neutral once too weak."""
+    """Return what is left at `now` of the feeling: each number times 2^(-hours / 12); neutral below MIN_INTENSITY."""
     left = exp2(-days_between(since, now) * 24 / HALF_LIFE_HOURS)
     intensity = feeling.intensity * left
     return Feeling(
@@ -84,29 +87,29 @@ def fade(feeling: Feeling, since: datetime, now: datetime) -> Feeling:
 
 
 def sway(mood: float, valence: float) -> float:
-    """Return a mood (-1 to 1) with a valence on top of it, still from -1 to 1."""
+    """Return the sum of a mood (-1 to 1) and a valence, clamped to -1 to 1."""
     return _clamp(mood + valence, -1.0)
 
 
 def _clamp(value: float, least: float) -> float:
-    return min(max(value, least), 1.0) if value == value else 0.0  # NaN is not itself
+    return min(max(value, least), 1.0) if value == value else 0.0  # NaN does not equal itself
 
 
 # -- inner states
 
 
 def get_newest(companion_id: UUID) -> InnerState | None:
-    """Return the inner state that holds; None where the companion has none (yet)."""
+    """Return the companion's newest inner state, or None if it has none."""
     return InnerState.objects.filter(companion=companion_id).order_by("-number").first()
 
 
 def get_feeling(state: InnerState) -> Feeling:
-    """Return what was felt as it was made."""
+    """Return the feeling with which the state was made, not faded."""
     return Feeling.clamped(state.valence, state.arousal, state.emotion, state.intensity)
 
 
 def get_feeling_now(state: InnerState | None, now: datetime) -> Feeling:
-    """Return what is left of its feeling by now; calm where there is no inner state."""
+    """Return what is left of the state's feeling at `now`, or calm if there is no state."""
     return fade(get_feeling(state), state.made_at, now) if state else Feeling()
 
 
@@ -123,10 +126,10 @@ def revise(
     waking: Waking | None = None,
     call_id: int | None = None,
 ) -> InnerState:
-    """Return the inner state that holds from now on; the one before where the same waking says the very same again.
+    """Create and return a new inner state; return the newest one if the same waking made it with the same content.
 
-    Whoever looked at nothing that was said leaves it to the next reflection: its `until_at` is that of the one before.
-    ValueError for an empty text; Companion.DoesNotExist.
+    `until_at` is the time of the last message considered. Without it the one of the state before is kept, so that the
+    next reflection considers later messages. Raise ValueError for an empty text, or Companion.DoesNotExist.
     """
     text = _fit(text)
     if not text:
@@ -161,7 +164,7 @@ def _fit(text: str) -> str:
 
 @everywhere()
 def seed(companion: Companion, now: datetime) -> InnerState:
-    """Return the inner state that holds, where there is none the first."""
+    """Return the companion's newest inner state; create the first one if there is none."""
     if not lock(companion.pk):
         raise Companion.DoesNotExist
     before = get_newest(companion.pk)
@@ -169,7 +172,7 @@ def seed(companion: Companion, now: datetime) -> InnerState:
 
 
 def begin(companion: Companion, now: datetime) -> InnerState:
-    """Return the first inner state, drawn from the persona, of a companion that has none: a new one, or a locked one."""
+    """Create and return the first inner state, composed from the persona. The companion must be new or locked."""
     greetings, number = companion.greetings, companion.conversation.greeting or 0
     begun_with = greetings[number] if number < len(greetings) else companion.greeting
     persona, greeting = companion.expand(companion.persona), companion.expand(begun_with)
@@ -188,7 +191,7 @@ def begin(companion: Companion, now: datetime) -> InnerState:
 
 
 def seed_missing(now: datetime) -> int:
-    """Seed companions that were there before there were inner states; return how many."""
+    """Seed the inner states of companions that have none, at most SEEDED_AT_ONCE; return how many."""
     missing = list(Companion.objects.filter(inner_states=None).select_related("user")[:SEEDED_AT_ONCE])
     for companion in missing:
         seed(companion, now)
@@ -198,11 +201,11 @@ def seed_missing(now: datetime) -> int:
 def delete_states(
     companion: Companion, ids: Collection[UUID], goes: Callable[[str], bool], messages: Collection[UUID] = ()
 ) -> None:
-    """Delete these inner states; of the one that held, the sentences that do not go hold from now on.
+    """Delete these inner states. If the newest is among them, a new one keeps its feeling and those of its sentences
+    for which `goes` is false, without the `messages` as its sources, and so makes a reflection due.
 
-    Where it had none, the one before them holds again, but never the beginning: where nothing else is left, the feeling
-    goes on without words. What is left was not drawn from the `messages`; a reflection upon what was said is due. Call it
-    with the companion locked.
+    If no sentence is left, the state before becomes the newest again, unless that is the seed or there is none: then
+    the new one has no words. The caller must hold the companion's lock.
     """
     lost = get_newest(companion.pk)
     InnerState.objects.filter(companion=companion, pk__in=ids).delete()
@@ -229,16 +232,16 @@ def delete_states(
 
 
 def compare_texts(before: str, after: str) -> list[list[Piece]]:
-    """Return the sentences of both inner states in their order, each as its pieces: what is new, and what is gone."""
+    """Return a comparison of two inner states: for each sentence of either its pieces, marked as new, gone or same."""
     return compare(split_sentences(before), split_sentences(after))
 
 
-# -- the mood of a session: what came to mind in it, on top of the inner state
+# -- the mood of a session: the memories recalled in it, on top of the inner state
 
 MOOD_HALF_LIFE = timedelta(hours=3)
-CALM_WEIGHT = 1.0  # as much as one neutral memory just called to mind: no single one sways the whole
-MOOD_WINDOW = timedelta(days=1)  # of what is older the mood keeps a share of 1/256
-# A long session has thousands of them, and every turn waits for this.
+CALM_WEIGHT = 1.0  # the weight of one neutral memory just recalled: no single memory decides the mood
+MOOD_WINDOW = timedelta(days=1)  # after a day, 1/256 of a recall's weight is left
+# Aggregated in SQL: a long session has thousands of recalled memories, and every turn waits for this.
 SESSION_MOOD = """
 SELECT coalesce(sum(weight * (joy - aversion)), 0) / (%(calm)s + coalesce(sum(weight) FILTER (WHERE joy IS NOT NULL), 0))
 FROM companions_message message
@@ -256,10 +259,10 @@ WHERE message.session_id = %(session)s AND NOT message.is_asleep AND message.id 
 
 
 def load_session_mood(session_id: UUID, now: datetime, except_message: UUID | None = None) -> float:
-    """Return the mood (-1 to 1) that what came to mind in this session, except for that message, makes on top of the
-    valence of the inner state.
+    """Return the mood (-1 to 1): the valence of the inner state plus that of the memories recalled in this session,
+    except for `except_message`.
 
-    It is Σ w (joy - aversion) / (1 + Σ w), where w = 2^(-t / 3 h) and t is the time since each came to mind.
+    The latter is Σ w (joy - aversion) / (1 + Σ w), where w = 2^(-t / 3 h) and t is the time since each was recalled.
     """
     parameters = {
         "session": session_id,
@@ -277,16 +280,16 @@ def load_session_mood(session_id: UUID, now: datetime, except_message: UUID | No
     return sway(mood, fade(Feeling(felt[0]), felt[1], now).valence if felt else 0.0)
 
 
-# -- the first words: feelings, not instructions; what a companion is to do stands in its persona
+# -- the first words: feelings, not instructions; the persona says what a companion is to do
 
 MAX_SENTENCES, MAX_PERSONA, MAX_GREETING = 2, 300, 160  # sentences and characters that are quoted
 LATIN = regex.compile(r"\p{Latin}")
-LATIN_LETTERS = 3  # that tell as much as one Chinese character
-GLAD = Feeling(0.15, 0.3, Emotion.HAPPY, 0.6)  # the valence is mild: by itself it makes no recall a joy
+LATIN_LETTERS = 3  # count as much as one Chinese character
+GLAD = Feeling(0.15, 0.3, Emotion.HAPPY, 0.6)  # so mild a valence does not colour recalls by itself
 
 
 def compose_first_words(name: str, persona: str, greeting: str, language: str) -> str:
-    """Return what a new companion says to itself, in that language: whoever it is, it is glad of the meeting."""
+    """Return the text of a new companion's first inner state, in that language: it is glad of the meeting."""
     with translation.override(language):
         lines = [_("I am %(name)s, and I am only just beginning.") % {"name": name}]
         if persona.strip():
@@ -306,7 +309,7 @@ def compose_first_words(name: str, persona: str, greeting: str, language: str) -
 
 
 def get_language(companion: Companion) -> str:
-    """Return the person's language; where they have chosen none, the one that the persona is written in."""
+    """Return the person's language, or else the language in which the persona is written, Chinese or the default."""
     written = f"{companion.name}{companion.persona}{companion.greeting}"
     is_chinese = len(HAN.findall(written)) * LATIN_LETTERS > len(LATIN.findall(written))
     chosen: str = companion.user.language

@@ -1,4 +1,4 @@
-"""The life log: what a companion did by itself, and why, in plain sentences for its person."""
+"""The life log: what a companion did by itself and why, as plain sentences for its person."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -38,9 +38,9 @@ REFUSED: dict[str, Promise] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One thing that a companion did: when, why, what came of it, what it thought, what it said, which tools it used.
+    """One waking or reflection of a companion: when, why, its outcome, its thoughts, its message, the tools it used.
 
-    `code` is the reason in a word, where there is one.
+    `code` is the waking's machine-readable reason, empty if it has none.
     """
 
     id: UUID
@@ -60,18 +60,18 @@ class Entry:
 
 
 def load_wakings(companion: Companion) -> QuerySet[Waking]:
-    """Return its wakings with what their entries need."""
+    """Return the companion's wakings with everything that `write_entry` needs."""
     mine = Waking.objects.filter(companion=companion).select_related("timer", "message")
     return mine.defer("prompt", "shown", "text")
 
 
 def load_reflections(companion: Companion) -> QuerySet[InnerState]:
-    """Return what it came to feel by thinking about a talk."""
+    """Return the inner states that the companion reached by reflecting on a talk."""
     return InnerState.objects.filter(companion=companion, by__in=REFLECTED)
 
 
 def write_entry(companion: Companion, row: Waking | InnerState) -> Entry:
-    """Return the entry, in the person's language."""
+    """Return the log entry of a waking or reflection, in the person's language."""
     with translation.override(companion.user.language or "en"):
         return _write_waking(companion, row) if isinstance(row, Waking) else _write_reflection(row)
 

@@ -1,4 +1,4 @@
-"""What a person has not read yet, and reaching them with it elsewhere: each channel and address at most once."""
+"""Unread messages, and their delivery over other channels, to each channel and address at most once."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -26,14 +26,14 @@ from companions.models import Companion, Conversation, Delivery, Life, Message
 
 
 def count_unread(user: User) -> dict[UUID, int]:
-    """Count the unread messages of each companion, those without any left out; one query."""
+    """Return the number of unread messages by companion, for those that have any. Runs one query."""
     said = Message.objects.owned_by(user).exclude(role=Message.Role.USER).filter(job=None)
     unread = said.filter(said_at__gt=F("conversation__read_until"))
     return dict(unread.values_list("companion").annotate(Count("pk")))
 
 
 def mark_read(companion: Companion, until: datetime) -> bool:
-    """Mark all that was said until then as read; return whether anything was not. Nothing is ever unread again."""
+    """Mark everything said up to `until` as read; return False if it already was. Nothing read becomes unread again."""
     unread = Conversation.objects.filter(companion=companion, read_until__lt=until)
     is_new = bool(unread.update(read_until=until))
     if is_new:
@@ -43,52 +43,51 @@ def mark_read(companion: Companion, until: datetime) -> bool:
 
 log = structlog.get_logger(__name__)
 CLAIMED_AT_ONCE = 200
-LEASE_TIME = timedelta(minutes=10)  # then another sends what is left of it
+LEASE_TIME = timedelta(minutes=10)  # then another worker sends the rest
 State = Delivery.State
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """Whether deliveries went out, else the code of what went wrong."""
+    """The result of sending deliveries: an empty `error`, or the code of what went wrong."""
 
     error: str = ""
 
 
 class Channel(Protocol):
-    """A way to reach people. `gathers`: all that waits for a person goes at once, not more often than every `pause`.
-
-    `tells_answers`: answers go this way too, where they were long in coming and nobody looks.
+    """A way to reach people outside the talk. `gathers`: all that waits for a person is sent at once, at most once per
+    `pause`. `tells_answers`: answers are delivered, too, if they took long and nobody watched them arrive.
     """
 
     name: str
     gathers: bool
     tells_answers: bool
-    after: timedelta  # how long it waits: who reads meanwhile is not reached this way
+    after: timedelta  # how long a delivery waits; it is dropped if the message is read meanwhile
     pause: timedelta
 
     def find_obstacle(self) -> str:
-        """Return why nobody is reached this way on this Kith, in the active language; nothing where they are."""
+        """Return why this server cannot use the channel, in the active language; empty if it can."""
 
     def wanted(self, life: Life) -> bool:
-        """Return whether the person wants this companion's messages this way."""
+        """Return whether the person wants this companion's messages over the channel."""
 
     def addresses(self, user: User) -> Sequence[str]:
-        """Return the person's addresses, by ids of the channel's own."""
+        """Return the destinations of the user, as ids that the channel itself understands."""
 
     def send(self, deliveries: Sequence[Delivery], now: datetime) -> Sent:
-        """Send these, all of one person and address; nothing is raised. Their messages and companions are loaded."""
+        """Send the deliveries, all to one user and destination, their messages and companions loaded. Never raises."""
 
 
 channels: dict[str, Channel] = {}
 
 
 def register(channel: Channel) -> None:
-    """Reach people by the channel from now on."""
+    """Add a channel over which people are reached."""
     channels[channel.name] = channel
 
 
 def deliver(message: Message, now: datetime, *, is_answer: bool = False) -> list[Delivery]:
-    """Make the deliveries of what the companion wrote, of itself or as an answer, in the transaction that saves it."""
+    """Create the deliveries of a companion's message, unprompted or an answer, in the transaction that saves it."""
     companion = message.companion
     if companion.life.is_muted:
         return []
@@ -108,9 +107,9 @@ def deliver(message: Message, now: datetime, *, is_answer: bool = False) -> list
 
 
 def send_due_deliveries(now: datetime) -> int:
-    """Send what is due; return how many went out.
+    """Send the deliveries that are due; return how many were sent.
 
-    Whoever dies in it leaves them attempted, and nobody sends them again.
+    If the process dies while sending, the deliveries stay marked as attempted and are not sent again.
     """
     count = 0
     for channel in channels.values():
@@ -128,10 +127,10 @@ def _get_recipient(delivery: Delivery) -> tuple[int, str]:
 
 @transaction.atomic
 def _claim(channel: Channel, now: datetime) -> list[Delivery]:
-    """Return what is due and still wanted, for some minutes nobody else's; what was read or muted is dropped."""
+    """Lease and return the deliveries that are due and still wanted; drop those whose message was read or muted."""
     waiting = Delivery.objects.filter(channel=channel.name, state=State.WAITING)
     due = Q(due_at__lte=now)
-    if channel.gathers:  # what is not due yet goes with what is
+    if channel.gathers:  # deliveries that are not due yet are sent with those that are
         _postpone_recent(waiting, channel, now)
         due |= Q(companion__user__in=waiting.filter(due).values("companion__user"))
     rows = waiting.filter(due).select_for_update(of=("self",), skip_locked=True).order_by("due_at")
@@ -149,17 +148,20 @@ def _claim(channel: Channel, now: datetime) -> list[Delivery]:
 
 
 def _get_end_of_night(delivery: Delivery, now: datetime) -> datetime | None:
-    """Return the end of the quiet hours that began since it was said; what was asked for does not wait for that."""
+    """Return when the current quiet hours end, or None outside them and for messages that were asked for."""
     life, waking = delivery.companion.life, delivery.message.waking
     local = now.astimezone(delivery.companion.user.zone)
-    is_asked_for = waking is None or waking.is_asked_for  # an answer is
+    is_asked_for = waking is None or waking.is_asked_for  # an answer (without a waking) was asked for
     if is_asked_for or not is_within(life.quiet_from, life.quiet_until, local.time()):
         return None
     return get_next_time(life.quiet_until, local)
 
 
 def _postpone_recent(waiting: QuerySet[Delivery], channel: Channel, now: datetime) -> None:
-    """Let who was written to a short while ago wait until the pause is over. What is being deleted is left to that."""
+    """Postpone the deliveries to users who were reached within the channel's pause until it is over.
+
+    Rows that are locked, e.g. since they are being deleted, are skipped.
+    """
     recent = Delivery.objects.filter(channel=channel.name, attempted_at__gt=now - channel.pause)
     for user_id, at in recent.values_list("companion__user").annotate(Max("attempted_at")):
         early = waiting.filter(companion__user=user_id, due_at__lt=at + channel.pause)
@@ -177,7 +179,10 @@ def _is_wanted(delivery: Delivery, channel: Channel) -> bool:
 
 @transaction.atomic
 def _mark_attempted(deliveries: Sequence[Delivery], now: datetime) -> list[Delivery]:
-    """Return those that are still ours, marked right before they are attempted: who dies leaves the others to others."""
+    """Mark the deliveries that this worker still leases as attempted, right before they are sent; return them.
+
+    If the worker dies, another one sends those that are not marked.
+    """
     ours = Delivery.objects.filter(
         pk__in=[delivery.pk for delivery in deliveries], state=State.WAITING, due_at=now + LEASE_TIME
     )
@@ -203,7 +208,7 @@ def _mark(deliveries: Collection[Delivery], state: State, **fields: object) -> N
 
 
 class Email:
-    """What companions wrote and nobody read, in one mail: a while after the message, at most every three hours."""
+    """Sends a person's unread messages in one mail, a while after they were said, at most every three hours."""
 
     name = "email"
     gathers = True
@@ -220,7 +225,7 @@ class Email:
         return life.by_email
 
     def addresses(self, user: User) -> Sequence[str]:
-        return [""]  # a person has one, their account's
+        return [""]  # the only destination: the account's address
 
     def send(self, deliveries: Sequence[Delivery], now: datetime) -> Sent:
         user = deliveries[0].companion.user

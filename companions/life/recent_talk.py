@@ -1,4 +1,4 @@
-"""What a waking is shown of the talk: its last lines, a late one all since its timer was set, the evening's that day."""
+"""What a waking's prompt shows of the talk: the last lines; more for a late waking; the whole day for the evening's."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ from providers.tokens import beginning, estimate
 from text.strings import one_line, quoted
 
 LAST_LINES = 8
-LINE_TOKENS = 80  # of one line, its beginning
-LAST_SHARE, LONG_SHARE = 16, 6  # a sixteenth of the context for the last lines, a sixth for more
+LINE_TOKENS = 80  # a longer line is cut to its beginning
+LAST_SHARE, LONG_SHARE = 16, 6  # 1/16 of the context window for the last lines, 1/6 for more
 MAX_LINES = 100
 MAX_PAGES, PAGE_TOKENS = 3, 200
 
@@ -32,7 +32,7 @@ class RecentTalk:
 
     @property
     def ids(self) -> set[UUID]:
-        """Return the ids of all that its lines show, by which a prompt is found when any of it is deleted."""
+        """Return the ids of everything that the lines show, to find the prompt when any of it is deleted."""
         sources = (UUID(str(id)) for page in self.pages for said in page.sentences for id in said["sources"])
         mirrors = (page.memory_id for page in self.pages if page.memory_id)
         return {
@@ -43,7 +43,7 @@ class RecentTalk:
         }
 
     def lines(self, companion: Companion) -> list[str]:
-        """Return it as lines of a prompt, with times in the person's zone."""
+        """Return the talk as lines of a prompt, with times in the person's time zone."""
         title = "What was said today:" if self.is_day else "The last of your talk:"
         lines = [title] if self.messages else []
         if self.left_out:
@@ -51,8 +51,8 @@ class RecentTalk:
         lines += [_render_line(message, companion, with_day=not self.is_day) for message in self.messages]
         if self.pages:
             lines.append("Your diary of today:")
-            told = (f"{page.title}. {page.summary}" for page in self.pages)
-            lines += [f"- {quoted(beginning(text, PAGE_TOKENS))}" for text in told]
+            texts = (f"{page.title}. {page.summary}" for page in self.pages)
+            lines += [f"- {quoted(beginning(text, PAGE_TOKENS))}" for text in texts]
         return lines
 
 
@@ -70,10 +70,10 @@ def _render_line(message: Message, companion: Companion, *, with_day: bool) -> s
 def load_recent_talk(
     companion: Companion, now: datetime, *, is_evening: bool, since: datetime | None = None
 ) -> RecentTalk:
-    """Return the last lines of the talk, all of them `since` then, in the evening all of the day; at most two queries.
+    """Return the last lines of the talk: those `since` a time if given, or in the evening those of the day.
 
-    What is hidden or was replaced is left out, of the diary what is private or stale. On a day without talk the last
-    lines are of the days before.
+    Hidden and replaced messages are left out, and so are private and stale diary entries. On a day without talk the
+    evening gets the last lines, too. Runs two queries at most.
     """
     spoken = Q(role__in=[Message.Role.USER, Message.Role.ASSISTANT]) | Q(waking__isnull=False)
     said = Message.objects.filter(spoken, companion=companion, is_hidden=False)
@@ -94,7 +94,7 @@ def load_recent_talk(
 
 
 def _take_newest(messages: Sequence[Message], tokens: int) -> list[Message]:
-    """Return as many of the messages, newest first, as fit, oldest first; one at least."""
+    """Return the newest messages that fit in so many tokens, at least one. Takes newest first, returns oldest first."""
     kept: list[Message] = []
     for message in messages:
         tokens -= estimate(beginning(message.text, LINE_TOKENS)) + 12

@@ -1,6 +1,6 @@
-"""Reflecting: after twelve turns a companion's inner state is written anew, apart from the talk. It says nothing.
+"""Reflection: after every twelve turns a model revises a companion's inner state, in the background and unseen.
 
-So it is where deletion has taken the words of the inner state.
+It also does so after a deletion has taken words from the inner state.
 """
 
 from collections.abc import Collection
@@ -43,16 +43,16 @@ from text.strings import cut_sentences
 log = structlog.get_logger(__name__)
 
 FOUND_AT_ONCE = 200
-MAX_TRIES = 3  # in one run: whoever deletes meanwhile need not be outrun
+MAX_TRIES = 3  # drafts in one run, if messages are changed or deleted meanwhile
 MAX_MESSAGES = 40
-MAX_SENTENCES = 60  # that are looked at; each is compared with all that was shown
-PERSONA_SHARE, INNER_SHARE = 4, 8  # a quarter and an eighth of the room for what was said
-MAX_NAMES_SHARE = 0.2  # of all words: where more begin with a capital, nouns do
+MAX_SENTENCES = 60  # of an answer: each is compared with everything that was shown
+PERSONA_SHARE, INNER_SHARE = 4, 8  # 1/4 and 1/8 of the prompt's room for messages
+MAX_NAMES_SHARE = 0.2  # if a larger share of words has a capital, the language writes all nouns so
 WORD = regex.compile(r"\p{L}+")
-ELLIPSIS = "\ue000"  # no sign of any script
-# Companions in whose open session enough was said, and may be shown, since they last reflected, and which nobody closes:
-# the closing writes the inner state anew as well. Whose inner state lost its words reflects upon the newest session, be
-# it over, and upon however little was said in it.
+ELLIPSIS = "\ue000"  # a private-use character
+# Companions whose open session has enough visible messages since they last reflected and is not being closed, as
+# closing a session also revises the inner state. A companion whose inner state lost words by a deletion reflects on its
+# newest session, even if that is over, and even on a single message.
 DUE = """
 WITH looked_at AS (
   SELECT session.id, session.companion_id, newest.until_at, coalesce(newest.by = 'deletion', false) AS lost_its_words
@@ -89,7 +89,7 @@ SELECT session.companion_id
 
 
 def find_due_companions(now: datetime, limit: int = FOUND_AT_ONCE, only: UUID | None = None) -> list[UUID]:
-    """Return the companions that are to reflect now."""
+    """Return the ids of companions whose reflection is due, or of `only` this one if its is."""
     named: dict[str, Any] = {"now": now, "limit": limit, "messages": REFLECTION_MESSAGES, "only": only}
     with connection.cursor() as cursor:
         cursor.execute(DUE, named)
@@ -97,9 +97,9 @@ def find_due_companions(now: datetime, limit: int = FOUND_AT_ONCE, only: UUID | 
 
 
 def run(companion_id: UUID, now: datetime, clock: Clock | None = None) -> None:
-    """Reflect, if it is due. What goes wrong is counted, and it is tried again later; the inner state stays until then.
+    """Let the companion reflect if that is due. After a failure the inner state stays, and it is tried again later.
 
-    `now` is the time of what is written; the lease and waits count from what the clock says then, else from `now`.
+    `now` is the time of the new inner state. The lease and delays are those of the `clock`, if given.
     """
     if companion_id not in find_due_companions(now, only=companion_id):
         return
@@ -111,7 +111,10 @@ def run(companion_id: UUID, now: datetime, clock: Clock | None = None) -> None:
 
 
 def _reflect(companion_id: UUID, lease: Lease, now: datetime) -> datetime | None:
-    """Return when to go on: there are no tokens today, or people kept changing what was said; None when done."""
+    """Draft and save a reflection; return None when done or if there is nothing to reflect on.
+
+    Return when to try again if the day's tokens are used up, or if the messages kept changing meanwhile.
+    """
     for _try in range(MAX_TRIES):
         material = gather(companion_id)
         if material is None or not lease.renew():
@@ -127,7 +130,7 @@ def _reflect(companion_id: UUID, lease: Lease, now: datetime) -> datetime | None
 
 
 def _note_failure(companion_id: UUID, lease: Lease, code: str) -> None:
-    """Count the try; the operator is told once, and it is tried on, at most every six hours."""
+    """Count the failure and postpone the next attempt by at most six hours; log one error after MAX_ATTEMPTS."""
     attempts = 1 + (lease.held_row.values_list("reflect_attempts", flat=True).first() or 0)
     lease.release(retry_at(attempts, lease.clock()), reflect_attempts=attempts)
     if attempts == MAX_ATTEMPTS:
@@ -136,7 +139,7 @@ def _note_failure(companion_id: UUID, lease: Lease, code: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What a companion reflects upon, and the inner state from which it goes on; oldest message first."""
+    """What a companion reflects on: its newest inner state (`before`), and the messages since then, oldest first."""
 
     companion: Companion
     session: Session
@@ -145,7 +148,7 @@ class Material:
 
 
 def gather(companion_id: UUID) -> Material | None:
-    """Return what there is to reflect upon; None where it is not enough."""
+    """Return the material for a reflection, or None if there are too few messages."""
     before = get_newest(companion_id)
     has_lost_words = before is not None and before.by == InnerState.By.DELETION
     sessions = Session.objects.filter(companion=companion_id, waking=None).select_related("companion__user")
@@ -163,7 +166,7 @@ def gather(companion_id: UUID) -> Material | None:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A new inner state, as yet kept nowhere: its text and feeling, the messages that were shown, and the call."""
+    """A new inner state, not saved yet: its text and feeling, the messages shown to the model, and the model call."""
 
     text: str
     feeling: Feeling
@@ -172,7 +175,10 @@ class Draft:
 
 
 def write_draft(material: Material, now: datetime) -> Draft:
-    """Ask the model. ProviderUnavailable, ProviderRefused; MalformedError, also where nothing of its answer stands."""
+    """Ask the model for a new inner state. Raise ProviderUnavailable, ProviderRefused, or MalformedError.
+
+    The latter is also raised if no sentence of the answer is grounded in what was shown.
+    """
     companion, before = material.companion, material.before
     persona = beginning(companion.expand(companion.persona), measure_room() // PERSONA_SHARE)
     inner = shorten_state(before) if before else ""
@@ -190,24 +196,24 @@ def write_draft(material: Material, now: datetime) -> Draft:
 
 
 def shorten_state(state: InnerState) -> str:
-    """Return as much of its text as a request has room for."""
+    """Return the beginning of the state's text, as much as a request has room for."""
     return beginning(state.text, measure_room() // INNER_SHARE)
 
 
 def read_feeling(answer: Reflection) -> Feeling:
-    """Return the feeling that the answer tells."""
+    """Return the feeling that the model's answer states."""
     return Feeling(answer.valence, answer.arousal, answer.emotion, answer.intensity)
 
 
 def keep_grounded(text: str, talk: Talk, kept: str, names: Collection[str]) -> str:
-    """Return the text without sentences that name what was not shown, and with "…" in place of secrets; maybe empty.
+    """Return the text without ungrounded sentences, and with "…" instead of secrets. It may be empty.
 
-    Each name, number and day stands in the talk, in what is `kept` of before, or is what one of the two is called.
-    Where all nouns have capitals, as in German, these tell nothing of names.
+    A sentence is grounded if each name, number and day in it occurs in the talk, in the text `kept` from before, or
+    among the `names` of the two. In languages that capitalise all nouns, as German does, capitals do not mark names.
     """
     shown = " \n".join([kept, *(line.text for line in talk.lines)])
     has_capital_nouns = len(names_in(shown)) > MAX_NAMES_SHARE * len(set(WORD.findall(shown)))
-    redacted_text = redacted(text, talk.secrets).replace("…", ELLIPSIS)  # it stands within a sentence here
+    redacted_text = redacted(text, talk.secrets).replace("…", ELLIPSIS)  # or it would end a sentence
     sentences = (part.replace(ELLIPSIS, "…") for part in cut_sentences(redacted_text))
     return "".join(
         sentence
@@ -218,7 +224,7 @@ def keep_grounded(text: str, talk: Talk, kept: str, names: Collection[str]) -> s
 
 @transaction.atomic
 def _keep(material: Material, draft: Draft, now: datetime) -> bool:
-    """Return whether it is kept: what was shown is there as it was, and nothing else has changed the inner state."""
+    """Save the draft; return False if the messages shown or the inner state have changed since they were read."""
     lock(material.companion.pk)
     session = Session.objects.filter(pk=material.session.pk, ended_at=material.session.ended_at).first()
     if session is None or get_newest(material.companion.pk) != material.before:

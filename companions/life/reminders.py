@@ -1,4 +1,4 @@
-"""Kith's own reminder, in the second person: what comes where the companion finds no words for what it was asked for."""
+"""Kith's own reminder, written without a model, for when the companion has no words for what it was asked for."""
 
 from datetime import datetime
 
@@ -12,22 +12,22 @@ from memory.language import pattern_of, words_of
 from memory.recall.traits import tells_something, terms
 from text.strings import shorten, split_sentences
 
-MAX_ASKING = 3  # messages in which a reminder may have been asked for
+MAX_ASKING = 3  # the latest messages that are searched for the request
 MAX_QUOTED_CHARACTERS = 300
 WRITTEN_TO_COMPANION = (Timer.By.KITH, Timer.By.OPERATOR)  # the notes of these timers
 ENDS = ".!。！ "
 
 
 def asks_for_reminder(text: str) -> bool:
-    """Return whether a person asks here to be reminded of what is to come."""
+    """Return whether the person asks in this text to be reminded of something."""
     return bool(pattern_of("asks_for_reminder").search(text))
 
 
 def write_reminder(context: WakingContext, now: datetime) -> str:
-    """Return Kith's own reminder, of which no model is asked, in the person's language; nothing where none was asked for.
+    """Return Kith's own reminder in the person's language, made without a model; empty if none was asked for.
 
-    Where it comes late, it says when it was due. The note of a timer that Kith or an operator has made is written to the
-    companion: it never goes to the person.
+    A late one says when it was due. The note of a timer by Kith or an operator is addressed to the companion and never
+    shown to the person.
     """
     waking, timer = context.waking, context.waking.timer
     if timer is None or not (timer.is_asked_for and waking.is_asked_for and context.note):
@@ -42,14 +42,14 @@ def write_reminder(context: WakingContext, now: datetime) -> str:
             return _("You wanted to be reminded: %(note)s") % {"note": note}
         due, today = waking.due_at.astimezone(person.zone), now.astimezone(person.zone).date()
         when = f"{due:%H:%M}" if due.date() == today else f"{due:%Y-%m-%d, %H:%M}"
-        told = _("This comes late: it was due at %(when)s. You wanted to be reminded: %(note)s")
-        return told % {"when": when, "note": note}
+        late = _("This comes late: it was due at %(when)s. You wanted to be reminded: %(note)s")
+        return late % {"when": when, "note": note}
 
 
 def _find_own_words(context: WakingContext, timer: Timer) -> str:
-    """Return the person's own sentence that tells most of what the companion noted, quoted; nothing for none.
+    """Return, in quotes, the person's sentence that shares most words with the note; empty if none shares any.
 
-    It stands in the message in answer to which the timer was set, or in one of the two before it.
+    Searches the message in answer to which the timer was set and the person's two before it.
     """
     if timer.message is None:
         return ""

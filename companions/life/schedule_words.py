@@ -1,4 +1,4 @@
-"""Schedules in plain words: the simple ones in Kith's own, any other cron in those of cron-descriptor."""
+"""Schedules in plain words: simple ones in Kith's own translations, any other cron by cron-descriptor."""
 
 import re
 from collections.abc import Callable
@@ -28,7 +28,7 @@ LENGTH_WORDS: dict[int, Callable[[int], str]] = {
 
 
 def describe_schedule(schedule: Schedule, zone: tzinfo, language: str) -> str:
-    """Return the schedule as a person would say it, times as a clock of that zone shows them."""
+    """Return the schedule as a person would say it in this language, with times in the time zone."""
     with translation.override(language or "en"):
         if isinstance(schedule, After):
             seconds = round(schedule.length.total_seconds())
@@ -42,7 +42,7 @@ def describe_schedule(schedule: Schedule, zone: tzinfo, language: str) -> str:
 
 
 def _describe_simple_cron(cron: Cron) -> str:
-    """Return words for every day, every weekday, or one day of each week; empty where it is none of these."""
+    """Return words for a cron of every day, every weekday, or one day of each week; empty for any other."""
     simple = SIMPLE.fullmatch(cron.fields)
     if not simple:
         return ""
@@ -56,14 +56,14 @@ def _describe_simple_cron(cron: Cron) -> str:
 
 
 def _describe_cron(cron: Cron, language: str) -> str:
-    """Return the words of cron-descriptor, or the fields as they are where it knows no words for them.
+    """Return the description by cron-descriptor, or the cron's fields if it cannot describe them.
 
-    It leaves days and months in the process's language: here they are put into the reader's.
+    cron-descriptor leaves the names of days and months in English; they are translated here.
     """
     options = Options(locale_code=DESCRIPTOR_LOCALES.get(language, "en_US"), use_24hour_time_format=True)
     try:
         words: str = get_description(cron.fields, options)
-    except (FormatError, ValueError):  # it reads fewer forms than CronSim does
+    except (FormatError, ValueError):  # it supports fewer forms than CronSim does
         return cron.fields
     if language not in DESCRIPTOR_LOCALES:
         return words[:1].lower() + words[1:]

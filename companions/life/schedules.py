@@ -2,8 +2,8 @@
 
 A new one may name its day as people do: `tomorrow 9:00`, `Saturday at 10:00`, `2026-04-10 09:00`.
 
-A cron and a local time are read on the clock of a zone. A time that daylight saving skips is due at the first moment
-after the gap; one that comes twice is due once, the first time. In a length of time a day is 24 hours.
+Crons and local times are in a time zone. A time that daylight saving skips is due at the first moment after the gap;
+one that occurs twice is due the first time only. A day in a length of time is 24 hours.
 """
 
 import re
@@ -24,7 +24,7 @@ MAX_CHARACTERS = 120
 MIN_INTERVAL = timedelta(minutes=10)
 MAX_AHEAD = timedelta(days=5 * 366)
 MINUTE = timedelta(minutes=1)
-ANY_LEAP_YEAR = datetime(2000, 1, 1)  # noqa: DTZ001 (cron fields are read without a time zone)
+ANY_LEAP_YEAR = datetime(2000, 1, 1)  # noqa: DTZ001 (cron fields have no time zone)
 SECONDS = {"s": 1, "min": 60, "h": 3600, "d": 86400}
 LENGTH = re.compile(
     r"(?:in )?([0-9]+) ?(?:(?P<s>s|secs?|seconds?)|(?P<min>m|mins?|minutes?)|(?P<h>h|hours?)|(?P<d>d|days?))",
@@ -53,7 +53,7 @@ TOO_FAR = gettext_lazy("This is too far away: at most five years ahead.")
 
 @dataclass(frozen=True, slots=True)
 class After:
-    """So long after it was set."""
+    """Due once, a length of time after it was set."""
 
     text: str
     length: timedelta
@@ -67,7 +67,7 @@ class After:
 
 @dataclass(frozen=True, slots=True)
 class Once:
-    """At one time on the clock."""
+    """Due once, at a local date and time."""
 
     text: str
     local: datetime
@@ -81,7 +81,7 @@ class Once:
 
 @dataclass(frozen=True, slots=True)
 class Cron:
-    """Again and again, at the times on the clock that its five fields name; CronSimError where they name none."""
+    """Due repeatedly, at the local times that five cron fields name. Raises CronSimError if the fields are invalid."""
 
     text: str
     fields: str
@@ -93,16 +93,16 @@ class Cron:
         return self.next(now, zone)
 
     def next(self, after: datetime, zone: tzinfo) -> datetime | None:
-        """Return the first due time later than that; None where there is none within fifty years.
+        """Return the first due time later than `after`, or None if there is none within fifty years.
 
-        It is looked for on a clock that is never changed: CronSim has rules of its own for those that are.
+        CronSim gets naive local times, since its own rules for daylight saving differ from those of this module.
         """
         locally = CronSim(self.fields, after.astimezone(zone).replace(tzinfo=None))
         return next((due for local in locally if (due := resolve_local_time(local, zone)) > after), None)
 
     @property
     def shortest_gap(self) -> timedelta:
-        """The shortest time between two firings within a day on which it fires."""
+        """The shortest time between two due times, as if the cron were due on every day."""
         day = CronSim(" ".join([*self.fields.split()[:2], "* * *"]), ANY_LEAP_YEAR)
         times = sorted(60 * hour + minute for hour in day.hours for minute in day.minutes)
         gaps = [later - earlier for earlier, later in pairwise([*times, times[0] + 24 * 60])]
@@ -113,14 +113,14 @@ Schedule = After | Once | Cron
 
 
 def resolve_local_time(local: datetime, zone: tzinfo) -> datetime:
-    """Return when a clock in the zone first shows that time; where daylight saving skips it, the first moment after."""
+    """Return when a clock in the zone first shows the local time; if daylight saving skips it, the end of the gap."""
     while local.replace(tzinfo=zone).astimezone(UTC).astimezone(zone).replace(tzinfo=None) != local:
         local += MINUTE
     return local.replace(tzinfo=zone).astimezone(UTC)
 
 
 def get_due_times(schedule: Schedule, due: datetime | None, zone: tzinfo, limit: int) -> list[datetime]:
-    """Return that due time and those that follow it, at most so many."""
+    """Return the due time `due` and those that follow it, at most `limit`; an empty list for None."""
     times: list[datetime] = []
     while due and len(times) < limit:
         times.append(due)
@@ -128,11 +128,11 @@ def get_due_times(schedule: Schedule, due: datetime | None, zone: tzinfo, limit:
     return times
 
 
-# -- reading
+# -- parsing
 
 
 def parse_new(text: str, now: datetime, zone: tzinfo) -> Schedule:
-    """Return the schedule that somebody sets now; ScheduleError where it is none, or one that cannot be set."""
+    """Parse a schedule that is set now. Raise ScheduleError if it is invalid, too frequent, too far ahead, or past."""
     schedule = parse(_resolve_named_day(text, now.astimezone(zone)))
     if isinstance(schedule, Cron) and schedule.shortest_gap < MIN_INTERVAL:
         raise ScheduleError("too_often", _("This is too often: at least 10 minutes must lie between."))
@@ -146,8 +146,8 @@ def parse_new(text: str, now: datetime, zone: tzinfo) -> Schedule:
 
 
 def _resolve_named_day(text: str, now: datetime) -> str:
-    """Return a time on a day that is named as people do ("tomorrow 9:00", "Saturday at 10:00") with its date, the next to
-    come; any other text as it is.
+    """Return a time that names its day as people do ("tomorrow 9:00", "Saturday at 10:00") as "once:DATE TIME", with
+    the next such date; return any other text unchanged.
     """
     named = NAMED.fullmatch(" ".join(text[: MAX_CHARACTERS + 1].split()))
     if not named:
@@ -167,7 +167,7 @@ def _resolve_named_day(text: str, now: datetime) -> str:
 
 
 def parse(text: str) -> Schedule:
-    """Return the schedule that is written there, whenever it was set; ScheduleError where it is none."""
+    """Parse a schedule, whether or not it could still be set now. Raise ScheduleError if it is invalid."""
     words = " ".join(text[: MAX_CHARACTERS + 1].split())
     kind, colon, rest = words.partition(":")
     if len(text) > MAX_CHARACTERS:

@@ -1,4 +1,4 @@
-"""Tasks of lives, and the sweeps that find the work from rows. Each may run twice."""
+"""Tasks of companions' lives, and the periodic sweeps that find work in the database. Each may run twice."""
 
 from uuid import UUID
 
@@ -10,7 +10,7 @@ from companions.life import inner_state, outreach, reflection, timers, triggers,
 
 @shared_task
 def tick() -> None:
-    """Claim what is due and hand it on, and look after wakings whose message was lost: every thirty seconds."""
+    """Claim due timers and enqueue their wakings, and those whose task was lost. Runs every thirty seconds."""
     now = timezone.now()
     while claimed := [str(id) for id in timers.claim_timers(now, timers.CLAIMED_AT_ONCE)]:
         for start in range(0, len(claimed), timers.BEGUN_AT_ONCE):
@@ -21,26 +21,26 @@ def tick() -> None:
 
 @shared_task
 def begin_wakings(timer_ids: list[str]) -> None:
-    """Make wakings of claimed timers."""
+    """Create the wakings of claimed timers and enqueue them."""
     for waking_id in timers.begin_wakings([UUID(id) for id in timer_ids], timezone.now()):
         wake.delay(str(waking_id))
 
 
 @shared_task
 def wake(waking_id: str) -> None:
-    """Let one waking happen, or go on with it."""
+    """Run one waking, or continue it after an interruption."""
     waking.run(UUID(waking_id), timezone.now(), clock=timezone.now)
 
 
 @shared_task
 def send_deliveries() -> None:
-    """Reach whoever has not read what was written to them: the sweep."""
+    """Sweep: send the due deliveries of messages that their person has not read."""
     outreach.send_due_deliveries(timezone.now())
 
 
 @shared_task
 def set_missing_timers() -> None:
-    """Give whoever lacks them the timers of evening and morning."""
+    """Sweep: set the evening and morning timers of companions that lack them."""
     timers.set_missing_predefined(timezone.now())
 
 
@@ -52,7 +52,7 @@ def reflect_upon(companion_id: str) -> None:
 
 @shared_task
 def reflect_waiting() -> None:
-    """Let whoever is due reflect, and begin the inner states that are missing: the sweep."""
+    """Sweep: enqueue the reflections that are due, and seed missing inner states."""
     now = timezone.now()
     inner_state.seed_missing(now)
     for companion_id in reflection.find_due_companions(now):
@@ -61,7 +61,7 @@ def reflect_waiting() -> None:
 
 @shared_task
 def seek() -> None:
-    """Look for what moves companions by themselves: the sweep."""
+    """Sweep: enqueue the search for occasions to wake of each companion that is due."""
     now = timezone.now()
     while claimed := triggers.claim_companions(now, triggers.CLAIMED_AT_ONCE):
         for companion_id in claimed:
@@ -70,7 +70,7 @@ def seek() -> None:
 
 @shared_task
 def seek_of(companion_id: str) -> None:
-    """Look for what moves one companion by itself."""
+    """Look for an occasion for one companion to wake, and enqueue the waking if there is one."""
     waking_id = triggers.make_waking(UUID(companion_id), timezone.now())
     if waking_id:
         wake.delay(str(waking_id))

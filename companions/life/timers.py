@@ -1,4 +1,4 @@
-"""Timers: set, cancelled, fired, moved with their person, and claimed once due: each due time becomes one waking."""
+"""Set, cancel, fire, and restart timers, move them with their person's time zone, and make wakings of due ones."""
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
@@ -30,19 +30,19 @@ from text.strings import is_storable
 log = structlog.get_logger(__name__)
 
 MAX_ACTIVE = 50  # of one companion
-MAX_AT_ONCE = 10  # set in one turn, or in one waking
+MAX_AT_ONCE = 10  # timers set in one turn or waking
 UPCOMING_COUNT = 5
-TICK_AT_ONCE_WITHIN = timedelta(minutes=2)  # where beat's next tick would be felt as late
+TICK_AT_ONCE_WITHIN = timedelta(minutes=2)  # a timer due so soon gets a tick of its own, to be on time
 FILLED_AT_ONCE = 500
 CLAIMED_AT_ONCE = 1000
 BEGUN_AT_ONCE = 100
-LEASE_TIME = timedelta(minutes=2)  # whoever claimed a timer begins it within seconds
+LEASE_TIME = timedelta(minutes=2)  # a worker makes wakings of the timers that it claimed within seconds
 BUSY_DELAY = timedelta(seconds=5)
 MAX_ATTEMPTS = 3
 UNREADABLE = (ScheduleError, LookupError, ValueError, ArithmeticError)
-MAX_MISSED = 10_000  # counted one by one; what was missed beside them is passed over
+MAX_MISSED = 10_000  # missed due times are counted up to here; further ones are skipped
 TOO_MANY = gettext_lazy("There are 50 timers; there cannot be more. Cancel one first.")
-# The timers that each companion is made with.
+# The timers that every companion gets when it is created.
 PREDEFINED = {
     "evening": (
         "cron:55 22 * * *",
@@ -50,7 +50,7 @@ PREDEFINED = {
     ),
     "morning": ("cron:0 8 * * *", gettext_lazy("A new day: think of what it may bring for the two of you.")),
 }
-# One statement: the ORM cannot give back what an update has changed, and thousands may be due at once.
+# One statement: the ORM has no UPDATE … RETURNING, and thousands may be due at once.
 CLAIM = """
 UPDATE companions_timer SET look_at = %(until)s WHERE id IN (
     SELECT id FROM companions_timer WHERE state = 'active' AND look_at <= %(now)s AND NOT is_asleep
@@ -71,9 +71,9 @@ def set_timer(
     message: Message | None = None,
     waking: Waking | None = None,
 ) -> Timer:
-    """Return the new timer, or the one that this turn or waking has set in the same words.
+    """Create and return a timer, or return the one that the same turn or waking has set with this schedule and note.
 
-    What is set in a waking was never asked for. TimerError where it cannot be set.
+    A timer set in a waking never counts as asked for. Raise TimerError if the timer cannot be set.
     """
     zone, note = get_zone(companion), note.strip()
     if not is_storable(note):
@@ -97,7 +97,7 @@ def set_timer(
         schedule=planned.text,
         note=note,
         by=by,
-        is_asked_for=is_asked_for and waking is None,  # there nobody asks: else reminders would set reminders
+        is_asked_for=is_asked_for and waking is None,  # or reminders would set further reminders
         message=message,
         waking=waking,
         due_at=due,
@@ -116,16 +116,16 @@ def _check_room(companion_id: UUID) -> None:
 
 @transaction.atomic
 def cancel(timer: Timer, now: datetime) -> bool:
-    """Return whether it was active, or a dead letter; then it is not any more."""
+    """Cancel the timer if it is active or a dead letter; return whether it was."""
     lock(timer.companion_id)
     return bool(Timer.objects.running().filter(pk=timer.pk).update(state=Timer.State.CANCELLED, ended_at=now))
 
 
 @transaction.atomic
 def restart(timer: Timer, now: datetime) -> bool:
-    """Return whether it stood still, cancelled or a dead letter, and has a next due time; then it runs from there on.
+    """Restart a timer that is cancelled or a dead letter; return False if it is neither or has no coming due time.
 
-    TimerError where it cannot be read, or where there are too many.
+    Raise TimerError if its schedule cannot be parsed, or if the companion has too many timers.
     """
     lock(timer.companion_id)
     still = Timer.objects.filter(pk=timer.pk, state__in=[Timer.State.CANCELLED, Timer.State.DEAD_LETTER])
@@ -142,9 +142,10 @@ def restart(timer: Timer, now: datetime) -> bool:
 
 @transaction.atomic
 def fire(timer: Timer, now: datetime, *, is_asked_for: bool = False) -> Waking:
-    """Return a waking by hand, asked for where the timer is or the person fires it; the timer's own due time stays.
+    """Fire the timer by hand and return the new waking; the timer's own due time does not change.
 
-    TimerError where the timer has ended, or was cancelled.
+    The waking counts as asked for if the timer does, or if `is_asked_for`, i.e. the person fires it. Raise TimerError
+    if the timer has ended or was cancelled.
     """
     lock(timer.companion_id)
     if not Timer.objects.running().filter(pk=timer.pk).exists():
@@ -164,12 +165,12 @@ def fire(timer: Timer, now: datetime, *, is_asked_for: bool = False) -> Waking:
 
 
 def get_planned(companion_id: UUID) -> TimerQuerySet:
-    """Return the active timers of a companion, that which is due first before the others."""
+    """Return the active timers of a companion, the next one due first."""
     return Timer.objects.active().filter(companion_id=companion_id).order_by("due_at", "pk")
 
 
 def get_upcoming(timer: Timer, zone: ZoneInfo) -> list[datetime]:
-    """Return the next five due times; none of a timer that is not active."""
+    """Return the timer's next five due times, or an empty list if it is not active or cannot be parsed."""
     if timer.state != Timer.State.ACTIVE:
         return []
     try:
@@ -180,7 +181,7 @@ def get_upcoming(timer: Timer, zone: ZoneInfo) -> list[datetime]:
 
 
 def describe(timer: Timer, zone: ZoneInfo, language: str) -> str:
-    """Return the timer's schedule as a person would say it."""
+    """Return the timer's schedule as a person would say it in this language, or its text if it cannot be parsed."""
     try:
         return describe_schedule(schedules.parse(timer.schedule), zone, language)
     except ScheduleError:
@@ -188,7 +189,7 @@ def describe(timer: Timer, zone: ZoneInfo, language: str) -> str:
 
 
 def get_zone(companion: Companion) -> ZoneInfo:
-    """Return where the person lives; TimerError where this machine does not know the zone."""
+    """Return the time zone of the companion's person. Raise TimerError if this machine does not know it."""
     try:
         return companion.user.zone
     except (ZoneInfoNotFoundError, ValueError) as error:
@@ -196,12 +197,12 @@ def get_zone(companion: Companion) -> ZoneInfo:
         raise TimerError("unknown_zone", detail % {"zone": companion.user.time_zone}) from error
 
 
-# -- the evening's and the morning's, of every companion
+# -- the predefined timers of evening and morning
 
 
 @everywhere()
 def set_predefined(companion: Companion, now: datetime) -> int:
-    """Set the predefined timers that it lacks; return how many. One that was cancelled stays so: its row is there."""
+    """Set the predefined timers that the companion lacks; return how many. A cancelled one counts as present."""
     if not lock(companion.pk):
         return 0
     known = Timer.objects.filter(companion=companion, name__in=PREDEFINED).values_list("name", flat=True)
@@ -209,7 +210,7 @@ def set_predefined(companion: Companion, now: datetime) -> int:
 
 
 def add_predefined(companion: Companion, names: Collection[str], now: datetime) -> int:
-    """Set these predefined timers of a companion that has none of them; return how many."""
+    """Create these predefined timers for a companion that has none of them; return how many."""
     added = []
     for name in names:
         schedule, note = PREDEFINED[name]
@@ -221,7 +222,7 @@ def add_predefined(companion: Companion, names: Collection[str], now: datetime) 
 
 
 def set_missing_predefined(now: datetime) -> int:
-    """Set the predefined timers of companions that lack one, some hundreds at once; return how many."""
+    """Set the predefined timers of companions that lack any, at most FILLED_AT_ONCE companions; return how many."""
     lacks = Q()
     for name in PREDEFINED:
         lacks |= ~Q(Exists(Timer.objects.filter(companion=OuterRef("pk"), name=name)))
@@ -234,7 +235,7 @@ def set_missing_predefined(now: datetime) -> int:
     return count
 
 
-# -- following the person into another time zone: eight in the morning is eight where they are
+# -- following the person into another time zone: eight in the morning is eight o'clock where they are
 
 
 @receiver(post_save, sender=User)
@@ -246,7 +247,7 @@ def follow_saved_user(
 
 
 def follow_time_zone(person: User, now: datetime) -> int:
-    """Return how many timers are due at another moment than before, as the person lives in another zone."""
+    """Move the due times of the person's timers to their current time zone; return how many have changed."""
     ids = Companion.objects.owned_by(person).values_list("pk", flat=True)
     return sum(_follow_time_zone(companion_id, now) for companion_id in ids)
 
@@ -262,9 +263,10 @@ def _follow_time_zone(companion_id: UUID, now: datetime) -> int:
 
 
 def _move(timer: Timer, companion: Companion, now: datetime) -> bool:
-    """Return whether it is due at another moment now, which it is set to; a time that has passed there is due at once.
+    """Set the timer's due time for the person's time zone, without saving; return whether it changed.
 
-    A length of time stays, and what cannot be read is left to the tick.
+    A time that has passed there is due at once. Lengths of time do not change, and a schedule that cannot be parsed is
+    left to the tick.
     """
     try:
         schedule = schedules.parse(timer.schedule)
@@ -277,11 +279,11 @@ def _move(timer: Timer, companion: Companion, now: datetime) -> bool:
     return True
 
 
-# -- the tick: what is due is claimed in batches, and each due time becomes one waking
+# -- the tick: due timers are claimed in batches, and each due time becomes one waking
 
 
 def claim_timers(now: datetime, limit: int) -> list[UUID]:
-    """Return at most so many timers that are due, the longest first: for some seconds nobody else claims them."""
+    """Lease at most `limit` due timers, longest due first, and return their ids."""
     with connection.cursor() as cursor:
         cursor.execute(CLAIM, {"now": now, "until": now + LEASE_TIME, "limit": limit})
         return [id for (id,) in cursor.fetchall()]
@@ -289,23 +291,23 @@ def claim_timers(now: datetime, limit: int) -> list[UUID]:
 
 @transaction.atomic
 def begin_wakings(timer_ids: Collection[UUID], now: datetime) -> list[UUID]:
-    """Return the wakings that these claimed timers have come to, each once; set the timers to their next due time.
+    """Create the wakings of these claimed timers, set the timers' next due times, and return the wakings' ids.
 
-    A timer that cannot be read is counted, and a dead letter in the end; the others do not suffer from it.
+    A timer that cannot be parsed does not affect the others: its failures are counted until it is a dead letter.
     """
     timers = _lock_timers(timer_ids, now)
     wakings = [waking for timer in timers if (waking := _begin_waking(timer, now))]
     Waking.objects.bulk_create(wakings, ignore_conflicts=True)
     Timer.objects.bulk_update(timers, ["state", "due_at", "look_at", "ended_at", "attempts", "error"])
-    # Those that were there already are not among them.
+    # Without wakings that existed already: their new rows were ignored as conflicts.
     begun = Waking.objects.filter(pk__in=[waking.pk for waking in wakings])
     return list(begun.values_list("pk", flat=True))
 
 
 def _lock_timers(timer_ids: Collection[UUID], now: datetime) -> list[Timer]:
-    """Return those timers that are still active and due, locked with their companions.
+    """Return the timers that are still active and due, locked with their companions.
 
-    Whose companion another holds right now, is looked at again soon; so nothing begins while its companion is deleted.
+    If a companion is locked by another transaction, e.g. one that deletes it, its timers are postponed by BUSY_DELAY.
     """
     due = Timer.objects.active().filter(pk__in=timer_ids, due_at__lte=now)
     companions = Companion.objects.filter(pk__in=list(due.values_list("companion_id", flat=True)))
@@ -318,7 +320,7 @@ def _lock_timers(timer_ids: Collection[UUID], now: datetime) -> list[Timer]:
 
 
 def _begin_waking(timer: Timer, now: datetime) -> Waking | None:
-    """Return a waking for the latest due time that has come, and set the timer to the next; None where that failed."""
+    """Return an unsaved waking for the timer's latest past due time, and set its next one; None if that fails."""
     due = missed_since = timer.due_at
     assert due is not None  # noqa: S101 (an active timer has one, by constraint)
     missed = 0
@@ -349,7 +351,7 @@ def _begin_waking(timer: Timer, now: datetime) -> Waking | None:
 
 
 def _note_failure(timer: Timer, now: datetime, error: Exception) -> None:
-    """Count the try; after the last one the timer is a dead letter, and the operator is told."""
+    """Count the failure; after the last attempt make the timer a dead letter, and log an error."""
     timer.attempts, timer.error = timer.attempts + 1, getattr(error, "code", "internal_error")
     timer.look_at = now + timedelta(minutes=2**timer.attempts)
     if timer.attempts >= MAX_ATTEMPTS:

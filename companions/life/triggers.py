@@ -1,6 +1,6 @@
-"""What moves a companion by itself: looked for in rows, without a model; at most one waking comes of a look.
+"""Occasions for a companion to wake by itself, found in the database without a model.
 
-Only where its person lets it write first, and at a time when it might: else nothing is looked for.
+A look happens only if the person lets the companion write first and at a time when it may; it makes one waking at most.
 """
 
 from collections.abc import Iterable, Iterator
@@ -33,13 +33,13 @@ from text.strings import shorten, split_sentences
 
 CLAIMED_AT_ONCE = 200
 LOOK_INTERVAL = timedelta(hours=6)
-REST_AFTER_TALK = timedelta(hours=1)  # what may be said first can wait until the talk is over for a while
-LEASE_TIME = timedelta(minutes=10)  # then another looks in the place of whoever has died
+REST_AFTER_TALK = timedelta(hours=1)  # no waking by itself until the talk has been over for so long
+LEASE_TIME = timedelta(minutes=10)  # then another worker looks, if the first one died
 SPREAD_SECONDS = 1200
 MAX_A_DAY, MAX_A_WEEK = 1, 3
-DATED_WINDOW = timedelta(days=366)  # nobody speaks of a day that is further off
+DATED_WINDOW = timedelta(days=366)  # memories older than this are not searched for coming days
 MAX_MEMORIES = 500
-# One statement: the ORM cannot give back what an update has changed.
+# One statement: the ORM has no UPDATE … RETURNING.
 CLAIM = """
 UPDATE companions_life SET drives_at = %(until)s WHERE companion_id IN (
     SELECT companion_id FROM companions_life
@@ -50,16 +50,16 @@ RETURNING companion_id
 NOT_LEARNT = (Memory.Kind.SAID, Memory.Kind.DIARY, Memory.Kind.GIST, Memory.Kind.INSIGHT)
 
 MAX_QUOTED_CHARACTERS = 300  # of a memory in a note
-ANY_DAY = 2  # how far off what has no day is: after what is today or tomorrow
+ANY_DAY = 2  # the distance in days of occasions without a day: they rank behind today's and tomorrow's
 SILENCE_DAYS = (21, 7, 3)
 SILENCE_WEIGHT = 6
 BIRTHDAY_WEIGHT = 20
-FEARED_WEIGHT = 10  # more than its importance, where it is one of those that people tremble for
-MIN_EXCITEMENT = 8  # of an idea that it likes
+FEARED_WEIGHT = 10  # added to the importance of events that people are nervous about, e.g. an exam
+MIN_EXCITEMENT = 8  # of an idea that the companion likes
 UNSEEN_FOR = timedelta(days=7)
 STILL_FOR = timedelta(days=14)
-NO_SOLAR_BIRTHDAY = regex.compile(r"(?i)农历|農曆|阴历|陰曆|\blunar\b")  # the day is another one each year
-# As the database and Python both read them.
+NO_SOLAR_BIRTHDAY = regex.compile(r"(?i)农历|農曆|阴历|陰曆|\blunar\b")  # its day changes each year
+# In a syntax that both PostgreSQL and Python read.
 BIRTHDAY_WORDS = r"birthday|was born|were born|生日|出生|生于|诞辰"
 FEARED_WORDS = (
     r"exam|interview|surgery|operation|wedding|funeral|trip|flight|travel|journey|concert|deadline|audition"
@@ -72,12 +72,12 @@ _FEARED = regex.compile(FEARED_WORDS, regex.IGNORECASE)
 Drive = Waking.Drive
 
 
-# -- occasions to wake, told by rows
+# -- occasions to wake, found in rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Occasion:
-    """One occasion to wake: its key, which no other of the companion has, how many days off and how weighty it is."""
+    """One occasion to wake: its key (unique for the companion), its distance in days, and its weight."""
 
     drive: Drive
     key: str
@@ -88,11 +88,11 @@ class Occasion:
 
     @property
     def order(self) -> tuple[int, int, str]:
-        """The nearest first, of those the weightiest."""
+        """The sort key: nearest first, then weightiest."""
         return self.days, -self.weight, self.key
 
     def write_note(self) -> str:
-        """Return why it matters, in one sentence of the language that is switched on, the memory quoted."""
+        """Return why the occasion matters as one sentence in the active language, with the memory quoted."""
         memory = shorten(" ".join(self.about.text.split()), MAX_QUOTED_CHARACTERS) if self.about else ""
         match self.drive:
             case Drive.PROMISE if self.days < 0:
@@ -121,9 +121,7 @@ class Occasion:
 
 
 def find_due_memories(memories: Iterable[Memory], today: date, zone: tzinfo) -> Iterator[Occasion]:
-    """Yield promises that are due today or were yesterday, what is today or tomorrow, and what was yesterday and is
-    still open.
-    """
+    """Yield promises due today or yesterday, events of today or tomorrow, and yesterday's events that have a thread."""
     for memory in memories:
         is_promise = memory.kind == Memory.Kind.PROMISE
         drive = Drive.PROMISE if is_promise else Drive.EVENT
@@ -139,8 +137,8 @@ def find_due_memories(memories: Iterable[Memory], today: date, zone: tzinfo) -> 
 
 
 def _get_days(memory: Memory, zone: tzinfo) -> list[date]:
-    """Return the day on which it is due as a thread; else that on which it happens, where that was still to come when it
-    was told; else the days that it names.
+    """Return the due day of the memory's thread; else the day on which it happens, if that lay ahead when it was
+    learnt; else the days that its text names.
     """
     thread = getattr(memory, "thread", None)
     if thread and thread.due_on:
@@ -152,7 +150,7 @@ def _get_days(memory: Memory, zone: tzinfo) -> list[date]:
 
 
 def find_birthdays(memories: Iterable[Memory], today: date, zone: tzinfo) -> Iterator[Occasion]:
-    """Yield the birthdays that are today, by the calendar that Kith knows."""
+    """Yield the birthdays that are today in the Gregorian calendar."""
     for memory in memories:
         said_on = memory.happened_at.astimezone(zone).date()
         days = [
@@ -168,7 +166,7 @@ def find_birthdays(memories: Iterable[Memory], today: date, zone: tzinfo) -> Ite
 
 
 def find_silence(outreach: Outreach, now: datetime) -> Iterator[Occasion]:
-    """Yield a silence of 3, 7 or 21 days, unless all that was ever said unprompted went unanswered."""
+    """Yield a silence of 3, 7 or 21 days, unless every recent unprompted message is unanswered."""
     if outreach.said_at is None:
         return
     if outreach.unprompted and len(outreach.unanswered) == len(outreach.unprompted):
@@ -181,9 +179,9 @@ def find_silence(outreach: Outreach, now: datetime) -> Iterator[Occasion]:
 
 
 def find_resting_goals(goals: Iterable[Pursuit], now: datetime) -> Iterator[Occasion]:
-    """Yield ideas that it likes and nobody has looked at lately, and goals under way that do not move.
+    """Yield exciting ideas that were not reviewed for a week, and goals under way without progress for two weeks.
 
-    There is one for each time that it has come to rest.
+    The key contains the time of the last review or progress, so that each rest is one occasion.
     """
     for goal in goals:
         memory = goal.memory
@@ -198,11 +196,11 @@ def find_resting_goals(goals: Iterable[Pursuit], now: datetime) -> Iterator[Occa
             yield Occasion(drive=drive, key=key, about=memory, weight=weight)
 
 
-# -- the wakings that come of them
+# -- wakings made from occasions
 
 
 def claim_companions(now: datetime, limit: int) -> list[UUID]:
-    """Return companions for which to look, the longest due first: for some minutes nobody else claims them."""
+    """Lease at most `limit` companions that are due for a look, and return their ids."""
     with connection.cursor() as cursor:
         cursor.execute(CLAIM, {"now": now, "until": now + LEASE_TIME, "limit": limit})
         return [id for (id,) in cursor.fetchall()]
@@ -210,7 +208,7 @@ def claim_companions(now: datetime, limit: int) -> list[UUID]:
 
 @transaction.atomic
 def make_waking(companion_id: UUID, now: datetime) -> UUID | None:
-    """Return the waking of the nearest and weightiest occasion; None where there is none, or no leave to write."""
+    """Create a waking for the first occasion in order and return its id; None if there is none, or it may not wake."""
     companion = hold(companion_id)
     if companion is None:
         return None
@@ -238,7 +236,7 @@ def make_waking(companion_id: UUID, now: datetime) -> UUID | None:
 
 
 def _may_wake(life: Life, outreach: Outreach, now: datetime) -> bool:
-    """Return whether it might write now, and has not woken for a drive too often."""
+    """Return whether the companion may write first now, the talk is over, and its wakings by drives are not used up."""
     local = now.astimezone(life.companion.user.zone)
     if not life.is_awake or is_within(life.sleeps_from, life.sleeps_until, local.time()):
         return False
@@ -252,7 +250,7 @@ def _may_wake(life: Life, outreach: Outreach, now: datetime) -> bool:
 
 
 def _get_next_look(life: Life, now: datetime) -> datetime:
-    """Return when to look next: in six hours, or as soon as it may write again, each companion some minutes apart."""
+    """Return when to look next: in six hours, or when the quiet hours and sleep end, spread over some minutes by id."""
     spans = [(life.quiet_from, life.quiet_until), (life.sleeps_from, life.sleeps_until)]
     local = now.astimezone(life.companion.user.zone)
     is_night = any(is_within(*span, local.time()) for span in spans)
@@ -263,7 +261,7 @@ def _get_next_look(life: Life, now: datetime) -> datetime:
 
 
 def _find_new_occasion(companion: Companion, outreach: Outreach, now: datetime) -> Occasion | None:
-    """Return the first occasion for which it has not woken yet."""
+    """Return the first occasion for which the companion has not woken yet, or None."""
     found = sorted(_find_occasions(companion, outreach, now), key=lambda occasion: occasion.order)
     mine = Waking.objects.filter(companion=companion, drive_key__in=[occasion.key for occasion in found])
     known = set(mine.values_list("drive_key", flat=True)) if found else set()
@@ -281,7 +279,7 @@ def _find_occasions(companion: Companion, outreach: Outreach, now: datetime) -> 
     dated = mine.filter(happens | feared | due, happened_at__gt=now - DATED_WINDOW).exclude(ended)
     dated = dated.select_related("thread")
     yield from find_due_memories(_leave_out_told(companion, dated.newest(MAX_MEMORIES)), today, zone)
-    # What the person said lately counts too: of that Kith may have learnt nothing yet.
+    # The person's own messages count too, as nothing may have been learnt from the latest yet.
     learnt = mine.exclude(kind__in=NOT_LEARNT).filter(text__iregex=BIRTHDAY_WORDS)
     said = mine.filter(kind=Memory.Kind.SAID, speaker=Memory.Speaker.USER)
     birthdays = [*learnt.newest(MAX_MEMORIES), *said.newest(MAX_MEMORIES)]
@@ -293,7 +291,10 @@ def _find_occasions(companion: Companion, outreach: Outreach, now: datetime) -> 
 
 
 def _leave_out_told(companion: Companion, memories: Iterable[Memory]) -> list[Memory]:
-    """Return the memories but those whose end the person has told, of which nothing is learnt yet; one query."""
+    """Return the memories except those whose thread the person has reported settled in messages not yet learnt from.
+
+    Runs one query.
+    """
     found = list(memories)
     said = Message.objects.filter(
         companion=companion, role=Message.Role.USER, is_learnt=False, is_hidden=False
@@ -307,7 +308,7 @@ def _leave_out_told(companion: Companion, memories: Iterable[Memory]) -> list[Me
 
 
 def _load_memories(companion: Companion) -> MemoryQuerySet:
-    """Return what holds, and may be told to a model."""
+    """Return the companion's open memories that a model may be told of."""
     hidden = Memory.sources.through.objects.filter(memory=OuterRef("pk"), message__is_hidden=True)
     mine = Memory.objects.of(companion.pk).open().filter(is_private=False, is_stale=False)
     return mine.exclude(message__is_hidden=True).exclude(Exists(hidden)).defer("entry", "quotes")

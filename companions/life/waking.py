@@ -1,4 +1,4 @@
-"""One waking, step by step: claimed, thought over, ended in speech or in silence. Killed anywhere, it goes on."""
+"""Run one waking: claim it, let the companion decide, end it in speech or silence. It can resume after any crash."""
 
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -32,23 +32,22 @@ FOUND_AT_ONCE = 200
 LEASE_TIME = timedelta(minutes=5)  # longer than a model may take; each step renews it
 REMINDER_PATIENCE = timedelta(
     minutes=1
-)  # in which a reminder is tried again while the model is busy with talk
-BUSY_DELAY = timedelta(seconds=15)  # until it is tried again to say something where a reply is made
+)  # how long a busy model is tried again before the reminder is sent without it
+BUSY_DELAY = timedelta(seconds=15)  # before the next try while a reply or another waking is under way
 CANCELLED = "cancelled"
 Outcome = Waking.Outcome
 
 
 def find_due(now: datetime, limit: int = FOUND_AT_ONCE) -> list[UUID]:
-    """Return the wakings that anybody may go on with now."""
+    """Return the ids of waiting wakings that no worker holds and that are due, longest due first."""
     waiting = Waking.objects.waiting().filter(look_at__lte=now).order_by("look_at")
     return list(waiting.values_list("pk", flat=True)[:limit])
 
 
 def run(waking_id: UUID, now: datetime, clock: Clock | None = None) -> None:
-    """Go on with the waking if it is due. What goes wrong is written down, and it is tried again later.
+    """Start or resume the waking if it is due and free. A failure is recorded, and the waking retried later.
 
-    `now` is the time that the companion is told; leases, waits, and what is written count from what the clock says then,
-    else from `now`.
+    `now` is the time that the companion is told. Leases, delays and saved times are those of the `clock`, if given.
     """
     row = Waking.objects.waiting().filter(pk=waking_id)
     lease = Lease.take(row, "look_at", clock or (lambda: now), LEASE_TIME)
@@ -62,7 +61,7 @@ def run(waking_id: UUID, now: datetime, clock: Clock | None = None) -> None:
             _go_on(waking_id, lease, now)
     except IntegrityError:
         if Waking.objects.filter(pk=waking_id).exists():
-            raise  # else its companion was deleted while the model thought
+            raise  # otherwise its companion was deleted while the model thought
 
 
 def _go_on(waking_id: UUID, lease: Lease, now: datetime) -> None:
@@ -94,9 +93,9 @@ def _think_over(context: WakingContext, now: datetime) -> None:
 
 
 def _begin(context: WakingContext, reminder: str, now: datetime) -> bool:
-    """Return whether this waking has begun: no other one of the companion is under way.
+    """Mark the waking as started, with the `reminder` as its text if given; return False if another one is under way.
 
-    Of two that are due in the same second one waits, and then sees what the other has said.
+    Of two wakings of a companion that are due at once, one thus waits, and then sees what the other has said.
     """
     waking = context.waking
     with context.held():
@@ -110,9 +109,9 @@ def _begin(context: WakingContext, reminder: str, now: datetime) -> bool:
 
 
 def _decide(context: WakingContext, now: datetime) -> str:
-    """Return what is to be said, and nothing for silence.
+    """Return what is to be said, or "" for silence.
 
-    Where the model fails again, stays busy, or has no word for what it was asked for, it is Kith's reminder.
+    If the model fails again, stays busy, or says nothing although it was asked to, that is Kith's own reminder, if any.
     """
     text = ""
     try:
@@ -131,7 +130,7 @@ def _decide(context: WakingContext, now: datetime) -> str:
 
 
 def _end(context: WakingContext, **fields: str) -> None:
-    """End it where it has said nothing."""
+    """End the waking without a message, with these fields."""
     context.lease.release(None, ended_at=context.lease.clock(), **{"reason": "", **fields})
     _log_end(context, **fields)
 
@@ -145,30 +144,31 @@ def _name(context: WakingContext) -> dict[str, str]:
 
 
 def _note_failure(lease: Lease, code: str) -> None:
-    """Count the try; after the last one the operator is told, and the companion has not woken."""
+    """Count the failed attempt and schedule the next; after the last one, fail the waking and log an error."""
     lease.held_row.update(attempts=F("attempts") + 1, reason=code)
     waking = lease.held_row.first()
     if waking is None:
         return
-    if waking.attempts < MAX_ATTEMPTS:  # until then others of the companion need not wait for it
+    if waking.attempts < MAX_ATTEMPTS:  # meanwhile other wakings of the companion need not wait for it
         lease.release(retry_at(waking.attempts, lease.clock()), started_at=None)
         return
     lease.release(None, state=Waking.State.FAILED, ended_at=lease.clock())
     log.error("waking_failed", waking_id=str(waking.pk), companion_id=str(waking.companion_id), code=code)
 
 
-# -- saying something unprompted: once, in one transaction, where that is wanted
+# -- saying something unprompted: once, in one transaction, if that is allowed
 
 
 def speak(context: WakingContext, text: str, now: datetime) -> Outcome | None:
-    """Return what became of it; None where a reply is being made or waits: nothing has changed, and it is said later.
+    """Post the text, or hold it back, end the waking and return the outcome.
 
-    Where it is held back, the text stays on the waking, with the reason. LostOwnershipError where another has taken over.
+    Return None, with nothing changed, if a reply is under way: the caller tries again later. Text that is held back
+    stays on the waking with the reason. Raise LostOwnershipError if another worker took over.
     """
     waking = context.waking
     if _is_answering(context.companion):
         return None
-    # The check may ask a model, so that no lock is held meanwhile; it is looked for refusals again under the lock.
+    # The check may ask a model, so it runs without a lock; refusals are looked for once more under the lock.
     refusal = find_refusal(context.companion, waking, now)
     words, broken_rule = (text, "") if refusal else check_words(context, text, now)
     with context.held():
@@ -182,7 +182,7 @@ def speak(context: WakingContext, text: str, now: datetime) -> Outcome | None:
             _post_message(companion, waking, words, now, is_notice=is_notice)
         outcome = Outcome.HELD if reason else Outcome.REMINDED if is_notice else Outcome.SPOKE
         ended = {"state": Waking.State.DONE, "outcome": outcome, "reason": reason, "ended_at": now}
-        context.lease.release(None, text=words if reason else "", **ended)  # else the message says it
+        context.lease.release(None, text=words if reason else "", **ended)  # otherwise the message has it
     return outcome
 
 
@@ -191,9 +191,9 @@ def _is_answering(companion: Companion) -> bool:
 
 
 def _post_message(companion: Companion, waking: Waking, text: str, now: datetime, *, is_notice: bool) -> None:
-    """Say it at the end of the talk, and tell whoever listens after the commit; others may be reached elsewhere.
+    """Append the message to the conversation, create its deliveries, and notify open sockets after the commit.
 
-    A notice is Kith's own word: it is no memory, and nothing is learnt from it.
+    A notice has Kith as its author: it becomes no memory, and nothing is learnt from it.
     """
     conversation = companion.conversation
     message = Message(
@@ -224,9 +224,10 @@ def _post_message(companion: Companion, waking: Waking, text: str, now: datetime
 
 
 def check_words(context: WakingContext, text: str, now: datetime) -> tuple[str, str]:
-    """Return the words that may be said, and no rule; else the text, and the rule for which it is held back.
+    """Return the words that may be said and "", or else the text and the rule that it breaks.
 
-    Of what the person asked for stays Kith's reminder, where its words pass; what they wrote themselves always does.
+    If the text breaks a rule, Kith's own reminder replaces it, provided that one was asked for and breaks none itself.
+    The reminder of a timer that the person wrote always passes.
     """
     rule = _find_broken_rule(context, text)
     reminder = write_reminder(context, now) if rule else ""
@@ -238,7 +239,7 @@ def check_words(context: WakingContext, text: str, now: datetime) -> tuple[str, 
 
 
 def _find_broken_rule(context: WakingContext, text: str) -> str:
-    """Return the rule that the text breaks; the operator is told of that, without the words."""
+    """Return the rule that the text breaks, or "". A broken rule is logged as a warning, without the words."""
     rule = check_outgoing(context.payer, text, is_asked_for=context.waking.is_asked_for)
     if rule:
         log.warning("held_back", **_name(context), rule=rule)
@@ -250,7 +251,7 @@ def _find_broken_rule(context: WakingContext, text: str) -> str:
 
 @transaction.atomic
 def cancel(waking: Waking, now: datetime) -> bool:
-    """Return whether it still waited; then it does not happen, and whoever was at it stops."""
+    """Cancel the waking if it still waits, and return whether it did. A worker that runs it stops."""
     lock(waking.companion_id)
     waiting = Waking.objects.waiting().filter(pk=waking.pk)
     ended = {"state": Waking.State.SKIPPED, "reason": CANCELLED, "look_at": None, "ended_at": now}
@@ -259,7 +260,7 @@ def cancel(waking: Waking, now: datetime) -> bool:
 
 @transaction.atomic
 def retry(waking: Waking, now: datetime) -> bool:
-    """Return whether it had failed; then it waits anew, and what it had done already is not done again."""
+    """Restart the waking if it has failed, and return whether it had. Tool calls that it made are not repeated."""
     lock(waking.companion_id)
     failed = Waking.objects.filter(pk=waking.pk, state=Waking.State.FAILED)
     fresh = {"state": Waking.State.WAITING, "reason": "", "attempts": 0, "look_at": now, "ended_at": None}

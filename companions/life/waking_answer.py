@@ -1,7 +1,7 @@
-"""What the answer of a waking says: the explicit choice to speak or to stay silent, however a model writes it. Pure.
+"""Parse the answer of a waking: the choice to speak or to stay silent, in whatever form a model writes it. Pure.
 
-It is asked for as {"choice": "silent"} or {"choice": "speak", "emotion": "…", "text": "…"}. Models that ignore the form
-write plain text, call a tool in words, or say in any of many ways that they say nothing: that is silence, and never sent.
+The model is asked for {"choice": "silent"} or {"choice": "speak", "emotion": "…", "text": "…"}. Models that ignore the
+form write plain text, write a tool call as text, or say in many ways that they say nothing, which counts as silence.
 """
 
 from collections.abc import Collection
@@ -19,15 +19,15 @@ from memory.language import pattern_of, words_of
 from providers.chat.structured import find_objects
 from text.strings import folded, shorten, storable
 
-MAX_CHARACTERS = 4000  # of what is said unprompted
+MAX_CHARACTERS = 4000  # of an unprompted message
 MAX_WHY_CHARACTERS = 500
-MAX_SILENCE_CHARACTERS = 200  # what is longer and begins as a silence says something
-SPEAK_FIELDS = ("text", "message", "content", "say")  # in which models put what they say
+MAX_SILENCE_CHARACTERS = 200  # a longer text that begins like silence does say something
+SPEAK_FIELDS = ("text", "message", "content", "say")  # fields in which models put what they say
 SPOKEN_NAMES = frozenset({"speak", "say", "message", "send_message", "send"})
 SILENT_FIELDS = frozenset({"choice", "action", "name", "tool", "decision", "function"})
 OPEN_TEXT = regex.compile(
     r'"(?:text|message|content)"\s*:\s*"((?:[^"\\]|\\.)++)'
-)  # also of an object cut at its end
+)  # also finds the text of an object that is cut off
 FORM = regex.compile(
     r'^\s*(?:```\w*\s*)?[{\[]\s*"|\{\s*"(?:choice|action|name|tool|decision|text|message)"\s*:'
 )
@@ -40,7 +40,7 @@ WRAPPED = regex.compile(r"^[\"“「『](?P<text>.+)[\"”」』]$", regex.DOTAL
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What is said, nothing in silence, with the emotions in it, and why, where the model told that."""
+    """The text that is said (empty for silence), the emotions in it, and why, if the model told."""
 
     text: str = ""
     emotions: list[dict[str, object]] = field(default_factory=list)
@@ -48,7 +48,7 @@ class Words:
 
 
 def read_answer(text: str, names: Names, *, keeps_directions: bool = True) -> Words:
-    """Return what the companion says to the person."""
+    """Return what the companion says to the person, cleaned of labels, tags and quotes; empty text for silence."""
     choice = _find_choice(storable(text))
     words, felt = clean_text(choice.text, names, keeps_directions=keeps_directions)
     said = clean_words(words)
@@ -69,9 +69,9 @@ def read_calls(text: str, names: Names, tools: Collection[str]) -> list[TextCall
 
 
 def _find_choice(text: str) -> Words:
-    """Return what was chosen in the form; the text as it is where there is no form in it.
+    """Return the choice of the last JSON object that is one, or the whole text as words if it contains no form.
 
-    Of a form that is cut off at its end what is there of its words; one that says neither is silence.
+    Of a form that is cut off or broken, return the words that are there; without any, silence.
     """
     for found in reversed(find_objects(text)):
         choice = _read_choice(found)
@@ -82,13 +82,13 @@ def _find_choice(text: str) -> Words:
     found_text = OPEN_TEXT.search(text)
     if found_text is None or CHOSEN_SILENCE.search(text):
         return Words()
-    is_whole = text.startswith('"', found_text.end())  # and broken elsewhere, as by a line's end
+    is_whole = text.startswith('"', found_text.end())  # the form is broken elsewhere, e.g. by a line break
     said = found_text[1].replace("\\n", "\n").replace('\\"', '"').replace("\\\\", "\\")
     return Words(said + ("" if is_whole else "…"))
 
 
 def _read_choice(found: dict[str, Any]) -> Words | None:
-    """Return what this object says, None where it is no choice. A call of a tool in words may be one."""
+    """Return the choice that this object makes, or None if it is no choice. A tool call written as JSON may be one."""
     inner: dict[str, Any] = next(
         (found[name] for name in ("arguments", "parameters") if isinstance(found.get(name), dict)), {}
     )
@@ -109,7 +109,7 @@ def _read_choice(found: dict[str, Any]) -> Words | None:
 
 
 def clean_words(text: str) -> str:
-    """Return what is said, at most 4,000 characters of it; nothing where that is only that nothing is said.
+    """Return the words, shortened to 4,000 characters; empty if they only say that nothing is said.
 
     "As Mira, I would write: …" is unwrapped.
     """
@@ -118,7 +118,7 @@ def clean_words(text: str) -> str:
 
 
 def _strip_lead(text: str) -> str:
-    """Return the text without a sentence that leads in what the companion "would write", and without its quotes."""
+    """Return the text without an introduction such as "I would write:", and then without its enclosing quotes."""
     lead = pattern_of("would_write").match(text.strip())
     if lead is None:
         return text
@@ -128,7 +128,7 @@ def _strip_lead(text: str) -> str:
 
 
 def is_silence(text: str) -> bool:
-    """Return whether the text says nothing but that nothing is said, in brackets, with underscores or in words."""
+    """Return whether the text is empty or only says that nothing is said, e.g. "(silence)" or "stay_silent"."""
     plain = EDGES.sub("", EDGES.sub("", folded(text[: 2 * MAX_SILENCE_CHARACTERS]).replace("_", " ")))
     if not any(character.isalnum() for character in plain):
         return not any(character.isalnum() for character in text)

@@ -1,4 +1,4 @@
-"""A waking on its way: whose it is, that it is still this worker's, and the prompt that is made of it."""
+"""The context of a waking under way: its companion, the worker's lease on it, and the prompt composed from it."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -36,7 +36,7 @@ from text.dates import render_age
 from text.strings import block, one_line, quoted
 
 LATE_AFTER = timedelta(minutes=5)
-MAX_MEMORY_TOKENS = 300  # of what it is about
+MAX_MEMORY_TOKENS = 300  # of the memory that the waking is about
 WAKING_RULES = f"""{PERSONA_RULES}
 
 Nobody has spoken to you just now: you woke by yourself. The block <kith-waking> comes from Kith and tells why, and what
@@ -57,7 +57,7 @@ tie affection to money or to a streak."""
 
 @dataclass(slots=True)
 class WakingContext:
-    """A companion that acts in a waking, as tools see it. `history` are the lines of the talk that its prompt shows."""
+    """A companion acting in a waking, as tools see it. `history` are the messages that its prompt shows."""
 
     waking: Waking
     companion: Companion
@@ -74,13 +74,13 @@ class WakingContext:
 
     @property
     def causes(self) -> list[Message]:
-        """The message in answer to which its timer was set."""
+        """The message in answer to which the waking's timer was set, if there is one."""
         timer = self.waking.timer
         return [timer.message] if timer and timer.message else []
 
     @property
     def note(self) -> str:
-        """What it woke for; nothing where that quotes what may not be told any more."""
+        """The note of what the waking is for; empty if it quotes a memory that models may no longer see."""
         return "" if self.waking.has_lost_subject else self.waking.note
 
     @property
@@ -89,12 +89,12 @@ class WakingContext:
 
     @property
     def names(self) -> Names:
-        """Return what the two are called, as labels of its answer may have it."""
+        """The names of companion and person, which the model may put before its answer as labels."""
         return Names(self.companion.name, self.companion.user.name, self.companion.nickname)
 
     @property
     def offers(self) -> list[dict[str, Any]]:
-        """Return the tools that it is offered by now."""
+        """The tools offered so far, including the groups that the model has asked for in this waking."""
         return tools.get_waking_offers(tools.find_asked_groups(self.waking.steps))
 
     @property
@@ -107,25 +107,25 @@ class WakingContext:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Run one transaction under `hold`."""
+        """Run the block in a transaction under `hold`."""
         until = self.lease.until
         try:
             with transaction.atomic():
                 self.hold()
                 yield
         except BaseException:
-            self.lease.until = until  # what was written is undone, the renewed lease too
+            self.lease.until = until  # the rollback also undoes a renewal of the lease
             raise
 
     def hold(self) -> None:
-        """Lock the companion until the transaction ends; LostOwnershipError where another has taken the waking over."""
+        """Lock companion and waking until the transaction ends. Raise LostOwnershipError if the lease is lost."""
         lock(self.companion.pk)
-        mine = self.lease.held_row.select_for_update()  # nobody takes it over until all is written
+        mine = self.lease.held_row.select_for_update()  # no other worker can take it over until the commit
         if not mine.values_list("pk"):
             raise LostOwnershipError
 
     def write(self, **fields: Any) -> None:
-        """Set these fields of the waking, which stays this worker's for as long again; LostOwnershipError."""
+        """Save these fields of the waking and renew the lease. Raise LostOwnershipError if the lease is lost."""
         if not self.lease.renew(**fields):
             raise LostOwnershipError
         for name, value in fields.items():
@@ -133,7 +133,7 @@ class WakingContext:
 
 
 def compose_prompt(context: WakingContext, now: datetime) -> list[Line]:
-    """Return the prompt with what was done already in this waking, and note in `context.shown_ids` what it shows."""
+    """Return the prompt, with the tool calls made so far, and add the ids of what it shows to `context.shown_ids`."""
     pinned = load_pinned_context(context.companion.pk)
     context.mood = get_feeling_now(pinned.inner_state, now).valence
     timer = context.waking.timer
@@ -167,14 +167,17 @@ def compose_prompt(context: WakingContext, now: datetime) -> list[Line]:
 
 
 def _find_start(waking: Waking) -> datetime:
-    """Return since when a late waking may have been answered: when its timer was set, or was due where it comes again."""
+    """Return the time from which a late waking shows all talk, which may have answered it already.
+
+    That is when its timer was set; for a cron timer or none, the first due time that was missed, or its own.
+    """
     timer = waking.timer
     is_set_once = timer is not None and not timer.schedule.startswith("cron:")
     return timer.created_at if timer and is_set_once else waking.missed_since or waking.due_at
 
 
 def _tell_last_time(context: WakingContext, talk: RecentTalk, now: datetime) -> list[str]:
-    """Return where the two left off; its last words stand among the lines of the talk, and so may its diary entry."""
+    """Return the lines on where the two left off, without what `talk` shows: the last words, maybe the diary entry."""
     last_time = load_last_time(context.companion)
     if last_time is None:
         return []
@@ -236,7 +239,7 @@ def _tell_last_words(context: WakingContext, now: datetime) -> list[str]:
 
 
 def _compose_steps(steps: Sequence[dict[str, Any]]) -> list[Line]:
-    """Return the tools called so far, with what they gave."""
+    """Return the prompt lines of the tool calls so far, with their results."""
     lines: list[Line] = []
     for _round, group in groupby(steps, key=lambda step: step["round"]):
         used = list(group)

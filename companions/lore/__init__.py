@@ -1,1 +1,1 @@
-"""Lore: which entries of lorebooks come into a prompt, where, and why. Pure."""
+"""Lore: which lorebook entries enter a prompt, where, and why; and how people edit their lorebooks."""

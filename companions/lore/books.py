@@ -1,7 +1,7 @@
-"""Books: a lorebook's JSON read into entries. Pure.
+"""Parse a lorebook's JSON into entries. Pure.
 
-A rule may stand in the fields of Character Card V3, in SillyTavern's, which are in an entry's `extensions`, or in
-decorators at the top of the content. The more special one counts: decorators, then SillyTavern's, then V3's.
+A rule may be in the fields of Character Card V3, in SillyTavern's fields, which are in an entry's `extensions`, or in
+decorators at the top of the content. Decorators override SillyTavern's fields, which override V3's.
 """
 
 from collections import Counter
@@ -16,18 +16,18 @@ SILLY_TAVERN_PLACES: tuple[Place, ...] = (
     "before_desc",
     "after_desc",
     "depth",  # the top of the author's note
-    "depth",  # its bottom
+    "depth",  # the bottom of the author's note
     "depth",
     "before_examples",
     "after_examples",
-    "outlet",  # a card asks for it by a macro that Kith does not have
+    "outlet",  # a card inserts it by a macro that Kith does not have
 )
 NOTE_POSITIONS = (2, 3)
 NOTE_DEPTH = 4
 DEFAULT_DEPTH = 4
-MAX_NUMBER = 1e15  # beyond it, and not a number: as if nothing stood there
+MAX_NUMBER = 1e15  # larger numbers and NaN are ignored
 MAX_SCAN_DEPTH = 1000
-MAX_GROUPS, MAX_GROUP_CHARACTERS = 20, 200  # of one entry
+MAX_GROUPS, MAX_GROUP_CHARACTERS = 20, 200  # groups of one entry, and characters of a group's name
 DEFAULT_ORDER = 100
 DEFAULT_WEIGHT = 100
 SOURCES = {
@@ -38,12 +38,12 @@ SOURCES = {
     "match_scenario": "scenario",
     "match_creator_notes": "creator_notes",
 }
-# SillyTavern writes `use_regex` at each of its entries; what is a pattern there stands between slashes.
+# SillyTavern sets `use_regex` on every entry that it writes: there, only keys between slashes are patterns.
 SILLY_TAVERN_MARKS = {"display_index", "selectiveLogic", "useProbability"}
 
 
 def read_book(book_id: str, book: Mapping[str, Any], rank: int = 0) -> tuple[Entry, ...]:
-    """Return the entries of a normalised lorebook of V3, in its order."""
+    """Return the entries of a normalised V3 lorebook, in its order."""
     extensions = _read_mapping(book.get("extensions"))
     settings = Book(
         id=book_id,
@@ -70,7 +70,7 @@ def read_book(book_id: str, book: Mapping[str, Any], rank: int = 0) -> tuple[Ent
 
 
 def read_entry(book: Book, index: int, entry: Mapping[str, Any], key: str) -> Entry:
-    """Return the entry with each rule's one meaning."""
+    """Parse one entry of a normalised lorebook, each rule from the format that overrides the others."""
     extensions = _read_mapping(entry.get("extensions"))
     decorators, content = parse_decorators(str(entry.get("content") or ""))
     is_regex = entry.get("use_regex") is True and not SILLY_TAVERN_MARKS & extensions.keys()
@@ -86,7 +86,7 @@ def read_entry(book: Book, index: int, entry: Mapping[str, Any], key: str) -> En
 
     keys = read_keys(entry.get("keys"), is_regex)
     additional = tuple(read_keys(texts, is_regex) for texts in decorators.additional_keys)
-    if is_regex:  # each pattern of the decorator is one more way to match, and only the first key is read
+    if is_regex:  # only the first key counts, and each additional pattern is another way to match
         keys, additional = (*keys[:1], *(key for group in additional for key in group)), ()
     secondary = entry.get("secondary_keys") if entry.get("selective") and not is_regex else ()
     place, depth, reverse_depth = _find_place(decorators, extensions, entry.get("position"))
@@ -150,9 +150,9 @@ def read_entry(book: Book, index: int, entry: Mapping[str, Any], key: str) -> En
 def _find_place(
     decorators: Decorators, extensions: Mapping[str, Any], position: Any
 ) -> tuple[Place, int | None, int | None]:
-    """Return the place, the depth and the depth from the oldest message.
+    """Return the place, the depth, and the depth counted from the oldest message.
 
-    `position` is stronger than `depth`, that than `reverse_depth`, and each than what SillyTavern's fields say.
+    The decorator `position` overrides `depth`, which overrides `reverse_depth`; all override SillyTavern's fields.
     """
     for place in PLACES:
         if place == decorators.position:
@@ -221,7 +221,7 @@ def _read_scan_depth(value: Any, default: Any) -> Any:
 
 
 def _read_count(value: Any, default: int = 0) -> int:
-    """Return a count, which is not below 0."""
+    """Return the value as an integer of at least 0, or the default if it is no number."""
     number: int = _read_integer(value, default)
     return max(number, 0)
 
@@ -243,5 +243,5 @@ def _read_strings(value: Any) -> tuple[str, ...]:
 
 
 def _take_first(*values: Any) -> Any:
-    """Return the first that is not None."""
+    """Return the first value that is not None."""
     return next((value for value in values if value is not None), None)

@@ -1,4 +1,4 @@
-"""What a scan reads besides the entries, and why an entry matches: the talk, the persona, what fired before. Pure."""
+"""The context of a scan (talk, persona, earlier firings), the reason of a match, the state of timed rules. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,47 +8,47 @@ from companions.lore.entries import Entry
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """One talk at one moment, as it goes into the prompt before anything is cut from it."""
+    """A talk at one moment with everything else that entries are matched against, before the prompt is cut to size."""
 
-    messages: Sequence[tuple[str, str]]  # role and text, the oldest first, with what was just said
-    assistant_messages: int  # of the branch
-    message_count: int  # of the branch
-    chance: Callable[[str], float]  # from 0 up to 1, by an entry's key, or "group:" and a group's name
-    estimate: Callable[[str], int]  # tokens
+    messages: Sequence[tuple[str, str]]  # role and text, oldest first, including what was just said
+    assistant_messages: int  # on the branch
+    message_count: int  # on the branch
+    chance: Callable[[str], float]  # in [0, 1), by an entry's key, or "group:" and a group's name
+    estimate: Callable[[str], int]  # a text's tokens
     budget: int  # tokens, for all books together
     greeting: int | None = None  # the active one, 0 is the card's first message
-    # Message counts, by an entry's key.
+    # By an entry's key, the message counts at which it fired.
     fired_before: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    expand: Callable[[str], str] = str  # of macros in keys
+    expand: Callable[[str], str] = str  # expands macros in keys
     persona: str = ""
     description: str = ""
     personality: str = ""
     depth_prompt: str = ""
     scenario: str = ""
     creator_notes: str = ""
-    trigger: str = "normal"  # what asks for the reply, in SillyTavern's words
+    trigger: str = "normal"  # SillyTavern's name for what asks for the reply
     character_name: str = ""
     character_tags: Sequence[str] = ()
-    user_icon: str | None = None  # its name, "" for none; None where there are no such icons
+    user_icon: str | None = None  # its name, "" for none; None if icons are not supported
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why an entry matches; `asdict` makes JSON of it.
+    """Why an entry matches. `asdict` makes JSON of it.
 
-    `code` is `key`, `recursion` (a key in what another entry says), `constant`, `sticky`, `kept` or `activate`.
+    `code` is `key`, `recursion` (a key in another entry's content), `constant`, `sticky`, `kept` or `activate`.
     """
 
     code: str
     key: str = ""
-    message: int | None = None  # from the newest, which is 0
-    source: str = ""  # of the persona's parts
-    entry: str = ""  # whose content has the key
+    message: int | None = None  # counted back from the newest, which is 0
+    source: str = ""  # the part of the persona that has the key
+    entry: str = ""  # key of the entry whose content has the key
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """What the timed rules of one entry say now, counted in messages after the one at which it fired."""
+    """The state of one entry's timed rules, which count messages after the one at which it fired."""
 
     has_fired: bool
     is_sticky: bool
@@ -56,10 +56,10 @@ class Timing:
 
 
 def read_timing(entry: Entry, context: Context) -> Timing:
-    """Return the timing at this message.
+    """Return the state of the entry's timed rules at the current message.
 
-    What fired at this message or later was for a reply that is made again, and does not count. What fired while an
-    earlier effect went on does not make that longer.
+    Firings at this message or later do not count: they belong to a reply that is being made again. A firing while an
+    earlier effect lasts does not extend it.
     """
     now = context.message_count
     counts = sorted(count for count in context.fired_before.get(entry.key, ()) if count < now)

@@ -1,4 +1,4 @@
-"""Decorators: the `@@name value` lines at the top of an entry's content, of Character Card V3 and RisuAI. Pure."""
+"""Parse decorators: `@@name value` lines at the top of an entry's content, of Character Card V3 and RisuAI. Pure."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 Role = Literal["system", "user", "assistant"]
-Read = Callable[[str], Any]  # of a value; None where it is not valid
+Read = Callable[[str], Any]  # parses a decorator's value; None if it is invalid
 
 LINE = re.compile(r"(@@@?)\s*(\S*)(.*)", re.DOTALL)
 NUMBER = re.compile(r"[+-]?\d{1,9}(?:\.\d+)?")
@@ -14,15 +14,15 @@ NUMBER = re.compile(r"[+-]?\d{1,9}(?:\.\d+)?")
 
 @dataclass(frozen=True, slots=True)
 class Decorators:
-    """What the decorators of one entry say; None, False or () where they say nothing.
+    """The decorators of one entry. Each is None, False or () if the entry does not have it.
 
-    Those of V3 that are never obeyed are missing, so that their fallbacks count: `instruct_depth`,
+    V3's decorators that Kith never obeys are missing, so that their fallbacks count: `instruct_depth`,
     `reverse_instruct_depth` and `instruct_scan_depth` are for prompts that are not a chat, and `disable_ui_prompt`
-    would let a card remove what the operator says.
+    would let a card remove the operator's instructions.
     """
 
-    activate_only_after: int | None = None  # messages of the assistant
-    activate_only_every: int | None = None  # messages of the assistant, above 0
+    activate_only_after: int | None = None  # number of the assistant's messages
+    activate_only_every: int | None = None  # number of the assistant's messages, above 0
     keep_activate_after_match: bool = False
     dont_activate_after_match: bool = False
     depth: int | None = None  # messages from the newest
@@ -30,14 +30,14 @@ class Decorators:
     role: Role | None = None
     scan_depth: int | None = None
     is_greeting: int | None = None  # 0 is the card's first message
-    position: str | None = None  # of POSITIONS
+    position: str | None = None  # one of POSITIONS
     ignore_on_max_context: bool = False
-    additional_keys: tuple[tuple[str, ...], ...] = ()  # one of each is needed
+    additional_keys: tuple[tuple[str, ...], ...] = ()  # one key of each tuple is needed
     exclude_keys: tuple[str, ...] = ()
     is_user_icon: str | None = None
     activate: bool = False
     dont_activate: bool = False
-    after: bool = False  # V3 names it once, where it switches `depth` off
+    after: bool = False  # mentioned by V3 only once: it switches `depth` off
     # RisuAI's
     exclude_keys_all: tuple[str, ...] = ()
     probability: int | None = None  # in percent
@@ -103,14 +103,14 @@ READERS |= {field.name: _read_flag for field in fields(Decorators) if field.name
 
 
 def parse_decorators(content: str) -> tuple[Decorators, str]:
-    """Return what the lines at the top say, and the content without them and without the blank lines around them.
+    """Return the decorators, and the content without their lines and the blank lines around them.
 
-    A line with three @ counts only where the one above it, and those between, are unknown or say nothing valid. Of two
-    with one name the first valid one counts, but each `additional_keys`.
+    A line with three @ is a fallback: it counts only if the decorator above it, and any fallbacks between, are unknown
+    or invalid. The first valid decorator of a name counts, but all lines of `additional_keys` do.
     """
     lines, rest = _split(content)
     found: dict[str, Any] = {}
-    is_settled = True  # an orphan with three @ is the fallback of nothing
+    is_settled = True  # a fallback without a decorator above it does not count
     for is_fallback, name, value in lines:
         if is_fallback and is_settled:
             continue
@@ -136,7 +136,7 @@ def _split(content: str) -> tuple[list[tuple[bool, str, str]], str]:
 
 
 def _read_top(lines: list[str]) -> Iterator[tuple[int, str]]:
-    """Give each line at the top that begins with two @, and the count of lines up to it; blank ones are passed over."""
+    """Yield each line at the top that begins with @@, with the number of lines up to it; blank lines are skipped."""
     for count, line in enumerate(lines, start=1):
         if line.lstrip().startswith("@@"):
             yield count, line.strip()

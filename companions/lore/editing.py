@@ -1,4 +1,4 @@
-"""Lorebooks as their person writes them: made, filled from a file, changed, given out again; within limits."""
+"""Create, import, change, search and export lorebooks, within limits."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -25,15 +25,15 @@ from text.strings import one_line
 BOOKS_EACH = 100
 BOOK_FIELDS = {"name", "entries", "scan_depth", "token_budget", "recursive_scanning"}
 MAX_CONTENT_CHARACTERS = 20_000
-MAX_KEYS = 100  # of one entry, and as many secondary ones
+MAX_KEYS = 100  # keys of one entry, and as many secondary keys
 MAX_KEY_CHARACTERS = 500
 BOOK_ROWS = ("name", "is_enabled", "scan_depth", "token_budget", "is_recursive", "data")
 
 
 def read_book(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the normalised lorebook, with entries that can be kept.
+    """Normalise and check a lorebook's JSON.
 
-    LoreError, LimitError; FilesError where it is none.
+    Raise LoreError or LimitError if an entry cannot be stored, or FilesError if the JSON is no lorebook.
     """
     try:
         book: dict[str, Any] = normalise({"spec": LOREBOOK, "data": dict(raw)})[0]["data"]
@@ -51,7 +51,7 @@ def keep_lorebook(
     companion: Companion | None = None,
     is_enabled: bool = True,
 ) -> Lorebook:
-    """Keep a card's lorebook as the companion's own, or as the person's for all of theirs."""
+    """Store a normalised lorebook, unchecked, as the companion's own, or for all companions of the user's if None."""
     beside = {key: value for key, value in book.items() if key not in BOOK_FIELDS}
     kept = Lorebook.objects.create(
         user=user,
@@ -70,7 +70,7 @@ def keep_lorebook(
 
 
 def check_book(book: Mapping[str, Any]) -> None:
-    """Raise LoreError or LimitError where an entry of the normalised lorebook is none that can be kept."""
+    """Raise LimitError if the normalised lorebook has too many entries, or LoreError if one of them is too large."""
     entries: Sequence[Mapping[str, Any]] = book["entries"]
     _check_count(len(entries))
     for number, entry in enumerate(entries, start=1):
@@ -78,12 +78,12 @@ def check_book(book: Mapping[str, Any]) -> None:
             check_entry(entry)
         except LoreError as error:
             sentence = _("Entry %(number)s cannot be kept: %(detail)s")
-            told = sentence % {"number": number, "detail": error.detail}
-            raise LoreError(error.code, told, error.field) from None
+            detail = sentence % {"number": number, "detail": error.detail}
+            raise LoreError(error.code, detail, error.field) from None
 
 
 def check_entry(entry: Mapping[str, Any]) -> None:
-    """Raise LoreError, with the field that is too large, where the normalised entry cannot be kept."""
+    """Raise LoreError, naming the field, if the normalised entry is too large."""
     if len(entry["content"]) > MAX_CONTENT_CHARACTERS:
         detail = _("An entry can have at most %(most)s characters.")
         raise LoreError("content_too_long", detail % {"most": f"{MAX_CONTENT_CHARACTERS:,}"}, "content")
@@ -99,7 +99,7 @@ def check_entry(entry: Mapping[str, Any]) -> None:
 
 
 def check_patterns(keys: Sequence[str]) -> None:
-    """Raise LoreError for the first key between slashes that is no pattern which can be searched for."""
+    """Raise LoreError for the first key between slashes that is no valid pattern."""
     for key in keys:
         if is_pattern_literal(key):
             try:
@@ -117,7 +117,10 @@ def make_book(
     companion: Companion | None = None,
     is_enabled: bool = True,
 ) -> Lorebook:
-    """Keep a normalised lorebook as the companion's own, or for all of the person's. LoreError, LimitError."""
+    """Check and store a normalised lorebook as the companion's own, or for all companions of the user's if None.
+
+    Raise LoreError or LimitError.
+    """
     check_book(book)
     with transaction.atomic():
         User.objects.select_for_update(no_key=True).get(pk=user.pk)
@@ -137,9 +140,9 @@ def replace_book(
     companion: Companion | None,
     is_enabled: bool,
 ) -> None:
-    """Put a normalised lorebook in the place of what the book held. LoreError, LimitError.
+    """Replace the settings and entries of a book by those of a normalised lorebook. Raise LoreError or LimitError.
 
-    Its entries are new ones: what counts messages since one fired begins anew.
+    All entries become new rows, so rules that count messages since an entry fired start over.
     """
     check_book(book)
     with transaction.atomic():
@@ -156,7 +159,7 @@ def replace_book(
 
 
 def add_entry(book: Lorebook, data: Mapping[str, Any], id: UUID | None = None) -> LoreEntry:
-    """Keep an entry as the last one of the book. LoreError, LimitError."""
+    """Append an entry to the book. Raise LoreError or LimitError."""
     check_entry(data)
     with transaction.atomic():
         Lorebook.objects.select_for_update(no_key=True).get(pk=book.pk)
@@ -169,7 +172,7 @@ def add_entry(book: Lorebook, data: Mapping[str, Any], id: UUID | None = None) -
 
 
 def change_entry(entry: LoreEntry, data: Mapping[str, Any]) -> None:
-    """Write another content and other rules. LoreError, LimitError."""
+    """Replace the entry's data. Raise LoreError or LimitError."""
     check_entry(data)
     with transaction.atomic():
         entry.data = dict(data)
@@ -178,7 +181,7 @@ def change_entry(entry: LoreEntry, data: Mapping[str, Any]) -> None:
 
 
 def compose_book(book: Lorebook) -> dict[str, Any]:
-    """Return the book with its entries in the form of V3, as a normalised lorebook."""
+    """Return the book with its entries as a normalised V3 lorebook. Raise LoreError if it is too large."""
     try:
         return normalise({"spec": LOREBOOK, "data": book.as_card()})[0]
     except CardFormatError:
@@ -188,12 +191,12 @@ def compose_book(book: Lorebook) -> dict[str, Any]:
 
 
 def write_book(book: Lorebook, now: datetime) -> bytes:
-    """Return the book as a file of JSON."""
+    """Return the book as the content of a JSON file."""
     return write_lorebook(compose_book(book), now)
 
 
 def find_entries(book: Lorebook, text: str) -> Any:
-    """Return the entries, in their order, that have the text in their name, keys or content; all for ""."""
+    """Return the entries, in their order, that contain the text in their name, keys or content; all of them for ""."""
     found = book.entries.order_by("place", "id")
     if not text:
         return found

@@ -1,4 +1,4 @@
-"""Entries: what one entry of a lorebook says, with one meaning for each rule, wherever it was written. Pure."""
+"""Lorebook entries, normalised: each rule in one form, whichever format it was written in. Pure."""
 
 from dataclasses import dataclass
 from enum import IntEnum
@@ -23,7 +23,7 @@ DEFAULT_SCAN_DEPTH = 4
 
 
 class Logic(IntEnum):
-    """What secondary keys must do, by SillyTavern's numbers."""
+    """Which secondary keys must be found, by SillyTavern's numbers."""
 
     AND_ANY = 0
     NOT_ALL = 1
@@ -33,25 +33,25 @@ class Logic(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Book:
-    """What holds for all entries of one lorebook."""
+    """The settings of one lorebook, which apply to all its entries."""
 
     id: str
-    rank: int = 0  # the lower one is heard first where space is short: a companion's own 0, its person's 1
+    rank: int = 0  # lower ranks keep their place in a tight budget: 0 a companion's own, 1 its person's
     scan_depth: int = DEFAULT_SCAN_DEPTH
     token_budget: int | None = None
     is_recursive: bool = True
-    max_recursion_steps: int = 0  # searches in all, 1 is no recursion; 0 is no limit of its own
+    max_recursion_steps: int = 0  # searches in all, 1 means no recursion; 0 means no limit of the book's own
     min_activations: int = 0
-    min_activations_depth: int = 0  # messages at most; 0 is all
+    min_activations_depth: int = 0  # messages searched for these at most; 0 means all
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry, as a scan reads it."""
+    """One entry, as a scan uses it."""
 
-    key: str  # names it among all books; the same as long as its id is
+    key: str  # unique among all books, and stable as long as the entry's id
     book: Book
-    index: int  # in its book
+    index: int  # position in its book
     name: str  # for people, never for a model
     content: str  # without decorators, macros unexpanded
     is_enabled: bool
@@ -63,27 +63,27 @@ class Entry:
     logic: Logic
     additional_keys: tuple[tuple[Key, ...], ...]
     excluded_keys: tuple[Key, ...]
-    all_excluded_keys: tuple[Key, ...]  # excluded only together
+    all_excluded_keys: tuple[Key, ...]  # exclude the entry only if all are found
     is_constant: bool
-    scan_depth: int | None  # None where its book's counts
-    sources: tuple[str, ...]
+    scan_depth: int | None  # None for the book's
+    sources: tuple[str, ...]  # parts of the persona that are searched, too
     is_forced: bool
     is_never: bool
-    is_kept: bool  # goes on once it has fired
-    is_once: bool  # and this one never again
-    # what it waits for
+    is_kept: bool  # after it has fired once, it always comes in
+    is_once: bool  # after it has fired once, it never comes in again
+    # conditions
     after_assistant: int | None
     every_assistant: int | None
     greeting: int | None
     user_icon: str | None
-    names: tuple[str, ...]  # of companions
+    names: tuple[str, ...]  # companions that it is meant for
     tags: tuple[str, ...]
-    is_filter_exclusive: bool  # those names and tags are left out instead
+    is_filter_exclusive: bool  # it is meant for all companions except those with these names and tags
     triggers: tuple[str, ...]
     sticky: int
     cooldown: int
     delay: int
-    # one among others
+    # chance and groups
     probability: float  # in percent
     groups: tuple[str, ...]
     is_group_priority: bool
@@ -92,11 +92,11 @@ class Entry:
     # recursion
     reads_recursion: bool
     feeds_recursion: bool
-    recursion_level: int  # 0: looked for at once
-    # where it goes
+    recursion_level: int  # 0: matched from the first search on
+    # place in the prompt
     place: Place
     depth: int | None
     reverse_depth: int | None
     role: Role
-    goes_first: bool  # out of a prompt without space
+    goes_first: bool  # dropped first if the budget is exceeded
     is_unbudgeted: bool

@@ -1,6 +1,6 @@
-"""Explanations: why lore came into a prompt, or was called and left out, in plain sentences.
+"""Explain in plain sentences why lore entries came into a prompt, or matched and were left out.
 
-What is explained is what `describe_scan` gives, as it also stands in a reply's trace.
+Explanations are made of the output of `describe_scan`, which a reply's trace contains as well.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -76,14 +76,14 @@ class Explained:
     entry_id: str
     book_id: str
     name: str
-    code: str  # of the reason, or of what left it out
+    code: str  # why it came in, or why it was left out
     why: str  # one or two sentences
     place: str = ""  # where it came in, in words
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What came in, in the order of the prompt, and what was called and left out."""
+    """The entries that came in, in the order of the prompt, and those that matched and were left out."""
 
     placed: Sequence[Explained] = ()
     dropped: Sequence[Explained] = ()
@@ -93,7 +93,7 @@ class Explanation:
 
 
 def explain(lore: Row) -> Explanation:
-    """Return the explanation of a scan, as `describe_scan` or a reply's `lore` has it."""
+    """Return the explanation of a scan, given as by `describe_scan` or as a reply's `lore`."""
     placed, dropped = lore.get("placed") or (), lore.get("dropped") or ()
     names = {row["entry"]: row["name"] for row in (*placed, *dropped)}
 
@@ -115,12 +115,12 @@ def explain(lore: Row) -> Explanation:
 
 
 def describe_pattern_problem(code: str) -> str:
-    """Return in words what is wrong with a pattern."""
+    """Return in words what the code says is wrong with a pattern."""
     return str(PATTERNS[code])
 
 
 def describe_place(place: str, depth: int | None) -> str:
-    """Return in words where in the prompt an entry stands."""
+    """Return in words where in the prompt an entry is."""
     if depth is None:
         return str(PLACES.get(place, place))
     if not depth:
@@ -147,7 +147,7 @@ def _explain_reason(reason: Row, name: Callable[[str], str]) -> str:
 
 
 def _describe_passage(reason: Row) -> str:
-    """Return where a key was found."""
+    """Return in words where the reason's key was found."""
     if reason["source"]:
         return str(SOURCES.get(reason["source"], reason["source"]))
     if not reason["message"]:
@@ -157,7 +157,7 @@ def _describe_passage(reason: Row) -> str:
 
 
 def _explain_loss(row: Row, name: Callable[[str], str]) -> str:
-    """Return why an entry was left out, and before that why it was called."""
+    """Return in sentences why an entry matched, if it did, and why it was left out."""
     code, detail = row["code"], row["detail"]
     called = [_explain_reason(row["reason"], name)] if row["reason"] else []
     if code in PATTERNS:

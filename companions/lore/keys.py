@@ -1,4 +1,4 @@
-"""Keys: whether a key stands in a text, as a literal or as a regular expression that cannot run on for long. Pure."""
+"""Search keys in texts, as literals or as regular expressions with limits on size and time. Pure."""
 
 import re
 import time
@@ -13,16 +13,16 @@ import regex
 
 from text.strings import folded
 
-MAX_TEXT_CHARACTERS = 100_000  # of what is searched for one entry, the newest first
+MAX_TEXT_CHARACTERS = 100_000  # searched for one entry, newest first
 MAX_PATTERN_TEXT_CHARACTERS = 20_000
 MAX_PATTERN_CHARACTERS = 500
 MAX_PATTERNS = 200  # of one book
-MAX_EXPANDED_SIGNS = 5_000  # of one pattern: compiling writes out what stands there at least so often
+MAX_EXPANDED_SIGNS = 5_000  # of one pattern, with repetitions written out as compiling does
 PATTERN_TIMEOUT_SECONDS = 0.02  # of one search
 MAX_TIMEOUTS = 5  # of one book in one scan
 MAX_PATTERNS_SECONDS = 0.25  # of one book in one scan
 
-# Between them no blanks stand, so that a word of theirs has no bounds.
+# Scripts without blanks between words, in which no word boundaries can be found.
 SPACELESS = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}"
 WORD = regex.compile(rf"(?:(?![{SPACELESS}])[\w\p{{M}}])+")
 
@@ -39,17 +39,17 @@ GROUP_OPENER = re.compile(r"\(\?(?![:=!>]|<[=!]|P?<[A-Za-z_]\w*>|P=\w+\)|[ims]+\
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One text that is searched: a message, a part of the persona, or what another entry says."""
+    """One text that is searched: a message, a part of the persona, or another entry's content."""
 
     text: str
-    message: int | None = None  # from the newest, which is 0
-    source: str = ""  # of the persona's parts
+    message: int | None = None  # counted back from the newest, which is 0
+    source: str = ""  # the part of the persona
     entry: str = ""  # the other entry's key
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One key of an entry as it is searched; `needle` is a literal as the text is compared with it."""
+    """One key of an entry. `needle` is the literal to search for, case-folded unless the key is case-sensitive."""
 
     text: str
     needle: str
@@ -59,7 +59,7 @@ class Key:
 
 
 def make_key(text: str, is_pattern: bool, is_case_sensitive: bool, is_whole_word: bool) -> Key:
-    """Return the key: a pattern if it is meant as one or written as `/pattern/flags`."""
+    """Return a key; it is a pattern if `is_pattern` or if it is written as `/pattern/flags`."""
     return Key(
         text=text,
         needle=text if is_case_sensitive else folded(text).strip(),
@@ -78,7 +78,7 @@ class Hit:
 
 
 class Haystack:
-    """Passages, the newest first, joined once for all keys that are looked for in them."""
+    """Passages, newest first, joined only once for all keys that are searched in them."""
 
     def __init__(self, passages: Iterable[Passage]) -> None:
         self.passages: list[Passage] = []
@@ -99,14 +99,14 @@ class Haystack:
         return Joined([folded(passage.text) for passage in self.passages])
 
     def find(self, key: Key) -> Hit | None:
-        """Return where the literal stands; None if it does not, or is empty."""
+        """Return where the literal is found; None if it is not, or is empty."""
         joined = self.plain if key.is_case_sensitive else self.folded
         index = joined.find(key.needle, key.is_whole_word)
         return None if index is None else Hit(key.text, self.passages[index])
 
 
 class Joined:
-    """Texts as one, so that a key that stands in none of them costs one search."""
+    """Texts joined into one string, so that a key which none of them contains costs a single search."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._texts = texts
@@ -122,10 +122,10 @@ class Joined:
         return words
 
     def find(self, needle: str, is_whole_word: bool) -> int | None:
-        """Return the index of the first text with the needle.
+        """Return the index of the first text that contains the needle, or None.
 
-        Whole words are looked up, for a needle of one word. One with blanks or other signs in it is found within
-        words, as SillyTavern does for several words, and so is one of a script without blanks.
+        With `is_whole_word`, a needle of one word matches whole words only. One with blanks or punctuation, or in a
+        script without blanks, is found within words, too, as SillyTavern does for several words.
         """
         if not needle or "\x00" in needle:
             return None
@@ -136,13 +136,13 @@ class Joined:
 
 
 class PatternError(ValueError):
-    """A regular expression that is not searched for, or not to its end; its argument is a reason's code."""
+    """A regular expression was refused, or its search was stopped. The argument is the code of the reason."""
 
 
 class Patterns:
-    """The regular expressions of one scan: each compiled once, all of one book together bounded in number and time.
+    """The regular expressions of one scan: each is compiled once; each book is limited in their number and time.
 
-    `clock` gives seconds; by default those of this thread's own work.
+    `clock` returns seconds, by default this thread's CPU time.
     """
 
     def __init__(self, clock: Callable[[], float] = time.thread_time) -> None:
@@ -153,9 +153,9 @@ class Patterns:
         self._seconds: defaultdict[str, float] = defaultdict(float)
 
     def find(self, key: Key, book_id: str, haystack: Haystack) -> Hit | None:
-        """Return where the pattern matches, the newest passage first.
+        """Return the newest passage in which the pattern matches, as a hit, or None.
 
-        Raise PatternError if it is not valid, not allowed, takes too long, or others of its book took too long.
+        Raise PatternError if the pattern is invalid, not allowed, or too slow, or if its book's patterns took too long.
         """
         pattern = self._compile(key, book_id)
         room = MAX_PATTERN_TEXT_CHARACTERS
@@ -209,9 +209,9 @@ def is_pattern_literal(text: str) -> bool:
 
 @lru_cache(maxsize=512)
 def compile_pattern(text: str, is_case_sensitive: bool) -> regex.Pattern[str]:
-    """Return the pattern, with the flags of `/pattern/flags` where it is so written; raise PatternError.
+    """Compile the pattern, with the flags of `/pattern/flags` if it is written so. Raise PatternError.
 
-    Only what JavaScript has as well is let through, and what would take much memory already to compile is refused.
+    Only syntax that JavaScript has as well is allowed; a pattern that would take much memory to compile is refused.
     """
     flags = 0 if is_case_sensitive else regex.IGNORECASE
     if is_pattern_literal(text):
@@ -242,7 +242,7 @@ def compile_pattern(text: str, is_case_sensitive: bool) -> regex.Pattern[str]:
 
 
 def _translate(match: re.Match[str]) -> str:
-    """Return JavaScript's way to write it as `regex` reads it: a brace that counts nothing is only a brace."""
+    """Return JavaScript syntax in that of the `regex` module; a brace that is no quantifier becomes a literal one."""
     if code := match["code"]:
         return f"\\U{int(code, 16):08x}" if int(code, 16) <= 0x10FFFF else match[0]
     if match["brace"]:
@@ -251,10 +251,10 @@ def _translate(match: re.Match[str]) -> str:
 
 
 def _count_expanded(bare: str) -> int:
-    """Return how many signs compiling writes out, about; raise PatternError where the parentheses do not match.
+    """Return about how many signs compiling writes out. Raise PatternError if the parentheses are not balanced.
 
-    `regex` copies what is repeated for each time that it must be there, and once more: 25 times `+` within each other
-    make 30 million copies, and `a{99999999}` takes all memory before any time limit begins.
+    `regex` copies a repeated part once for each required repetition, and once more: 25 nested `+` make 30 million
+    copies, and `a{99999999}` takes all memory before any time limit begins.
     """
     sizes, last = [0], 0
     for piece in PIECE.finditer(bare):

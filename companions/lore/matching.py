@@ -1,4 +1,4 @@
-"""Matching: whether one entry is called for, and which of its conditions holds it back. Pure."""
+"""Matching: whether an entry's keys or rules call for it, and which of its conditions leaves it out. Pure."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from companions.lore.context import Context, Reason, Timing
 from companions.lore.entries import Entry, Logic
 from companions.lore.keys import Haystack, Hit, Key, PatternError, Patterns, make_key
 
-HELD = ("activate", "kept", "sticky")  # reasons that need no key, and wait for nothing that V3 only advises
+HELD = ("activate", "kept", "sticky")  # reasons for which the conditions of `_refuse` do not count
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Why the entry matches, if it does, and the code and detail of what leaves it out all the same."""
+    """Why the entry matches (None if it does not), and the code and detail of what leaves it out nevertheless."""
 
     reason: Reason | None = None
     refusal: str = ""
@@ -20,7 +20,7 @@ class Verdict:
 
 
 class Search:
-    """The search of one entry's keys in one haystack; `problem` and its key tell of a pattern that failed."""
+    """Searches one entry's keys in one haystack. `problem` and `problem_key` name the last pattern that failed."""
 
     def __init__(self, entry: Entry, context: Context, haystack: Haystack, patterns: Patterns) -> None:
         self.entry = entry
@@ -30,7 +30,7 @@ class Search:
         self.problem = self.problem_key = ""
 
     def find(self, key: Key) -> Hit | None:
-        """Return where the key stands; a pattern that fails is nowhere."""
+        """Return where the key is found, or None. If its pattern fails, set `problem` and return None."""
         if "{{" in key.text:
             text = self._context.expand(key.text).strip()
             key = make_key(text, key.is_pattern, key.is_case_sensitive, key.is_whole_word)
@@ -43,18 +43,18 @@ class Search:
             return None
 
     def find_any(self, keys: Iterable[Key]) -> Hit | None:
-        """Return the first hit in the order of the keys."""
+        """Return the hit of the first key that is found, or None."""
         return next(self._find_each(keys), None)
 
     def count(self, keys: Iterable[Key]) -> int:
-        """Return how many of the keys stand somewhere."""
+        """Return how many of the keys are found."""
         return sum(1 for _hit in self._find_each(keys))
 
     def _find_each(self, keys: Iterable[Key]) -> Iterator[Hit]:
         return (hit for key in keys if (hit := self.find(key)))
 
     def is_secondary_met(self) -> bool:
-        """Return whether the secondary keys, if there are any, do what their logic asks for."""
+        """Return whether the secondary keys satisfy the entry's logic, or there are none."""
         keys, logic = self.entry.secondary_keys, self.entry.logic
         if not keys:
             return True
@@ -63,16 +63,16 @@ class Search:
         return all(self.find(key) for key in keys) == (logic is Logic.AND_ALL)
 
     def score(self) -> int:
-        """Return how many keys match, as groups count them: of secondary keys only those that are asked for."""
+        """Return the entry's score in a scored group: how many keys match. Secondary keys count unless negated."""
         is_asked_for = self.entry.logic in (Logic.AND_ANY, Logic.AND_ALL)
         return self.count((*self.entry.keys, *(self.entry.secondary_keys if is_asked_for else ())))
 
 
 def judge(search: Search, context: Context, timing: Timing) -> Verdict:
-    """Return whether the entry matches, and what leaves it out all the same.
+    """Return whether the entry matches, and what leaves it out nevertheless.
 
-    `activate` is stronger than all that V3 advises, and not than what it demands (`is_greeting`) or what SillyTavern
-    looks at first: its filters, delay and cooldown.
+    `activate` overrides conditions that V3 merely recommends, but neither those that it requires (`is_greeting`), nor
+    those that SillyTavern checks first: filters, delay and cooldown.
     """
     reason = _find_reason(search, timing)
     if reason is None:
@@ -102,7 +102,7 @@ def _find_reason(search: Search, timing: Timing) -> Reason | None:
 
 
 def _refuse_always(entry: Entry, context: Context, timing: Timing, reason: Reason) -> str:
-    """Return the code of the condition that holds for every reason and is not met, or ""."""
+    """Return the code of an unmet condition that counts for every reason to match, or ""."""
     if entry.is_never:
         return "dont_activate"
     if entry.greeting is not None and entry.greeting != context.greeting:
@@ -129,7 +129,7 @@ def _is_for_character(entry: Entry, context: Context) -> bool:
 
 
 def _refuse(search: Search, context: Context, reason: Reason) -> tuple[str, str]:
-    """Return the code and the detail of the decorator or the secondary keys that are not met, or two times ""."""
+    """Return code and detail of a decorator or of secondary keys that are not satisfied, or ("", "")."""
     entry, count = search.entry, context.assistant_messages
     if entry.user_icon is not None and context.user_icon is not None and entry.user_icon != context.user_icon:
         return "is_user_icon", entry.user_icon

@@ -1,4 +1,4 @@
-"""How much one person may keep of characters that came as files, and of lore: cards and lorebooks together."""
+"""The quota of bytes that each person's cards and lorebooks may take together."""
 
 from django.conf import settings
 from django.db.models import Func, IntegerField, Model, Sum
@@ -17,13 +17,13 @@ KEPT: tuple[tuple[type[Model], str], ...] = (
 
 
 def require_room(user: User, more: int = 0) -> None:
-    """Raise LimitError where the person's cards and lorebooks, and so many bytes more, take more than they may.
+    """Raise LimitError if the user's cards and lorebooks, and `more` bytes, exceed the quota.
 
-    What is there is measured as it is stored. Call it after a write within its transaction, which it then undoes.
+    Rows count with their stored size. Call it after a write, within the same transaction, so that the error undoes it.
     """
     used = more
     for model, field in KEPT:
-        size = Func(field, function="pg_column_size", output_field=IntegerField())  # the ORM has none
+        size = Func(field, function="pg_column_size", output_field=IntegerField())  # no ORM equivalent
         mine = model.objects.owned_by(user)  # type: ignore[attr-defined]
         used += mine.aggregate(bytes=Sum(size, default=0))["bytes"]
     if used > settings.CHARACTER_BYTES_EACH:

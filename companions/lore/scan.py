@@ -1,4 +1,4 @@
-"""The scan: which entries of all books come into one prompt, in which order, and why each other one does not. Pure."""
+"""The scan: which entries of all books come into one prompt, in which order, and why others are left out. Pure."""
 
 import time
 from collections import Counter
@@ -13,22 +13,22 @@ from companions.lore.matching import Search, judge
 from companions.lore.selection import Loss, choose_in_groups, fit_budget, roll
 
 MAX_RECURSIONS = 16  # searches after the first
-MAX_DEEPENINGS = 100  # messages that are searched beyond the depth of a book that asks for more entries
-MAX_SECONDS = 1.0  # of one scan; what is not decided by then stays out
+MAX_DEEPENINGS = 100  # messages searched beyond its scan depth for a book that has too few active entries
+MAX_SECONDS = 1.0  # of one scan; entries that are undecided by then are left out
 MAX_RECURSED_CHARACTERS = 50_000  # of entries' contents that are searched
-GOING_ON = ("sticky", "kept")  # reasons that are no new match
+GOING_ON = ("sticky", "kept")  # reasons that continue an earlier match
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
     """One entry that comes into the prompt."""
 
-    entry: str  # its key
-    book: str  # its id
+    entry: str  # the entry's key
+    book: str  # the book's id
     name: str
     content: str  # macros unexpanded
     place: Place
-    depth: int | None  # so many of the messages stand after it; None where the place is none of the talk
+    depth: int | None  # number of messages after it; None if its place is outside the talk
     role: Role
     tokens: int
     reason: Reason
@@ -38,10 +38,10 @@ class Placed:
 class Dropped:
     """One entry that matched, or whose pattern failed, and was left out.
 
-    `code` is the name of the decorator that holds it back, or `secondary_keys`, `character_filter`, `trigger`,
-    `delay`, `cooldown`, `outlet`, `group`, `probability`, `budget`, `max_context`; of patterns `pattern_invalid`,
+    `code` is the name of the decorator that leaves it out, or `secondary_keys`, `character_filter`, `trigger`,
+    `delay`, `cooldown`, `outlet`, `group`, `probability`, `budget`, `max_context`; for patterns `pattern_invalid`,
     `pattern_flag`, `pattern_too_large`, `pattern_too_slow`, `patterns_stopped`, `too_many_patterns`;
-    `stopped` where the whole scan took too long.
+    `stopped` if the whole scan took too long.
     """
 
     entry: str
@@ -49,12 +49,12 @@ class Dropped:
     name: str
     code: str
     detail: str  # the keys, the number, the winner's key or the tokens
-    reason: Reason | None  # why it matched
+    reason: Reason | None  # why it matched, if it did
 
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What came of one scan; `fired` are the keys to remember with the message count, for the rules that need it."""
+    """The result of a scan. `fired` are the keys of entries whose firing must be saved: their rules count messages."""
 
     placed: tuple[Placed, ...]
     dropped: tuple[Dropped, ...]
@@ -62,9 +62,9 @@ class Scan:
 
 
 def scan(entries: Iterable[Entry], context: Context, clock: Callable[[], float] = time.thread_time) -> Scan:
-    """Return which entries come into the prompt, in its order, and which matched and do not.
+    """Return which entries come into the prompt, in its order, and which matched but were left out.
 
-    The same entries and context give the same scan, unless a pattern takes too long by the `clock` of the thread.
+    The result is deterministic, unless a pattern or the whole scan takes too long by `clock`, the thread's CPU time.
     """
     scanner = Scanner(entries, context, clock)
     scanner.search()
@@ -72,7 +72,7 @@ def scan(entries: Iterable[Entry], context: Context, clock: Callable[[], float] 
 
 
 class Scanner:
-    """One scan: it searches again for as long as contents that came in may have keys of others in them."""
+    """One scan: repeats the search as long as the contents of new entries may contain the keys of others."""
 
     def __init__(self, entries: Iterable[Entry], context: Context, clock: Callable[[], float]) -> None:
         self._context = context
@@ -86,16 +86,16 @@ class Scanner:
         ]
         self._recursed: list[Passage] = []
         self._haystacks: dict[tuple[int, tuple[str, ...], bool], Haystack] = {}
-        self._deepened: Counter[str] = Counter()  # messages beyond its depth, by book
+        self._deepened: Counter[str] = Counter()  # by book, messages searched beyond its scan depth
         self._matched: dict[str, Entry] = {}
         self._reasons: dict[str, Reason] = {}
         self._losses: dict[str, Loss] = {}
-        self._final: set[str] = set()  # of the losses those that no later search may change
+        self._final: set[str] = set()  # keys of losses that no later search may change
 
     # -- the searches
 
     def search(self) -> None:
-        """Match all entries: in the talk, then in what those that came in say, then deeper in the talk."""
+        """Match all entries: against the talk, then the contents of matched entries, then deeper in the talk."""
         levels = sorted({entry.recursion_level for entry in self._entries if entry.recursion_level})
         level = levels.pop(0) if levels else 0
         is_fed = self._match(
@@ -122,7 +122,7 @@ class Scanner:
             )
 
     def _deepen(self) -> set[str]:
-        """Take one message more for each book that has too few entries, and return the ids of these books."""
+        """Search one message deeper for each book with too few active entries; return the ids of these books."""
         counts = Counter(entry.book.id for entry in self._matched.values())
         deeper = set()
         for book in {entry.book for entry in self._entries}:
@@ -135,7 +135,7 @@ class Scanner:
         return deeper
 
     def _match(self, entries: Iterable[Entry]) -> bool:
-        """Match these entries where they are undecided; return whether there is more text to search now."""
+        """Match these entries, except decided ones; return whether their contents add text to be searched."""
         called = []
         for entry in entries:
             if entry.key in self._matched or entry.key in self._final:
@@ -187,7 +187,7 @@ class Scanner:
     # -- the outcome
 
     def place(self) -> Scan:
-        """Return the outcome, within the budget and in the order of the prompt."""
+        """Return the result, cut to the budget, in the order of the prompt."""
         matched = list(self._matched.values())
         tokens = {entry.key: self._context.estimate(entry.content) for entry in matched}
         lost = fit_budget(matched, tokens, self._context.budget)
@@ -228,7 +228,7 @@ class Scanner:
         return PLACES.index(entry.place), -(depth or 0), entry.order, entry.book.rank, entry.index
 
     def _find_depth(self, entry: Entry) -> int | None:
-        """Return how many messages stand after the entry: none to all of those that are there."""
+        """Return how many messages come after the entry, from 0 to all; None if it has no depth."""
         depth = entry.depth
         if entry.reverse_depth is not None:
             depth = self._context.message_count - entry.reverse_depth

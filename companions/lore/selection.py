@@ -1,4 +1,4 @@
-"""Selection: which of the entries that match come in: one of a group, by chance, within the budget. Pure."""
+"""Selection: which of the matching entries come in: one of each group, by probability, within the budget. Pure."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from companions.lore.entries import Entry
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What leaves an entry out that matched; `detail` is the winner's key, the chance or the tokens."""
+    """Why a matching entry is left out; `detail` is the winner's key, the probability or the tokens."""
 
     code: str
     detail: str = ""
@@ -22,10 +22,11 @@ def choose_in_groups(
     score: Callable[[Entry], int],
     context: Context,
 ) -> dict[str, Loss]:
-    """Return the losers by key: of each group one stays, or all that are sticky, or none where one was `taken` before.
+    """Return the entries that lose within their group, by key.
 
-    Of the others, the ones with the most keys stay where a group is scored; of those the one that has priority, with
-    the highest order, or one by weight.
+    A group keeps one entry, or all its sticky ones, or none if an entry that was `taken` before belongs to it. Scored
+    entries lose unless they have the highest score. Of the rest, the winner is the one with group priority (the highest
+    order if there are several), or else one by weighted chance.
     """
     lost: dict[str, Loss] = {}
     for group in dict.fromkeys(group for entry in entries for group in entry.groups):
@@ -71,7 +72,7 @@ def _choose(
 
 
 def roll(entries: Iterable[Entry], going_on: Set[str], context: Context) -> dict[str, Loss]:
-    """Return those that chance leaves out, by key; what goes on from an earlier match is not rolled for again."""
+    """Return the entries that chance leaves out, by key, except entries `going_on` from an earlier match."""
     return {
         entry.key: Loss("probability", f"{entry.probability:g}")
         for entry in entries
@@ -82,11 +83,11 @@ def roll(entries: Iterable[Entry], going_on: Set[str], context: Context) -> dict
 
 
 def fit_budget(entries: Sequence[Entry], tokens: Mapping[str, int], budget: int) -> dict[str, Loss]:
-    """Return those for which there is no space, by key: first by each book's own budget, then by that for all.
+    """Return the entries that exceed a budget in tokens, by key: first each book's own budget, then that for all books.
 
-    What asks not to be counted is not by its book's budget; that for all holds for it too. What is alone longer than
-    the budget goes at once. Then they go one by one until the rest fits: what says that it goes first, what is not
-    constant, what is in a book of lower rank, what has a lower priority, a lower order, what stands later.
+    Unbudgeted entries count only for the latter. Entries that are alone longer than the budget are dropped first, then
+    others one by one until the rest fits, in this order: those marked `goes_first`, those not constant, those of books
+    with a higher rank number, of lower priority, of lower order, those later in their book.
     """
     lost: dict[str, Loss] = {}
     books = {entry.book for entry in entries}
@@ -108,7 +109,7 @@ def fit_budget(entries: Sequence[Entry], tokens: Mapping[str, int], budget: int)
 
 
 def _stay_order(entry: Entry) -> tuple[bool, bool, int, int, int, int]:
-    """Return what is lowest for the entry that goes first."""
+    """Return the sort key by which entries are dropped from the lowest."""
     return (
         not entry.goes_first,
         entry.is_constant,

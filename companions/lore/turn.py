@@ -1,4 +1,4 @@
-"""The lore of one turn: the books that count for a companion, what of them its talk calls, and what it has called."""
+"""The lore of one turn: loads the lorebooks in use, scans them for the talk, and records which entries fired."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -21,17 +21,17 @@ from providers.preference import preferring
 from providers.selection import get_provider
 from providers.tokens import estimate
 
-MAX_DROPPED, MAX_DETAIL = 100, 200  # entries in a reply's trace, and characters of what is told of one
-MAX_KNOWN_CHARACTERS = 2_000_000  # of a book that is not read again while it stays as it is
+MAX_DROPPED, MAX_DETAIL = 100, 200  # dropped entries in a reply's trace, and characters of each one's detail
+MAX_KNOWN_CHARACTERS = 2_000_000  # a larger book is parsed each time instead of cached
 MAX_TRIED_CHARACTERS = 10_000
-BUDGET_SHARE = 5  # of the context, one part in so many, for all books together
+BUDGET_SHARE = 5  # all books together may take 1/5 of the context window
 NOTHING = Scan((), (), ())
 
 
 @dataclass(slots=True)
 class Course:
-    """The talk on the chosen branch until a message, without what is hidden: how many messages it has, how many of them
-    are the companion's `own`, how many there were at each of `places`, and how many as each entry `fired`.
+    """Message counts of the chosen branch up to a message, without hidden ones: the total `count`, the companion's
+    `own`, the count at each message's id (`places`), and the counts at which each entry `fired`, by its key.
     """
 
     count: int = 0
@@ -41,14 +41,14 @@ class Course:
 
 
 def load_books(companion: Companion) -> list[Lorebook]:
-    """Return the books in use, with their entries: the companion's own, then its person's for all of theirs."""
+    """Return the enabled books with their entries: first the companion's own, then those for all of its person's."""
     books = Lorebook.objects.filter(user=companion.user_id, is_enabled=True)
     books = books.filter(Q(companion=companion) | Q(companion=None)).prefetch_related("entries")
     return sorted(books, key=lambda book: book.companion_id is None)
 
 
 def read_entries(books: Sequence[Lorebook]) -> list[Entry]:
-    """Return all entries of the books as a scan reads them; the key of each ends with its id."""
+    """Return all entries of the books, parsed for a scan. Each one's key ends with its id."""
     entries: list[Entry] = []
     for book in books:
         written = [
@@ -64,22 +64,22 @@ def _read(key: str, content: str, rank: int) -> Sequence[Entry]:
     return tuple(read_book(key, json.loads(content), rank))
 
 
-# To read two thousand entries takes 0.1 s, in each turn: a book that is as it was is not read again.
+# Parsing two thousand entries takes 0.1 s in every turn, so a book that has not changed is not parsed again.
 _read_known = lru_cache(maxsize=8)(_read)
 
 
 def get_entry_id(key: str) -> UUID:
-    """Return the id of the LoreEntry that a scan knows by this key."""
+    """Return the id of the LoreEntry with this key in a scan."""
     return UUID(key.rpartition(":")[2])
 
 
 def find_lore(
     companion: Companion, message: Message | None, talk: Sequence[tuple[str, str]], *, seed: int = 0
 ) -> Scan:
-    """Return which lore enters the prompt that answers this message, and which was called and does not.
+    """Return which lore enters the prompt that answers the message, and which matched but was left out.
 
-    `talk` is the session until then, as roles and texts, the oldest first; without a message all was said before. The
-    seed decides where chance does. One query where the companion has no lorebook.
+    `talk` is the session up to the message, as pairs of role and text, oldest first. If `message` is None, the whole
+    branch counts as said before. `seed` fixes the outcome of chance. Runs one query if the companion has no lorebook.
     """
     books = load_books(companion)
     if not any(book.entries.all() for book in books):
@@ -92,16 +92,19 @@ def find_lore(
 
 
 def find_constant_lore(companion: Companion, seed: int) -> Sequence[Placed]:
-    """Return the lore that is always in mind, where nothing was said just now.
+    """Return the lore that needs no key, for a prompt that answers no message.
 
-    What would stand within the talk comes after the description, for none is there.
+    Entries with a depth in the talk are placed after the description instead, since the prompt has no talk.
     """
     placed = find_lore(companion, None, [], seed=seed).placed
-    return [replace(one, place="after_desc", depth=None) if one.place == "depth" else one for one in placed]
+    return [
+        replace(entry, place="after_desc", depth=None) if entry.place == "depth" else entry
+        for entry in placed
+    ]
 
 
 def keep_firings(reply: Reply, message: Message, found: Scan) -> None:
-    """Keep in the reply's trace which lore entered and why, and for rules that count messages what was called."""
+    """Save the scan in the reply's trace, and the entries that fired at the message, for rules that count messages."""
     lore = describe_scan(found)
     if lore != reply.lore:
         reply.lore = lore
@@ -115,15 +118,16 @@ def keep_firings(reply: Reply, message: Message, found: Scan) -> None:
 
 
 def describe_scan(found: Scan) -> dict[str, list[dict[str, Any]]]:
-    """Return the scan as JSON, without the contents of entries; empty where nothing was called."""
-    placed = [{key: value for key, value in asdict(one).items() if key != "content"} for one in found.placed]
-    dropped = [{**asdict(one), "detail": one.detail[:MAX_DETAIL]} for one in found.dropped[:MAX_DROPPED]]
+    """Return the scan as a JSON-ready dict, without the entries' contents; empty if no entry matched."""
+    placed = [{key: value for key, value in asdict(row).items() if key != "content"} for row in found.placed]
+    dropped = [{**asdict(row), "detail": row.detail[:MAX_DETAIL]} for row in found.dropped[:MAX_DROPPED]]
     return {"placed": placed, "dropped": dropped} if placed or dropped else {}
 
 
 def try_text(companion: Companion, text: str, now: datetime, *, seed: int) -> Explanation:
-    """Return which entries the text would call and why, and which are left out, as if it was said now and nothing
-    before; nothing is kept of it.
+    """Return which entries would come in and which be left out, and why, if the text was the first and only message.
+
+    Nothing is saved.
     """
     message = Message(companion=companion, text=text, said_at=now)
     with preferring(companion.preference):
@@ -158,7 +162,7 @@ def _make_context(
 
 
 def _counts(entry: Entry) -> bool:
-    """Return whether a rule of the entry counts the messages of the whole talk."""
+    """Return whether a rule of the entry depends on message counts of the whole branch."""
     counted = (entry.after_assistant, entry.every_assistant, entry.reverse_depth)
     return _is_timed(entry) or bool(entry.delay) or any(number is not None for number in counted)
 
@@ -180,7 +184,7 @@ def _load_course(companion: Companion, message: Message | None) -> Course:
 
 
 def _load_firings(companion: Companion, message: Message | None, course: Course) -> dict[str, list[int]]:
-    """Return at how many messages each entry was called on the chosen branch, before this message."""
+    """Return by entry key the message counts at which the entry fired on the chosen branch, except at this message."""
     firings = LoreFiring.objects.filter(companion=companion)
     fired: dict[str, list[int]] = {}
     for book, entry, at in firings.values_list("entry__lorebook", "entry", "message"):

@@ -1,4 +1,4 @@
-"""Nights: whose have come is found from rows; the work is done by memory.consolidation, with the companion locked."""
+"""Nightly consolidation: find companions whose night has come, run `memory.consolidation`, and show its results."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -22,9 +22,9 @@ from memory.consolidation import runs
 from memory.consolidation.undo import settle, undo
 from memory.models import Change, Consolidation
 
-BEGINS = time(3)  # where the user lives
+BEGINS = time(3)  # in the user's time zone
 BATCH = 500
-# One a night, for companions that have learnt something before it began and since the night before was asked for.
+# One row a night for each companion that learnt something between the request of its last night and this night's begin.
 NIGHTS = """
 INSERT INTO memory_consolidation (id, companion_id, night_of, asked_at, state, draft, attempts, next_at, error)
 SELECT gen_random_uuid(), companion.id, tonight.night_of, %(now)s, 'waiting', '{}', 0, %(now)s, ''
@@ -47,7 +47,7 @@ SELECT gen_random_uuid(), companion.id, tonight.night_of, %(now)s, 'waiting', '{
 
 
 def request_due_nights(now: datetime) -> int:
-    """Ask for the work of every night that has come and has something to look at; return how many there were."""
+    """Create the due consolidations of nights that have begun (see NIGHTS); return how many, at most BATCH."""
     used = set(User.objects.values_list("time_zone", flat=True).distinct())
     nights = {name: find_night(now, ZoneInfo(name)) for name in used.intersection(list_time_zones())}
     named: dict[str, Any] = {
@@ -64,21 +64,21 @@ def request_due_nights(now: datetime) -> int:
 
 
 def find_night(now: datetime, zone: tzinfo) -> tuple[date, datetime]:
-    """Return the last night that has come there, by the day that it leads to, and when it came (UTC).
+    """Return the date of the morning after the latest night that has begun in the zone, and when it began (UTC).
 
-    Where clocks jump over its hour it comes as they have jumped, where they go through it twice at the first time.
+    If clocks skip the hour of its beginning, it begins after the jump; if that hour occurs twice, the first time.
     """
     night_of = (now.astimezone(zone).replace(tzinfo=None) - timedelta(hours=BEGINS.hour)).date()
     return night_of, datetime.combine(night_of, BEGINS, zone).astimezone(UTC)
 
 
 def run_night(companion_id: UUID, night_id: UUID, now: datetime, clock: Clock | None = None) -> None:
-    """Do the work of one night, if it is due; the lease counts from what the clock says then, else from `now`."""
+    """Run the consolidation of one night if it is due. The lease is timed by the `clock`, if given, else by `now`."""
     runs.consolidate(companion_id, night_id, now, lock, clock)
 
 
 def load_ended_nights(companion: Companion) -> QuerySet[Consolidation]:
-    """Return the nights that are over, done or failed, each with its changes and all that those are about."""
+    """Return the companion's nights that are done or failed, with their changes and the memories of these."""
     changes = Change.objects.filter(companion=companion).order_by("number").select_related("memory")
     mine = Consolidation.objects.filter(companion=companion, ended_at__isnull=False)
     return mine.prefetch_related(Prefetch("changes", changes.prefetch_related("others")))
@@ -86,14 +86,14 @@ def load_ended_nights(companion: Companion) -> QuerySet[Consolidation]:
 
 @dataclass(frozen=True, slots=True)
 class NightLine:
-    """What the last night did, in one line, and the first contradiction that waits to be settled."""
+    """What the last night did, in one line, and the id of the first contradiction to be settled."""
 
     text: str
     first_open: UUID | None
 
 
 def describe_last_night(companion: Companion) -> NightLine | None:
-    """Return a line on the last night that is over, and on what waits to be settled; None before the first night."""
+    """Return a line on the last night that is over and on open contradictions, or None before the first night."""
     night = load_ended_nights(companion).order_by("-ended_at", "-pk").first()
     if night is None:
         return None
@@ -112,7 +112,7 @@ def describe_last_night(companion: Companion) -> NightLine | None:
 
 
 def load_contradictions(companion: Companion) -> list[Change]:
-    """Return the contradictions that can be settled, the oldest first."""
+    """Return the contradictions that can be settled, oldest first."""
     unsettled = Change.objects.filter(
         companion=companion,
         kind=Change.Kind.CONTRADICTION,
@@ -126,11 +126,11 @@ def load_contradictions(companion: Companion) -> list[Change]:
 
 @everywhere()
 def undo_change(companion: Companion, change_id: UUID, now: datetime) -> Change:
-    """Undo the change and return it; UndoError, Change.DoesNotExist."""
+    """Undo the change and return it. Raise UndoError or Change.DoesNotExist."""
     return undo(companion.pk, change_id, now, lock)
 
 
 @everywhere()
 def settle_change(companion: Companion, change_id: UUID, keep: Change.Settled, now: datetime) -> Change:
-    """Settle the contradiction and return it; UndoError, Change.DoesNotExist."""
+    """Settle the contradiction and return it. Raise UndoError or Change.DoesNotExist."""
     return settle(companion.pk, change_id, keep, now, lock)

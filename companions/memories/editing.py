@@ -1,4 +1,4 @@
-"""What a person does to what their companion remembers: one writer at a time, under the companion's lock."""
+"""A person's changes to their companion's memory, documents and diary, each with the companion locked."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from memory.learning import revisions
 from memory.models import DiaryEntry, Document, Memory, Retraction, Revision
 from memory.store import undo_retraction
 
-STEPS = 3  # asked for, under way, drafted
+STEPS = 3  # of closing a session: requested, under way, drafted
 PROBLEMS = {
     "provider_unavailable": gettext_lazy("The model could not be reached."),
     "provider_refused": gettext_lazy("The model refused to answer."),
@@ -33,11 +33,11 @@ PROBLEMS = {
 
 @erasing()
 def set_private(memory: Memory, is_private: bool, now: datetime) -> None:
-    """Keep the memory from models from now on, or give it back to them; its owner sees it all the while.
+    """Hide the memory from models, or show it to them again; its owner sees it in either case.
 
-    The messages that it mirrors, or was learnt from, become private with it and hidden from prompts: else the same were
-    learnt again. What was drawn from it alone becomes private too. Given back, it is given back alone, or with what it
-    mirrors: what else has become private may have been wanted so.
+    The message that it mirrors, or those that it was learnt from, are hidden from prompts as well, or it would be
+    learnt again; what was derived from it alone becomes private, too. Showing it again shows only itself and the
+    message that it mirrors, since the person may want the rest to stay private.
     """
     companion = hold(memory.companion_id)
     stored = Memory.objects.of(memory.companion_id).filter(pk=memory.pk).select_related("message").first()
@@ -52,12 +52,12 @@ def set_private(memory: Memory, is_private: bool, now: datetime) -> None:
 
 
 def hides_sources(memory: Memory) -> bool:
-    """Return whether the messages that it was learnt from are hidden with it; what sums up many hides none of them."""
+    """Return whether hiding the memory hides the messages that it was learnt from; a summary hides none of them."""
     return memory.message_id is None and memory.kind not in SUMMARIES and memory.sources.exists()
 
 
 def _conceal(companion: Companion, memory: Memory, now: datetime) -> None:
-    """Keep from models what the memory comes from and what tells of it."""
+    """Hide from models what the memory comes from, what was derived from it, and the reminders of it."""
     messages, sources = ([memory.message], []) if memory.message else ([], list(memory.sources.all()))
     reminders = find_reminders(companion, now, messages=messages, sources=sources, memories=[memory])
     scope = build_scope(companion, now, [*messages, *reminders], sources, [memory])
@@ -72,7 +72,7 @@ def _conceal(companion: Companion, memory: Memory, now: datetime) -> None:
 
 @everywhere()
 def undo_retraction_of(companion: Companion, memory_id: UUID, now: datetime) -> None:
-    """Let a memory hold again that was forgotten or revised, or its slot say it again; UndoError, CoreMemoryError."""
+    """Undo the forgetting or revision of a memory, or of its slot. Raise UndoError or CoreMemoryError."""
     lock(companion.pk)
     mine = Retraction.objects.filter(companion=companion, memory=memory_id)
     retraction = mine.select_related("memory__replaced_by").first()
@@ -83,27 +83,27 @@ def undo_retraction_of(companion: Companion, memory_id: UUID, now: datetime) -> 
 
 @everywhere()
 def write_revision(companion: Companion, about: str, texts: Sequence[str], now: datetime) -> Revision:
-    """Write the self-concept or user profile as the user has it; return the one before where nothing has changed."""
+    """Save the user's version of self-concept or user profile; return the newest revision if nothing has changed."""
     lock(companion.pk)
     return revisions.rewrite(companion.pk, about, texts, now)
 
 
 @everywhere()
 def restore_revision(companion: Companion, revision: Revision, now: datetime) -> Revision:
-    """Write a revision that says what the given one says; Revision.DoesNotExist.
+    """Save a new revision with the content of the given one. Raise Revision.DoesNotExist.
 
-    It is read after the lock: a deletion that was waited for may have taken something out of it.
+    The content is read again under the lock, as a concurrent deletion may have removed something from it.
     """
     lock(companion.pk)
     stored = Revision.objects.of(companion.pk, revision.about).get(pk=revision.pk)
     return revisions.restore(stored, now)
 
 
-# -- documents: each all of it or nothing
+# -- documents: stored or deleted as a whole
 
 
 def give_document(companion: Companion, title: str, text: str, now: datetime) -> Document:
-    """Store the document with its pages and return it; their gists follow. DocumentError."""
+    """Store a document with its pages, enqueue the writing of their gists, and return it. Raise DocumentError."""
     given = split_text(companion.pk, title, text)
     with transaction.atomic():
         if not lock(companion.pk):
@@ -115,7 +115,7 @@ def give_document(companion: Companion, title: str, text: str, now: datetime) ->
 
 @erasing()
 def delete_document(document: Document, now: datetime) -> None:
-    """Delete the document with its pages, their memories, and what turns have kept of those."""
+    """Delete the document with its pages, their memories, and what turns have kept of them."""
     lock(document.companion_id)
     memories = Memory.objects.of(document.companion_id).filter(page__document=document)
     gone = {document.pk, *memories.values_list("pk", flat=True)}
@@ -128,7 +128,7 @@ def delete_document(document: Document, now: datetime) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """The open session, if there is one, whether its user has said anything in it, and its newest closing."""
+    """The open session (if any), whether the user has said anything in it, and its newest closing."""
 
     session: Session | None
     is_spoken: bool
@@ -140,31 +140,31 @@ class Ending:
 
     @property
     def has_failed(self) -> bool:
-        """Whether the last try came to nothing: it waits for another one, or for somebody who asks."""
+        """Whether the last attempt failed; it waits for a retry or for a new request."""
         return self.closing is not None and bool(self.closing.error)
 
     @property
     def can_end(self) -> bool:
-        """Whether there is something to end, and nobody at it."""
+        """Whether the session has something to close and no closing is under way."""
         return self.is_spoken and not self.is_under_way
 
     @property
     def step(self) -> int:
-        """How far it is, from 1 to `STEPS`."""
+        """The progress of the closing, from 1 to STEPS."""
         if self.closing is None or not self.closing.is_begun:
             return 1
         return STEPS if self.closing.drafts else 2
 
     @property
     def problem(self) -> str:
-        """What happened at the last try, in a sentence; nothing where nothing did."""
+        """Why the last attempt failed, in a sentence; empty if it did not."""
         if not self.closing or not self.closing.error:
             return ""
         return str(PROBLEMS.get(self.closing.error) or _("Something went wrong on Kith's side."))
 
 
 def load_ending(companion: Companion) -> Ending:
-    """Return how far the end of the open session is: two queries."""
+    """Return the state of closing the open session. Runs at most two queries."""
     by_user = Message.objects.filter(session=OuterRef("pk"), role=Message.Role.USER)
     mine = Session.objects.filter(companion=companion, ended_at=None)
     session = mine.annotate(is_spoken=Exists(by_user)).first()
@@ -176,7 +176,7 @@ def load_ending(companion: Companion) -> Ending:
 
 @erasing()
 def delete_entry(companion_id: UUID, entry_id: UUID, now: datetime) -> None:
-    """Delete the entry with everything said in its session and all that was drawn from that."""
+    """Delete the diary entry, all messages of its session, and everything derived from them."""
     lock(companion_id)
     entries = DiaryEntry.objects.filter(companion=companion_id, pk=entry_id)
     said = Message.everywhere.filter(companion=companion_id, session__diary_entry__in=entries)

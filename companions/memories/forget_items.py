@@ -1,4 +1,4 @@
-"""What would go where something is forgotten: whatever tells it, and what rests on that."""
+"""Find what forgetting something would delete: everything that states it, and what was derived from that."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ MAX_SHOWN = 300  # on a card; a form may not have more than a thousand fields
 
 
 class Kind(TextChoices):
-    """Where it stands."""
+    """Where an item is kept."""
 
     MEMORY = "memory", _("remembered")
     DOCUMENT = "document", _("read in a document")
@@ -37,9 +37,10 @@ class Kind(TextChoices):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing that would go, by its key; it goes along where it does not tell it itself but rests on what goes.
+    """One thing that would be deleted, identified by its key.
 
-    What is near may tell it in other words.
+    It `goes_along` if it does not state what is forgotten, but was derived from an item that does. If it `is_near`, it
+    may state it in other words.
     """
 
     kind: Kind
@@ -60,10 +61,10 @@ def find_items(
     asked_in: Collection[Message] = (),
     near: Collection[UUID] = (),
 ) -> list[Item]:
-    """Return what tells one of the statements, and what was drawn from that alone.
+    """Return the items that contain one of the statements, and those derived from them alone.
 
-    `asked_in` are the messages in which it was asked for; those go with it. `near` are memories that may tell it in other
-    words: the first five that do not tell it stand at the end, each with the messages behind it that share its words.
+    `asked_in` are the messages of the request, which are items, too. `near` are memories that may state the same in
+    other words: the first five that are no items yet come last, each with its sources that share a word with it.
     """
     telling = find_telling_memories(companion.pk, statements)
     learnt = [memory for memory in telling if memory.kind not in Memory.MIRRORS]
@@ -99,8 +100,8 @@ def _find_near(companion: Companion, near: Collection[UUID]) -> Iterator[Item]:
 
 
 def show_items(items: Iterable[Item]) -> dict[str, Any]:
-    """Return as many as a card shows of the `items` that can be chosen and of those that go `along`, and how many more
-    of each there are.
+    """Return a template context: at most MAX_SHOWN of the `items` that can be chosen and of those that go `along`, and
+    how many more there are of each.
     """
     chosen: list[Item] = []
     along: list[Item] = []
@@ -121,8 +122,8 @@ def _find_messages(
     learnt: Iterable[Memory],
     asked_in: Iterable[Message],
 ) -> list[Message]:
-    """Return the messages that tell it, those behind what was learnt of it that share a word with it, what the companion
-    answered to these, and the request.
+    """Return the messages that contain a statement, the sources of `learnt` that share a word with one, the companion's
+    answers to these, and the request (`asked_in`).
     """
     words = frozenset[str]().union(*statements)
     mine = Message.everywhere.filter(companion=companion)
@@ -137,7 +138,7 @@ def _find_messages(
 def _find_sentences(
     companion: Companion, statements: Sequence[Words], messages: Collection[UUID]
 ) -> Iterator[Item]:
-    """Yield the sentences beside memories that tell it, and those that come from the messages that go."""
+    """Yield items outside memories that contain a statement, and sentences with one of these messages as a source."""
     names, ids = companion.names.values(), set(map(str, messages))
 
     def told(text: str) -> bool:

@@ -1,7 +1,7 @@
-"""Proposals to forget: a companion makes one as its person asks, and only they confirm it; else it comes to nothing.
+"""Proposals to forget: a companion makes one when its person asks, and only the person can confirm it.
 
-On their word all that was chosen goes, in one transaction, by the ways of `companions.deletion`; what is left and tells
-it is hidden from models, and nothing is learnt of it again from what was said before.
+Confirming deletes everything chosen, in one transaction, by `companions.deletion`. What remains and states the same is
+hidden from models, and it is not learnt again from earlier messages.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -27,8 +27,8 @@ from memory.forgotten import Words, find_telling_memories, keep_forgotten, read_
 from memory.models import Memory
 from text.strings import quoted, split_sentences, storable
 
-STANDS = timedelta(days=3)  # so long an untouched proposal waits
-MAX_OPEN = 10  # of a companion's; the oldest lapses where there are more, for each is searched for whenever it is shown
+STANDS = timedelta(days=3)  # an open proposal lapses after this time
+MAX_OPEN = 10  # of a companion: showing each costs a search, so the oldest lapse when there are more
 State = ForgetProposal.State
 
 
@@ -39,9 +39,10 @@ def propose(
     now: datetime,
     near: Sequence[UUID] = (),
 ) -> ForgetProposal | None:
-    """Return the proposal, made in this reply; None where nothing that would go is found by these wordings.
+    """Create and return a proposal to forget what the wordings state; None if nothing is found that states it.
 
-    `near` are memories that may tell it in other words. Call it with the companion held.
+    A reply's proposal of the same wordings is returned again. `near` are memories that may state it in other words. The
+    caller must hold the companion's lock.
     """
     subject = storable("\n".join(" ".join(wording.split()) for wording in wordings))[:SUBJECT_CHARACTERS]
     items = find_items(companion, _read_statements(companion, subject), near=near)
@@ -49,7 +50,7 @@ def propose(
     if not [item for item in items if item.row_id != reply.message_id]:
         return None
     proposal = ForgetProposal.objects.filter(reply=reply, subject=subject, state=State.OPEN).first()
-    if proposal is None:  # a call is run again where its commit got no answer
+    if proposal is None:  # otherwise the tool call is repeated, since the result of its commit was lost
         waiting = ForgetProposal.objects.filter(companion=companion, state=State.OPEN)
         for old in waiting.select_related("reply").order_by("-made_at", "-pk")[MAX_OPEN - 1 :]:
             _end(old, State.LAPSED, now)
@@ -62,7 +63,7 @@ def propose(
 
 
 def load_items(proposal: ForgetProposal) -> list[Item]:
-    """Return what would go by an open proposal, as it stands now; nothing of one that has ended."""
+    """Return the items that confirming the proposal would delete as of now; none if it has ended."""
     if proposal.state != State.OPEN:
         return []
     reply = proposal.reply
@@ -78,7 +79,10 @@ def _read_statements(companion: Companion, subject: str) -> list[Words]:
 
 @erasing()
 def confirm(proposal: ForgetProposal, chosen: Collection[str] | None, now: datetime) -> int:
-    """Forget what was chosen by its keys, or all that is not merely near; return how many things; ForgetProposalError."""
+    """Forget the items with the `chosen` keys, or if None all that are not merely near; return how many.
+
+    Raise ForgetProposalError if the proposal has ended or nothing is chosen.
+    """
     lift_statement_timeout()
     companion = hold(proposal.companion_id)
     held = _hold_open(proposal)
@@ -90,11 +94,11 @@ def confirm(proposal: ForgetProposal, chosen: Collection[str] | None, now: datet
     if not going:
         raise ForgetProposalError("nothing_chosen", _("Choose what is to be forgotten."))
     statements, names = _read_statements(companion, held.subject), companion.names.values()
-    told = (read_words(item.text, names) for item in going if item.kind != Kind.MESSAGE)
+    going_words = (read_words(item.text, names) for item in going if item.kind != Kind.MESSAGE)
     statements += [
         read_words(item.text, names) for item in going if item.is_near and item.kind == Kind.MEMORY
     ]
-    keep_forgotten(companion.pk, [*statements, *told], now)
+    keep_forgotten(companion.pk, [*statements, *going_words], now)
     _delete_rows(companion, going, now)
     gone = {item.text for item in going}
     kept = {item.text for item in offered} - gone
@@ -106,7 +110,7 @@ def confirm(proposal: ForgetProposal, chosen: Collection[str] | None, now: datet
         return any(text in line for text in traced) or any(map(goes, split_sentences(line)))
 
     traced = gone | {item.text for item in items if item.goes_along}
-    traced |= {quoted(text)[1:-1] for text in traced}  # as it stands in a prompt
+    traced |= {quoted(text)[1:-1] for text in traced}  # as prompts quote it
     drop_sentences(companion.pk, goes, now)
     scrub_lines(companion.pk, goes_in, now)
     _drop_inner_states(companion, goes)
@@ -118,14 +122,14 @@ def confirm(proposal: ForgetProposal, chosen: Collection[str] | None, now: datet
 
 @transaction.atomic
 def decline(proposal: ForgetProposal, now: datetime) -> None:
-    """Keep everything; nothing where the proposal has ended already."""
+    """End the proposal without forgetting anything. Does nothing if it has ended already."""
     hold(proposal.companion_id)
     if held := _hold_open(proposal):
         _end(held, State.DECLINED, now)
 
 
 def lapse(now: datetime) -> int:
-    """End the proposals that nobody has touched for long; return how many there were."""
+    """End the open proposals that were made longer than STANDS ago; return how many."""
     old = ForgetProposal.objects.filter(state=State.OPEN, made_at__lt=now - STANDS)
     return old.update(state=State.LAPSED, subject="", near=[], ended_at=now)
 
@@ -137,11 +141,11 @@ def _hold_open(proposal: ForgetProposal) -> ForgetProposal | None:
 
 
 def _end(proposal: ForgetProposal, state: State, now: datetime) -> None:
-    """End it, if it is not gone with the message in which it was asked for."""
+    """End the proposal, unless it was deleted with the message that asked for it, and notify open sockets."""
     proposal.state, proposal.subject, proposal.near, proposal.ended_at = state, "", [], now
     ForgetProposal.objects.filter(pk=proposal.pk).update(state=state, subject="", near=[], ended_at=now)
     if state == State.CONFIRMED:
-        Reply.objects.filter(pk=proposal.reply_id).update(tool_calls=[])  # they hold the words
+        Reply.objects.filter(pk=proposal.reply_id).update(tool_calls=[])  # they contain the wordings
     notify_companion(proposal.companion_id, _render_frame("forget.ended", proposal))
 
 
@@ -150,11 +154,11 @@ def _render_frame(type: str, proposal: ForgetProposal) -> dict[str, str]:
     return {"type": type, **ids, "message_id": str(proposal.reply.message_id), "state": proposal.state}
 
 
-# -- what goes
+# -- deleting what was chosen
 
 
 def _delete_rows(companion: Companion, going: Collection[Item], now: datetime) -> None:
-    """Delete the memories and messages, with all that was drawn from them."""
+    """Delete the memories and messages among the items, with everything derived from them."""
     messages = Message.everywhere.filter(companion=companion, pk__in=_ids(going, Kind.MESSAGE))
     memories = Memory.everywhere.of(companion.pk).filter(pk__in=_ids(going, Kind.MEMORY, Kind.DOCUMENT))
     behind = memories.exclude(kind__in=Memory.MIRRORS).values("pk")
@@ -180,7 +184,7 @@ def _drop_inner_states(companion: Companion, goes: Callable[[str], bool]) -> Non
 
 
 def _clear_sessions(companion: Companion, goes: Callable[[str], bool]) -> None:
-    """Take what tells of it out of titles and summaries, and out of the open session's notes."""
+    """Clear titles and summaries of sessions for which `goes` is true, and such lines of the open session's notes."""
     for session in Session.everywhere.filter(companion=companion).exclude(title=""):
         if goes(session.title):
             Session.everywhere.filter(pk=session.pk).update(title="")
@@ -193,7 +197,7 @@ def _clear_sessions(companion: Companion, goes: Callable[[str], bool]) -> None:
 
 
 def _hide_rest(companion: Companion, statements: Sequence[Words]) -> None:
-    """Keep from models the messages that tell it and stay for the eye."""
+    """Hide from models the remaining messages that contain one of the statements. People still see them."""
     left = find_telling_memories(companion.pk, statements)
     ids = {memory.message_id for memory in left if memory.message_id}
     Message.everywhere.filter(companion=companion, pk__in=ids).update(is_hidden=True)

@@ -1,4 +1,4 @@
-"""Goals and ideas as their companion's person sees them, and changes."""
+"""Goals and ideas of a companion, as its person lists, adds and changes them."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ from database.journal import everywhere
 from memory.goals import PURSUED, begin_goal, update_goal
 from memory.models import Memory, Pursuit
 
-MAX_DEPTH = 4  # steps by which a part is set in; what lies deeper is set in no further
+MAX_DEPTH = 4  # levels by which a part is indented at most
 MAX_PARENTS = 100
 CIRCLE = _("A goal cannot be a part of itself, nor of its own parts.")
 NO_GOAL = _("It can be a part only of another goal of the same companion.")
@@ -27,26 +27,28 @@ RANKS = {Pursuit.Status.UNDER_WAY: 0, Pursuit.Status.NEW: 1, Pursuit.Status.DONE
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A goal in its place: how many steps it is set in, and what it is a part of."""
+    """A goal in the tree, with the number of levels by which it is indented."""
 
     pursuit: Pursuit
     depth: int
 
 
 def load_pursuits(companion: Companion) -> QuerySet[Pursuit]:
-    """Return its goals and ideas that still hold, each with its memory and what it is a part of."""
+    """Return the companion's goals and ideas whose memory is open, each with its memory and parent."""
     mine = Pursuit.objects.filter(companion=companion, memory__kind__in=PURSUED, memory__closed_at=None)
     return mine.select_related("memory", "parent").defer("memory__entry", "parent__entry")
 
 
 def load_memories(companion: Companion) -> QuerySet[Memory]:
-    """Return the memories of its goals and ideas that still hold, each with its pursuit."""
+    """Return the open memories of the companion's goals and ideas, each with its pursuit."""
     mine = Memory.objects.of(companion.pk).open().filter(kind__in=PURSUED, pursuit__isnull=False)
     return mine.select_related("pursuit").defer("entry")
 
 
 def build_tree(goals: Iterable[Pursuit]) -> list[Goal]:
-    """Return each goal once, its parts below it, in order: under way, new, done, given up; then the newest."""
+    """Return each goal once, followed by its parts. Siblings are sorted by status (under way, new, done, given up),
+    then newest first.
+    """
     ordered = sorted(goals, key=_order)
     there = {pursuit.memory_id for pursuit in ordered}
     parts = defaultdict(list)
@@ -59,7 +61,7 @@ def build_tree(goals: Iterable[Pursuit]) -> list[Goal]:
         placed.append(goal)
         below = reversed(parts.get(goal.pursuit.memory_id, ()))
         waiting += [Goal(pursuit, min(goal.depth + 1, MAX_DEPTH)) for pursuit in below]
-    # Those that are parts of each other have no beginning.
+    # Goals that are parts of each other in a circle have no root.
     known = {goal.pursuit.memory_id for goal in placed}
     return placed + [Goal(pursuit, 0) for pursuit in ordered if pursuit.memory_id not in known]
 
@@ -69,22 +71,22 @@ def _order(pursuit: Pursuit) -> tuple[int, float, int]:
 
 
 def sort_ideas(ideas: Iterable[Pursuit]) -> list[Pursuit]:
-    """Return ideas, the most exciting first; those that are done or given up last."""
+    """Return the ideas, most exciting first, those that are done or given up last."""
     return sorted(ideas, key=lambda idea: (idea.status in ENDED, -idea.excitement, *_order(idea)))
 
 
 @everywhere()
 def add(companion: Companion, kind: Memory.Kind, text: str, now: datetime) -> Pursuit:
-    """Keep a goal or an idea that the person has added."""
+    """Create a goal or an idea that the person adds."""
     lock(companion.pk)
     return begin_goal(companion.pk, kind, text, now, [], companion.user.zone, Pursuit.Origin.PERSON)
 
 
 @everywhere()
 def update(companion: Companion, memory_id: UUID, changes: Mapping[str, Any], now: datetime) -> Pursuit:
-    """Give the goal or idea another status, progress or excitement, or make it a part of another goal (`parent_id`).
+    """Change the status, progress or excitement of a goal or idea, or the goal that it is a part of (`parent_id`).
 
-    Raises Pursuit.DoesNotExist, PursuitError.
+    Raise Pursuit.DoesNotExist or PursuitError.
     """
     lock(companion.pk)
     pursuit = load_pursuits(companion).get(memory=memory_id)
@@ -96,7 +98,7 @@ def update(companion: Companion, memory_id: UUID, changes: Mapping[str, Any], no
 
 
 def _find_parent(companion: Companion, pursuit: Pursuit, parent_id: UUID | None) -> Memory | None:
-    """Return what it may be a part of; PursuitError for what is no goal, and for a circle."""
+    """Return the parent's memory. Raise PursuitError if either is no goal, or if the goals would form a circle."""
     if parent_id is None:
         return None
     goals = load_pursuits(companion).filter(memory__kind=Memory.Kind.GOAL)

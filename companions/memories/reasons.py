@@ -1,4 +1,4 @@
-"""Why a memory came to mind, in plain words, and the numbers behind them by name."""
+"""Explain in plain words why a memory was recalled, and name the numbers behind its score."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -13,13 +13,13 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 from memory.recall.traits import tells_something
 
 MAX_WORDS = 6
-DATE = "@"  # begins a term that is a date (text.dates)
+DATE = "@"  # the first character of a term that is a date (text.dates)
 MAX_WHOLE_STEM = 4  # a longer stem may end in another letter than its word: "stori" of "story"
-ON_THE_DAY = 3.0  # what a day that is named counts (memory.recall.ranking); days away from it less
+ON_THE_DAY = 3.0  # the score of a memory on a named day (memory.recall.ranking); it is less on days near it
 NEAR_THE_DAY = 1.0
-MIN_SHOWN = 0.005  # of a part: with two digits less is nothing
+MIN_SHOWN = 0.005  # a smaller part would be shown as 0.00
 
-# A part that counts at least so much is worth saying; the others only colour what fits anyway.
+# A part of the score is mentioned if it is at least this large.
 PART_WORDS: dict[str, tuple[float, Promise]] = {
     "answers": (0.2, gettext_lazy("answers a question like this")),
     "speaker": (0.1, gettext_lazy("said by the one who was meant")),
@@ -28,7 +28,7 @@ PART_WORDS: dict[str, tuple[float, Promise]] = {
     "talks": (0.5, gettext_lazy("from a talk about it")),
     "pinned": (0.1, gettext_lazy("pinned")),
 }
-# And a factor this far from 1: least, most, and what is said below and above.
+# A factor is mentioned if it is at most the first number (by the words after it), or at least the second one.
 FACTOR_WORDS: dict[str, tuple[float, Promise | None, float, Promise]] = {
     "emotion": (0, None, 1.01, gettext_lazy("felt strongly")),
     "importance": (0.98, gettext_lazy("not so important"), 1.02, gettext_lazy("important")),
@@ -60,14 +60,17 @@ FACTORS: dict[str, Promise] = {
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A number of the reasons with its name in the reader's language."""
+    """A formatted number of the reasons, with its name in the active language."""
 
     name: str
     value: str
 
 
 def describe_reasons(reasons: Mapping[str, Any], text: str) -> str:
-    """Return the reasons (see memory.recall) for this memory's text as one line; empty where there are none."""
+    """Return the reasons (see `memory.recall`) for which the memory with this text was recalled, as one line.
+
+    The line is empty if there are none.
+    """
     if reasons.get("flashback"):
         return _("came to mind unasked")
     parts: Mapping[str, float] = reasons.get("parts") or {}
@@ -80,7 +83,7 @@ def describe_reasons(reasons: Mapping[str, Any], text: str) -> str:
 
 
 def describe_bearing(reasons: Mapping[str, Any], text: str) -> str:
-    """Return what of a message brought this memory to mind, in one sentence; empty where the reasons do not tell."""
+    """Return in one sentence what in a message brought the memory to mind; empty if the reasons do not tell."""
     if reasons.get("flashback"):
         return _("came to mind unasked")
     matched = [str(term) for term in reasons.get("matched") or ()]
@@ -95,7 +98,7 @@ def describe_bearing(reasons: Mapping[str, Any], text: str) -> str:
 
 
 def list_parts(reasons: Mapping[str, Any]) -> list[Named]:
-    """Return what the fit is the sum of, in standard deviations above the average memory, the weightiest first."""
+    """Return the summands of the score, in standard deviations above the average memory, largest first."""
     parts: Mapping[str, float] = reasons.get("parts") or {}
     weighty = sorted(parts.items(), key=lambda part: -abs(part[1]))
     return [
@@ -106,7 +109,7 @@ def list_parts(reasons: Mapping[str, Any]) -> list[Named]:
 
 
 def list_factors(reasons: Mapping[str, Any]) -> list[Named]:
-    """Return what the fit is multiplied by, but for what leaves it as it is; in the order of their names here."""
+    """Return the factors of the score that are not 1, in the order of FACTORS."""
     factors: Mapping[str, float] = reasons.get("factors") or {}
     known = [name for name in (*FACTORS, *(sorted(set(factors) - set(FACTORS)))) if factors.get(name, 1) != 1]
     return [
@@ -115,12 +118,12 @@ def list_factors(reasons: Mapping[str, Any]) -> list[Named]:
 
 
 def format_percent(share: float) -> str:
-    """Return a share from 0 to 1 in whole per cent."""
+    """Return a share, clamped to 0 to 1, as whole per cent."""
     return f"{round(max(0.0, min(1.0, share)) * 100)}\u00a0%"
 
 
 def _describe_matches(reasons: Mapping[str, Any], parts: Mapping[str, float], text: str) -> list[str]:
-    """Return the words and the day that cue and memory have in common, or that stand around the memory."""
+    """Return phrases on the words and days that cue and memory share, or that only the talk around the memory has."""
     matched = [str(term) for term in reasons.get("matched") or ()]
     said = []
     if words := _find_written([term for term in matched if not term.startswith(DATE)], text):
@@ -148,7 +151,7 @@ def _describe_factors(factors: Mapping[str, float]) -> list[str]:
 
 
 def _find_written(terms: Sequence[str], text: str) -> list[str]:
-    """Return the words of the text that these terms (stems, or pairs of characters) come from, each once."""
+    """Return the distinct words of the text from which these terms (stems, or pairs of characters) come."""
     words = []
     for term in terms:
         stem = re.escape(term[:-1] if term.isascii() and len(term) > MAX_WHOLE_STEM else term)

@@ -1,4 +1,4 @@
-"""What is open between a companion and its person, as the person sees and ends it."""
+"""The threads between a companion and its person, as the person lists, closes and reopens them."""
 
 from datetime import datetime
 
@@ -12,14 +12,14 @@ from memory.threads import close_thread, reopen_thread
 
 
 def load_threads(companion: Companion) -> QuerySet[Thread]:
-    """Return its threads whose memory still holds, each with it, the next one due first."""
+    """Return the companion's threads whose memory is open, with the memory, the next one due first."""
     mine = Thread.objects.filter(companion=companion, memory__closed_at=None).select_related("memory")
     return mine.defer("memory__entry").order_by(F("due_on").asc(nulls_last=True), "-opened_at", "pk")
 
 
 @everywhere()
 def set_state(thread: Thread, state: Thread.State, now: datetime) -> None:
-    """Settle or drop the thread, or let it be open again."""
+    """Settle, drop or reopen the thread."""
     lock(thread.companion_id)
     if state == Thread.State.OPEN:
         reopen_thread(thread, now, thread.companion.user.zone)

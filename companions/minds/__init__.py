@@ -1,1 +1,1 @@
-"""Each companion's own mind: the model that speaks for it, kept until its person takes another."""
+"""Each companion's mind: the model that answers for it, kept until its person chooses another."""

@@ -1,4 +1,4 @@
-"""A change of the operator's, or a model that is away: what the companion's person is told, and what they decide."""
+"""What a companion's person is told, and decides, when the operator changes the model or the model is unavailable."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -28,10 +28,10 @@ class Decision(models.TextChoices):
 
 @dataclass(frozen=True, slots=True)
 class ModelState:
-    """The model that a companion has, empty before its first answer, and whether it can be asked now.
+    """A companion's model ("" before its first answer), and whether it can be asked now.
 
-    `other` would answer in its place, and `proposed` is what the operator has chosen and the person has not decided on;
-    either is empty where there is none.
+    `other` is a model that could stand in for it, and `proposed` the operator's model that the person has not decided
+    on; both are "" if there is none.
     """
 
     model: str
@@ -42,7 +42,7 @@ class ModelState:
 
 
 def describe_state(companion: Companion, now: datetime) -> ModelState:
-    """Return how things stand with the companion's model."""
+    """Return the state of the companion's model."""
     mind = get_mind(companion)
     with preferring(companion.preference):
         real = [provider.model for provider in find_providers() if not provider.is_rehearsal]
@@ -58,7 +58,7 @@ def describe_state(companion: Companion, now: datetime) -> ModelState:
 
 @transaction.atomic
 def decide(companion: Companion, decision: str, model: str, now: datetime) -> None:
-    """Do what the person has decided about the model of that name; ModelChoiceError where it cannot be."""
+    """Carry out the person's decision about the model. Raise ModelChoiceError if that is impossible."""
     lock(companion.pk)
     mind = get_mind(companion)
     if decision not in Decision.values:
@@ -87,6 +87,6 @@ def decide(companion: Companion, decision: str, model: str, now: datetime) -> No
 
 
 def list_others(companion: Companion) -> list[str]:
-    """Return the models that can be asked now beside the companion's own, in order of fallback."""
+    """Return the models that can be asked now, except the companion's: in order of fallback, then the user's own."""
     own = get_mind(companion).model
     return [model for model in list_providers(companion.user_id, Capability.CHAT) if model != own]

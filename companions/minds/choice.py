@@ -1,4 +1,4 @@
-"""Which provider answers for a companion: one with its own model; another's only where its person allows a stand-in."""
+"""Choose the provider that answers for a companion: one with its own model, or a stand-in if its person allows that."""
 
 from datetime import datetime
 
@@ -11,22 +11,22 @@ from providers.selection import find_providers, get_provider, is_rehearsal
 
 
 def get_mind(companion: Companion) -> Mind:
-    """Return the companion's mind; one that is not saved yet where it has none."""
+    """Return the companion's mind, or an unsaved one if it has none."""
     mind: Mind | None = getattr(companion, "mind", None)
     return mind or Mind(companion=companion)
 
 
 def get_current_provider(companion: Companion) -> ChatProvider:
-    """Return who would answer for the companion as things stand; the installation's first where its own model is away."""
+    """Return the provider that would answer for the companion now; the installation's first if its model is away."""
     with preferring(companion.preference):
         return get_provider()
 
 
 def choose_provider(companion: Companion, begun_by: str = "") -> tuple[ChatProvider, bool]:
-    """Return who answers for the companion in a talk or a waking, and whether that is a stand-in.
+    """Return the provider that answers for the companion in a talk or a waking, and whether it is a stand-in.
 
-    An answer that a stand-in's model has begun goes on by it, where it is there and still allowed. ModelMissing where its
-    own model is away and its person has allowed none. Call it within the companion's preference.
+    An answer `begun_by` a stand-in's model is continued by it, if it is available and still allowed. Raise ModelMissing
+    if the companion's model is away and no stand-in is allowed. Call it within the companion's preference.
     """
     mind = get_mind(companion)
     if not mind.model:
@@ -41,9 +41,9 @@ def choose_provider(companion: Companion, begun_by: str = "") -> tuple[ChatProvi
 
 
 def find_stand_ins(companion: Companion) -> list[ChatProvider]:
-    """Return who may answer while the companion's own model is away, the first of each other model.
+    """Return the providers that may stand in for the companion's model, the first of each other model.
 
-    None where its person allows none.
+    The list is empty unless its person allows stand-ins.
     """
     mind = get_mind(companion)
     if not (mind.model and mind.allows_stand_in):
@@ -56,22 +56,22 @@ def find_stand_ins(companion: Companion) -> list[ChatProvider]:
 
 
 def keep_model(companion: Companion, reply: Reply) -> None:
-    """Make the model that answered the companion's own, where it has none yet. The rehearsal model is none."""
+    """Save the model that answered as the companion's, unless it has one. Stand-ins and rehearsals are never saved."""
     mind = get_mind(companion)
     if reply.model and not (mind.model or reply.is_stand_in or is_rehearsal(reply.model)):
         take_model(companion, reply.model)
 
 
 def take_model(companion: Companion, model: str) -> None:
-    """Have the companion answered by this model from now on; no other is proposed before the operator's next change."""
+    """Save the model as the companion's own, with the current prompt version, and forget earlier decisions."""
     kept = {"model": model, "prompt_version": TEMPLATE, "declined_model": "", "asks_again_at": None}
     companion.mind, _is_new = Mind.objects.update_or_create(companion=companion, defaults=kept)
 
 
 def find_proposed_model(companion: Companion, now: datetime) -> str:
-    """Return the operator's model where it is another than the companion's and its person is to be asked now, else "".
+    """Return the operator's model if it differs from the companion's and the person should be asked now, or else "".
 
-    Whoever has it answered by a provider of their own is not asked.
+    A person is not asked while a provider of their own answers for the companion.
     """
     if get_current_provider(companion).is_own:
         return ""

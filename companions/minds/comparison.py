@@ -1,7 +1,7 @@
-"""A shadow run: the newest exchanges of a talk answered anew by the companion's own model and by another.
+"""Compare two models: the newest exchanges of a talk are answered again by the companion's own model and by another.
 
-The prompts are those that were sent then, without tools. Each answer is kept as it comes, so that whoever goes on after a
-worker was killed asks for the others alone. The talk goes first; the person's tokens of the day pay for it.
+The prompts are those sent at the time, without tools. Each answer is saved at once, so that a run that resumes after a
+crash asks only for the missing ones. Talk has priority over it; the answers count towards the person's daily tokens.
 """
 
 from datetime import datetime
@@ -35,15 +35,15 @@ from text.strings import storable
 log = structlog.get_logger(__name__)
 USUAL_EXCHANGES, MAX_EXCHANGES = 5, 50
 MAX_TRIES = 4
-EXCHANGES_A_RUN = 2  # no task may take longer than the broker waits for it
+EXCHANGES_A_RUN = 2  # so that no task takes longer than the broker's visibility timeout
 COMPARE = "companions.tasks.compare_models"
 
 
 @transaction.atomic
 def start_comparison(companion: Companion, other: str, exchanges: int, now: datetime) -> Comparison:
-    """Begin to compare the companion's model with another over so many exchanges; an earlier comparison goes.
+    """Start comparing the companion's model with another over at most so many exchanges; delete an earlier comparison.
 
-    Raises ModelChoiceError where one of the two is not there or nothing was said yet, and GateError.
+    Raise ModelChoiceError if a model is unavailable or there is no prompt to answer; GateError.
     """
     admit_work(companion.user, "comparisons", now)
     lock(companion.pk)
@@ -71,7 +71,7 @@ def start_comparison(companion: Companion, other: str, exchanges: int, now: date
 
 
 def _choose_prompts(companion: Companion, count: int) -> list[Prompt]:
-    """Return the first prompts of the newest replies, one of each message, the oldest first."""
+    """Return the first prompt of each of the newest replies, one for each message, oldest first."""
     first = Prompt.objects.filter(
         companion=companion, round=1, reply__state=Reply.State.DONE, reply__answer__isnull=False
     )
@@ -84,13 +84,13 @@ def _choose_prompts(companion: Companion, count: int) -> list[Prompt]:
 
 
 def find_due(now: datetime) -> list[UUID]:
-    """Return the comparisons that anybody may go on with now: the sweep's work."""
+    """Return the ids of unfinished comparisons that no worker holds and that are due, for the sweep."""
     waiting = Comparison.objects.filter(ended_at=None)
     return list(waiting.exclude(next_at__gt=now).values_list("pk", flat=True))
 
 
 def run(comparison_id: UUID, clock: Clock) -> None:
-    """Go on with the comparison, if it is due; where more is left than one run may take, another is asked for."""
+    """Continue the comparison if it is due: answer EXCHANGES_A_RUN exchanges, and enqueue another run for the rest."""
     lease = Lease.take(Comparison.objects.filter(pk=comparison_id, ended_at=None), "next_at", clock)
     if lease is None:
         return
@@ -114,7 +114,7 @@ def _go_on(comparison_id: UUID, lease: Lease) -> None:
                 return
             text, emotions = _answer(companion, exchange.prompt, model, lease.clock)
             answered = {f"{side}_text": text, f"{side}_emotions": emotions}
-            # Where the prompt was deleted meanwhile, the exchange is gone with it, and nothing is kept.
+            # If the prompt was deleted meanwhile, so was the exchange, and nothing is saved.
             ComparedExchange.objects.filter(pk=exchange.pk).update(**answered)
             if not lease.renew(error="", attempts=0):
                 return
@@ -128,7 +128,7 @@ def _go_on(comparison_id: UUID, lease: Lease) -> None:
 def _answer(
     companion: Companion, prompt: Prompt, model: str, clock: Clock
 ) -> tuple[str, list[dict[str, object]]]:
-    """Return what the model answers, cleaned as in a talk, and the emotions that it shows; ProviderError."""
+    """Return the model's answer, cleaned as in a talk, and its emotions. Raise ProviderError."""
     payer = Payer(companion.user_id, companion.pk)
     with preferring(companion.preference), charged(payer, ModelCall.Purpose.COMPARISON, clock):
         provider, chosen = get_provider(model=model), compute_sampling(get_mind(companion))
@@ -145,7 +145,7 @@ def _answer(
 
 
 def _note_failure(lease: Lease, code: str) -> None:
-    """Try again later; after the last try the comparison has failed, with what is answered until then."""
+    """Postpone the next attempt; after the last one, end the comparison with the answers that it has, and log it."""
     comparison = lease.held_row.first() if lease.count_failure(code, MAX_TRIES) else None
     if comparison:
         lease.release(None, ended_at=lease.clock())

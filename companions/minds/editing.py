@@ -1,4 +1,4 @@
-"""What a person changes of a companion's mind, checked before any of it is kept."""
+"""A person's changes of a companion's mind, validated as a whole before they are saved."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,9 +16,9 @@ from providers.selection import Capability, find_own, find_providers
 
 
 def list_providers(user_id: int, capability: Capability) -> dict[str, ChatProvider]:
-    """Return who can be asked now, by model, in order of fallback, then the person's own; not the rehearsal model.
+    """Return the providers that can be asked now, by model: in order of fallback, then the user's own.
 
-    Where both have a model, it is the person's own that is asked.
+    If both have a model, the user's own is returned for it. The rehearsal model is left out.
     """
     found: dict[str, ChatProvider] = {}
     for provider in find_providers(capability):
@@ -28,10 +28,9 @@ def list_providers(user_id: int, capability: Capability) -> dict[str, ChatProvid
 
 
 def change_mind(companion: Companion, changes: Mapping[str, Any]) -> Mind:
-    """Keep these of the fields of `Mind`, and return it; MindError where one will not do, and then none is kept.
+    """Save these fields of the companion's `Mind` and return it. Raise MindError, with none saved, if one is invalid.
 
-    A model may stay as it is while it is away; another has to be there. `sampling` takes the place of what was chosen
-    before.
+    A new model must be available; the current one may stay even if it is away. `sampling` replaces all earlier values.
     """
     mind, kept = get_mind(companion), dict(changes)
     model = kept.pop("model", mind.model)

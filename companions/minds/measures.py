@@ -1,4 +1,4 @@
-"""What of an answer is counted, to compare how two models speak: numbers of one answer in its exchange. Pure."""
+"""Measures of one answer in its exchange, by which two models' ways of speaking are compared. Pure."""
 
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +11,7 @@ import regex
 from memory.emotion import Emotion
 from memory.recall.traits import tells_something, terms
 
-SCRIPTS = {  # by which a language is known; of several the first that the text has most of
+SCRIPTS = {  # scripts that identify a language; of those equally frequent in a text the first one counts
     "ja": regex.compile(r"[\p{Hiragana}\p{Katakana}]"),
     "zh": regex.compile(r"\p{Han}"),
     "ko": regex.compile(r"\p{Hangul}"),
@@ -24,13 +24,13 @@ SCRIPTS = {  # by which a language is known; of several the first that the text 
 }
 LATIN, WORD = regex.compile(r"\p{Latin}"), regex.compile(r"\p{L}+")
 QUESTIONS = regex.compile(r"[?？؟]+")
-LEAST_WORDS = 2  # of a language, by which it is known
+LEAST_WORDS = 2  # frequent words that identify a language
 SAD = {Emotion.SAD, Emotion.ANGRY}
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer: its words, and the emotions that it shows as they are stored, each with its intensity."""
+    """One answer: its text, and its emotions in their stored form, with "emotion" and "intensity"."""
 
     text: str
     emotions: Sequence[Mapping[str, object]] = ()
@@ -38,7 +38,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Occasion:
-    """What an answer answers: the message, what was remembered for it, and what the person is called."""
+    """What an answer responds to: the message, the texts of the memories recalled for it, and the person's name."""
 
     message: str
     remembered: Sequence[str]
@@ -57,19 +57,19 @@ def count_questions(answer: Answer, _occasion: Occasion) -> float:
 
 
 def names_person(answer: Answer, occasion: Occasion) -> float:
-    """Return 1 where the person is called by name, else 0."""
+    """Return 1 if the answer calls the person by name, else 0."""
     name = occasion.person.strip().casefold()
     return float(bool(name) and name in answer.text.casefold())
 
 
 def is_formal(answer: Answer, _occasion: Occasion) -> float:
-    """Return 1 where the person is addressed by a formal "you", else 0; also in languages that have only one."""
+    """Return 1 if the answer uses a formal "you", else 0; always 0 in languages that have only one "you"."""
     pattern = _load_formal().get(find_language(answer.text))
     return float(bool(pattern and pattern.search(answer.text)))
 
 
 def keeps_language(answer: Answer, occasion: Occasion) -> float:
-    """Return 1 where the answer is in the message's language, or either's is not known, else 0."""
+    """Return 1 if answer and message are in the same language, or that of either is unknown, else 0."""
     languages = {find_language(answer.text), find_language(occasion.message)} - {""}
     return float(len(languages) < 2)
 
@@ -79,7 +79,7 @@ def count_emotions(answer: Answer, _occasion: Occasion) -> float:
 
 
 def weigh_gladness(answer: Answer, _occasion: Occasion) -> float:
-    """Return how happy it shows itself, from 1 to -1 for sad or angry, on average over its emotions."""
+    """Return the mean over the answer's emotions of their intensity: positive for happy, negative for sad and angry."""
     signed = [
         float(str(felt["intensity"])) * (felt["emotion"] == Emotion.HAPPY)
         - float(str(felt["intensity"])) * (felt["emotion"] in SAD)
@@ -89,7 +89,7 @@ def weigh_gladness(answer: Answer, _occasion: Occasion) -> float:
 
 
 def share_remembered(answer: Answer, occasion: Occasion) -> float:
-    """Return which share of the words of what was remembered, beside the message's own, the answer takes up."""
+    """Return the share of the recalled memories' words, except the message's own, that the answer takes up."""
     said = _find_telling(occasion.message)
     remembered = {term for text in occasion.remembered for term in _find_telling(text)} - said
     return len(remembered & _find_telling(answer.text)) / len(remembered) if remembered else 0.0
@@ -108,11 +108,11 @@ MEASURES: dict[str, Measure] = {
 
 
 def find_language(text: str) -> str:
-    """Return the code of the language that the text is in, by its script or by frequent words; "" where none is sure."""
+    """Return the code of the text's language, judged by its script or by frequent words; "" if it is unclear."""
     counts = {code: len(script.findall(text)) for code, script in SCRIPTS.items()}
     code = max(counts, key=lambda code: counts[code])
     if counts[code] > len(LATIN.findall(text)):
-        return "ja" if counts["ja"] else code  # which writes Chinese signs, too
+        return "ja" if counts["ja"] else code  # Japanese uses Chinese characters, too
     words = [word.casefold() for word in WORD.findall(text)]
     known = {code: sum(word in frequent for word in words) for code, frequent in _load_words().items()}
     best = max(known, key=lambda code: known[code])
@@ -131,12 +131,14 @@ def _load_languages() -> dict[str, dict[str, str]]:
 @cache
 def _load_words() -> dict[str, frozenset[str]]:
     return {
-        code: frozenset(told["words"].split()) for code, told in _load_languages().items() if "words" in told
+        code: frozenset(rules["words"].split())
+        for code, rules in _load_languages().items()
+        if "words" in rules
     }
 
 
 @cache
 def _load_formal() -> dict[str, "regex.Pattern[str]"]:
     return {
-        code: regex.compile(told["formal"]) for code, told in _load_languages().items() if "formal" in told
+        code: regex.compile(rules["formal"]) for code, rules in _load_languages().items() if "formal" in rules
     }

@@ -1,6 +1,6 @@
-"""SillyTavern's presets, of text completion and of chat completion, read from file: what Kith takes of them.
+"""Read SillyTavern's preset files, of text completion and of chat completion, as far as Kith uses their values.
 
-Their form, as its own presets of 2024 to 2026 have it: one object, in which each value has a name of its own.
+The form is that of SillyTavern's own presets of 2024 to 2026: one JSON object with a name for each value.
 """
 
 from dataclasses import dataclass, field
@@ -32,12 +32,12 @@ NAMES = {
     "stopping_strings": STOP,
     "custom_stopping_strings": STOP,
 }
-BY_CHANCE = {"seed": -1, "top_k": -1}  # how files say that it is left open
+BY_CHANCE = {"seed": -1, "top_k": -1}  # values by which files leave a parameter unset
 
 
 @dataclass(slots=True)
 class ReadPreset:
-    """What a file says that Kith knows, and the names of what it does not use."""
+    """The values of a preset file that Kith uses, and the names of those that it does not."""
 
     sampling: dict[str, Any] = field(default_factory=dict)
     context_tokens: int | None = None
@@ -45,7 +45,7 @@ class ReadPreset:
 
 
 def read_preset(content: bytes) -> ReadPreset:
-    """Return what the file holds; MindError names what is wrong with it."""
+    """Parse the content of a preset file. Raise MindError if it is too large, no preset, or has an invalid value."""
     if len(content) > MAX_BYTES:
         raise MindError("file", _("This file is too large: it can have at most %(most)s MB.") % {"most": 2})
     try:
@@ -82,7 +82,7 @@ def _take(read: ReadPreset, name: str, known: str, value: Any) -> None:
 
 
 def _read_stops(value: Any) -> Any:
-    """Return the list, which files also hold as the text of one."""
+    """Return the list of stop strings, which some files contain as JSON in a string."""
     if not isinstance(value, str):
         return value
     try:

@@ -1,4 +1,4 @@
-"""Manners of speaking that a person chooses by name: data, each with the values that it stands for."""
+"""Presets: manners of speaking that a person chooses by name, each a set of sampling values (presets.toml)."""
 
 import tomllib
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ FALLBACK_LANGUAGE = "en"
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A manner; `line` says in plain words what it is like, `sampling` has fields of `Sampling`."""
+    """A manner of speaking. `line` says in plain words what it is like, `sampling` has fields of `Sampling`."""
 
     slug: str
     name: str
@@ -25,7 +25,7 @@ class Preset:
 
 @cache
 def load_presets(language: str) -> dict[str, Preset]:
-    """Return the presets by slug, in that language, in English where it has none of its own."""
+    """Return the presets by slug, with their texts in the language, or in English if they have none in it."""
     written = tomllib.loads(Path(__file__).with_name("presets.toml").read_text())
     return {
         slug: Preset(
@@ -38,6 +38,6 @@ def load_presets(language: str) -> dict[str, Preset]:
 
 
 def compute_sampling(mind: Mind) -> dict[str, Any]:
-    """Return the fields of `Sampling` that are the companion's: its own values over its preset's."""
+    """Return the fields of `Sampling` that are set for the companion: its own values override its preset's."""
     preset = load_presets(FALLBACK_LANGUAGE).get(mind.preset)
     return {**(preset.sampling if preset else {}), **mind.sampling}

@@ -1,4 +1,4 @@
-"""What differs between two models' answers to the same exchanges: measured when all are there, told in plain words."""
+"""The report of a comparison: how two models' answers to the same exchanges differ, in numbers and in plain words."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -15,13 +15,13 @@ from companions.models import ComparedExchange, Comparison
 from memory.embedding.spaces import embed_texts
 from memory.models import Recalled
 
-MANY_EXCHANGES = 30  # from which on what shows no difference hardly differs much
+MANY_EXCHANGES = 30  # with so many, models that show no difference hardly differ much
 
 Exchange = tuple[Occasion, Answer, Answer]
 
 
 def build_report(comparison: Comparison) -> dict[str, Any]:
-    """Return the numbers of what differs over the exchanges that both have answered; nothing where there are none."""
+    """Return the report on the exchanges that both models have answered; empty if there are none."""
     rows = comparison.exchanges.exclude(own_text=None).exclude(other_text=None)
     answered = list(rows.select_related("prompt__reply__message").defer("prompt__messages", "prompt__tools"))
     remembered = _load_remembered(comparison, answered)
@@ -39,7 +39,7 @@ def build_report(comparison: Comparison) -> dict[str, Any]:
 
 
 def _load_remembered(comparison: Comparison, rows: Sequence[ComparedExchange]) -> dict[Any, list[str]]:
-    """Return the texts of what each reply was given to remember, by the reply."""
+    """Return the texts of the memories recalled for each reply, by the reply's id."""
     replies = [row.prompt.reply_id for row in rows]
     found = Recalled.objects.of(comparison.companion_id).filter(recall__reply__in=replies)
     remembered: dict[Any, list[str]] = {}
@@ -49,7 +49,7 @@ def _load_remembered(comparison: Comparison, rows: Sequence[ComparedExchange]) -
 
 
 def _embed(comparison: Comparison, exchanges: Sequence[Exchange]) -> Floats | None:
-    """Return what all answers mean, (n, 2, width): own and other; None where no embedder answers or one said nothing."""
+    """Return the answers' embeddings, (n, 2, width): own and other; None if there is no embedder or one is empty."""
     texts = [answer.text for _occasion, own, other in exchanges for answer in (own, other)]
     if not all(text.strip() for text in texts):
         return None
@@ -62,9 +62,9 @@ def _embed(comparison: Comparison, exchanges: Sequence[Exchange]) -> Floats | No
 
 
 def measure_differences(exchanges: Sequence[Exchange], vectors: Floats | None, seed: int) -> dict[str, Any]:
-    """Return the report: how many answers, each measure's difference by name, and how far apart the answers lie.
+    """Return the report: the number of answers, each measure's difference by name, and the mean distance in meaning.
 
-    `vectors` is (n, 2, width), each of length 1.
+    `vectors` is (n, 2, width), each of length 1; None leaves the distance out.
     """
     own = {
         name: np.array([measure(own, occasion) for occasion, own, _other in exchanges], dtype=np.float64)
@@ -91,9 +91,9 @@ def measure_differences(exchanges: Sequence[Exchange], vectors: Floats | None, s
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One measure as it is told: what it is, of the own model and of the other, and what that shows.
+    """One measure in words: its label, its value for either model, and the difference.
 
-    `is_same` where nothing at all differs.
+    It `is_clear` if the difference is unlikely to be chance, and `is_same` if nothing differs at all.
     """
 
     label: str
@@ -105,7 +105,7 @@ class Line:
 
 
 def describe_report(report: Mapping[str, Any]) -> list[Line]:
-    """Return the report's lines in the active language, what differs clearly first."""
+    """Return the report's lines in the active language, clear differences first."""
     labels = {
         "length": _("How long an answer is, in characters"),
         "questions": _("Questions in an answer"),
@@ -117,10 +117,10 @@ def describe_report(report: Mapping[str, Any]) -> list[Line]:
         "memory": _("Words of its memories that an answer takes up"),
     }
     lines = []
-    for name, told in report.get("measures", {}).items():
+    for name, numbers in report.get("measures", {}).items():
         form = _format_number if name in ("length", "questions", "emotions") else _format_share
-        is_clear = told["p"] < CLEAR_P
-        low, high, own, other = (form(told[part]) for part in ("low", "high", "own", "other"))
+        is_clear = numbers["p"] < CLEAR_P
+        low, high, own, other = (form(numbers[part]) for part in ("low", "high", "own", "other"))
         between = low if low == high else _("between %(low)s and %(high)s") % {"low": low, "high": high}
         change = _("difference: %(between)s") % {"between": between}
         is_same = not is_clear and own == other and low == high
@@ -134,7 +134,7 @@ def describe_report(report: Mapping[str, Any]) -> list[Line]:
 
 
 def describe_weight(report: Mapping[str, Any]) -> str:
-    """Return how much so many answers can show, in the active language."""
+    """Return a sentence in the active language on how much so many answers can show."""
     count = report["answers"]
     if find_least_p(count) >= CLEAR_P:
         text = ngettext(

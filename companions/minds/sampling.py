@@ -1,4 +1,4 @@
-"""What may be chosen for one companion of how its model picks its words, within which bounds, and the check of it."""
+"""The sampling parameters that may be chosen for one companion, with their bounds, and their validation."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ STOP = "stop"
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A number of `providers.chat.sampling.Sampling`; `hint` says in a line what it does."""
+    """A numeric field of `providers.chat.sampling.Sampling`; `hint` says in a line what it does."""
 
     name: str
     least: float
@@ -33,7 +33,7 @@ class Parameter:
         return isinstance(self.step, int)
 
     def check(self, value: Any) -> float:
-        """Return the number; MindError where it is none, or out of bounds."""
+        """Return the value as a number. Raise MindError if it is none, or out of bounds."""
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not is_number or (self.is_whole and value % 1):
             wrong = _("%(name)s: write a whole number.") if self.is_whole else _("%(name)s: write a number.")
@@ -102,7 +102,7 @@ PARAMETERS = {
 
 
 def check_sampling(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is chosen, without what is left open (None); MindError names the first field that will not do."""
+    """Return the validated values, without those that are None. Raise MindError for the first one that is invalid."""
     chosen: dict[str, Any] = {}
     for name, value in values.items():
         if name in PARAMETERS:
@@ -116,7 +116,7 @@ def check_sampling(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_context(tokens: Any) -> None:
-    """Raise MindError where no companion can read so many tokens at once."""
+    """Raise MindError unless the value is a possible number of context tokens."""
     is_number = isinstance(tokens, int) and not isinstance(tokens, bool)
     if not is_number or not MIN_CONTEXT_TOKENS <= tokens <= MAX_CONTEXT_TOKENS:
         bounds = {"least": f"{MIN_CONTEXT_TOKENS:,}", "most": f"{MAX_CONTEXT_TOKENS:,}"}

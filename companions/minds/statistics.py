@@ -1,9 +1,9 @@
-"""Whether two answerers of the same questions differ: a permutation test of pairs, and bootstrap intervals. Pure.
+"""Whether two models that answer the same prompts differ: a paired permutation test, and bootstrap intervals. Pure.
 
-Were both alike, each of a pair's two answers might as well be the other's: so the signs of all differences are drawn
-anew, those of one pair together for all measures. The p-values are adjusted for the number of measures by the smallest of
-each draw (Westfall and Young, "Resampling-Based Multiple Testing", 1993, algorithm 2.8 in one step), so that of all
-comparisons of equals at most the share `CLEAR_P` calls any measure different.
+If the models were alike, the two answers of a pair could be exchanged. So the test draws random signs for the pairs'
+differences, the same sign for all measures of a pair. The p-values are adjusted for the number of measures by the least
+p-value of each draw (Westfall and Young, "Resampling-Based Multiple Testing", 1993, algorithm 2.8 in one step), so that
+at most the share `CLEAR_P` of all comparisons of equal models calls any measure different.
 """
 
 from collections.abc import Mapping
@@ -13,16 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
-EXACT_PAIRS = 12  # of which every one of the 4,096 drawings is looked at
+EXACT_PAIRS = 12  # up to so many pairs, all (at most 4,096) combinations of signs are used
 DRAWS = 9_999
 RESAMPLES = 2_000
-CLEAR_P = 0.02  # a difference below this is no chance
-INTERVAL = (2.5, 97.5)  # per cent
+CLEAR_P = 0.02  # a difference with a lower p-value counts as clear
+INTERVAL = (2.5, 97.5)  # percentiles
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """By how much the second answerer is above the first on average, from where to where, and how likely by chance."""
+    """Both models' means of a measure, their difference (other - own) with its interval, and the adjusted p-value."""
 
     own: float
     other: float
@@ -35,9 +35,9 @@ class Difference:
 def compare(
     own: Mapping[str, Floats], other: Mapping[str, Floats], shift: Floats | None, seed: int
 ) -> tuple[dict[str, Difference], float | None]:
-    """Return how the measures differ, each (n,) over the same n pairs, and the p-value of `shift`; None without one.
+    """Return each measure's difference, and the p-value of `shift` (None without one). Deterministic for a seed.
 
-    `shift` is (n, width): by how much the vectors of the answers differ, pair by pair. Seed and pairs decide all draws.
+    Measures are (n,) over the same n pairs. `shift` is (n, width): the differences of the answers' embeddings.
     """
     names, chance = list(own), np.random.default_rng(seed)
     differences = np.stack([other[name] - own[name] for name in names], axis=1)
@@ -63,12 +63,12 @@ def compare(
 
 
 def find_least_p(pairs: int) -> float:
-    """Return the smallest p-value that so many pairs can show, however much they differ."""
+    """Return the smallest p-value that the test can give for so many pairs, however much they differ."""
     return max(2.0 / 2.0**pairs, 1.0 / (DRAWS + 1))
 
 
 def _draw_signs(pairs: int, chance: np.random.Generator) -> Floats:
-    """Return signs (draws, pairs), of which the first draw is as it was: all 1."""
+    """Return signs, (draws, pairs). The first draw is the observed one: all 1."""
     if pairs <= EXACT_PAIRS:
         bits = np.arange(2**pairs)[:, None] >> np.arange(pairs) & 1
         signs: Floats = (1.0 - 2.0 * bits).astype(np.float64)
@@ -81,12 +81,12 @@ def _draw_signs(pairs: int, chance: np.random.Generator) -> Floats:
 def _adjust(statistics: Floats) -> Floats:
     """Return the p-value of each column's first row among all rows, adjusted for the number of columns."""
     scale = np.maximum(statistics.max(axis=0), 1e-12)
-    rounded = np.round(statistics / scale, 9)  # what is equal but for its last digits is equal
+    rounded = np.round(statistics / scale, 9)  # so that values that differ only by rounding errors are equal
     draws = len(rounded)
     by_draw = np.empty_like(rounded)
     for column, values in enumerate(rounded.T):
         order = np.argsort(values)
-        ascending = values[order]  # looking for them in their order is several times as fast
+        ascending = values[order]  # searching sorted values is several times as fast
         by_draw[order, column] = draws - np.searchsorted(ascending, ascending, side="left")
     least = np.sort(by_draw.min(axis=1))
     adjusted: Floats = np.searchsorted(least, by_draw[0], side="right") / draws

@@ -1,4 +1,4 @@
-"""What a companion's models take a day: from the rows of their calls in the last week."""
+"""The tokens and costs a day of a companion's models, computed from their calls in the last week."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ IN_TALK = Q(purpose__in=(Purpose.ANSWER, Purpose.WAKING))
 
 @dataclass(frozen=True, slots=True)
 class DailyUse:
-    """Tokens that a model reads and writes a day, in what the companion says and in the work beside it.
+    """The tokens that a model reads and writes a day, for talk and wakings, and for background work.
 
-    `cost` is what all of them take by the operator's prices, in the provider's money; None where no price is known.
+    `cost` is the price of all of them by the operator's prices, in the provider's currency; None if none is known.
     """
 
     model: str
@@ -30,14 +30,14 @@ class DailyUse:
 
     @property
     def shown_cost(self) -> Decimal | None:
-        """Return the cost, and a hundredth where it is less: what is paid for does not cost 0.00."""
+        """The cost, raised to 0.01 if it is lower but not 0, so that it is not shown as 0.00."""
         return max(self.cost, Decimal("0.01")) if self.cost else self.cost
 
 
 def measure_daily_use(companion: Companion, now: datetime) -> list[DailyUse]:
-    """Return what each chat model took on average of the last SHOWN_DAYS, or of those since the companion was made.
+    """Return the daily use of each model but embedders, averaged over SHOWN_DAYS or the companion's age if less.
 
-    Two queries.
+    Runs two queries.
     """
     days = min(max((now - companion.created_at) / timedelta(days=1), 1), SHOWN_DAYS)
     tokens = F("prompt_tokens") + F("completion_tokens")
@@ -54,7 +54,7 @@ def measure_daily_use(companion: Companion, now: datetime) -> list[DailyUse]:
         )
     )
     priced = Provider.objects.exclude(prompt_price=None, completion_price=None)
-    # Where a server stands there for the work beside the talk too, the talk's prices are taken.
+    # If a server's model has rows for background work and for chat, the chat's prices win: they come later.
     rows = {(row.base_url, row.model): row for row in priced.order_by("capability")}
     talk, every, costs = Counter[str](), Counter[str](), dict[str, Decimal]()
     for call in calls:

@@ -31,10 +31,10 @@ class Command(BaseCommand):
         self.stdout.write(f"{companion.name}: {size / MEGABYTE:.1f} MB.")
 
     async def _write(self, companion: Companion, file: Any) -> int:
-        size = told = 0
+        size = reported = 0
         async for piece in export_archive(companion, timezone.now()):
             size += file.write(piece)
-            if size - told > 50 * MEGABYTE:
-                told = size
+            if size - reported > 50 * MEGABYTE:
+                reported = size
                 self.stderr.write(f"{size // MEGABYTE} MB …")
         return size

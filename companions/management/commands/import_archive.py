@@ -41,4 +41,4 @@ class Command(BaseCommand):
             self.stderr.write(f"{done:,} of {self._total:,} rows …")
 
     def _finish(self, restored: Restored) -> None:
-        """Nobody waits for it: the command's own end tells."""
+        """Do nothing: the command itself reports the end."""

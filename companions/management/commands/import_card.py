@@ -43,7 +43,7 @@ class Command(BaseCommand):
                     upload, now, name=options["name"], greeting=options["greeting"]
                 )
             finally:
-                card_import.drop_upload(upload_id)  # where it became no companion
+                card_import.drop_upload(upload_id)  # if no companion was made of it
         except (OSError, RefusedError) as error:
             raise CommandError(f"Nothing was made: {getattr(error, 'detail', error)}") from error
         self.stdout.write(str(companion.pk))
