@@ -13,8 +13,8 @@ from files.models import StoredFile
 class ArchiveUpload(models.Model):
     """An uploaded archive, which its owner may look at and have restored by a worker.
 
-    `manifest` is the archive's description of itself. `look_at` is the worker's lease: until then no other worker tries.
-    The file is deleted once it is restored or refused. `companion` is set when the restore has succeeded.
+    `manifest` is the archive's description of itself. `look_at` is the worker's lease: until then no other worker
+    tries. The file is deleted once it is restored or refused. `companion` is set when the restore has succeeded.
     """
 
     class State(models.TextChoices):

@@ -43,9 +43,9 @@ class JournalEntry(models.Model):
     """One change of what a companion knows, written by a database trigger, and the message after which it was made.
 
     While that message is not on the chosen branch, the change is undone. `before` and `after` hold the columns that an
-    update changed, or the whole row if it is not in its table now. `at` is the id of the message; of the reply or waking
-    that is under way; or, if other messages follow the last one, of the conversation or of the branch that is not chosen.
-    See `companions.branches`.
+    update changed, or the whole row if it is not in its table now. `at` is the id of the message; of the reply or
+    waking that is under way; or, if other messages follow the last one, of the conversation or of the branch that is
+    not chosen. See `companions.branches`.
     """
 
     class Kind(models.TextChoices):

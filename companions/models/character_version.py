@@ -23,7 +23,7 @@ class CharacterVersionQuerySet(OwnedQuerySet["CharacterVersion"]):
         changed_by: str,
         now: datetime | None = None,
     ) -> None:
-        """Save the stored texts as a version, if the `companion` to be saved differs in the `written` fields (None: all).
+        """Save the stored texts as a version if the `companion` to be saved differs in the `written` fields (None: all).
 
         Deletes the oldest versions above the limits. Call it within the transaction that writes the texts.
         """
@@ -52,7 +52,7 @@ class CharacterVersionQuerySet(OwnedQuerySet["CharacterVersion"]):
 
 
 class CharacterVersion(models.Model):
-    """The texts of a companion's character before one change, with the fields that the change wrote, its time and way."""
+    """The texts of a companion's character before one change; which fields that `changed`, when, and in which way."""
 
     class By(models.TextChoices):
         PAGE = "page", _("on its page")

@@ -16,7 +16,7 @@ class ClosingQuerySet(OwnedQuerySet["Closing"]):
 
 
 class Closing(models.Model):
-    """The closing of a session, from the request to the last transaction. `drafts` holds the results of the steps so far.
+    """The closing of a session, from the request to the last transaction. `drafts` are the results of its steps so far.
 
     The session ends with the messages said up to `until_at`; later ones begin the next session. Each draft names its
     sources: if some of these changed, are gone, or are no longer all, only that draft is made again. A closing with a

@@ -15,9 +15,9 @@ SUBJECT_CHARACTERS = 2000
 class ForgetProposal(models.Model):
     """A companion's proposal, made in a reply, to forget something as the person asked. Only the person can confirm it.
 
-    What would be deleted is searched anew each time by the `subject`, which holds one wording a line. `near` are the ids
-    of memories that may tell the same in other words; they are deleted only if the person chooses them. When the proposal
-    ends, both fields are emptied; the row stays, so that nothing is learnt from the talk about it.
+    What would be deleted is searched anew each time by the `subject`, which holds one wording a line. `near` are the
+    ids of memories that may tell the same in other words; they are deleted only if the person chooses them. When the
+    proposal ends, both fields are emptied; the row stays, so that nothing is learnt from the talk about it.
     """
 
     class State(models.TextChoices):

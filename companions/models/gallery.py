@@ -24,7 +24,7 @@ LANGUAGES = (  # in which a character may speak, each named in itself
 
 
 class GalleryCharacter(models.Model):
-    """A published character with its versions. It outlives its companion, and is deleted with its publisher's account."""
+    """A published character with its versions. It outlives its companion and is deleted with its publisher's account."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(
@@ -59,7 +59,8 @@ class GalleryVersionQuerySet(OwnedQuerySet["GalleryVersion"]):
 class GalleryVersion(models.Model):
     """One version of a published character: a card, the publisher's description of it, and the operators' decision.
 
-    The approved version is shown to everybody old enough for its rating; the others only to the publisher and operators.
+    The approved version is shown to everybody old enough for its rating; the others only to the publisher and
+    operators.
     """
 
     class State(models.TextChoices):

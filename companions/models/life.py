@@ -9,7 +9,7 @@ from companions.models.companion import Companion
 
 
 class Life(models.Model):
-    """How one companion lives between talks: whether it wakes, and whether, when, how often and where it may write first.
+    """How a companion lives between talks: whether it wakes, and whether, when, how often and where it may write first.
 
     Hours are in the user's zone; a span whose two ends are equal is empty. While a reflection is made, or after one has
     failed, no other worker tries before `reflect_at`. The next search for drives is due at `drives_at`.

@@ -12,7 +12,7 @@ class MessageWordsQuerySet(OwnedQuerySet["MessageWords"]):
 
 
 class MessageWords(models.Model):
-    """The words by which the search finds a message, as numbers. A database trigger keeps them in step with the message.
+    """The words by which the search finds a message, as numbers. A database trigger keeps them up to date.
 
     They have a table of their own so that updates of a message, e.g. when a branch is chosen, do not touch their index.
     """

@@ -12,10 +12,10 @@ class Mind(models.Model):
     """Which model speaks for a companion, how it samples, and whether another may stand in while it is unavailable.
 
     `model` is the name, as requests give it, of the model that gave the first answer or was chosen since; empty before.
-    No other model answers instead unless `allows_stand_in`. `prompt_version` is that of Kith's prompts at the same time.
-    If the operator offers another model, the person is asked about it until they take it, unless it is `declined_model`
-    or `asks_again_at` is in the future. `sampling` holds the fields of `providers.chat.sampling.Sampling` that override
-    the preset's or, without a preset, the installation's.
+    No other model answers instead unless `allows_stand_in`. `prompt_version` is that of Kith's prompts at the same
+    time. If the operator offers another model, the person is asked about it until they take it, unless it is
+    `declined_model` or `asks_again_at` is in the future. `sampling` holds the fields of
+    `providers.chat.sampling.Sampling` that override the preset's or, without a preset, the installation's.
     """
 
     companion = models.OneToOneField(Companion, models.CASCADE, primary_key=True, related_name="mind")
