@@ -23,7 +23,7 @@ class CharacterVersionQuerySet(OwnedQuerySet["CharacterVersion"]):
         changed_by: str,
         now: datetime | None = None,
     ) -> None:
-        """Save the stored texts as a version if the `companion` to be saved differs in the `written` fields (None: all).
+        """Save the stored texts as a version if the unsaved `companion` differs in the `written` fields (None: all).
 
         Deletes the oldest versions above the limits. Call it within the transaction that writes the texts.
         """

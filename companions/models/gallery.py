@@ -24,7 +24,7 @@ LANGUAGES = (  # in which a character may speak, each named in itself
 
 
 class GalleryCharacter(models.Model):
-    """A published character with its versions. It outlives its companion and is deleted with its publisher's account."""
+    """A published character with its versions. It outlives its companion, and goes with its publisher's account."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(
