@@ -25,8 +25,7 @@ NOT_SIGNED_IN, NO_SUCH_COMPANION = 4401, 4404
 def may_connect(scope: Mapping[str, Any]) -> bool:
     """Return whether a socket may be opened from its origin, which must be Kith's own.
 
-    Without an Origin header, a session cookie is refused unless a bearer token (which no browser can send) is there
-    too.
+    Without an Origin header, a request with cookies must have a bearer token too, which no browser can send.
     """
     origin = _header(scope, b"origin")
     if origin is None:
