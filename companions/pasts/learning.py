@@ -72,7 +72,7 @@ def count_progress(past: PastImport) -> LearningProgress:
 
 
 def estimate_rest(past: PastImport) -> RestCost:
-    """Return what learning from the import takes, estimated by the lengths of its messages without loading the texts."""
+    """Return what learning from the import takes, estimated by the lengths of its messages without loading the text."""
     said = Message.objects.filter(job=past.job_id, session__in=_select_sessions(past).values("pk"))
     sizes = said.values("session").annotate(letters=Sum(Length("text")), octets=Sum(OctetLength("text")))
     costs = {

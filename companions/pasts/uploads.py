@@ -26,7 +26,7 @@ class PastImportError(CompanionsError):
 
 
 def keep_upload(user: User, content: bytes, form: str, name: str, now: datetime) -> PastUpload:
-    """Store the file for a day, and delete the user's oldest uploads above UPLOADS_EACH; FilesError if it has no room."""
+    """Store the file for a day, deleting the user's oldest uploads above UPLOADS_EACH; FilesError if it has no room."""
     kept = PastUpload.objects.owned_by(user).order_by("-created_at").values_list("pk", flat=True)
     for pk in list(kept[UPLOADS_EACH - 1 :]):
         drop_upload(pk)
@@ -48,7 +48,7 @@ def read_content_of(user: User, content: bytes, *, form: str = "", pattern: str 
 
 
 def read_file(file: StoredFile | None, pattern: str = "") -> PastFile:
-    """Return the talks in the stored file. Raises PastImportError if `file` is None, PastError, BusyError, FilesError."""
+    """Return the talks in the stored file. Raises PastImportError if it is None, PastError, BusyError or FilesError."""
     if file is None:
         raise PastImportError("no_file", _("The file is gone. Bring it again."))
     return read_content_of(file.user, read_content(file), pattern=pattern)
