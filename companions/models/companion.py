@@ -82,7 +82,7 @@ class Companion(models.Model):
         _("the note is"), max_length=10, choices=DepthRole, default=DepthRole.SYSTEM
     )
     without_directions = models.BooleanField(_("without stage directions such as *smiles*"), default=False)
-    suggestions = ArrayField(  # without any, the talk offers some of Kith's own
+    suggestions = ArrayField(  # if empty, the talk offers some of Kith's own
         models.CharField(max_length=200), verbose_name=_("what one may say first"), default=list, blank=True
     )
     tint = models.PositiveSmallIntegerField(_("tint"), default=40, validators=[MaxValueValidator(359)])

@@ -57,7 +57,7 @@ class ComparedExchange(models.Model):
     prompt = models.ForeignKey(Prompt, models.CASCADE, related_name="+")
     own_text = models.TextField(_("own model's answer"), null=True, blank=True)  # noqa: DJ001 (None is not answered yet)
     other_text = models.TextField(_("other model's answer"), null=True, blank=True)  # noqa: DJ001
-    # Each with the place in the text from which it holds: {"at", "emotion", "intensity"}.
+    # Each as {"at", "emotion", "intensity"}; `at` is the offset in the text from which it holds.
     own_emotions = models.JSONField(_("own model's emotions"), default=list, blank=True)
     other_emotions = models.JSONField(_("other model's emotions"), default=list, blank=True)
 

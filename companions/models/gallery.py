@@ -168,7 +168,7 @@ class ReportedVersion(models.Model):
         User, models.CASCADE, related_name="reported_versions", verbose_name=_("publisher")
     )
     version = models.OneToOneField(GalleryVersion, models.SET_NULL, null=True, related_name="reported")
-    published = models.JSONField()  # the card, and what its publisher said of it
+    published = models.JSONField()  # the card, and the publisher's description of it
     kept_at = models.DateTimeField()
 
     objects = UserOwnedQuerySet.as_manager()

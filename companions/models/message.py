@@ -45,7 +45,7 @@ class Message(models.Model):
     is_hidden = models.BooleanField(_("hidden from prompts"), default=False)
     is_rehearsed = models.BooleanField(_("written by the rehearsal model"), default=False)
     model = models.CharField(_("written by model"), max_length=200, blank=True)
-    is_stand_in = models.BooleanField(_("by a stand-in"), default=False)  # the companion's own model was away
+    is_stand_in = models.BooleanField(_("by a stand-in"), default=False)  # instead of the companion's model
     is_learnt = models.BooleanField(_("learnt from"), default=False)
     is_asleep = models.BooleanField(_("on another branch"), default=False, editable=False)
     waking = models.OneToOneField(

@@ -228,7 +228,7 @@ def restore_version(request: SignedInRequest, companion_id: UUID, version_id: UU
 
 @form_view
 def delete_version(request: SignedInRequest, companion_id: UUID, version_id: UUID) -> HttpResponse:
-    """Ask whether to delete a version; then do it."""
+    """Ask whether to delete a version; on POST, delete it."""
     companion = get_companion(request.user, companion_id)
     found = get_character_version(request.user, companion_id, version_id)
     if request.method != "POST":

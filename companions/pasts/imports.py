@@ -92,8 +92,8 @@ def begin(
     plan = plan_for(held, read, wanted.choice, now)
     if not plan.messages:
         raise PastImportError("nothing_said", _("Nothing is said in what you chose."))
-    there = find_there(held.pk, None, plan.messages)
-    new = len(plan.messages) - len(there)
+    existing = find_existing(held.pk, None, plan.messages)
+    new = len(plan.messages) - len(existing)
     require_room(held, new)
     first_at, last_at = plan.span or (None, None)
     learns = wanted.nightly_tokens is not None and new > 0
@@ -108,7 +108,7 @@ def begin(
         pattern=wanted.pattern,
         before_at=find_beginning(held, now),
         messages_count=new,
-        skipped_count=len(there),
+        skipped_count=len(existing),
         first_at=first_at,
         last_at=last_at,
         learning=PastImport.Learning.RUNNING if learns else PastImport.Learning.NONE,
@@ -175,7 +175,7 @@ def _save(
     companion = hold(past.companion_id)
     if companion is None or not _is_wanted(past):
         return False
-    places |= find_there(companion.pk, past.job_id, batch)
+    places |= find_existing(companion.pk, past.job_id, batch)
     new = [planned for planned in batch if planned.key not in places]
     sessions = _make_sessions(companion, past, plan, {planned.session for planned in new})
     chosen = [planned for planned in new if planned.is_chosen]
@@ -263,7 +263,7 @@ def _make_sessions(
     return sessions
 
 
-def find_there(
+def find_existing(
     companion_id: UUID, job_id: UUID | None, messages: Sequence[PlannedMessage]
 ) -> dict[str, UUID]:
     """Return the ids of the messages that the companion has already, by the keys of the planned ones.
@@ -273,21 +273,21 @@ def find_there(
     """
     keys = [message.key for message in messages]
     mine = Message.everywhere.filter(companion=companion_id)
-    there: dict[str, UUID] = dict(mine.filter(client_id__in=keys).values_list("client_id", "pk"))  # type: ignore[arg-type]
-    dated = [message for message in messages if message.is_dated and message.key not in there]
+    found: dict[str, UUID] = dict(mine.filter(client_id__in=keys).values_list("client_id", "pk"))  # type: ignore[arg-type]
+    dated = [message for message in messages if message.is_dated and message.key not in found]
     if not dated:
-        return there
+        return found
     said: dict[tuple[str, int, str], list[UUID]] = {}
     times, second = [message.at for message in dated], timedelta(seconds=1)
     between = mine.filter(said_at__gte=min(times) - second, said_at__lte=max(times) + second)
-    others = between.exclude(job=job_id).exclude(pk__in=there.values()).order_by("said_at", "id")
+    others = between.exclude(job=job_id).exclude(pk__in=found.values()).order_by("said_at", "id")
     for role, at, text, pk in others.values_list("role", "said_at", "text", "pk"):
         said.setdefault((role, int(at.timestamp()), text), []).append(pk)
     for message in dated:
         same = said.get((message.role, int(message.at.timestamp()), message.text))
         if same:
-            there[message.key] = same.pop()
-    return there
+            found[message.key] = same.pop()
+    return found
 
 
 @everywhere()

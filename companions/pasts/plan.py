@@ -81,7 +81,7 @@ class Plan:
     # The last messages of alternatives, by their keys, and how many messages each alternative has.
     leaves: list[tuple[str, int]] = field(default_factory=list)
     by_key: dict[str, PlannedMessage] = field(default_factory=dict, repr=False)
-    characters: set[str] = field(default_factory=set)  # who speaks and is not the person
+    characters: set[str] = field(default_factory=set)  # the speakers who are not the person
     shortened: int = 0
     empty: int = 0
 
@@ -119,7 +119,7 @@ def plan_messages(
     placed: list[tuple[Past, list[PastMessage], list[datetime]]] = []
     for past, path in reversed(paths):  # of the talks without a time, the last one is the most recent
         times = spread_times([message.at for message in path], until, now)
-        if path and not any(_is_told(message.at, now) for message in path):
+        if path and not any(_is_known_time(message.at, now) for message in path):
             until = times[0] - PAST_GAP
         placed.append((past, path, times))
     placed.sort(key=lambda each: each[2][0] if each[2] else before)
@@ -128,13 +128,13 @@ def plan_messages(
     return plan
 
 
-def spread_times(told: Sequence[datetime | None], before: datetime, now: datetime) -> list[datetime]:
+def spread_times(given: Sequence[datetime | None], before: datetime, now: datetime) -> list[datetime]:
     """Return a time for each message of a path, none earlier than the one before it.
 
     A message without a time, or with one after `now`, is dated a minute before what follows it, or less if there is
     less room. After the last dated message, such messages follow it a minute apart.
     """
-    times = [at if _is_told(at, now) else None for at in told]
+    times = [at if _is_known_time(at, now) else None for at in given]
     latest: datetime | None = None
     for place, at in enumerate(times):
         if at is not None:
@@ -163,7 +163,7 @@ def _fill(times: list[datetime | None], first: int, last: int, now: datetime) ->
             times[place] = base + step * (place - first)
 
 
-def _is_told(at: datetime | None, now: datetime) -> bool:
+def _is_known_time(at: datetime | None, now: datetime) -> bool:
     return at is not None and is_moment(at) and at <= now
 
 
@@ -225,7 +225,7 @@ class _PastPlan:
             text = shorten(text, self.most_characters)
             self.plan.shortened += 1
         key = self._make_key(message)
-        if same := self.plan.by_key.get(key):  # the same talk stands twice in the file
+        if same := self.plan.by_key.get(key):  # the same talk is in the file twice
             self.keys[message.id] = key
             self.made[key] = same
             if is_chosen:
@@ -233,7 +233,7 @@ class _PastPlan:
             return None
         before = self.made.get(follows or "")
         if at is None:
-            at = message.at if message.at and _is_told(message.at, self.now) else None
+            at = message.at if message.at and _is_known_time(message.at, self.now) else None
             beside = self.made.get(self.chosen_after.get(follows, ""))
             at = at or (beside.at if beside else before.at if before else self.now)
             at = max(at, before.at + LEAST_STEP) if before else at
@@ -246,7 +246,7 @@ class _PastPlan:
             author=one_line(message.speaker)[:NAME_CHARACTERS],
             text=text,
             at=at,
-            is_dated=_is_told(message.at, self.now),
+            is_dated=_is_known_time(message.at, self.now),
             session=self._find_session(at, before, is_chosen=is_chosen),
         )
         self.keys[message.id] = key

@@ -9,7 +9,7 @@ from django.utils.translation import ngettext
 
 from companions.models import Companion
 from companions.models.past import PastForm
-from companions.pasts.imports import choose_who, find_there, plan_for
+from companions.pasts.imports import choose_who, find_existing, plan_for
 from companions.pasts.learning import NIGHTLY_TOKENS, LearningCost, estimate_cost
 from companions.pasts.plan import SHORTEST_BRANCH, Choice, Plan, count_speakers
 from pasts.past import Past, PastFile
@@ -54,7 +54,7 @@ class PastPreview:
 
     form: str
     talks: int  # in the file
-    conversations: int  # that are chosen
+    conversations: int  # chosen ones
     messages: int
     alternatives: int
     branches: int
@@ -89,7 +89,7 @@ def describe(
     """
     read = choose_who(read, choice)
     plan = plan_for(companion, read, choice, now)
-    there = find_there(companion.pk, None, plan.messages) if companion else {}
+    existing = find_existing(companion.pk, None, plan.messages) if companion else {}
     labels = _label_speakers(read.form)
     speakers = [
         ShownSpeaker(name, labels.get(name, name), messages, is_person)
@@ -104,7 +104,7 @@ def describe(
         messages=len(plan.messages),
         alternatives=plan.alternatives,
         branches=sum(length >= SHORTEST_BRANCH for _key, length in plan.leaves),
-        duplicates=len(there),
+        duplicates=len(existing),
         first_at=first_at,
         last_at=last_at,
         name=next((speaker.label for speaker in speakers if not speaker.is_person), ""),

@@ -103,7 +103,7 @@ class PersonSocket(AsyncWebsocketConsumer):
 
     user: User
     group: str = ""
-    channel_layer_alias = ""  # there is none: events come from the hub
+    channel_layer_alias = ""  # no channel layer: events come from the hub
     companion_id: UUID | None = None
     is_open = False
     is_closing = False
