@@ -52,7 +52,7 @@ class CharacterVersionQuerySet(OwnedQuerySet["CharacterVersion"]):
 
 
 class CharacterVersion(models.Model):
-    """The texts of a companion's character before one change; which fields that `changed`, when, and in which way."""
+    """The texts of a companion's character before a change, with the fields, the time and the way of that change."""
 
     class By(models.TextChoices):
         PAGE = "page", _("on its page")

@@ -19,7 +19,7 @@ class Closing(models.Model):
     """The closing of a session, from the request to the last transaction. `drafts` are the results of its steps so far.
 
     The session ends with the messages said up to `until_at`; later ones begin the next session. Each draft names its
-    sources: if some of these changed, are gone, or are no longer all, only that draft is made again. A closing with a
+    sources: if one of them has changed or is gone, or more have come, only that draft is made again. A closing with a
     `past` learns from a session of imported talk, by night.
     """
 

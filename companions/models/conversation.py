@@ -48,7 +48,7 @@ class Session(models.Model):
 
     `summary` covers what both sides said up to `summarised_until`. The prompt leaves out the oldest `unsent` messages;
     their number follows from `pressure`, the share of the context that the last turn's prompt took. `scratch` and
-    `tool_groups` (the groups of tools asked for, in that order) end with the session.
+    `tool_groups` (the groups of tools that were asked for, in order) end with the session.
     While a batch of messages is learnt from, or after that failed, no other worker tries before `digest_at`. A session
     with a `waking` has no messages: it belongs to a diary page that the companion wrote by itself. One with `is_asleep`
     began on a branch that is not chosen.

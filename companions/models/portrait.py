@@ -8,8 +8,8 @@ from memory.emotion import Emotion
 
 
 class Portrait(models.Model):
-    """A companion's drawn face: `chosen` features, and a `seed` that decides the others. Without a row, the companion's
-    id is the seed.
+    """A companion's drawn face: `chosen` features, and a `seed` that decides the others. Without a row, both
+    follow from the companion's id.
     """
 
     companion = models.OneToOneField(Companion, models.CASCADE, primary_key=True, related_name="portrait")

@@ -161,7 +161,7 @@ def list_places(page: str, name: str) -> list[Way]:
 
 
 def list_tabs(page: str, name: str) -> list[Way]:
-    """Return the links to the tabs of the page's place, or [] if it has only one."""
+    """Return the links to the tabs of the page's place, or [] if it has no place, or the place has only one tab."""
     found, short = find_place(page), shorten(name, NAME_CHARACTERS)
     if not found or len(found[0].tabs) == 1:
         return []

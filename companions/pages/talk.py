@@ -63,7 +63,7 @@ def talk(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 
 def _find_place(request: SignedInRequest, companion: Companion) -> Message | None:
-    """Return the message in `?at=`, or the first one on or after `?day=`; None if neither is given or valid."""
+    """Return the message in `?at=`, or the first one on or after `?day=`; None if none is asked for, or no such day."""
     if at := request.GET.get("at"):
         return get_message(request.user, companion.pk, parse_uuid(at))
     if (day := request.GET.get("day")) is None:

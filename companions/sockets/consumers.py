@@ -146,7 +146,7 @@ class PersonSocket(AsyncWebsocketConsumer):
         await self.accept()
         if refusal := await self._find_refusal():
             await self.close(refusal)
-            await self.visit.end()  # now, before the client has closed its side, too
+            await self.visit.end()  # even if the client does not close its side
             return
         self.is_open = True
         self.wait_for_frames()
