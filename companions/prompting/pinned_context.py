@@ -135,8 +135,8 @@ def render_pinned(pinned: PinnedContext, tokens: int) -> str:
 def render_inner_state(pinned: PinnedContext, now: datetime, tokens: int) -> list[str]:
     """Return lines on how the companion feels: its own words, within so many tokens, since when, and its mood by now.
 
-    The words of the seeded inner state are left out, since they repeat the persona. An inner state older than
-    STALE_AFTER gives no lines.
+    Its words are left out if they are the seeded ones, which repeat the persona, or if the talk has moved on since. An
+    inner state older than STALE_AFTER gives no lines.
     """
     state = pinned.inner_state
     if state is None or now - state.made_at > STALE_AFTER:
