@@ -11,10 +11,10 @@ from files.models import StoredFile
 
 
 class ArchiveUpload(models.Model):
-    """An archive that somebody brought: to be looked at, and restored by a worker.
+    """An uploaded archive, which its owner may look at and have restored by a worker.
 
-    `manifest` is what it says of itself. While a worker is at it, or after one has died, nobody else tries before
-    `look_at`. The file goes once it is restored or refused; the companion is there from the last moment on.
+    `manifest` is the archive's description of itself. `look_at` is the worker's lease: until then no other worker
+    tries. The file is deleted once it is restored or refused. `companion` is set when the restore has succeeded.
     """
 
     class State(models.TextChoices):
@@ -60,7 +60,7 @@ class ArchiveUpload(models.Model):
         verbose_name_plural = _("uploaded archives")
         ordering = ["-created_at"]
         indexes = [
-            models.Index(fields=["created_at"], name="archive_upload_age"),  # dropping what is old
+            models.Index(fields=["created_at"], name="archive_upload_age"),  # deletion of old uploads
             models.Index(  # the sweep
                 fields=["look_at"], condition=models.Q(state="waiting"), name="archive_upload_due"
             ),

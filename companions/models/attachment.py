@@ -12,10 +12,10 @@ from memory.models import Document
 
 
 class Attachment(models.Model):
-    """A picture that a person sent with a message, or a text that the companion reads since; one of the two is there.
+    """A file attached to a message: either a picture (`file`) or a text that the companion reads (`document`).
 
-    `message` is empty until it was sent, `name` is what the file was called. What is said in a message's place brings the
-    same files.
+    `message` is None until the message is sent; `name` is the file's name. If a message is edited, the new version gets
+    copies of its attachments.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -50,7 +50,7 @@ class Attachment(models.Model):
         ]
         indexes = [
             models.Index(fields=["companion", "-created_at"], name="attachment_companion_time"),  # the list
-            models.Index(  # what was never sent is swept
+            models.Index(  # the sweep of attachments that were never sent
                 fields=["created_at"], condition=models.Q(message=None), name="attachment_not_sent"
             ),
         ]
@@ -60,7 +60,7 @@ class Attachment(models.Model):
 
     @property
     def url(self) -> str:
-        """Where it is to be seen: the picture itself, or the document's page."""
+        """The URL of the picture itself, or of the document's page."""
         if self.file_id:
             return reverse("file", args=[self.file_id])
         return reverse("document", args=[self.companion_id, self.document_id])

@@ -9,7 +9,7 @@ from companions.models.message import Message
 
 
 class Bookmark(models.Model):
-    """A message that its person wants to find again."""
+    """A message that the person marked to find it again."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     companion = models.ForeignKey(Companion, models.CASCADE, related_name="bookmarks")

@@ -11,10 +11,10 @@ BRANCH_NAME_CHARACTERS = 80
 
 
 class Branch(models.Model):
-    """A path from a conversation's first message to its `head`, which somebody may go on from.
+    """A path from a conversation's first message to `head`, from which the person may go on.
 
-    A conversation that was never parted from has none. That of the chosen one is `Conversation.head`; here stands where
-    it was when it was chosen.
+    A conversation that was never branched has no rows. The head of the chosen branch is `Conversation.head`; its own
+    `head` is only brought up to date when another branch is chosen.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -40,12 +40,12 @@ class Branch(models.Model):
 
 
 class JournalEntry(models.Model):
-    """One change of what a companion knows, kept by the database itself, and the message after which it was made.
+    """One change of what a companion knows, written by a database trigger, and the message after which it was made.
 
-    Where that message is not on the chosen branch, the change is undone. `before` and `after` hold the columns that an
-    update changed; of a row that is not in its table now, all of it. `at` is a message; for as long as it is made, a
-    reply or a waking; or where others follow the last message, the conversation, or the branch that is not chosen. See
-    `companions.branches`.
+    While that message is not on the chosen branch, the change is undone. `before` and `after` hold the columns that an
+    update changed, or the whole row if it is not in its table now. `at` is the id of the message; of the reply or
+    waking that is under way; or, if other messages follow the last one, of the conversation or of the branch that is
+    not chosen. See `companions.branches`.
     """
 
     class Kind(models.TextChoices):

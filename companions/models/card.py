@@ -11,10 +11,10 @@ from files.models import StoredFile
 
 
 class Card(models.Model):
-    """The character card that a companion came from: what of it Kith does not use is kept for the day it leaves.
+    """The character card that a companion was made from. What Kith does not use of it is kept for a later export.
 
-    `content` is the card in the form of V3, whatever it came as, without the texts that the companion has fields for, and
-    without its lorebook. `assets` are what files came with it, as one ZIP.
+    `content` is the card in V3 form, whatever its original version, without its lorebook and without the texts that the
+    companion has fields for. `assets` is a ZIP of the files that came with the card.
     """
 
     companion = models.OneToOneField(Companion, models.CASCADE, primary_key=True, related_name="card")
@@ -36,13 +36,13 @@ class Card(models.Model):
 
     @property
     def data(self) -> dict[str, Any]:
-        """The card's own fields."""
+        """The card's fields: the `data` object of the V3 form."""
         data: dict[str, Any] = self.content.get("data", {})
         return data
 
 
 class CardUpload(models.Model):
-    """A card that somebody looks at, and may make a companion of within a day."""
+    """An uploaded card or lorebook, kept for a day while the user looks at it and may use it."""
 
     class Form(models.TextChoices):
         JSON = "json", "JSON"
@@ -86,7 +86,7 @@ class CardUpload(models.Model):
         verbose_name = _("uploaded card")
         verbose_name_plural = _("uploaded cards")
         ordering = ["-created_at"]
-        indexes = [models.Index(fields=["created_at"], name="card_upload_age")]  # dropping what is old
+        indexes = [models.Index(fields=["created_at"], name="card_upload_age")]  # deletion of old uploads
 
     def __str__(self) -> str:
         return f"{self.form} {self.created_at:%Y-%m-%d %H:%M}"

@@ -12,7 +12,7 @@ from accounts.models.user import OwnedQuerySet
 from companions.models.companion import CHARACTER_FIELDS, Companion
 
 MAX_VERSIONS = 100  # of one companion
-MAX_BYTES = 4_000_000  # of all of them together; the newest stays, however large it is
+MAX_BYTES = 4_000_000  # of all versions of one companion together; the newest stays, however large it is
 
 
 class CharacterVersionQuerySet(OwnedQuerySet["CharacterVersion"]):
@@ -23,9 +23,9 @@ class CharacterVersionQuerySet(OwnedQuerySet["CharacterVersion"]):
         changed_by: str,
         now: datetime | None = None,
     ) -> None:
-        """Keep the texts as they stand in the database, where those of the `written` fields (None for all) are others.
+        """Save the stored texts as a version if the unsaved `companion` differs in the `written` fields (None: all).
 
-        The oldest versions go where there are too many. Call it within the transaction that writes the texts.
+        Deletes the oldest versions above the limits. Call it within the transaction that writes the texts.
         """
         row = Companion.objects.filter(pk=companion.pk).select_for_update(no_key=True)
         texts = row.values(*CHARACTER_FIELDS).first()
@@ -52,7 +52,7 @@ class CharacterVersionQuerySet(OwnedQuerySet["CharacterVersion"]):
 
 
 class CharacterVersion(models.Model):
-    """The texts of a companion's character as they stood until a change: which of them `changed` then, when, and how."""
+    """The texts of a companion's character before a change, with the fields, the time and the way of that change."""
 
     class By(models.TextChoices):
         PAGE = "page", _("on its page")

@@ -16,11 +16,11 @@ class ClosingQuerySet(OwnedQuerySet["Closing"]):
 
 
 class Closing(models.Model):
-    """The end of a session, from its asking to its last transaction; what steps have made so far is in `drafts`.
+    """The closing of a session, from the request to the last transaction. `drafts` are the results of its steps so far.
 
-    It closes the session with what was said until `until_at`; what was said later begins the next one. Each draft tells
-    what it was made from: where something of that is gone or has changed, or more has come, it alone is made again. That
-    of an imported `past` learns from a session that has long ended, at night.
+    The session ends with the messages said up to `until_at`; later ones begin the next session. Each draft names its
+    sources: if one of them has changed or is gone, or more have come, only that draft is made again. A closing with a
+    `past` learns from a session of imported talk, by night.
     """
 
     class State(models.TextChoices):
@@ -71,5 +71,5 @@ class Closing(models.Model):
 
     @property
     def is_begun(self) -> bool:
-        """Whether somebody is at it, or has made drafts: it neither waits for its first try nor for another one."""
+        """Whether a worker has it or it already has drafts: it waits neither for its first try nor for a retry."""
         return bool(self.drafts) or (not self.error and self.next_at > self.asked_at)

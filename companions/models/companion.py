@@ -19,8 +19,8 @@ from text.strings import one_line
 
 PERSONA_CHARACTERS, GREETING_CHARACTERS = 40_000, 12_000
 TEXT_CHARACTERS = 20_000  # of the scenario, of example dialogue and of each of the instructions
-MAX_GREETINGS = 50  # beside the first
-CHARACTER_FIELDS = (  # the texts of a character, with what belongs to them: a version holds them all
+MAX_GREETINGS = 50  # in addition to the first
+CHARACTER_FIELDS = (  # the texts of a character and their settings, all of which a CharacterVersion holds
     *("name", "nickname", "persona", "personality", "scenario", "greeting", "alternate_greetings"),
     *("example_dialogue", "system_prompt", "post_history_instructions"),
     *("depth_prompt", "depth_prompt_depth", "depth_prompt_role"),
@@ -31,7 +31,7 @@ class CompanionQuerySet(OwnedQuerySet["Companion"]):
     owner = "user"
 
     def update(self, **values: Any) -> int:
-        """Update the rows; TypeError for a text of a character, which only `Companion.save` writes."""
+        """Update the rows; raise TypeError if `values` has a character field, which only `Companion.save` may write."""
         if not values.keys().isdisjoint(CHARACTER_FIELDS):
             raise TypeError(
                 "The texts of a character are written by Companion.save, which keeps the former ones"
@@ -40,10 +40,11 @@ class CompanionQuerySet(OwnedQuerySet["Companion"]):
 
 
 class Companion(models.Model):
-    """One user's companion: its name and tint, and the texts of its character, which bear the names of a card's fields.
+    """One user's companion: its name and tint, and the texts of its character, named like the fields of a card.
 
-    `persona` is a card's description. `system_prompt` stands before it, `post_history_instructions` after the talk, and
-    `depth_prompt` so many messages before the newest. `expand` expands the macros of all of these texts.
+    `persona` is a card's description. In the prompt, `system_prompt` stands before the persona,
+    `post_history_instructions` after the talk, and `depth_prompt` within it, before the newest `depth_prompt_depth`
+    messages. `expand` expands the macros of these texts.
     """
 
     class DepthRole(models.TextChoices):
@@ -81,7 +82,7 @@ class Companion(models.Model):
         _("the note is"), max_length=10, choices=DepthRole, default=DepthRole.SYSTEM
     )
     without_directions = models.BooleanField(_("without stage directions such as *smiles*"), default=False)
-    suggestions = ArrayField(  # without any, the talk offers some of Kith's own
+    suggestions = ArrayField(  # if empty, the talk offers some of Kith's own
         models.CharField(max_length=200), verbose_name=_("what one may say first"), default=list, blank=True
     )
     tint = models.PositiveSmallIntegerField(_("tint"), default=40, validators=[MaxValueValidator(359)])
@@ -92,7 +93,7 @@ class Companion(models.Model):
         default=8,
         validators=[MinValueValidator(1), MaxValueValidator(720)],
     )
-    # Of what was said later, self-concept and profile may not tell yet; None where nothing was looked through.
+    # Self-concept and profile take the talk up to this time into account; None if they were never revised.
     understood_until = models.DateTimeField(_("understood until"), null=True, blank=True, editable=False)
     created_at = models.DateTimeField(_("made"), auto_now_add=True)
 
@@ -115,7 +116,7 @@ class Companion(models.Model):
         now: datetime | None = None,
         **kwargs: Any,
     ) -> None:
-        """Save it; where a text of its character changes, the former texts are kept as a version.
+        """Save the companion; if a character field changes, keep the former texts as a CharacterVersion.
 
         `changed_by` is one of CharacterVersion.By. Version and texts are written in one transaction.
         """
@@ -130,12 +131,12 @@ class Companion(models.Model):
 
     @property
     def greetings(self) -> list[str]:
-        """All with which a talk may begin; the first may be empty."""
+        """All greetings with which a talk may begin; the first may be empty."""
         return [self.greeting, *self.alternate_greetings]
 
     @property
     def names(self) -> dict[str, str]:
-        """What the two who talk are called."""
+        """The names of the user and of the companion."""
         return {"user": self.user.name, "companion": self.name}
 
     def expand(
@@ -147,8 +148,8 @@ class Companion(models.Model):
         seed: int = 0,
         original: str = "",
     ) -> str:
-        """Return the text with its macros expanded: what the two are called, `nameless` for a person without a name,
-        the time (`now` in their zone), and what the seed decides.
+        """Return `text` with its macros expanded: the names of both (`nameless` for a user without one), the time `now`
+        in the user's zone, random choices decided by `seed`, and `original` for `{{original}}`.
         """
         macros = Macros(
             char=one_line(self.nickname or self.name),
@@ -162,19 +163,19 @@ class Companion(models.Model):
 
     @property
     def preference(self) -> Preference:
-        """Which models it wants, whose own may be among them, and how much of their context.
+        """The models that the companion prefers, the user whose own providers may be used, and the context limit.
 
-        It asks the database where its mind was not joined.
+        Queries the database unless `mind` was loaded with `select_related`.
         """
         mind = getattr(self, "mind", None)
         return replace(mind.preference if mind else NO_PREFERENCE, user_id=self.user_id)
 
     @property
     def policy(self) -> Policy:
-        """The rule by which memories come to its mind, with its parameters."""
+        """The policy by which the companion's memories are scored at recall, with its parameters."""
         try:
             return by_name(self.recall_policy, parameters=self.recall_parameters)
-        except PolicyError:  # kept by another version of Kith: rather its usual parameters than no answer
+        except PolicyError:  # saved by another version of Kith: recall works with the policy's defaults
             return by_name(self.recall_policy)
 
 
@@ -182,18 +183,18 @@ class Companion(models.Model):
 
 
 def lock(companion_id: uuid.UUID) -> bool:
-    """Return whether the companion is there; it is nobody else's to change until the transaction ends.
+    """Lock the companion's row until the transaction ends; return False if the companion is gone.
 
-    The lock lets rows be added that point at the companion (FOR NO KEY UPDATE).
+    The lock (FOR NO KEY UPDATE) still lets others insert rows that refer to the companion.
     """
     row = Companion.objects.filter(pk=companion_id).order_by().select_for_update(no_key=True)
     return bool(row.values_list("pk"))
 
 
 def hold(companion_id: uuid.UUID) -> Companion | None:
-    """Return the companion with its user, conversation and mind, locked.
+    """Lock the companion and return it with its user, conversation and mind, or None if it is gone.
 
-    Locked first and read afterwards: what a locking query has joined is as it was before the lock was waited for.
+    It is read after the lock is held, because a locking query returns joined rows as they were before it waited.
     """
     if not lock(companion_id):
         return None

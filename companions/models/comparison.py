@@ -9,10 +9,10 @@ from companions.models.prompt import Prompt
 
 
 class Comparison(models.Model):
-    """The newest exchanges of a companion's talk, answered anew by its own model and by another.
+    """A comparison of two models: the newest exchanges of a talk, answered anew by the companion's own and by another.
 
-    Nothing of it goes into the talk, memory, or any prompt. `report` holds numbers alone; nobody goes on with it before
-    `next_at`.
+    Its answers never go into the talk, memory, or any prompt. `report` holds numbers only. No worker goes on with the
+    comparison before `next_at`.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -48,16 +48,16 @@ class ComparedExchangeQuerySet(OwnedQuerySet["ComparedExchange"]):
 
 
 class ComparedExchange(models.Model):
-    """A prompt as it was sent for a reply, and what either model answers to it; None until it has.
+    """A stored prompt of a reply, and the answer of each model to it (None until that model has answered).
 
-    It goes with the prompt: when that is too old, or when something in it is deleted.
+    Deleted with the prompt, i.e. when that is too old, or when something in it is deleted.
     """
 
     comparison = models.ForeignKey(Comparison, models.CASCADE, related_name="exchanges")
     prompt = models.ForeignKey(Prompt, models.CASCADE, related_name="+")
     own_text = models.TextField(_("own model's answer"), null=True, blank=True)  # noqa: DJ001 (None is not answered yet)
     other_text = models.TextField(_("other model's answer"), null=True, blank=True)  # noqa: DJ001
-    # Each with the place in the text from which it holds: {"at", "emotion", "intensity"}.
+    # Each as {"at", "emotion", "intensity"}; `at` is the offset in the text from which it holds.
     own_emotions = models.JSONField(_("own model's emotions"), default=list, blank=True)
     other_emotions = models.JSONField(_("other model's emotions"), default=list, blank=True)
 

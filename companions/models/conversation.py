@@ -10,15 +10,15 @@ from accounts.models.user import OwnedQuerySet
 from companions.models.companion import Companion
 from database.journal import AwakeManager
 
-DIGEST_MESSAGES = 24  # twelve turns are learnt from at once
-REFLECTION_MESSAGES = 24  # of both sides, twelve turns, after which the inner state is written anew
+DIGEST_MESSAGES = 24  # of both sides, i.e. twelve turns, from which one batch learns
+REFLECTION_MESSAGES = 24  # of both sides, i.e. twelve turns, after which the inner state is revised
 
 
 class Conversation(models.Model):
-    """A thread with a companion; its history is the path from the first message to the head.
+    """A thread with a companion; its history is the path from the first message to `head`.
 
-    What the companion said until `read_until` its person has seen. It began with that one of its greetings, 0 for the
-    first and None for none.
+    The person has seen what the companion said up to `read_until`. `greeting` is the index of the greeting that the
+    conversation began with, or None if it began without one.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -44,14 +44,14 @@ class SessionQuerySet(OwnedQuerySet["Session"]):
 
 
 class Session(models.Model):
-    """The stretch of a conversation until it is closed; at most one is open.
+    """The stretch of a conversation until it is closed; at most one session is open.
 
-    `summary` tells what was said up to `summarised_until`, both sides' words. The prompt leaves out the oldest `unsent`
-    messages, by the pressure that the last turn's prompt put on the context (a share of it). `scratch` ends with it, and
-    so do the groups of tools that were asked for, in the order in which they came.
-    While a batch of it is learnt from, or after that has failed, nobody else tries before `digest_at`. In one of a
-    `waking` nothing was said: it stands behind a page that the companion wrote into its diary by itself. One that is
-    asleep began on a branch that is not chosen.
+    `summary` covers what both sides said up to `summarised_until`. The prompt leaves out the oldest `unsent` messages;
+    their number follows from `pressure`, the share of the context that the last turn's prompt took. `scratch` and
+    `tool_groups` (the groups of tools that were asked for, in order) end with the session.
+    While a batch of messages is learnt from, or after that failed, no other worker tries before `digest_at`. A session
+    with a `waking` has no messages: it belongs to a diary page that the companion wrote by itself. One with `is_asleep`
+    began on a branch that is not chosen.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

@@ -11,15 +11,15 @@ from companions.models.message import Message
 
 class DeliveryQuerySet(OwnedQuerySet["Delivery"]):
     def gone_out(self, messages: Iterable[Message]) -> "DeliveryQuerySet":
-        """Those of these messages that may have reached their person: nobody calls them back."""
+        """Return the deliveries of `messages` that may have reached the person and so cannot be withdrawn."""
         return self.filter(message__in=messages, state__in=[Delivery.State.ATTEMPTED, Delivery.State.SENT])
 
 
 class Delivery(models.Model):
-    """One message on its way to its person through one channel, to one address of theirs; it goes at most once.
+    """The delivery of one message to one of the person's addresses on one channel, made at most once.
 
-    The attempt is written before it is made: whoever dies in it leaves it attempted, and nobody tries again.
-    `destination` tells a channel's addresses apart, by an id of the channel's own.
+    The state becomes `attempted` before the attempt: if the process dies in between, nobody tries again.
+    `destination` is the channel's own id of the address.
     """
 
     class State(models.TextChoices):

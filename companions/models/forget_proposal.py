@@ -13,11 +13,11 @@ SUBJECT_CHARACTERS = 2000
 
 
 class ForgetProposal(models.Model):
-    """That a companion proposed in a reply to forget something, as its person asked for; only they can confirm it.
+    """A companion's proposal, made in a reply, to forget something as the person asked. Only the person can confirm it.
 
-    What would go is found anew by the `subject`, the words for it, one wording a line, whenever it is looked at; the
-    memories of the ids in `near` may tell it in other words, and go only where they are chosen. At the end both go as
-    well; the row stays, for nothing is learnt from what was said about it.
+    What would be deleted is searched anew each time by the `subject`, which holds one wording a line. `near` are the
+    ids of memories that may tell the same in other words; they are deleted only if the person chooses them. When the
+    proposal ends, both fields are emptied; the row stays, so that nothing is learnt from the talk about it.
     """
 
     class State(models.TextChoices):
@@ -42,7 +42,7 @@ class ForgetProposal(models.Model):
         verbose_name_plural = _("proposals to forget")
         ordering = ["-made_at"]
         indexes = [
-            models.Index(  # which have lapsed
+            models.Index(  # the sweep of lapsed proposals
                 fields=["made_at"], condition=models.Q(state="open"), name="forget_proposal_open"
             ),
         ]

@@ -13,7 +13,7 @@ from files.models import StoredFile
 
 LINE_CHARACTERS, SUMMARY_CHARACTERS, PUBLISHER_CHARACTERS = 200, 1_000, 40
 MAX_TAGS, TAG_CHARACTERS = 8, 30
-LANGUAGES = (  # of characters, in themselves
+LANGUAGES = (  # in which a character may speak, each named in itself
     *(("en", "English"), ("zh", "中文"), ("ar", "العربية"), ("cs", "Čeština"), ("da", "Dansk")),
     *(("de", "Deutsch"), ("el", "Ελληνικά"), ("es", "Español"), ("fa", "فارسی"), ("fi", "Suomi")),
     *(("fr", "Français"), ("he", "עברית"), ("hi", "हिन्दी"), ("hu", "Magyar"), ("id", "Bahasa Indonesia")),
@@ -24,7 +24,7 @@ LANGUAGES = (  # of characters, in themselves
 
 
 class GalleryCharacter(models.Model):
-    """A character that somebody published, in versions: it outlives its companion, and goes with its publisher."""
+    """A published character with its versions. It outlives its companion, and goes with its publisher's account."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(
@@ -57,9 +57,10 @@ class GalleryVersionQuerySet(OwnedQuerySet["GalleryVersion"]):
 
 
 class GalleryVersion(models.Model):
-    """One version of a published character: a card, with what its publisher says of it and what operators decided.
+    """One version of a published character: a card, the publisher's description of it, and the operators' decision.
 
-    Everybody whom its rating allows sees the one that is approved. The others are seen by publisher and operators.
+    The approved version is shown to everybody old enough for its rating; the others only to the publisher and
+    operators.
     """
 
     class State(models.TextChoices):
@@ -101,7 +102,7 @@ class GalleryVersion(models.Model):
     language = models.CharField(_("language"), max_length=16, choices=LANGUAGES)
     licence = models.CharField(_("licence"), max_length=16, choices=Licence)
     rating = models.CharField(_("for which age"), max_length=16, choices=Rating)
-    content = models.JSONField(_("card"))  # of V3, normalised
+    content = models.JSONField(_("card"))  # in V3 form, normalised
     picture = models.OneToOneField(
         StoredFile,
         models.SET_NULL,
@@ -149,7 +150,7 @@ class GalleryVersion(models.Model):
         return f"{self.character_id} {self.number}"
 
 
-# The youngest for whom a rating is.
+# The youngest age group that each rating admits.
 AGES = {
     GalleryVersion.Rating.EVERYONE: AgeGroup.ANY,
     GalleryVersion.Rating.SIXTEEN: AgeGroup.SIXTEEN,
@@ -158,8 +159,8 @@ AGES = {
 
 
 class ReportedVersion(models.Model):
-    """A copy of a version that somebody reported, for operators alone: it stays when its publisher deletes the character,
-    and goes with their account.
+    """A copy of a reported version that only operators see. It stays when the publisher deletes the character, and is
+    deleted with the publisher's account.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -167,7 +168,7 @@ class ReportedVersion(models.Model):
         User, models.CASCADE, related_name="reported_versions", verbose_name=_("publisher")
     )
     version = models.OneToOneField(GalleryVersion, models.SET_NULL, null=True, related_name="reported")
-    published = models.JSONField()  # the card, and what its publisher said of it
+    published = models.JSONField()  # the card, and the publisher's description of it
     kept_at = models.DateTimeField()
 
     objects = UserOwnedQuerySet.as_manager()
@@ -177,7 +178,7 @@ class ReportedVersion(models.Model):
 
 
 class GalleryReport(models.Model):
-    """That somebody finds a published character wrong, and why; kept when the character is gone."""
+    """A user's report that something is wrong with a published character; kept when the character is deleted."""
 
     class Kind(models.TextChoices):
         UNLAWFUL = "unlawful", _("it is against the law")

@@ -15,12 +15,12 @@ SHARE = [MinValueValidator(0.0), MaxValueValidator(1.0)]
 
 
 class InnerState(models.Model):
-    """How a companion feels and sees the present, in its own words, as it stood at a time; the highest number holds.
+    """A revision of how a companion feels and sees the present, in its own words; the highest `number` is in force.
 
-    Valence goes from -1 (bad) to 1 (good), arousal from 0 (calm) to 1 (stirred), as they were then; moods drift back.
-    `seen` are the messages that it was drawn from, beside the revision before it. A reflection looked at all that was
-    said until `until_at`. One by `deletion` has the sentences that did not go with what was deleted, if any, and the
-    feeling, until a reflection finds new words.
+    Valence goes from -1 (bad) to 1 (good), arousal from 0 (calm) to 1 (stirred), both as they were at `made_at`: moods
+    fade with time. `seen` are the ids of the messages that it was drawn from, besides the revision before it. A
+    reflection took all that was said up to `until_at` into account. A revision by `deletion` keeps the feeling and the
+    sentences that the deletion left, if any, until a reflection writes new ones.
     """
 
     class By(models.TextChoices):
@@ -58,7 +58,7 @@ class InnerState(models.Model):
         verbose_name_plural = _("inner states")
         ordering = ["-made_at", "-number"]
         indexes = [
-            models.Index(  # whose words are to be found again
+            models.Index(  # companions whose inner state must be put into words again
                 fields=["companion"], condition=models.Q(by="deletion"), name="inner_state_without_words"
             ),
         ]

@@ -8,7 +8,7 @@ from companions.models.companion import Companion
 
 
 class Job(models.Model):
-    """Longer work asked for through the API. How far it is, is read from the rows that it works on."""
+    """Longer work requested through the API. Its progress is read from the rows that it works on."""
 
     class Kind(models.TextChoices):
         IMPORT_LOG = "import_log", _("import of a log")

@@ -9,10 +9,10 @@ from companions.models.companion import Companion
 
 
 class Life(models.Model):
-    """How one companion lives between talks: whether it wakes, whether it may write first, when, how often, and where.
+    """How a companion lives between talks: whether it wakes, and whether, when, how often and where it may write first.
 
-    Hours are those of its user's zone; where a span's two ends are the same, there is none. While a reflection is made,
-    or after one has failed, nobody else tries before `reflect_at`. Drives are looked for at `drives_at`.
+    Hours are in the user's zone; a span whose two ends are equal is empty. While a reflection is made, or after one has
+    failed, no other worker tries before `reflect_at`. The next search for drives is due at `drives_at`.
     """
 
     MOST_A_DAY = 10

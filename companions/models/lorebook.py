@@ -12,10 +12,10 @@ from companions.models.message import Message
 
 
 class Lorebook(models.Model):
-    """Material of a character, or of a person for all their companions, that enters a prompt when its keys are met.
+    """Lore of one character, or of a user for all their companions, whose entries enter a prompt when their keys match.
 
-    It is never learnt from, and recall never returns it. `data` is what the book has beside its fields and entries, in
-    the form of a V3 card.
+    Nothing is learnt from it, and recall never returns it. `data` holds what the book has besides its fields and
+    entries, in the form of a V3 card.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -52,7 +52,7 @@ class Lorebook(models.Model):
         return self.name or str(_("A lorebook without a name"))
 
     def as_card(self) -> dict[str, Any]:
-        """Return the book with its entries in the form of a V3 card."""
+        """Return the book with its entries, in the form of a V3 card."""
         entries = [entry.data for entry in self.entries.all()]
         numbers = {"scan_depth": self.scan_depth, "token_budget": self.token_budget}
         is_recursive = {"recursive_scanning": self.is_recursive}
@@ -64,7 +64,7 @@ class LoreEntryQuerySet(OwnedQuerySet["LoreEntry"]):
 
 
 class LoreEntry(models.Model):
-    """One entry of a lorebook, in the form of a V3 card: keys, content, and when and where it enters."""
+    """One entry of a lorebook, in the form of a V3 card: keys, content, and when and where it enters the prompt."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     lorebook = models.ForeignKey(Lorebook, models.CASCADE, related_name="entries", verbose_name=_("lorebook"))
@@ -83,15 +83,15 @@ class LoreEntry(models.Model):
 
     @property
     def title(self) -> str:
-        """What it is called in lists: its name, else its comment, else its keys."""
+        """What the entry is called in lists: its name, else its comment, else its keys."""
         data: dict[str, Any] = self.data
         return str(data.get("name") or data.get("comment") or ", ".join(map(str, data.get("keys") or ())))
 
 
 class LoreFiring(models.Model):
-    """That an entry whose rules count messages was met, before the answer to which message.
+    """A match of a lore entry whose rules count messages, with the message whose answer it was matched for.
 
-    It goes with its message, and so with its branch.
+    Belongs to that message, and so holds on the message's branch only.
     """
 
     companion = models.ForeignKey(Companion, models.CASCADE, related_name="lore_firings")

@@ -15,10 +15,10 @@ class MessageQuerySet(OwnedQuerySet["Message"]):
 
 
 class Message(models.Model):
-    """One thing said. A hidden message stays on the page but goes into no later prompt.
+    """One message of a conversation. A hidden message stays on the page but goes into no later prompt.
 
-    A system message is a notice of Kith's own to the person, as a reminder that no model has put into words: it is in no
-    memory, and nothing is learnt from it. One that is asleep is not on the chosen branch; `everywhere` finds it too.
+    A system message is a notice by Kith itself, e.g. a reminder that no model has put into words: it becomes no memory,
+    and nothing is learnt from it. A message with `is_asleep` is not on the chosen branch; only `everywhere` finds it.
     """
 
     class Role(models.TextChoices):
@@ -45,7 +45,7 @@ class Message(models.Model):
     is_hidden = models.BooleanField(_("hidden from prompts"), default=False)
     is_rehearsed = models.BooleanField(_("written by the rehearsal model"), default=False)
     model = models.CharField(_("written by model"), max_length=200, blank=True)
-    is_stand_in = models.BooleanField(_("by a stand-in"), default=False)  # the companion's own model was away
+    is_stand_in = models.BooleanField(_("by a stand-in"), default=False)  # instead of the companion's model
     is_learnt = models.BooleanField(_("learnt from"), default=False)
     is_asleep = models.BooleanField(_("on another branch"), default=False, editable=False)
     waking = models.OneToOneField(
@@ -72,7 +72,7 @@ class Message(models.Model):
             # The admin's list.
             models.Index(fields=["companion", "-said_at", "-id"], name="message_companion_time"),
             models.Index(fields=["companion", "-created_at"], name="message_companion_stored"),  # the gate
-            # What a session holds.
+            # The messages of a session.
             models.Index(fields=["session", "said_at", "id"], name="message_session_time"),
         ]
 
@@ -81,10 +81,10 @@ class Message(models.Model):
 
     @property
     def is_notice(self) -> bool:
-        """Whether Kith says it, and not one of the two."""
+        """Whether the message is Kith's own, not the person's or the companion's."""
         return self.role == self.Role.SYSTEM
 
     @property
     def sender(self) -> str:
-        """Who has written what was written unprompted, in one line."""
+        """The sender of an unprompted message, in one line: Kith or the companion."""
         return self.KITH if self.is_notice else " ".join(self.companion.name.split())

@@ -12,9 +12,9 @@ class MessageWordsQuerySet(OwnedQuerySet["MessageWords"]):
 
 
 class MessageWords(models.Model):
-    """The words that a message is found by, as numbers; a trigger of the database keeps them with it.
+    """The words by which the search finds a message, as numbers. A database trigger keeps them up to date.
 
-    They stand apart from the message: what changes of it, as when a branch is chosen, leaves their index as it is.
+    They have a table of their own so that updates of a message, e.g. when a branch is chosen, do not touch their index.
     """
 
     message = models.OneToOneField(  # the database deletes these with their message
@@ -35,7 +35,7 @@ class MessageWords(models.Model):
         verbose_name_plural = _("words of messages")
         indexes = [
             GinIndex(fields=["words"], name="message_words", fastupdate=False)
-        ]  # the search of the talk
+        ]  # the search in the talk
 
     def __str__(self) -> str:
         return f"{self.message_id}"

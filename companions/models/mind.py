@@ -9,13 +9,13 @@ from providers.preference import Preference
 
 
 class Mind(models.Model):
-    """Which model speaks for a companion, how it chooses its words, and what is done while it is away.
+    """Which model speaks for a companion, how it samples, and whether another may stand in while it is unavailable.
 
-    `model` is the one with which its talk has begun, by the name that requests give it: no other answers in its place
-    unless `allows_stand_in`; empty until its first answer. `prompt_version` is that of Kith's prompts at that answer.
-    Of a change of the operator's the person is told, until they take it, or `declined_model` is its model, or
-    `asks_again_at` has not come. `sampling` has fields of `providers.chat.sampling.Sampling` that differ from the
-    preset's; what is left out is the preset's, and without one the installation's.
+    `model` is the name, as requests give it, of the model that gave the first answer or was chosen since; empty before.
+    No other model answers instead unless `allows_stand_in`. `prompt_version` is that of Kith's prompts at the same
+    time. If the operator offers another model, the person is asked about it until they take it, unless it is
+    `declined_model` or `asks_again_at` is in the future. `sampling` holds the fields of
+    `providers.chat.sampling.Sampling` that override the preset's or, without a preset, the installation's.
     """
 
     companion = models.OneToOneField(Companion, models.CASCADE, primary_key=True, related_name="mind")
@@ -46,5 +46,5 @@ class Mind(models.Model):
 
     @property
     def preference(self) -> Preference:
-        """Return which models it wants, and how much of their context."""
+        """The models that the companion prefers, and the context limit."""
         return Preference(self.model, self.background_model, self.context_tokens)

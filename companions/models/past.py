@@ -14,7 +14,7 @@ FILE_NAME_CHARACTERS, SPEAKER_CHARACTERS, PATTERN_CHARACTERS = 200, 200, 200
 
 
 class PastForm(models.TextChoices):
-    """What wrote a file of earlier talk, as `pasts.past.FORMS` has it."""
+    """The program or form that a file of earlier talk comes from, as in `pasts.past.FORMS`."""
 
     SILLYTAVERN = "sillytavern", _("a talk from SillyTavern")
     CHATGPT = "chatgpt", _("conversations from ChatGPT")
@@ -26,7 +26,7 @@ class PastForm(models.TextChoices):
 
 
 class PastUpload(models.Model):
-    """A file of earlier talk that somebody looks at, and may have a companion remember within a day."""
+    """An uploaded file of earlier talk, kept for a day while the user looks at it and may import it."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(User, models.CASCADE, related_name="past_uploads", verbose_name=_("user"))
@@ -43,21 +43,22 @@ class PastUpload(models.Model):
         verbose_name = _("uploaded past")
         verbose_name_plural = _("uploaded pasts")
         ordering = ["-created_at"]
-        indexes = [models.Index(fields=["created_at"], name="past_upload_age")]  # dropping what is old
+        indexes = [models.Index(fields=["created_at"], name="past_upload_age")]  # deletion of old uploads
 
     def __str__(self) -> str:
         return f"{self.form} {self.created_at:%Y-%m-%d %H:%M}"
 
 
 class PastImport(models.Model):
-    """Earlier talk that came from a file: which, how far it is, and how far it is learnt.
+    """An import of earlier talk from a file, and how far it has been stored and learnt from.
 
-    Its messages bear its `job`. `chosen` are the places of those talks in the file that were wanted, `person` is whoever
-    of its speakers is the person, where the file does not say so; what bears no time was said before `before_at`. Until
-    all of it is there, `file` holds it.
+    Its messages have its `job`. `chosen` are the positions in the file of the talks to import. `person` is the speaker
+    who is the user, if the file does not say. Messages without a time are dated before `before_at`. `file` is kept
+    until everything is stored.
 
-    It is learnt session by session, within so many tokens a night. `night_of` is the day that the last such night led to,
-    in which `tokens_tonight` were spent. Until `understood_until` self-concept and profile were looked through for it.
+    It is learnt from session by session, within `nightly_tokens` a night. `night_of` is the day that the last night of
+    learning led to, and `tokens_tonight` what that night spent. Self-concept and profile take its messages up to
+    `understood_until` into account.
     """
 
     class State(models.TextChoices):
@@ -116,7 +117,7 @@ class PastImport(models.Model):
         indexes = [
             # My imports.
             models.Index(fields=["companion", "-created_at", "-id"], name="past_import_companion"),
-            # The sweeps: of what comes in or is undone, and of what is learnt from.
+            # The sweeps: of imports that come in or are undone, and of those that are learnt from.
             models.Index(
                 fields=["look_at"],
                 condition=models.Q(state__in=["waiting", "undoing"]),

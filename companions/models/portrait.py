@@ -8,8 +8,8 @@ from memory.emotion import Emotion
 
 
 class Portrait(models.Model):
-    """A companion's drawn face: what was chosen of it; all else follows from the seed. Without a row all follows from
-    the companion's id.
+    """A companion's drawn face: `chosen` features, and a `seed` that decides the others. Without a row, both
+    follow from the companion's id.
     """
 
     companion = models.OneToOneField(Companion, models.CASCADE, primary_key=True, related_name="portrait")
@@ -27,7 +27,7 @@ class Portrait(models.Model):
 
 
 class Picture(models.Model):
-    """An uploaded picture that takes the portrait's place: always, or, where it names an emotion, for that one."""
+    """An uploaded picture that replaces the drawn face: for one `emotion`, or always if `emotion` is empty."""
 
     companion = models.ForeignKey(Companion, models.CASCADE, related_name="pictures")
     emotion = models.CharField(_("emotion"), max_length=16, choices=Emotion, blank=True)

@@ -9,9 +9,9 @@ from companions.models.reply import Reply
 
 
 class Prompt(models.Model):
-    """What was sent to the model for a reply, as sent, and what it wrote.
+    """A request to the model in one round of a reply, exactly as sent, and what the model wrote.
 
-    Kept 30 days, or until something in it is deleted.
+    Kept for 30 days, or until something in it is deleted. `shown` are the ids of what it shows.
     """
 
     companion = models.ForeignKey(Companion, models.CASCADE, related_name="prompts")
@@ -19,7 +19,7 @@ class Prompt(models.Model):
     round = models.PositiveSmallIntegerField(_("round"), default=1)
     messages = models.JSONField(_("messages"))
     tools = models.JSONField(_("tools"), default=list)
-    wrote = models.TextField(_("what the model wrote"), blank=True)  # where something else became of it
+    wrote = models.TextField(_("what the model wrote"), blank=True)  # if it differs from what was passed on
     shown = ArrayField(models.UUIDField(), default=list)
     created_at = models.DateTimeField(_("sent"))
 
@@ -31,8 +31,8 @@ class Prompt(models.Model):
         ordering = ["reply", "round"]
         constraints = [models.UniqueConstraint(fields=["reply", "round"], name="prompt_round_unique")]
         indexes = [
-            GinIndex(fields=["shown"], name="prompt_shown"),  # deletion: every prompt that held a thing
-            models.Index(fields=["created_at"], name="prompt_age"),  # dropping what is old
+            GinIndex(fields=["shown"], name="prompt_shown"),  # deletion: the prompts that show a thing
+            models.Index(fields=["created_at"], name="prompt_age"),  # deletion of old prompts
         ]
 
     def __str__(self) -> str:

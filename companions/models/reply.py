@@ -18,7 +18,7 @@ class ReplyQuerySet(OwnedQuerySet["Reply"]):
 
 
 class Reply(models.Model):
-    """An answer while it is made, and its trace. The process that makes it renews a lease."""
+    """An answer while it is made, and its trace afterwards. The process that makes it renews a lease."""
 
     class State(models.TextChoices):
         QUEUED = "queued", _("queued")
@@ -44,9 +44,9 @@ class Reply(models.Model):
     thought = models.TextField(_("reasoning"), blank=True)
     seq = models.PositiveIntegerField(_("pieces saved"), default=0)
     tool_calls = models.JSONField(_("tool calls"), default=list, blank=True)
-    # Each with the place in the text from which it holds: {"at", "emotion", "intensity"}.
+    # Each as {"at", "emotion", "intensity"}; `at` is the offset in the text from which it holds.
     emotions = models.JSONField(_("emotions"), default=list, blank=True)
-    # Which lore entered its prompt and why, and which was met and left out: "placed" and "dropped".
+    # The lore that entered its prompt, and the lore that matched but was left out, each with why: "placed", "dropped".
     lore = models.JSONField(_("lore"), default=dict, blank=True)
     is_stop_asked = models.BooleanField(_("stop asked"), default=False)
     lease_by = models.CharField(_("made by process"), max_length=80, blank=True)
@@ -54,7 +54,7 @@ class Reply(models.Model):
     code = models.CharField(_("error"), max_length=40, blank=True)
     template = models.CharField(_("prompt's template"), max_length=20, blank=True)
     model = models.CharField(_("model"), max_length=200, blank=True)
-    is_stand_in = models.BooleanField(_("by a stand-in"), default=False)  # the companion's own model was away
+    is_stand_in = models.BooleanField(_("by a stand-in"), default=False)  # instead of the companion's model
     created_at = models.DateTimeField(_("asked"))
     started_at = models.DateTimeField(_("started"), null=True, blank=True)
     first_piece_at = models.DateTimeField(_("first piece"), null=True, blank=True)
@@ -74,9 +74,9 @@ class Reply(models.Model):
             ),
         ]
         indexes = [
-            # Whose turn it is.
+            # The reply whose turn it is.
             models.Index(fields=["companion", "-created_at"], name="reply_companion_time"),
-            models.Index(  # after what a change counts as made
+            models.Index(  # the journal's trigger: the open reply in which a change is made
                 fields=["companion", "created_at"],
                 condition=models.Q(state__in=["queued", "thinking", "streaming"]),
                 name="reply_open",

@@ -15,16 +15,16 @@ class TimerQuerySet(OwnedQuerySet["Timer"]):
         return self.filter(state=Timer.State.ACTIVE)
 
     def running(self) -> "TimerQuerySet":
-        """Return those that have not ended: active, or dead letters, which may be set going again."""
+        """Return the timers that have not ended: active ones, and dead letters, which may be started again."""
         return self.filter(state__in=[Timer.State.ACTIVE, Timer.State.DEAD_LETTER])
 
 
 class Timer(models.Model):
-    """A future moment, or many: when it is due next, and what for.
+    """A timer of a companion, due once or repeatedly: its schedule, its next due time, and its purpose (`note`).
 
-    `schedule` is one of `30s`, `5min`, `2h`, `1d`, `once:2026-04-10 09:00`, `cron:0 8 * * *`. A tick looks for it at
-    `look_at`: its due time, or when another may take over from whoever claimed it. It was asked for where the person
-    set it, or spoke of it in a talk; then what it wakes for is no unprompted word. `name` is that of a predefined one.
+    `schedule` is one of `30s`, `5min`, `2h`, `1d`, `once:2026-04-10 09:00`, `cron:0 8 * * *`. A tick takes it from
+    `look_at` on: its due time, or the time when the claim of another process runs out. `is_asked_for` if the person set
+    it or asked for it; what its waking says is then not unprompted. `name` is set for predefined timers only.
     """
 
     class By(models.TextChoices):
@@ -91,10 +91,10 @@ class Timer(models.Model):
         indexes = [
             # The tick.
             models.Index(fields=["look_at"], condition=models.Q(state="active"), name="timer_look"),
-            models.Index(fields=["companion", "due_at"], name="timer_companion_due"),  # what is planned
+            models.Index(fields=["companion", "due_at"], name="timer_companion_due"),  # the planned timers
             models.Index(
                 fields=["created_at"], condition=models.Q(state="set_aside"), name="timer_set_aside"
-            ),  # what waits for an operator
+            ),  # the dead letters, which wait for an operator
         ]
 
     def __str__(self) -> str:

@@ -20,11 +20,12 @@ class WakingQuerySet(OwnedQuerySet["Waking"]):
 
 
 class Waking(models.Model):
-    """A companion acting on a due time, or on a drive, in speech or in chosen silence; or why it did not.
+    """A companion acting on a timer or a drive, in speech or in chosen silence; or the reason why it did not.
 
-    One that is late stands for the `missed` due times before it as well, since `missed_since`. It goes in `steps`, each
-    a tool's call with its result, written with what the tool has done; whoever takes it over goes on from there. Nobody
-    else does before `look_at`. `prompt` is what the model was sent, and `shown` the messages and memories in it.
+    A late waking also stands for the `missed` due times since `missed_since`. `steps` are its tool calls with their
+    results, each saved with the tool's effects, so that a worker who takes the waking over goes on after the last one.
+    No other worker does so before `look_at`. `prompt` is what the model was sent; `shown` are the ids of the messages
+    and memories in it.
     """
 
     class Origin(models.TextChoices):
@@ -71,7 +72,7 @@ class Waking(models.Model):
     reason = models.CharField(_("reason"), max_length=40, blank=True)
     thought = models.TextField(_("thought"), blank=True)
     text = models.TextField(_("wanted to say"), blank=True)
-    # Each with the place in the text from which it holds: {"at", "emotion", "intensity"}.
+    # Each as {"at", "emotion", "intensity"}; `at` is the offset in the text from which it holds.
     emotions = models.JSONField(_("emotions"), default=list, blank=True)
     steps = models.JSONField(_("steps"), default=list, blank=True)
     prompt = models.JSONField(_("prompt as sent"), default=list, blank=True)
@@ -104,13 +105,13 @@ class Waking(models.Model):
             models.Index(fields=["companion", "-due_at", "-id"], name="waking_companion_time"),
             # The tick.
             models.Index(fields=["look_at"], condition=models.Q(state="waiting"), name="waking_look"),
-            # After what a change counts as made.
+            # The journal's trigger: the waking under way in which a change is made.
             models.Index(
                 fields=["companion", "started_at"],
                 condition=models.Q(state="waiting", started_at__isnull=False),
                 name="waking_under_way",
             ),
-            # What waits for an operator.
+            # The failed wakings, which wait for an operator.
             models.Index(fields=["due_at"], condition=models.Q(state="failed"), name="waking_failed"),
         ]
 
@@ -119,12 +120,12 @@ class Waking(models.Model):
 
     @property
     def drive_label(self) -> str:
-        """What the person is told that moved it."""
+        """The drive in words for the person."""
         return str(Waking.Drive(self.drive).label) if self.drive in Waking.Drive.values else self.drive
 
     @property
     def subject(self) -> "Memory | None":
-        """The memory that it is about, where it still holds and models may be told of it."""
+        """The memory that the waking is about, or None if it no longer holds or must not be shown to models."""
         about = self.about
         if about is None or about.is_private or about.is_stale or about.closed_at:
             return None
@@ -132,6 +133,6 @@ class Waking(models.Model):
 
     @property
     def has_lost_subject(self) -> bool:
-        """Whether it woke for a memory that is deleted, closed, or kept from models by now."""
+        """Whether the waking's drive is about a memory that is now deleted, closed, or kept from models."""
         has_subject = self.drive in Waking.Drive.values and self.drive != Waking.Drive.LONG_SILENCE
         return has_subject and self.subject is None

@@ -1,1 +1,1 @@
-"""Pages of the person's own companions: what another owns does not exist here."""
+"""The pages of a person's own companions. What belongs to somebody else gives 404."""

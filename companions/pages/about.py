@@ -1,4 +1,4 @@
-"""Who a companion is: the texts of its character, what they take, a try-out beside them, and their versions."""
+"""The pages of a companion's character: its texts with their sizes, a try-out of unsaved texts, and the versions."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
@@ -34,12 +34,12 @@ from providers.chat.events import Retracted
 from providers.errors import ProviderError
 from providers.tokens import estimate
 
-MAX_COUNTED_CHARACTERS = 200_000  # of a text that is too long for its field
+MAX_COUNTED_CHARACTERS = 200_000  # of a text that is not valid, e.g. too long for its field
 
 
 @form_view
 def about(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """Who it is: its name, the texts of its character and its colour."""
+    """Show the form for a companion's name, texts and colour; on POST, save it."""
     companion = get_companion(request.user, companion_id)
     form = AboutForm(request.POST or None, instance=companion)
     if form.is_bound and form.is_valid():
@@ -51,7 +51,7 @@ def about(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
             messages.warning(request, warning)
         return redirect("about", companion.pk)
     status = UNPROCESSABLE if form.is_bound else 200
-    shown = get_companion(request.user, companion_id)  # as it is, not as the form would have it
+    shown = get_companion(request.user, companion_id)  # as saved: the form changed its instance
     size = measure_character(shown)
     context: dict[str, Any] = {
         "companion": shown,
@@ -67,7 +67,10 @@ def about(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 @post_view
 def count(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """Answer with what the texts in the form take, in words; one that is not valid is counted by itself alone."""
+    """Return as JSON, in words, how much of the context the texts in the form take.
+
+    A text that is not valid is counted by itself; in the total, the saved text counts instead.
+    """
     companion = get_companion(request.user, companion_id)
     admit_to(request.user, "counts", timezone.now())
     form = AboutForm(request.POST, instance=companion)
@@ -85,7 +88,7 @@ def _count_raw(form: AboutForm, name: str) -> int:
 
 
 def describe_counts(texts: Mapping[str, int]) -> dict[str, str]:
-    """Return what each text takes, in words; nothing for an empty one. A token is called a piece of a word."""
+    """Return in words how many tokens each text takes ("" for none). Tokens are called word pieces, for readers."""
     told = {}
     for name in (*COUNTED_FIELDS, "alternate_greetings"):
         number = texts[name]
@@ -95,7 +98,7 @@ def describe_counts(texts: Mapping[str, int]) -> dict[str, str]:
 
 
 def describe_size(size: CharacterSize) -> str:
-    """Return what the character takes of what its model reads at once, in a sentence or three."""
+    """Return one to three sentences on how much of the model's context the character takes."""
     told = _("Always read: about %(always)s word pieces of the %(context)s that the model reads at once.")
     parts = [told % {"always": f"{size.always:,}", "context": f"{size.context:,}"}]
     if size.examples:
@@ -113,7 +116,7 @@ def describe_size(size: CharacterSize) -> str:
 @post_view
 @refusals_as_json
 async def try_out(request: SignedInRequest, companion_id: UUID) -> HttpResponseBase:
-    """Stream what the companion would answer to `text` with the texts in the form, as lines of JSON; nothing is kept."""
+    """Stream what the companion would answer to `text` with the texts in the form, as JSON lines. Nothing is saved."""
     try:
         trial = await in_thread(_begin_trial, request, companion_id)
     except ProviderError as error:
@@ -128,7 +131,7 @@ async def try_out(request: SignedInRequest, companion_id: UUID) -> HttpResponseB
 
 
 def _begin_trial(request: SignedInRequest, companion_id: UUID) -> Trial:
-    """Return the try-out of the form's texts. TextError where one of them cannot be saved either, GateError."""
+    """Return a try-out of the form's texts; raise TextError if the form is not valid, or GateError."""
     companion = get_companion(request.user, companion_id)
     form = AboutForm(request.POST, instance=companion)
     if not form.is_valid():
@@ -138,8 +141,10 @@ def _begin_trial(request: SignedInRequest, companion_id: UUID) -> Trial:
 
 
 async def _stream_lines(trial: Trial, language: str) -> AsyncIterator[bytes]:
-    """Yield `rehearsed` first, then each `piece`, `again` where all before is to be taken back, and `done` or `error`;
-    once it is done, what of all that came to mind bears on it, as a part of the page.
+    """Yield the lines of JSON: `rehearsed` first, then each `piece`, and finally `done` or `error`.
+
+    `again` means that all pieces before it are withdrawn. `done` comes with the recalled memories that bear on the
+    answer, as HTML.
     """
     answer = ""
     yield _line(rehearsed=trial.providers[0].is_rehearsal)
@@ -161,7 +166,7 @@ async def _stream_lines(trial: Trial, language: str) -> AsyncIterator[bytes]:
 
 
 def _render_recalled(trial: Trial, answer: str, language: str) -> str:
-    """Return what came to mind as a talk shows it, in the person's language and time zone; empty where nothing did."""
+    """Return the recalled memories that bear on the answer as HTML, in the given language and the person's zone."""
     recalled = trial.list_recalled(answer)
     if not recalled:
         return ""
@@ -179,7 +184,7 @@ def _line(**fields: Any) -> bytes:
 
 @page_view
 def versions(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """The versions of the character, newest first, each with what was changed after it."""
+    """Show the versions of the character, newest first, each with the fields that were changed after it."""
     companion = get_companion(request.user, companion_id)
     listed = [
         (version, [character_versions.label_of(name) for name in version.changed])
@@ -190,7 +195,7 @@ def versions(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 @page_view
 def version(request: SignedInRequest, companion_id: UUID, version_id: UUID) -> HttpResponse:
-    """One version: what was changed after it, and all that restoring it would change."""
+    """Show one version and how it differs from the texts that followed it."""
     companion = get_companion(request.user, companion_id)
     found = get_character_version(request.user, companion_id, version_id)
     later = character_versions.find_later_texts(found)
@@ -209,7 +214,7 @@ def _holds(companion: Companion, version: CharacterVersion) -> bool:
 
 @post_view
 def restore_version(request: SignedInRequest, companion_id: UUID, version_id: UUID) -> HttpResponse:
-    """Let the version's texts hold again."""
+    """Restore the version's texts."""
     companion = get_companion(request.user, companion_id)
     found = get_character_version(request.user, companion_id, version_id)
     if character_versions.restore_version(companion, found, timezone.now()):
@@ -223,7 +228,7 @@ def restore_version(request: SignedInRequest, companion_id: UUID, version_id: UU
 
 @form_view
 def delete_version(request: SignedInRequest, companion_id: UUID, version_id: UUID) -> HttpResponse:
-    """Ask whether to delete a version; then do it."""
+    """Ask whether to delete a version; on POST, delete it."""
     companion = get_companion(request.user, companion_id)
     found = get_character_version(request.user, companion_id, version_id)
     if request.method != "POST":

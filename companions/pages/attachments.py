@@ -1,4 +1,4 @@
-"""Files beside the composer, until they are sent with a message."""
+"""Files attached in the composer: added, and removed again."""
 
 import asyncio
 from uuid import UUID
@@ -19,7 +19,7 @@ from jobs.background import in_thread
 @post_view
 @refusals_as_json
 async def add(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """201 with the file that was kept."""
+    """Store the uploaded file and return it as JSON with status 201."""
     companion = await in_thread(get_companion, request.user, companion_id)
     content = await asyncio.to_thread(read_upload, request, MAX_BYTES)
     kept = await add_file(companion, content, read_name(request), timezone.now())
@@ -28,6 +28,6 @@ async def add(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 @post_view
 def delete(request: SignedInRequest, companion_id: UUID, attachment_id: UUID) -> HttpResponse:
-    """Take it back; a message that it came with stays, as text."""
+    """Remove an attachment. A message that it was sent with keeps its text."""
     remove(get_attachment(request.user, companion_id, attachment_id), timezone.now())
     return HttpResponse(status=204)

@@ -1,4 +1,4 @@
-"""Branches of the talk on pages: saying something anew, other answers, and the list of branches."""
+"""The pages of a talk's branches: editing a message, choosing among alternatives, and the list of branches."""
 
 from uuid import UUID
 
@@ -37,7 +37,10 @@ class WordsForm(forms.Form):
 
 @form_view
 async def edit(request: SignedInRequest, companion_id: UUID, message_id: UUID) -> HttpResponse:
-    """Say it anew on a branch of its own, or (`correct`) only mend the wording."""
+    """Show the form to edit a message of the person's; on POST, say it anew on a new branch.
+
+    With `correct`, only correct the message in its place.
+    """
     message = await in_thread(get_message_anywhere, request.user, companion_id, message_id)
     if message.role != Message.Role.USER:
         raise Http404
@@ -65,12 +68,12 @@ def _to_talk(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 @post_view
 def choose_message(request: SignedInRequest, companion_id: UUID, message_id: UUID) -> HttpResponse:
-    """Go to where the talk went on from what was said in this place."""
+    """Switch to an alternative of a message, and to where the talk went on from it."""
     message = get_message_anywhere(request.user, companion_id, message_id)
     try:
         later = (
             operations.choose_alternative(message, timezone.now()) - 1
-        )  # but the one in whose place this was said
+        )  # without the message that it is an alternative to
         if later > 0:
             words = ngettext(
                 "%(count)s message that was said after the other version is kept there. The arrows lead back to it.",
@@ -85,7 +88,7 @@ def choose_message(request: SignedInRequest, companion_id: UUID, message_id: UUI
 
 @post_view
 def part(request: SignedInRequest, companion_id: UUID, message_id: UUID) -> HttpResponse:
-    """Go on from this message, on a new branch."""
+    """Go on from a message on a new branch."""
     message = get_message_anywhere(request.user, companion_id, message_id)
     try:
         operations.part_from(message.companion, message.pk, timezone.now())
@@ -107,7 +110,7 @@ def branches(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 @page_view
 def compare(request: SignedInRequest, companion_id: UUID, branch_id: UUID) -> HttpResponse:
-    """Show what was said on this branch and on the chosen one since they parted, side by side."""
+    """Show side by side what was said on a branch and on the chosen one since the two parted."""
     branch = get_branch(request.user, companion_id, branch_id)
     compared = operations.compare_branches(branch.companion.conversation, branch)
     return render(
@@ -136,7 +139,7 @@ def rename(request: SignedInRequest, companion_id: UUID, branch_id: UUID) -> Htt
 
 @form_view
 def delete(request: SignedInRequest, companion_id: UUID, branch_id: UUID) -> HttpResponse:
-    """Ask whether to delete the branch with what was said on it alone; then do it."""
+    """Ask whether to delete the branch with the messages that are on it alone; on POST, delete it."""
     branch = get_branch(request.user, companion_id, branch_id)
     if request.method != "POST":
         count = len(operations.find_own_messages(branch))

@@ -1,4 +1,4 @@
-"""A new companion: one of Kith's characters, or one of one's own."""
+"""The pages that make a new companion: one of Kith's characters, or one of the person's own."""
 
 import random
 from typing import Any
@@ -34,7 +34,7 @@ def _question(label: Any, example: Any) -> forms.CharField:
 
 
 class OwnCompanionForm(CompanionForm):
-    """A companion of one's own: the answers in plain words become its persona, with what is written as one below them."""
+    """A companion of the person's own: the answers to three questions go before the text in `persona`."""
 
     role = _question(
         gettext_lazy("Who are they to you?"), gettext_lazy("A neighbour who has seen a few winters")
@@ -73,13 +73,13 @@ class OwnCompanionForm(CompanionForm):
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         role, manner, interests = (cleaned.pop(name, "") for name in ("role", "manner", "interests"))
         cleaned["persona"] = creation.compose_persona(role, manner, interests, cleaned.get("persona", ""))
-        self.fields["persona"].run_validators(cleaned["persona"])  # it may be too long by now
+        self.fields["persona"].run_validators(cleaned["persona"])  # the answers may have made it too long
         return cleaned
 
 
 @form_view
 def new(request: SignedInRequest) -> HttpResponse:
-    """The characters to begin with; a tap on one is enough to be talking with it, and two are no more."""
+    """Show Kith's characters; on POST, make a companion of one and go to its talk. A double tap makes no second one."""
     language = get_language() or "en"
     context: dict[str, object] = {
         "characters": load_characters(language),
@@ -109,7 +109,7 @@ def new(request: SignedInRequest) -> HttpResponse:
 
 @form_view
 def own(request: SignedInRequest) -> HttpResponse:
-    """The form for a companion of one's own."""
+    """Show the form for a companion of the person's own; on POST, make it."""
     form = OwnCompanionForm(request.POST or None)
     if form.is_bound and form.is_valid():
         admit_to(request.user, "companions", timezone.now())

@@ -1,4 +1,4 @@
-"""Companions: the inbox, the settings of one, and all of it as a file that goes."""
+"""The inbox, the forms for a companion's character, a companion's settings page, and its deletion."""
 
 from typing import Any, ClassVar
 from uuid import UUID
@@ -39,7 +39,7 @@ FURTHER_FIELDS = (
 
 
 class CompanionForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Who a companion is: its name, persona, greeting, example dialogue and one of the twelve tints."""
+    """A companion's name, persona, greeting, example dialogue and one of the twelve tints."""
 
     tint = forms.TypedChoiceField(
         label=gettext_lazy("Colour"),
@@ -72,7 +72,7 @@ class CompanionForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 class TextsWidget(forms.Widget):
-    """A box for each of several texts, and an empty one for one more."""
+    """A text box for each of several texts, and an empty one for a further text."""
 
     template_name = "companions/_texts_widget.html"
 
@@ -95,7 +95,7 @@ class TextsWidget(forms.Widget):
 
 
 class TextsField(forms.Field):
-    """Several texts of bounded length and number."""
+    """A list of texts, limited in length and number as alternate greetings are."""
 
     widget = TextsWidget
 
@@ -112,7 +112,7 @@ class TextsField(forms.Field):
 
 
 class AboutForm(CompanionForm):
-    """Who a companion is that exists already: all texts of its character."""
+    """All texts of the character of an existing companion."""
 
     alternate_greetings = TextsField(
         label=gettext_lazy("Other greetings"),
@@ -169,12 +169,12 @@ class AboutForm(CompanionForm):
 
     @property
     def has_further_errors(self) -> bool:
-        """Whether the folded part has something wrong in it."""
+        """Whether a field in the collapsed part of the form has an error."""
         return not self.errors.keys().isdisjoint(FURTHER_FIELDS)
 
 
 class TalkSettingsForm(forms.ModelForm):  # type: ignore[type-arg]
-    """How long a talk lasts."""
+    """How long a silence ends a talk."""
 
     class Meta:
         model = Companion
@@ -188,7 +188,7 @@ class TalkSettingsForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 class TypedNameForm(forms.Form):
-    """The companion's name, typed, so that none is deleted by a slip."""
+    """The companion's name, to be typed as a confirmation, so that nothing is deleted by mistake."""
 
     typed_name = forms.CharField(
         label=gettext_lazy("Its name"), max_length=80, widget=forms.TextInput(attrs={"autocomplete": "off"})
@@ -214,7 +214,7 @@ def welcome(request: HttpRequest) -> HttpResponse:
 
 @page_view
 def companions(request: SignedInRequest) -> HttpResponse:
-    """The inbox: each companion with the last words of their talk and how many are unread, newest first."""
+    """Show the inbox: each companion with the last message of the talk and the unread count, newest talk first."""
     last = Coalesce("conversation__head__said_at", "created_at")
     mine = (
         Companion.objects.owned_by(request.user)
@@ -229,7 +229,7 @@ def companions(request: SignedInRequest) -> HttpResponse:
         "unread_total": sum(counts.values()),
         "today": timezone.localdate(),
     }
-    if request.htmx:  # the list beside a talk, and what it becomes when a companion writes first
+    if request.htmx:  # the list beside a talk, also as reloaded when a companion writes first
         context["open"] = request.GET.get("open", "")
         return render(request, "companions/_people.html", context)
     return render(request, "companions/companions.html", context)
@@ -237,7 +237,7 @@ def companions(request: SignedInRequest) -> HttpResponse:
 
 @form_view
 def edit(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """How long a talk lasts, with the ways to take the companion along and to delete it."""
+    """Show the companion's settings, with its exports and its deletion; on POST, save the form."""
     companion = get_companion(request.user, companion_id)
     form = TalkSettingsForm(request.POST or None, instance=companion)
     if form.is_bound and form.is_valid():
@@ -277,7 +277,7 @@ def _companion_page(
     form: TalkSettingsForm | None = None,
     deletion_form: TypedNameForm | None = None,
 ) -> HttpResponse:
-    """The companion's own page; a form with errors comes back in its place."""
+    """Render the companion's settings page, with the given form in its place if it has errors."""
     form = form or TalkSettingsForm(instance=companion)
     deletion_form = deletion_form or TypedNameForm(companion)
     context = {

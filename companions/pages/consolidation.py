@@ -34,7 +34,7 @@ SETTLED = {
 
 @page_view
 def nights(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """What was done by night, newest first, with what can be undone or settled."""
+    """Show what the nightly consolidations changed, newest first, with what can be undone or settled."""
     companion = get_companion(request.user, companion_id)
     cursor = request.GET.get("cursor") or None
     nights, next_cursor = list_page(
@@ -46,7 +46,7 @@ def nights(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 @post_view
 def undo(request: SignedInRequest, companion_id: UUID, change_id: UUID) -> HttpResponse:
-    """Undo one change, and say what came of it."""
+    """Undo one change, and say how it went."""
     companion = get_companion(request.user, companion_id)
 
     def act() -> Promise:
@@ -58,7 +58,7 @@ def undo(request: SignedInRequest, companion_id: UUID, change_id: UUID) -> HttpR
 
 @post_view
 def settle(request: SignedInRequest, companion_id: UUID, change_id: UUID) -> HttpResponse:
-    """Settle a contradiction, and say what came of it."""
+    """Settle a contradiction as chosen in `keep`, and say how it went."""
     companion, keep = get_companion(request.user, companion_id), request.POST.get("keep", "")
 
     def act() -> Promise:
@@ -73,7 +73,7 @@ def settle(request: SignedInRequest, companion_id: UUID, change_id: UUID) -> Htt
 def _act_on_change(
     request: SignedInRequest, companion: Companion, change_id: UUID, act: Callable[[], Promise]
 ) -> HttpResponse:
-    """Act, and lead back to where the change stands, with a word on how it went."""
+    """Call `act`, and redirect to the change on its page with the message that `act` returns, or its error."""
     try:
         messages.success(request, str(act()))
     except Change.DoesNotExist as error:

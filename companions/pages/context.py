@@ -1,4 +1,4 @@
-"""The advanced settings: the notes of the talk, ways to the others, and how the prompt fills the model's context."""
+"""The advanced settings: the notes of the talk, links to further pages, and what the prompt takes of the context."""
 
 from uuid import UUID
 
@@ -17,7 +17,7 @@ from companions.tools.core_memory_tools import MAX_SCRATCH_CHARACTERS
 
 @page_view
 def advanced(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """What most people never need: ways to its pages, and what the companion notes for itself in this talk."""
+    """Show links to the pages that few people need, and the companion's notes (scratch) in the open session."""
     companion = get_companion(request.user, companion_id)
     notes = companion.sessions.filter(ended_at=None).values_list("scratch", flat=True).first() or ""
     shown = {"companion": companion, "notes": notes, "most": MAX_SCRATCH_CHARACTERS}
@@ -36,7 +36,7 @@ def context(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 
 def warn_of_size(companion: Companion) -> str:
-    """Return a sentence where persona and examples leave no room for a talk; nothing where they do."""
+    """Return a warning if persona and example dialogue leave no room for a talk, otherwise ""."""
     if not is_crowded(companion):
         return ""
     warning = _(

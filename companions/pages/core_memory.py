@@ -39,7 +39,7 @@ def _name_field(hint: Any) -> forms.CharField:
 
 
 class SlotTextForm(forms.Form):
-    """What stands in a slot."""
+    """The text of a slot."""
 
     text = forms.CharField(
         label=gettext_lazy("What is always in mind"),
@@ -49,14 +49,14 @@ class SlotTextForm(forms.Form):
 
 
 class SlotForm(SlotTextForm):
-    """A slot that is new, or another text for the one of that name."""
+    """A new slot, or another text for an existing slot of the same name."""
 
     name = _name_field(gettext_lazy("A word or two for what it is about, such as “birthday”."))
     field_order = ("name", "text")
 
 
 class BlockTextForm(forms.Form):
-    """What stands in a block, and what may."""
+    """The text of a block, its description, its limit, and whether the companion may write on it."""
 
     description = forms.CharField(label=gettext_lazy("What it is for"), max_length=200, required=False)
     text = forms.CharField(
@@ -78,7 +78,7 @@ class BlockTextForm(forms.Form):
 
 
 class BlockForm(BlockTextForm):
-    """A block that is new."""
+    """A new block."""
 
     name = _name_field(gettext_lazy("For example “plans”."))
     field_order = ("name", "description", "text", "most_characters", "is_read_only")
@@ -90,7 +90,7 @@ def always(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 
 def _page(request: SignedInRequest, companion: Companion, status: int = 200, **more: Any) -> HttpResponse:
-    """The whole page; a form with errors comes back in its place."""
+    """Render the whole page; `more` replaces parts of its context, e.g. a form with errors."""
     context = {
         "companion": companion,
         "slots": companion.slots.order_by("name"),
@@ -138,7 +138,10 @@ def block(request: SignedInRequest, companion_id: UUID, block_id: int) -> HttpRe
 def _show_row(
     request: SignedInRequest, kind: str, shown: Slot | Block, form: forms.Form, write: Callable[..., object]
 ) -> HttpResponse:
-    """Show a slot or a block: as a row for htmx, else in the page; with `?edit` as a form."""
+    """Save the form if it was sent, and show the slot or block: as a row for htmx, otherwise within the page.
+
+    With `?edit`, or if the form has errors, it is shown as a form.
+    """
     companion = get_companion(request.user, shown.companion_id)
     is_saved = _save(companion, form, write, name=shown.name)
     shown.refresh_from_db()
@@ -152,7 +155,7 @@ def _show_row(
 
 
 def _save(companion: Companion, form: forms.Form, write: Callable[..., object], **name: str) -> bool:
-    """Write what stands in the form, if it was sent; return whether it was, else its errors say why."""
+    """Save the form with `write`, if it was sent; return whether it was saved. If it was not, its errors say why."""
     if not form.is_bound or not form.is_valid():
         return False
     try:
@@ -178,7 +181,7 @@ def remove_block(request: SignedInRequest, companion_id: UUID, block_id: int) ->
 def _remove(
     request: SignedInRequest, shown: Slot | Block, delete: Callable[[UUID, str], object]
 ) -> HttpResponse:
-    """Ask whether to delete it; then do it."""
+    """Ask whether to delete the slot or block; on POST, delete it."""
     companion = get_companion(request.user, shown.companion_id)
     if request.method != "POST":
         context = {"companion": companion, "shown": shown}

@@ -1,4 +1,4 @@
-"""The diary: an entry for each session that has ended, what was said in it, and the end of the one that is open."""
+"""The diary: an entry for each closed session, the messages of that session, and the closing of the open one."""
 
 from uuid import UUID
 
@@ -27,7 +27,7 @@ MESSAGES_PER_PAGE = 50
 
 @page_view
 def diary(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """The entries, newest first by pages, and above them how far the end of the open session is."""
+    """Show a page of entries, newest first, and above them the progress of the open session's closing."""
     companion = get_companion(request.user, companion_id)
     entries, following = list_page(
         [(DiaryEntry.objects.filter(companion=companion), "started_at")], request.GET.get("cursor"), PAGE_SIZE
@@ -44,7 +44,7 @@ def _ending(companion: Companion) -> dict[str, object]:
 
 @page_view
 def closing(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """How far the end of the session is; once nothing is under way any more, the page is loaded anew."""
+    """Show the progress of the closing; once nothing is under way any more, have the page reloaded."""
     companion = get_companion(request.user, companion_id)
     context = {"companion": companion, **_ending(companion)}
     response = render(request, "diary/_ending.html", context)
@@ -55,9 +55,9 @@ def closing(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 @form_view
 def end_session(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """Ask whether to end the talk; then ask for the end of the open session, or for another try at it.
+    """Ask whether to end the talk; on POST, request the closing of the open session, or retry a failed one.
 
-    One stays where one was: in the diary, or in the talk, where the end stands below what was said last.
+    The person stays in the diary or in the talk, which shows the closing below the last message.
     """
     companion = get_companion(request.user, companion_id)
     if request.method != "POST":
@@ -75,7 +75,7 @@ def end_session(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 @form_view
 def clear_session(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """Ask whether to end the open session without remembering; then ask for that."""
+    """Ask whether to end the open session without remembering it; on POST, request that."""
     companion = get_companion(request.user, companion_id)
     if request.method != "POST":
         session = companion.sessions.filter(ended_at=None).first()
@@ -87,7 +87,7 @@ def clear_session(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 @page_view
 def entry(request: SignedInRequest, companion_id: UUID, entry_id: UUID) -> HttpResponse:
-    """One entry, sentence by sentence, each with what it comes from."""
+    """Show an entry sentence by sentence, each with the messages that it comes from."""
     shown = get_diary_entry(request.user, companion_id, entry_id)
     sentences = load_citations(companion_id, shown.sentences)
     context = {
@@ -102,7 +102,7 @@ def entry(request: SignedInRequest, companion_id: UUID, entry_id: UUID) -> HttpR
 
 @page_view
 def said(request: SignedInRequest, companion_id: UUID, entry_id: UUID) -> HttpResponse:
-    """What was said in the entry's session, word for word, oldest first by pages; `?message=` opens the page of one."""
+    """Show a page of the messages in the entry's session, oldest first; `?message=` opens the page of that message."""
     shown = get_diary_entry(request.user, companion_id, entry_id)
     companion = get_companion(request.user, companion_id)
     every = Message.objects.filter(session=shown.session_id).order_by("said_at", "id")
@@ -119,7 +119,7 @@ def said(request: SignedInRequest, companion_id: UUID, entry_id: UUID) -> HttpRe
 
 @form_view
 def delete(request: SignedInRequest, companion_id: UUID, entry_id: UUID) -> HttpResponse:
-    """Ask whether to delete the entry with everything said in its session; then do it."""
+    """Ask whether to delete the entry with all messages of its session; on POST, delete it."""
     shown = get_diary_entry(request.user, companion_id, entry_id)
     companion = get_companion(request.user, companion_id)
     if request.method != "POST":

@@ -30,7 +30,7 @@ TOO_MANY_REQUESTS = 429
 
 
 class DocumentForm(forms.Form):
-    """A long text to read: pasted, or a file."""
+    """A long text for the companion to read: pasted, or a file."""
 
     title = forms.CharField(
         label=gettext_lazy("Title"),
@@ -53,7 +53,7 @@ class DocumentForm(forms.Form):
 
 @page_view
 def list_documents(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """What it was given to read, the newest first, and the pages that the question in `?q=` looks up."""
+    """Show the companion's documents, newest first, and the document pages that answer the question in `?q=`."""
     companion = get_companion(request.user, companion_id)
     question = request.GET.get("q", "").strip()[:QUESTION_CHARACTERS]
     looked_up = _look_up(companion, question) if question else []
@@ -87,7 +87,7 @@ def _look_up(companion: Companion, question: str) -> list[LookedUp]:
 
 @post_view
 def give(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """Keep what was pasted, or the file; what is none is told in the form."""
+    """Save the pasted text or the file as a document; if it cannot be read, say so in the form."""
     companion, form = get_companion(request.user, companion_id), DocumentForm(request.POST, request.FILES)
     if form.is_valid():
         try:
@@ -112,7 +112,7 @@ def give(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 @page_view
 def document(request: SignedInRequest, companion_id: UUID, document_id: UUID) -> HttpResponse:
-    """One document: its pages with their gists, some at a time."""
+    """Show a document: its pages with their gists, PAGES at a time."""
     shown = get_document(request.user, companion_id, document_id)
     companion = get_companion(request.user, companion_id)
     pages = Paginator(shown.pages.order_by("number"), PAGES).get_page(request.GET.get("page"))
@@ -124,7 +124,7 @@ def document(request: SignedInRequest, companion_id: UUID, document_id: UUID) ->
 
 @form_view
 def delete(request: SignedInRequest, companion_id: UUID, document_id: UUID) -> HttpResponse:
-    """Ask whether to delete a document with all that is remembered of it; then do it."""
+    """Ask whether to delete a document with all that is remembered of it; on POST, delete it."""
     shown = get_document(request.user, companion_id, document_id)
     if request.method != "POST":
         return render(request, "documents/delete.html", {"companion": shown.companion, "document": shown})

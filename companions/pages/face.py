@@ -43,7 +43,7 @@ from files.responses import serve
 from files.uploads import read_upload
 from memory.emotion import Emotion
 
-Words = dict[str, Any]  # of texts that wait for a reader's language
+Words = dict[str, Any]  # with lazy translations as values
 
 LABELS: Words = {
     "skin": gettext_lazy("Skin"),
@@ -150,7 +150,7 @@ NAMES: dict[str, Words] = {
 
 
 class FaceForm(forms.Form):
-    """A seed, and a name from every table."""
+    """The seed of a face, and a choice for every feature in TABLES."""
 
     seed = forms.IntegerField(min_value=0, max_value=SEEDS - 1, widget=forms.HiddenInput)
 
@@ -164,12 +164,12 @@ class FaceForm(forms.Form):
 
     @property
     def features(self) -> Features:
-        """What was chosen, once it is valid."""
+        """The chosen features; only for a valid form."""
         return Features(**{feature: self.cleaned_data[feature] for feature in TABLES})
 
 
 class PictureForm(forms.Form):
-    """For which emotion a picture is; its content is read apart."""
+    """The emotion that an uploaded picture is for. The view reads the file itself."""
 
     emotion = forms.ChoiceField(
         label=gettext_lazy("When it is shown"),
@@ -178,12 +178,12 @@ class PictureForm(forms.Form):
     )
 
 
-ANY_SEED = 2**31  # as many as a shuffle may come upon
+ANY_SEED = 2**31  # the range of the seeds that a shuffle draws
 
 
 @form_view
 def face(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """The editor: as it is, or as another seed has it (`?seed=`; `?shuffle`: any); posted, it is kept."""
+    """Show the editor with the saved face or that of a seed (`?seed=`, or at random: `?shuffle`); on POST, save it."""
     companion = get_companion(request.user, companion_id)
     if request.method != "POST":
         return _page(request, companion, FaceForm(_get_initial(request, companion)))
@@ -196,7 +196,7 @@ def face(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 
 def _get_initial(request: SignedInRequest, companion: Companion) -> dict[str, Any]:
-    """What the form is filled in with."""
+    """Return what the editor's form is filled in with."""
     seed = str(secrets.randbelow(ANY_SEED)) if "shuffle" in request.GET else request.GET.get("seed", "")
     if seed.isascii() and seed.isdecimal() and len(seed) <= 19 and int(seed) < SEEDS:
         return {"seed": int(seed), **asdict(draw_features(int(seed)))}
@@ -224,7 +224,7 @@ def _page(
 
 @page_view
 def preview(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """The face that the editor's form holds, drawn and not kept; where it holds none, the one that is kept."""
+    """Show the face in the editor's form without saving it, or the saved one if the form is not valid."""
     companion, form = get_companion(request.user, companion_id), FaceForm(request.GET)
     features = form.features if form.is_valid() else get_features(companion)
     return render(request, "face/_preview.html", {"companion": companion, "features": features})
@@ -233,7 +233,7 @@ def preview(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 @require_safe
 @login_required
 def image(request: SignedInRequest, companion_id: UUID) -> HttpResponseBase:
-    """The face as an image, as it feels (`?emotion=`): the picture that stands for it, else the drawing."""
+    """Return the face as an image, with the emotion in `?emotion=`: an uploaded picture if one fits, or the drawing."""
     companion = get_companion(request.user, companion_id)
     emotion = request.GET.get("emotion", "")
     emotion = emotion if emotion in Emotion.values else Emotion.NEUTRAL
@@ -250,7 +250,7 @@ def image(request: SignedInRequest, companion_id: UUID) -> HttpResponseBase:
 
 @post_view
 def add_picture(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """Show an uploaded picture in the drawing's place; what is none is told in the form."""
+    """Have an uploaded picture shown instead of the drawing; if it is not a picture, say so in the form."""
     companion, form = get_companion(request.user, companion_id), PictureForm(request.POST)
     if form.is_valid():
         try:
@@ -268,7 +268,7 @@ def add_picture(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 @post_view
 def remove_picture(request: SignedInRequest, companion_id: UUID, emotion: str) -> HttpResponse:
-    """Take a picture back: it is deleted, and the drawing is seen again."""
+    """Delete an uploaded picture, so that the drawing is shown again."""
     companion = get_companion(request.user, companion_id)
     try:
         is_gone = drop_picture(companion, "" if emotion == ALWAYS else emotion)

@@ -1,4 +1,4 @@
-"""What a person decides about a proposal to forget: the card under the answer in which it was made."""
+"""The person's decision on a proposal to forget, made on the card below the answer that holds the proposal."""
 
 from uuid import UUID
 
@@ -19,7 +19,7 @@ from companions.pages.shortcuts import post_view
 
 @post_view
 def confirm_proposal(request: SignedInRequest, companion_id: UUID, proposal_id: UUID) -> HttpResponse:
-    """Forget what is ticked."""
+    """Confirm the proposal: forget what is ticked."""
     proposal = get_forget_proposal(request.user, companion_id, proposal_id)
     try:
         count = confirm(proposal, request.POST.getlist("key"), timezone.now())
@@ -33,7 +33,7 @@ def confirm_proposal(request: SignedInRequest, companion_id: UUID, proposal_id: 
 
 @post_view
 def decline_proposal(request: SignedInRequest, companion_id: UUID, proposal_id: UUID) -> HttpResponse:
-    """Keep everything."""
+    """Decline the proposal: nothing is forgotten."""
     decline(get_forget_proposal(request.user, companion_id, proposal_id), timezone.now())
     messages.success(request, _("Nothing is forgotten."))
     return _return_to_talk(request, companion_id)

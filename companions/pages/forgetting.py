@@ -1,4 +1,4 @@
-"""The page of forgetting: it looks ahead without a trace, and keeps a policy only where it is told to."""
+"""The page of forgetting: previews what a recall policy would do, without saving anything, and saves one on POST."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -30,12 +30,12 @@ STEPS = [
     (30, gettext_lazy("1 month")),
     (365, gettext_lazy("1 year")),
 ]
-# What htmx may put the answer into, by its id.
+# The templates for the elements that htmx may replace, by their ids.
 PARTS = {"forgetting": "forgetting/_form_and_preview.html", "forgetting-shown": "forgetting/_preview.html"}
 
 
 class PolicyForm(forms.Form):
-    """The numbers of one policy; what is not given stays as it was."""
+    """The parameters of one policy; a parameter that is not given keeps its value."""
 
     def __init__(self, policy: str, values: Mapping[str, float], data: Any = None) -> None:
         super().__init__(data, prefix=policy, initial=dict(values))
@@ -59,13 +59,13 @@ class PolicyForm(forms.Form):
 
     @property
     def changed_values(self) -> dict[str, float]:
-        """The numbers that are not as usual: what a companion keeps."""
+        """The parameters that differ from the defaults: those that are saved with the companion."""
         usual, values = self.offer.defaults, self.offer.values(self.built)
         return {name: value for name, value in values.items() if value != usual[name]}
 
     @property
     def sliders(self) -> list[dict[str, Any]]:
-        """The numbers with their ends, as HTML has them in every language, by the names under which they are sent."""
+        """The parameters with bounds and values, as unlocalised attributes of HTML inputs."""
         values = self.offer.values(self.built)
         return [
             {
@@ -81,7 +81,7 @@ class PolicyForm(forms.Form):
 
 
 class LookForm(forms.Form):
-    """What is to be looked at: when, which memory, recalled how often then in thought, with which cue, on which page."""
+    """What to preview: how many days ahead, which memory, how many imagined recalls of it then, which cue and page."""
 
     days = forms.IntegerField(required=False, min_value=0, max_value=MAX_DAYS)
     move = forms.IntegerField(required=False, min_value=-MAX_DAYS, max_value=MAX_DAYS)
@@ -109,7 +109,7 @@ class LookForm(forms.Form):
 
 @form_view
 def forgetting(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """What a rule would make of the companion's memories; GET never writes, POST keeps the rule."""
+    """Show what a policy would make of the companion's memories; on POST, save the policy. GET never writes."""
     companion = get_companion(request.user, companion_id)
     if request.method != "POST":
         return _preview(request, companion, request.GET)
@@ -125,7 +125,7 @@ def forgetting(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 
 def _read_policy(companion: Companion, asked: QueryDict) -> PolicyForm | None:
-    """The rule that was picked, the present one where none was; None where there is no such rule."""
+    """Return the form of the policy asked for, or of the present one by default; None if there is no such policy."""
     name = asked.get("policy") or companion.recall_policy
     if name not in dict(CHOICES):
         return None
@@ -142,7 +142,7 @@ def _preview(request: SignedInRequest, companion: Companion, asked: QueryDict) -
     if chosen is None or (chosen.is_bound and not chosen.is_valid()) or not look.is_valid():
         template = "forgetting/_refused.html" if is_part else "forgetting/refused.html"
         return render(request, template, context, status=UNPROCESSABLE)
-    # What is asked, as it is now but for the memory, for links that ask for one thing more.
+    # The present query without the memory, for links that add one more parameter.
     asked_again = {
         "policy": chosen.policy,
         "days": look.cleaned_data["days"],

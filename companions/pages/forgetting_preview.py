@@ -1,6 +1,7 @@
-"""What the page shows: a curve, the memories by strength, and what would come to mind, under one policy and another.
+"""The preview on the page of forgetting: a curve, the memories by strength, and what a cue would recall, each under the
+policy that is tried and the present one.
 
-Curves are points in a box of 1000 by 300, which is stretched as the page is. Nothing of all this is stored.
+Curves are points in a box of 1000 by 300, which is scaled with the page. Nothing of this is stored.
 """
 
 from collections import Counter
@@ -37,7 +38,7 @@ WIDTH, HEIGHT = 1000, 300
 PAGE_SIZE = 20
 YEAR_DAYS, MAX_DAYS = 365, 1095
 SPANS = (30, 90, YEAR_DAYS, MAX_DAYS)  # days that a curve may show
-CELL, GAP, WEEKS, LEVELS = 12, 3, 26, 4  # of the map of days
+CELL, GAP, WEEKS, LEVELS = 12, 3, 26, 4  # of the calendar of recalls
 DEPTHS = {
     Depth.SHORT_TERM: (_("short-term"), _("never recalled")),
     Depth.WORKING: (_("working"), _("recalled 1 to 4 times")),
@@ -47,7 +48,7 @@ DEPTHS = {
 
 
 class Preview:
-    """The companion's memories as they would be some days from now, under the policy that is tried."""
+    """The companion's memories as they would be `asked["days"]` days from now, under the policy that is tried."""
 
     def __init__(self, companion: Companion, policy: Policy, asked: dict[str, Any], now: datetime) -> None:
         self.companion, self.policy, self.asked, self.now = companion, policy, asked, now
@@ -67,7 +68,7 @@ class Preview:
 
     @cached_property
     def chart(self) -> dict[str, Any]:
-        """The curve over a span of days, beside that of the present policy where it is another."""
+        """The curve over a span of days, and that of the present policy if the tried one differs."""
         days = self.asked["days"]
         span = next(span for span in SPANS if span > days or span == SPANS[-1])
         drawn = draw_curve(self.life, self.policy, self.now, span)
@@ -91,7 +92,7 @@ class Preview:
 
     @cached_property
     def ranked(self) -> list[dict[str, Any]]:
-        """All memories by strength, each with its rank under the present policy."""
+        """All memories by strength, each with its rank under the present policy as well."""
         ranked = rank_by_strength(self.lives, self.policy, self.then)
         present = rank_by_strength(self.lives, self.present, self.then) if self.is_other else ranked
         before = {strength.life.id: (rank, strength.left) for rank, strength in enumerate(present, 1)}
@@ -119,29 +120,29 @@ class Preview:
 
     @property
     def moved(self) -> tuple[int, int]:
-        """How many memories rise, and how many fall, where the policy is another."""
+        """How many memories rise, and how many fall, against the present policy."""
         return sum(line["rises"] > 0 for line in self.ranked), sum(line["rises"] < 0 for line in self.ranked)
 
     @property
     def depths(self) -> list[tuple[Any, Any, int]]:
-        """What each depth is called, when a memory sits so deep, and how many do."""
+        """The name of each depth, when a memory has it, and how many memories do."""
         counted = Counter(line["strength"].depth for line in self.ranked)
         return [(name, when, counted[depth]) for depth, (name, when) in DEPTHS.items()]
 
     @property
     def own_query(self) -> str:
-        """The memory that is looked at, for links that keep to it."""
+        """The query parameters of the memory that is shown, for links that keep showing it."""
         own = {"memory": self.life.id, "recalls": self.asked["recalls"]}
         return f"{urlencode(own)}&" if self.life.id else ""
 
     @cached_property
     def found_before(self) -> list[Found]:
-        """What the cue would bring to mind then under the present policy."""
+        """The memories that the cue would recall then under the present policy."""
         return self._recall(self.present)
 
     @cached_property
     def found(self) -> list[dict[str, Any]]:
-        """What it would bring to mind under the policy that is tried."""
+        """The memories that the cue would recall under the tried policy, each with its rank under the present one."""
         before = {found.memory.pk: rank for rank, found in enumerate(self.found_before, 1)}
         results = self._recall(self.policy) if self.is_other else self.found_before
         return [
@@ -155,7 +156,7 @@ class Preview:
 
     @cached_property
     def lost(self) -> set[Any]:
-        """What only the present policy brings to mind."""
+        """The ids of the memories that only the present policy recalls."""
         found = {line["result"].memory.pk for line in self.found}
         return {before.memory.pk for before in self.found_before} - found
 
@@ -164,7 +165,7 @@ class Preview:
         return embed_question(self.companion, self.asked["cue"], timezone.now())
 
     def _recall(self, policy: Policy) -> list[Found]:
-        """Looking changes nothing, and is not recorded."""
+        """Recall by the cue under a policy. The search is not recorded and changes no memory."""
         if not self.asked["cue"]:
             return []
         return recall(
@@ -180,7 +181,7 @@ class Preview:
 
 
 def as_percent(share: float) -> str:
-    """Return a share in whole per cent; also one above 1 or below 0."""
+    """Return a share in whole per cent; it may be above 1 or below 0."""
     return f"{round(100 * share)}\u00a0%".replace("-", "\u2212")
 
 
@@ -198,7 +199,10 @@ def scale_y(y: float, highest: float) -> str:
 
 
 def map_days(companion: Companion, today: date) -> dict[str, Any]:
-    """Return the last half year in weeks from Monday to Sunday, each day as dark as it had recalls beside the busiest."""
+    """Return a calendar of the last half year in weeks from Monday, each day with its recalls and a level up to LEVELS.
+
+    The level is relative to the day with the most recalls.
+    """
     first = today - timedelta(days=today.weekday(), weeks=WEEKS - 1)
     zone = companion.user.zone
     counts = count_recalls_by_day(companion.pk, datetime.combine(first, time(), zone), zone)

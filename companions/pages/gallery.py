@@ -1,4 +1,4 @@
-"""The gallery's pages: looking around, one character with all that is in it, what I published, publishing, reporting."""
+"""The gallery's pages: the list, one character with its whole card, the person's own publications, and reports."""
 
 from typing import Any
 from uuid import UUID, uuid4
@@ -41,7 +41,7 @@ State = GalleryVersion.State
 
 @page_view
 def gallery(request: SignedInRequest) -> HttpResponse:
-    """What was approved, the newest first, and Kith's own characters last; searched by words, tag, language, age."""
+    """Show the approved characters, newest first, then Kith's own, filtered by words, tag, language and age rating."""
     catalogue.require_open()
     form = QuestionForm(request.user, request.GET)
     question, cursor = form.question, request.GET.get("cursor")
@@ -63,7 +63,7 @@ def gallery(request: SignedInRequest) -> HttpResponse:
 
 @form_view
 def character(request: SignedInRequest, character_id: UUID) -> HttpResponse:
-    """All that a character's card holds, hidden parts too; and making one's companion of it."""
+    """Show all that a character's card holds, including its hidden parts; on POST, make a companion of it."""
     catalogue.require_open()
     entry = catalogue.find_entry(request.user, character_id)
     refusal = ""
@@ -101,7 +101,7 @@ def character(request: SignedInRequest, character_id: UUID) -> HttpResponse:
 @require_safe
 @login_required
 def picture(request: SignedInRequest, gallery_version_id: UUID) -> HttpResponseBase:
-    """The face of a published character, for whoever may see it."""
+    """Return the picture or drawn face of a published character's version, for whoever may see that version."""
     version = catalogue.get_picture(request.user, gallery_version_id)
     if version.character.user_id != request.user.pk:
         catalogue.require_open()
@@ -117,7 +117,7 @@ def picture(request: SignedInRequest, gallery_version_id: UUID) -> HttpResponseB
 
 @form_view
 def report(request: SignedInRequest, character_id: UUID) -> HttpResponse:
-    """Tell the operators what is wrong with a character."""
+    """Show the form to report a character to the operators; on POST, send the report."""
     catalogue.require_open()
     entry = catalogue.find_entry(request.user, character_id)
     form = ReportForm(request.POST or None)
@@ -135,14 +135,16 @@ def report(request: SignedInRequest, character_id: UUID) -> HttpResponse:
     return render(request, "gallery/report.html", context, status=UNPROCESSABLE if form.is_bound else 200)
 
 
-# -- what is mine -----------------------------------------------------------------------------------
+# -- the person's own -------------------------------------------------------------------------------
 
 
 @page_view
 def published(request: SignedInRequest) -> HttpResponse:
-    """What I published, with what became of each version, and why."""
+    """Show what the person has published, with the state of each version and the reason for it."""
     mine = catalogue.list_published(request.user).select_related("companion")
-    return render(request, "gallery/published.html", {"characters": [_describe(one) for one in mine]})
+    return render(
+        request, "gallery/published.html", {"characters": [_describe(character) for character in mine]}
+    )
 
 
 def _describe(character: GalleryCharacter) -> dict[str, Any]:
@@ -160,7 +162,7 @@ def _describe(character: GalleryCharacter) -> dict[str, Any]:
 
 @form_view
 def publish(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """Exactly what would go out of a companion, and the terms; sent, it waits for an operator."""
+    """Show exactly what would be published of a companion, and the form for the terms; on POST, submit it."""
     catalogue.require_open()
     companion = get_companion(request.user, companion_id)
     keeps_name = request.POST.get("keeps_name", request.GET.get("keeps_name", "")) == "on"
@@ -223,14 +225,14 @@ def withdraw(request: SignedInRequest, character_id: UUID) -> HttpResponse:
 
 @form_view
 def delete(request: SignedInRequest, character_id: UUID) -> HttpResponse:
-    """Ask whether to delete a published character with all its versions; then do it."""
+    """Ask whether to delete a published character with all its versions; on POST, delete it."""
     found = catalogue.get_published(request.user, character_id)
     if request.method != "POST":
         newest = found.versions.order_by("-number").first()
         return render(request, "gallery/delete.html", {"character": found, "newest": newest})
     try:
         submission.delete_character(found)
-    except GalleryError as error:  # in another tab it was deleted already
+    except GalleryError as error:  # it was deleted already, e.g. in another tab
         messages.info(request, str(error.detail))
     else:
         messages.success(request, _("It is deleted, with all its versions."))

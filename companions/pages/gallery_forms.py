@@ -1,4 +1,4 @@
-"""The forms of the gallery: what is looked for, the terms under which a character is given, and a report."""
+"""The forms of the gallery: a search, the terms of a publication, and a report."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ from text.strings import is_storable, one_line
 
 
 class QuestionForm(forms.Form):
-    """What somebody looks for in the gallery."""
+    """A search of the gallery."""
 
     q = forms.CharField(
         label=gettext_lazy("Search"),
@@ -48,7 +48,7 @@ class QuestionForm(forms.Form):
 
     @property
     def question(self) -> Question:
-        """What is asked for; what cannot be asked is left out."""
+        """The search, without the values that are not valid."""
         self.is_valid()
         asked = {name: text for name, text in self.cleaned_data.items() if is_storable(text)}
         return Question(
@@ -57,7 +57,7 @@ class QuestionForm(forms.Form):
 
 
 class PublicationForm(forms.Form):
-    """The terms under which somebody gives a character to others."""
+    """The terms under which somebody publishes a character, and its description."""
 
     line = forms.CharField(
         label=gettext_lazy("Something that it would say"),
@@ -130,7 +130,7 @@ class PublicationForm(forms.Form):
         return clean_tags(self.cleaned_data["tags"].replace("，", ",").replace("、", ",").split(","))
 
     def clean(self) -> dict[str, Any]:
-        """Where something else would go out by now than what was looked at, the person looks again."""
+        """Refuse the form if what would be published has changed since the person looked at it."""
         if self.data.get("digest") != self.publication.digest:
             raise forms.ValidationError(
                 _("What goes out is not what you looked at: read it below once more, and then send it.")
@@ -138,7 +138,7 @@ class PublicationForm(forms.Form):
         return self.cleaned_data
 
     def focus_error(self) -> None:
-        """Have the page open at the first field that is wrong: on a phone it is far below."""
+        """Have the page open at the first field with an error, which on a phone is far down the page."""
         wrong = next((name for name in self.fields if name in self.errors), None)
         if wrong:
             self.fields[wrong].widget.attrs["autofocus"] = True
@@ -150,7 +150,7 @@ class PublicationForm(forms.Form):
 
 
 def clean_tags(given: list[str]) -> list[str]:
-    """Return the tags, each once and in lower case; ValidationError for too many or too long ones."""
+    """Return the tags in lower case and without duplicates; raise ValidationError if they are too many or too long."""
     tags = list(dict.fromkeys(tag for text in given if (tag := one_line(text).casefold())))
     if len(tags) > MAX_TAGS:
         raise forms.ValidationError(_("There can be at most %(most)s tags.") % {"most": MAX_TAGS})

@@ -1,4 +1,4 @@
-"""The goals and ideas of a companion, how far they are, and what is open between the two."""
+"""The page of a companion's goals and ideas, and of the threads that are open between it and the person."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -23,13 +23,13 @@ from companions.pages.shortcuts import UNPROCESSABLE, page_view, post_view
 from memory.models import Memory, Pursuit, Thread
 from text.strings import shorten
 
-MAX_SHOWN = 500  # the newest
+MAX_SHOWN = 500  # of the goals and ideas, and of the threads
 MAX_ENDED_THREADS = 20
-MAX_GOAL_CHARACTERS = 80  # of a goal in the list to choose from
+MAX_GOAL_CHARACTERS = 80  # of a goal in a select box
 
 
 class PursuitForm(forms.Form):
-    """How a goal or an idea stands. A goal can be a part of another of these `pursuits`; an idea has no such field."""
+    """The state of a goal or an idea. A goal can be part of another goal among `pursuits`; ideas have no such field."""
 
     status = forms.ChoiceField(label=gettext_lazy("How it stands"), choices=Pursuit.Status.choices)
     progress = forms.IntegerField(
@@ -84,7 +84,7 @@ def _only(kind: Memory.Kind, pursuits: Iterable[Pursuit]) -> list[Pursuit]:
 
 @page_view
 def pursuits(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """Goals as a tree and ideas by excitement; the one that is named in `change` with its form."""
+    """Show the goals as a tree and the ideas by excitement, and a form for the one whose id is in `?change=`."""
     companion = get_companion(request.user, companion_id)
     found = _load(companion)
     wanted = request.GET.get("change", "")
@@ -95,7 +95,7 @@ def pursuits(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 @post_view
 def add(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """Keep a goal or an idea of the person's; with errors the page comes back with them."""
+    """Save a goal or an idea that the person adds, or show the page with the form's errors."""
     companion, form = get_companion(request.user, companion_id), NewPursuitForm(request.POST)
     if not form.is_valid():
         return _page(request, companion, _load(companion), None, UNPROCESSABLE, add_form=form)
@@ -107,7 +107,7 @@ def add(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 @post_view
 def change(request: SignedInRequest, companion_id: UUID, pursuit_id: UUID) -> HttpResponse:
-    """Keep how it stands; with errors the page comes back with them."""
+    """Save the state of a goal or an idea, or show the page with the form's errors."""
     companion = get_companion(request.user, companion_id)
     found = _load(companion)
     pursuit = get_object_or_404(goals.load_pursuits(companion), memory=pursuit_id)
@@ -127,7 +127,7 @@ def change(request: SignedInRequest, companion_id: UUID, pursuit_id: UUID) -> Ht
 
 @post_view
 def change_thread(request: SignedInRequest, companion_id: UUID, thread_id: UUID) -> HttpResponse:
-    """Settle what is open, let it be, or open it again: the `state` that was pressed."""
+    """Give a thread the `state` whose button was pressed: settled, dropped or open."""
     thread = get_thread(request.user, companion_id, thread_id)
     state = request.POST.get("state", "")
     if state in Thread.State.values:

@@ -1,4 +1,4 @@
-"""A companion's life between talks: how it feels, what it did and why, what is planned, and what it may."""
+"""The pages of a companion's life between talks: its log, what is planned, its inner state, and its settings."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -26,7 +26,7 @@ HOURS = ("quiet_from", "quiet_until", "sleeps_from", "sleeps_until")
 
 
 class LifeForm(forms.ModelForm):  # type: ignore[type-arg]
-    """How a companion lives between talks; whether it is muted is a button of its own."""
+    """The settings of a companion's life between talks, except for muting, which has a button of its own."""
 
     class Meta:
         model = Life
@@ -54,7 +54,7 @@ class LifeForm(forms.ModelForm):  # type: ignore[type-arg]
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Close the ways that this Kith does not have, each with why; what was chosen of them once is kept."""
+        """Disable the channels that this installation lacks, each with the reason; their stored values stay."""
         super().__init__(*args, **kwargs)
         for channel in channels.values():
             field = self.fields.get(f"by_{channel.name}")
@@ -63,7 +63,7 @@ class LifeForm(forms.ModelForm):  # type: ignore[type-arg]
                 self.initial[f"by_{channel.name}"] = False
 
     def save(self, commit: bool = True) -> Life:
-        """Nothing but what the form holds is written: the rest of the row belongs to the sweeps."""
+        """Save only the form's enabled fields, because the sweeps write other fields of the row."""
         life: Life = self.instance
         if commit:
             life.save(update_fields=[name for name, field in self.fields.items() if not field.disabled])
@@ -72,13 +72,13 @@ class LifeForm(forms.ModelForm):  # type: ignore[type-arg]
 
 PAGE_SIZE = 20
 MAX_TIMERS = 5
-# Held back for the person's own rules, not for its words: those they may read.
+# Reasons for which a message was held back by the person's own rules, not for its words, so that they may read it.
 BY_RULE = {"not_opted_in", "muted", "goodbye", "quiet_hours", "enough_today", "unanswered", "talked_since"}
 
 
 @dataclass(slots=True)
 class LogLine:
-    """A line of the log, with what was said, or what it would have said."""
+    """A line of the log, with the message that was said, or the text that was `withheld`."""
 
     entry: Entry
     message: Message | None = None
@@ -87,7 +87,7 @@ class LogLine:
 
 @page_view
 def life(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """What is planned, and what it did, by pages; for htmx a page of the log alone."""
+    """Show what is planned, and a page of what the companion did; for htmx only a page of the log."""
     companion = get_companion(request.user, companion_id)
     cursor = request.GET.get("cursor") or None
     context = {"companion": companion, "cursor": cursor, **_load_log(companion, cursor)}
@@ -99,7 +99,7 @@ def life(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 
 def _load_log(companion: Companion, cursor: str | None) -> dict[str, Any]:
-    """A page of what it did by itself, newest first, and where the next one begins; what is to come is left out."""
+    """Return a page of the companion's ended wakings and reflections, newest first, and the cursor of the next page."""
     ended = (
         log.load_wakings(companion).exclude(state=Waking.State.WAITING).defer(None).defer("prompt", "shown")
     )
@@ -118,7 +118,7 @@ def _load_log(companion: Companion, cursor: str | None) -> dict[str, Any]:
 
 @page_view
 def inner_states(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """How it feels now, and the revisions of its inner state, newest first by pages, each with what it says anew."""
+    """Show how the companion feels now, and its inner state's revisions by pages, newest first, with their changes."""
     companion = get_companion(request.user, companion_id)
     every = InnerState.objects.filter(companion=companion).order_by("-number")
     page = Paginator(every, PAGE_SIZE).get_page(request.GET.get("page"))
@@ -141,7 +141,7 @@ def inner_states(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 @form_view
 def settings(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """When it may write to its person, and where it may reach them."""
+    """Show the form for when and how the companion may write to the person; on POST, save it."""
     companion = get_companion(request.user, companion_id)
     form = LifeForm(request.POST or None, instance=companion.life)
     if form.is_bound and form.is_valid():
@@ -154,7 +154,7 @@ def settings(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 @post_view
 def mute(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """Mute it, or let it be heard again: what stands in `is_muted`."""
+    """Mute the companion if `is_muted` is "yes", otherwise unmute it."""
     shown = get_companion(request.user, companion_id).life
     shown.is_muted = request.POST.get("is_muted") == "yes"
     shown.save(update_fields=["is_muted"])
@@ -163,7 +163,7 @@ def mute(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 @post_view
 def cancel_waking(request: SignedInRequest, companion_id: UUID, waking_id: UUID) -> HttpResponse:
-    """Have a waking not happen that is due and has not ended."""
+    """Cancel a waking that has not ended."""
     if waking.cancel(get_waking(request.user, companion_id, waking_id), timezone.now()):
         messages.success(request, _("It is cancelled."))
     else:

@@ -1,4 +1,4 @@
-"""Lorebooks of a companion, and of its person for all of theirs: listed, made, filled from a file, tried, given out."""
+"""The pages of lorebooks, of one companion or of all of a person's: list, entries, try-out, import and export."""
 
 from secrets import randbits
 from typing import Any
@@ -50,7 +50,7 @@ def _page(request: SignedInRequest, companion: Companion, status: int = 200, **m
 
 @post_view
 def try_out(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """Show which entries the text calls, and why; and which it calls that are left out."""
+    """Show which entries match the text and why, and which matching ones would be left out of the prompt."""
     companion, text = get_companion(request.user, companion_id), request.POST.get("text", "").strip()
     shown: dict[str, Any] = {"text": text, "tried": True}
     try:
@@ -89,7 +89,7 @@ def add(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 @post_view
 def bring(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """Keep the lorebook that a file is, or that is in a card."""
+    """Save the lorebook in an uploaded file, which may be a lorebook or a card that has one."""
     companion = get_companion(request.user, companion_id)
     try:
         admit_to(request.user, "imports", timezone.now())
@@ -108,7 +108,7 @@ def bring(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 
 def tell_of_book(request: SignedInRequest, book: Lorebook, remarks: list[str]) -> None:
-    """Say that the book is kept, with how many entries, and what was noticed about its file."""
+    """Tell the person that the book is saved, with how many entries, and the remarks on its file."""
     count = book.entries.count()
     told = ngettext(
         "“%(name)s” is kept, with %(count)s entry.", "“%(name)s” is kept, with %(count)s entries.", count
@@ -120,7 +120,7 @@ def tell_of_book(request: SignedInRequest, book: Lorebook, remarks: list[str]) -
 
 @page_view
 def lorebook(request: SignedInRequest, companion_id: UUID, lorebook_id: UUID) -> HttpResponse:
-    """A book's entries, some at a time; `?q=` names what stands in them."""
+    """Show a page of a book's entries, or of those that contain the text in `?q=`."""
     companion = get_companion(request.user, companion_id)
     book = get_lorebook_of(request.user, companion_id, lorebook_id)
     question = request.GET.get("q", "").strip()[:QUESTION_CHARACTERS]
@@ -145,7 +145,7 @@ def settings(request: SignedInRequest, companion_id: UUID, lorebook_id: UUID) ->
 
 @form_view
 def delete(request: SignedInRequest, companion_id: UUID, lorebook_id: UUID) -> HttpResponse:
-    """Ask whether to delete a book with its entries; then do it."""
+    """Ask whether to delete a book with its entries; on POST, delete it."""
     companion = get_companion(request.user, companion_id)
     book = get_lorebook_of(request.user, companion_id, lorebook_id)
     if request.method != "POST":
@@ -158,7 +158,7 @@ def delete(request: SignedInRequest, companion_id: UUID, lorebook_id: UUID) -> H
 
 @page_view
 def export(request: SignedInRequest, companion_id: UUID, lorebook_id: UUID) -> HttpResponse:
-    """The book as a file of JSON, which other programs read as well."""
+    """Return the book as a JSON file, which other programs can read as well."""
     book = get_lorebook_of(request.user, companion_id, lorebook_id)
     try:
         content = editing.write_book(book, timezone.now())
@@ -172,7 +172,7 @@ def export(request: SignedInRequest, companion_id: UUID, lorebook_id: UUID) -> H
 def entry(
     request: SignedInRequest, companion_id: UUID, lorebook_id: UUID, lore_entry_id: UUID | None = None
 ) -> HttpResponse:
-    """Show the form of an entry, or of a new one, and save it."""
+    """Show the form of an entry, or of a new one; on POST, save it."""
     companion = get_companion(request.user, companion_id)
     book = get_lorebook_of(request.user, companion_id, lorebook_id)
     found = get_lore_entry(request.user, lorebook_id, lore_entry_id) if lore_entry_id else None
@@ -196,7 +196,7 @@ def entry(
 def delete_entry(
     request: SignedInRequest, companion_id: UUID, lorebook_id: UUID, lore_entry_id: UUID
 ) -> HttpResponse:
-    """Ask whether to delete an entry; then do it."""
+    """Ask whether to delete an entry; on POST, delete it."""
     companion = get_companion(request.user, companion_id)
     book = get_lorebook_of(request.user, companion_id, lorebook_id)
     found = get_lore_entry(request.user, lorebook_id, lore_entry_id)

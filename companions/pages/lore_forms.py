@@ -1,4 +1,4 @@
-"""Forms of lorebooks and their entries. Of an entry only what was changed is written; all else stays as it came."""
+"""The forms of lorebooks and their entries. Only changed fields of an entry are written; all else stays as imported."""
 
 import re
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from companions.lore.editing import MAX_CONTENT_CHARACTERS, check_entry, check_p
 from companions.lore.keys import UNESCAPED_SLASH, is_pattern_literal
 from companions.models import Lorebook, LoreEntry
 
-# A key, or a pattern between slashes, in which commas may stand.
+# A key, or a pattern between slashes, which may contain commas.
 KEY = re.compile(r"\s*(/(?:\\.|[^/\\\n])+/[dgimsuvy]*(?=\s*(?:[,，\n]|$))|[^,，\n]*)(?:[,，\n]|$)")
 LOGICS: list[tuple[str, Any]] = [
     ("0", gettext_lazy("one of them is there as well")),
@@ -28,7 +28,7 @@ LOGICS: list[tuple[str, Any]] = [
     ("off", gettext_lazy("they do not count")),
 ]
 AS_IT_IS = "as_it_is"
-PLACES: dict[str, tuple[int, str | Promise]] = {  # with SillyTavern's numbers
+PLACES: dict[str, tuple[int, str | Promise]] = {  # each with SillyTavern's number
     "before_desc": (0, gettext_lazy("before the description")),
     "after_desc": (1, gettext_lazy("after the description")),
     "before_examples": (5, gettext_lazy("before the example dialogue")),
@@ -45,14 +45,14 @@ COMMON = (
     *("depth", "role"),
 )
 FURTHER = ("is_case_sensitive", "is_whole_word", "probability", "group", "sticky", "cooldown", "delay")
-# The field's key among the entry's extensions.
+# By field: its key among the entry's extensions, and its default.
 NUMBERS = {"depth": ("depth", 4), "sticky": ("sticky", 0), "cooldown": ("cooldown", 0), "delay": ("delay", 0)}
 PLAIN = {"name": "name", "content": "content", "is_constant": "constant", "is_enabled": "enabled"}
 NUMBER = {"inputmode": "numeric"}
 
 
 class LorebookForm(forms.ModelForm):  # type: ignore[type-arg]
-    """What holds for a whole lorebook."""
+    """The settings of a lorebook."""
 
     class Meta:
         model = Lorebook
@@ -70,7 +70,7 @@ class LorebookForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 class NewLorebookForm(forms.Form):
-    """A new lorebook, and whom it is for."""
+    """A new lorebook, for one companion or for all of the person's."""
 
     name = forms.CharField(label=gettext_lazy("Name"), max_length=200)
     is_for_all = forms.BooleanField(label=gettext_lazy("For all my companions"), required=False)
@@ -84,7 +84,7 @@ def _number(label: Any, most: int, hint: Any = "", least: int = 0) -> forms.Inte
 
 
 class LoreEntryForm(forms.Form):
-    """One entry: when it is read, what it says, where it stands, and further rules."""
+    """A lore entry: its keys, its content, its place in the prompt, and further rules."""
 
     name = forms.CharField(
         label=gettext_lazy("Name"),
@@ -161,7 +161,7 @@ class LoreEntryForm(forms.Form):
 
     @property
     def has_further(self) -> bool:
-        """Whether one of the further rules says anything, or has an error."""
+        """Whether one of the further rules differs from its default, or has an error."""
         usual = {"probability": 100}
         return any(
             self.initial[name] not in ("", False, usual.get(name, 0)) or name in self.errors
@@ -189,7 +189,7 @@ class LoreEntryForm(forms.Form):
         return cleaned
 
     def compose(self) -> dict[str, Any]:
-        """Return the entry with what was changed, in the form of V3."""
+        """Return the entry with the changed fields, in the form of a V3 card."""
         changed = set(self.fields if self.is_new else self.changed_data)
         cleaned, extensions = self.cleaned_data, dict(self.before.get("extensions") or {})
         data = {**self.before, **{PLAIN[name]: cleaned[name] for name in changed & PLAIN.keys()}}
@@ -222,7 +222,7 @@ class LoreEntryForm(forms.Form):
 
 
 def read_initial(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the form begins with, of an entry in the form of V3."""
+    """Return the form's initial values for an entry in the form of a V3 card."""
     extensions: Mapping[str, Any] = data.get("extensions") or {}
     case = extensions.get("case_sensitive")
     logic = str(extensions.get("selectiveLogic") or 0)
@@ -248,7 +248,7 @@ def read_initial(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_keys(data: Mapping[str, Any]) -> list[str]:
-    """Return the keys; where V3's `use_regex` makes one pattern of the first, it stands between slashes."""
+    """Return the keys; if V3's `use_regex` makes a pattern of the first one, only that, between slashes."""
     keys = [str(key) for key in data.get("keys") or ()]
     if data.get("use_regex") is not True or is_silly_tavern(data):
         return keys
@@ -262,12 +262,12 @@ def _escape_slashes(pattern: str) -> str:
 
 
 def is_silly_tavern(data: Mapping[str, Any]) -> bool:
-    """Return whether SillyTavern wrote the entry, whose `use_regex` says nothing."""
+    """Return whether SillyTavern wrote the entry; its `use_regex` has no meaning then."""
     return bool(SILLY_TAVERN_MARKS & (data.get("extensions") or {}).keys())
 
 
 def split_keys(text: str) -> list[str]:
-    """Return the keys between commas, each once."""
+    """Return the keys, separated by commas or line breaks, without duplicates."""
     return list(dict.fromkeys(key for found in KEY.finditer(text) if (key := found[1].strip())))
 
 

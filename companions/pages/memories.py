@@ -1,4 +1,4 @@
-"""The memories of a companion: their list and search, one of them with what may be done to it, and deleting many."""
+"""The pages of a companion's memories: list and search, one memory with its actions, and deleting many."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -47,7 +47,7 @@ MAX_MEMORY_CHARACTERS = 8_000
 
 
 class MemoryForm(forms.Form):
-    """One remembered thing in words."""
+    """The text of a memory."""
 
     text = forms.CharField(
         label=gettext_lazy("What is remembered"),
@@ -57,7 +57,7 @@ class MemoryForm(forms.Form):
 
 
 class MemoryTextForm(MemoryForm):
-    """A memory's words to be corrected, and its importance: what was said may be as long as a message."""
+    """The correction of a memory: its text of at most `longest` characters, its importance and its time."""
 
     importance = forms.IntegerField(
         label=gettext_lazy("How important it is, from 1 to 10"),
@@ -80,7 +80,7 @@ class MemoryTextForm(MemoryForm):
         )
 
     def clean_happened_at(self) -> datetime | None:
-        """A moment that is another one than before; None where it stays."""
+        """Return the new time, or None if it is unchanged."""
         happened_at: datetime | None = self.cleaned_data["happened_at"]
         if happened_at is None or "happened_at" not in self.changed_data:
             return None
@@ -96,20 +96,20 @@ class MemoryTextForm(MemoryForm):
 PAGE_SIZE = 30
 PINNED, PRIVATE, CLOSED, ALL = "pinned", "private", "closed", "all"
 KINDS = {"", ALL, PINNED, PRIVATE, CLOSED, *Memory.Kind.values}
-# What the page opens on: what was learnt; goals and ideas have a page of their own.
+# The kinds that the page shows first: what was learnt, except goals and ideas, which have a page of their own.
 FACTS = [
     kind for kind in Memory.Kind.values if kind not in (*Memory.MIRRORS, Memory.Kind.GOAL, Memory.Kind.IDEA)
 ]
 MAX_PINNED = 100
 MAX_FOUND = 30
 MAX_CUE_CHARACTERS = 1_000
-# The messages that a memory was learnt from: where they stand in the talk.
+# The messages that a memory was learnt from, for links into the talk.
 SOURCES = Prefetch("sources", Message.objects.order_by("said_at").only("pk", "said_at"))
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A memory in the list; what a search found knows why."""
+    """A memory in the list; if a search found it, with the reasons and the score."""
 
     memory: Memory
     reasons: dict[str, Any] | None = None
@@ -118,7 +118,9 @@ class Line:
 
 @page_view
 def memories(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """The facts, pinned ones first, then the newest, by pages; another kind; or what `?q=` brings to mind, best first."""
+    """Show a page of the facts (pinned ones first, then newest first), or of another `?kind=`, or the memories that the
+    cue in `?q=` recalls, best first. Private and closed memories are searched by their text instead.
+    """
     companion = get_companion(request.user, companion_id)
     cue = request.GET.get("q", "").strip()[:MAX_CUE_CHARACTERS]
     kind = request.GET.get("kind", "")
@@ -137,7 +139,7 @@ def memories(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 def _page(
     request: SignedInRequest, companion: Companion, context: dict[str, Any], status: int = 200
 ) -> HttpResponse:
-    """The whole page, with a line on the last night and how much is always kept in mind."""
+    """Render the whole page, with a line on the last night's consolidation and the number of slots and blocks."""
     context |= {
         "kinds": Memory.Kind.choices,
         "night": consolidation.describe_last_night(companion),
@@ -147,7 +149,7 @@ def _page(
 
 
 def _search(companion: Companion, cue: str, kind: str) -> list[Line]:
-    """Return what the cue brings to mind; looking changes nothing, and is not recorded."""
+    """Return the memories that the cue recalls. The search is not recorded and changes no memory."""
     if not is_storable(cue):
         return []
     now = timezone.now()
@@ -167,7 +169,7 @@ def _search(companion: Companion, cue: str, kind: str) -> list[Line]:
 
 
 def _list(companion: Companion, kind: str, cursor: str | None, text: str = "") -> dict[str, Any]:
-    """Return a page of this kind, newest first; what is private or closed also by a text that it holds."""
+    """Return a page of memories of this kind that contain `text`, newest first, and the next cursor."""
     mine = Memory.objects.of(companion.pk)
     chosen = mine.exclude(closed_at=None) if kind == CLOSED else _build_filter(kind).apply(mine)
     chosen = chosen.filter(is_private=True) if kind == PRIVATE else chosen
@@ -183,7 +185,7 @@ def _list(companion: Companion, kind: str, cursor: str | None, text: str = "") -
 
 
 def _build_filter(kind: str, *, is_search: bool = False) -> MemoryFilter:
-    """What this choice of the page shows: the facts, one kind, what is pinned, or all; a search looks through all."""
+    """Return the filter for a kind: one kind, pinned memories, all, or for "" the facts (in a search all memories)."""
     kinds = [kind] if kind in Memory.Kind.values else [] if kind or is_search else FACTS
     return MemoryFilter(is_pinned=kind == PINNED, kinds=kinds, with_private=True)
 
@@ -210,8 +212,8 @@ def memory(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> Htt
 def _memory_page(
     request: SignedInRequest, shown: Memory, edit_form: MemoryTextForm | None = None
 ) -> HttpResponse:
-    """Show one memory: as a row for htmx, else as a page of its own."""
-    is_alone = str(shown.pk) in (request.htmx.current_url or str(shown.pk))  # not in the list
+    """Show one memory: as a row for htmx, otherwise as a page of its own."""
+    is_alone = str(shown.pk) in (request.htmx.current_url or str(shown.pk))  # not within the list
     context = {"companion": shown.companion, "line": Line(shown), "is_alone": is_alone}
     context |= {"edit_form": edit_form, "today": timezone.localdate()}
     if is_alone:
@@ -226,7 +228,7 @@ def edit(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> HttpR
     shown = get_memory(request.user, companion_id, memory_id)
     given = {"text": shown.text, "importance": shown.importance, "happened_at": shown.happened_at}
     form = MemoryTextForm(request.POST or None, initial=given, longest=settings.MESSAGE_CHARACTERS)
-    if shown.message_id:  # it was said when it was said
+    if shown.message_id:  # its time is that of the message
         del form.fields["happened_at"]
     if not form.is_bound or not form.is_valid():
         return _memory_page(request, shown, form)
@@ -241,7 +243,7 @@ def edit(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> HttpR
 
 @post_view
 def pin(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> HttpResponse:
-    """Pin a memory, or take the pin away."""
+    """Pin a memory, or unpin it."""
     shown = get_memory(request.user, companion_id, memory_id)
     shown.is_pinned = not shown.is_pinned
     with everywhere():
@@ -257,7 +259,7 @@ def _show_changed(request: SignedInRequest, shown: Memory) -> HttpResponse:
 
 @form_view
 def keep_from_models(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> HttpResponse:
-    """Ask whether to keep a memory from models, saying what goes with it, then do it; or give it back at once."""
+    """Ask whether to keep a memory from models; on POST, do so, or undo it if the memory is private already."""
     shown = get_memory(request.user, companion_id, memory_id)
     if request.method != "POST":
         context = {"companion": shown.companion, "memory": shown, "today": timezone.localdate()}
@@ -270,7 +272,7 @@ def keep_from_models(request: SignedInRequest, companion_id: UUID, memory_id: UU
 
 @post_view
 def restore(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> HttpResponse:
-    """Undo that a memory was forgotten or revised; for htmx, say how it went in the place where that stood."""
+    """Undo that a memory was forgotten or revised; for htmx, return the outcome as a part of the page."""
     shown = get_memory(request.user, companion_id, memory_id)
     outcome, is_done = _("Undone: it holds again as it did before."), True
     try:
@@ -282,12 +284,12 @@ def restore(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> Ht
     messages.add_message(request, messages.SUCCESS if is_done else messages.ERROR, outcome)
     if Memory.objects.of(companion_id).filter(pk=memory_id).exists():
         return redirect("memory", companion_id, memory_id)
-    return redirect("always", companion_id)  # what had stood in a slot stands there again
+    return redirect("always", companion_id)  # it was restored to a slot
 
 
 @form_view
 def delete(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> HttpResponse:
-    """Ask whether to delete a memory, with the message that it comes from or without; then do it."""
+    """Ask whether to delete a memory, with or without the messages that it comes from; on POST, delete it."""
     shown = get_memory(request.user, companion_id, memory_id)
     if request.method != "POST":
         has_source = shown.message_id is not None or shown.sources.exists()
@@ -301,7 +303,10 @@ def delete(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> Htt
 
 @post_view
 def delete_many(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """Ask whether to delete chosen ones, all of a kind or all; with `is_sure`, and for all with the name typed, do it."""
+    """Ask whether to delete the chosen memories, or all of a kind, or all; with `is_sure`, delete them.
+
+    Unless they were chosen one by one, the companion's name must be typed as well.
+    """
     companion, kind = get_companion(request.user, companion_id), request.POST.get("kind", ALL)
     if kind not in ("", ALL, *Memory.Kind.values):
         raise Http404
@@ -334,7 +339,7 @@ def _ask_to_delete(
     kinds: list[str],
     form: TypedNameForm,
 ) -> HttpResponse:
-    """Ask, with how many there are and what goes along."""
+    """Ask for confirmation, with how many memories there are, and whether gists or messages go with them."""
     chosen = Memory.objects.of(companion.pk)
     chosen = chosen.filter(pk__in=ids) if ids or "all" not in request.POST else chosen
     chosen = chosen.filter(kind__in=kinds) if kinds and not ids else chosen

@@ -1,4 +1,4 @@
-"""The page of a companion's mind: which model speaks, in what manner, within which values, and what it takes a day."""
+"""The page of a companion's mind: its models, its preset, its own sampling values, and its daily use of tokens."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -35,7 +35,7 @@ STOPS = [f"stop_{number}" for number in range(1, MAX_OWN_STOPS + 1)]
 
 
 class ModelsForm(forms.Form):
-    """Which models a companion has: of those that can be asked now, or the one that it has while that is away."""
+    """A companion's models, chosen from those that are available, and the present one even if it is not."""
 
     model = forms.ChoiceField(label=gettext_lazy("Model for the talk"), required=False)
     allows_stand_in = forms.BooleanField(
@@ -60,7 +60,7 @@ class ModelsForm(forms.Form):
     def _offer(self, name: str, capability: Capability, nothing: Any) -> None:
         chosen = getattr(self.mind, name)
         found = list_providers(self.mind.companion.user_id, capability)
-        is_settled = name == "model" and chosen  # it may be exchanged, and not be left open again
+        is_settled = name == "model" and chosen  # it may be changed, but not left open again
         offered: list[tuple[str, Any]] = [] if is_settled else [("", nothing)]
         for model, provider in found.items():
             offered.append(
@@ -72,7 +72,9 @@ class ModelsForm(forms.Form):
 
 
 class ValuesForm(forms.Form):
-    """Values of one's own, which go before the manner's; what is empty is as the manner, or the installation, has it."""
+    """A companion's own sampling values, which override the preset's. An empty one leaves it to the preset or the
+    installation.
+    """
 
     context_tokens = forms.IntegerField(
         label=gettext_lazy("What it reads at once"),
@@ -127,7 +129,7 @@ class ValuesForm(forms.Form):
 
 @form_view
 def mind(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """Which models it has, its manner and its values; posted, the models are kept."""
+    """Show the companion's models, preset and values; on POST, save the models."""
     companion = get_companion(request.user, companion_id)
     if request.method != "POST":
         return _page(request, companion)
@@ -139,7 +141,7 @@ def mind(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 @post_view
 def choose_preset(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """Take this manner, without values of one's own: these would hide it."""
+    """Save the chosen preset, and clear the companion's own values, which would override it."""
     companion = get_companion(request.user, companion_id)
     return _keep(request, companion, {"preset": request.POST.get("preset", ""), "sampling": {}})
 
@@ -155,7 +157,7 @@ def keep_values(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 @post_view
 def read_file(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """Show what a preset's file would change, in the form that keeps it."""
+    """Show what an uploaded preset file would change, in the form that can save it."""
     companion = get_companion(request.user, companion_id)
     try:
         read = read_preset(read_upload(request, MAX_BYTES))
@@ -169,7 +171,7 @@ def read_file(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 def _keep(request: SignedInRequest, companion: Companion, changes: Mapping[str, Any]) -> HttpResponse:
     try:
         change_mind(companion, changes)
-    except MindError as error:  # what was chosen went away since the page was shown
+    except MindError as error:  # what was chosen became unavailable since the page was shown
         messages.error(request, str(error.detail))
     else:
         messages.success(request, _("Saved."))
@@ -187,7 +189,10 @@ def _page(
     file_error: str = "",
     status: int = UNPROCESSABLE,
 ) -> HttpResponse:
-    """The page; a form that will not do comes back in its place, and what was read of a file with what it changes."""
+    """Render the page, with a form that has errors in its place, and with what a preset file would change.
+
+    `status` is used only if a form or an error is given.
+    """
     mind, providers = get_mind(companion), list_providers(companion.user_id, Capability.CHAT)
     is_asked = bool(models_form or values_form or file_error)
     first = next((provider for provider in providers.values() if not provider.is_own), None)
@@ -210,7 +215,7 @@ def _page(
 
 
 def _compare(mind: Mind, read: ReadPreset) -> list[tuple[Any, Any, Any]]:
-    """Return what would change by the file: label, value now, value then."""
+    """Return what the preset file would change, as label, present value and new value."""
     usual = {**settings.SAMPLING, "max_tokens": settings.ANSWER_TOKENS, **compute_sampling(mind)}
     rows: list[tuple[Any, Any, Any]] = [
         (PARAMETERS[name].label if name in PARAMETERS else _("Ends an answer"), usual.get(name), value)

@@ -1,4 +1,4 @@
-"""Another model for a companion: what its person decides, and both models' answers side by side."""
+"""Another model for a companion: the person's decision, and the comparison of both models' answers."""
 
 from typing import Any
 from uuid import UUID
@@ -26,7 +26,7 @@ COUNTS = (USUAL_EXCHANGES, 12, MAX_EXCHANGES)
 
 
 class ComparisonForm(forms.Form):
-    """Which model to compare with the companion's own, and over how much of the talk."""
+    """The model to compare with the companion's own, and how many exchanges to compare."""
 
     model = forms.ChoiceField(label=gettext_lazy("Compare with"))
     exchanges = forms.TypedChoiceField(
@@ -46,7 +46,7 @@ class ComparisonForm(forms.Form):
 
 @form_view
 def show_comparison(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """The comparison that there is, as far as it has come, and the form that begins one."""
+    """Show the present comparison and its progress, and the form for a new one; on POST, start it."""
     companion = get_companion(request.user, companion_id)
     form = ComparisonForm(list_others(companion), request.POST or None)
     status = 200
@@ -80,7 +80,7 @@ def show_comparison(request: SignedInRequest, companion_id: UUID) -> HttpRespons
 
 @post_view
 def delete_comparison(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """End the comparison, as far as it has come, and keep nothing of it."""
+    """Delete the comparison, finished or not."""
     companion = get_companion(request.user, companion_id)
     Comparison.objects.filter(companion=companion).delete()
     return redirect("comparison", companion_id)
@@ -88,7 +88,7 @@ def delete_comparison(request: SignedInRequest, companion_id: UUID) -> HttpRespo
 
 @post_view
 def decide_model(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """Do what was decided about the model that is named; back to where they were."""
+    """Carry out the person's `decision` about the `model`, and go back to the page in `next`, or to the talk."""
     companion = get_companion(request.user, companion_id)
     decision, model = request.POST.get("decision", ""), request.POST.get("model", "")
     try:

@@ -1,4 +1,4 @@
-"""Earlier talk that comes as a file: looked at, remembered, learnt from at night, and undone."""
+"""The pages of earlier talk in files: preview, import, learning from it at night, and undoing an import."""
 
 from typing import Any
 from uuid import UUID
@@ -32,11 +32,11 @@ from text.strings import one_line
 
 PAGE = 20
 DEFAULT_TINT = 40
-UNREAD = "no_past"  # of plain text: no speaker can be recognised
+UNREAD = "no_past"  # the error code if no speaker is recognised in plain text
 
 
 class ChoiceForm(forms.Form):
-    """What is wanted of a file: for whom, which talks, who is the person, and whether to learn from it."""
+    """What to import of a file: into which companion, which talks, who is the person, and whether to learn from it."""
 
     companion = forms.UUIDField(required=False)
     name = forms.CharField(required=False, max_length=80)
@@ -57,7 +57,7 @@ class ChoiceForm(forms.Form):
     def choice(self) -> Choice:
         talks = self.cleaned_data.get("talk") or ()
         if len(talks) == len(self.fields["talk"].choices):  # type: ignore[attr-defined]
-            talks = ()  # all, those too that are not listed
+            talks = ()  # all, including those beyond the list
         person = self.cleaned_data.get("person") or ""
         return Choice(pasts=tuple(talks), person=person if person in self.speakers else "")
 
@@ -68,9 +68,9 @@ class ChoiceForm(forms.Form):
 
 @form_view
 def past(request: SignedInRequest, past_upload_id: UUID) -> HttpResponse:
-    """Show what would come of the file and of what is chosen; start the import where the form says so.
+    """Show a preview of importing what is chosen of the file; if the form has `remember`, start the import.
 
-    Plain text may be read by a pattern of the person's own.
+    Plain text may be read by a pattern that the person gives.
     """
     upload = get_past_upload(request.user, past_upload_id)
     admit_to(request.user, "pasts", timezone.now())  # each look reads the whole file
@@ -95,7 +95,7 @@ def past(request: SignedInRequest, past_upload_id: UUID) -> HttpResponse:
 def _show_refusal(
     request: SignedInRequest, upload: PastUpload, pattern: str, error: RefusedError
 ) -> HttpResponse:
-    """Say why the file is not read; of plain text, ask how a message begins in it."""
+    """Say why the file cannot be read; for plain text, ask for the pattern by which its messages begin."""
     is_of_pattern = error.code.startswith("pattern_")
     is_text = is_of_pattern or (upload.form == PastForm.TEXT and error.code == UNREAD)
     try:
@@ -138,7 +138,7 @@ def _show(
         "shown": shown,
         "companion": companion,
         "companions": Companion.objects.owned_by(request.user).order_by("-created_at"),
-        "name": shown.name if is_renamed else name,  # not after whoever the person says they are
+        "name": shown.name if is_renamed else name,  # not the name of the speaker who is the person
         "is_renamed": is_renamed,
         "is_text": read.form == PastForm.TEXT,
         "pattern": pattern,
@@ -155,7 +155,7 @@ def _show(
 def _remember(
     request: SignedInRequest, upload: PastUpload, read: PastFile, form: ChoiceForm, pattern: str
 ) -> HttpResponse:
-    """Begin the import, into a companion or a new one. RefusedError."""
+    """Begin the import into the chosen companion or a new one, and go to its imports; raise RefusedError."""
     now = timezone.now()
     wanted = imports.Wanted(
         choice=form.choice,
@@ -178,13 +178,13 @@ def _remember(
             )
         return imports.begin(companion, upload, read, wanted, now).pk
 
-    made_id, _is_new = once(request.user, "import_past", str(upload.pk), "", make)  # two taps are one
+    made_id, _is_new = once(request.user, "import_past", str(upload.pk), "", make)  # idempotent
     return redirect("imports", PastImport.objects.get(pk=made_id).companion_id)
 
 
 @page_view
 def list_imports(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """The pasts that came, the newest first, how far each is, and what can be done with it."""
+    """Show a page of the companion's imports, newest first, with their progress and actions."""
     companion = get_companion(request.user, companion_id)
     mine = PastImport.objects.filter(companion=companion).select_related("job")
     listed, following = list_page([(mine, "created_at")], request.GET.get("cursor"), PAGE)
@@ -224,7 +224,7 @@ def _describe(past: PastImport) -> dict[str, Any]:
 
 @post_view
 def change_learning(request: SignedInRequest, companion_id: UUID, import_id: UUID) -> HttpResponse:
-    """Begin to learn from it, go on or pause, or let it take another amount a night."""
+    """Start, resume or pause learning from an import, or change its tokens a night."""
     past = get_past_import(request.user, companion_id, import_id)
     do, tokens = request.POST.get("do", ""), request.POST.get("nightly_tokens", "")[:9]
     learning.change_learning(
@@ -239,7 +239,7 @@ def change_learning(request: SignedInRequest, companion_id: UUID, import_id: UUI
 
 @form_view
 def undo_import(request: SignedInRequest, companion_id: UUID, import_id: UUID) -> HttpResponse:
-    """Ask whether to take the import back with all that came of it; then do it."""
+    """Ask whether to undo the import with all that came of it; on POST, begin to undo it."""
     past = get_past_import(request.user, companion_id, import_id)
     if request.method != "POST":
         context = {"companion": past.companion, "past": past, "form": name_form(past.form)}

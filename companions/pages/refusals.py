@@ -1,4 +1,4 @@
-"""What goes wrong is told to a page's scripts as JSON."""
+"""Refusals as JSON, for the views that a page's scripts call."""
 
 from collections.abc import Callable, Coroutine
 from functools import wraps
@@ -16,7 +16,7 @@ View = Callable[Concatenate[SignedInRequest, P], Coroutine[Any, Any, HttpRespons
 
 
 def refusals_as_json(view: View[P]) -> View[P]:
-    """Decorate the view so that a refusal is answered as JSON, with a code and a sentence."""
+    """Wrap an async view so that a RefusedError or a database failure is answered as JSON, with code and sentence."""
 
     @wraps(view)
     async def answering(request: SignedInRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:

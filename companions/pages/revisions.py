@@ -1,4 +1,4 @@
-"""Two texts in revisions, on the same pages: what a companion knows of its user, and what it thinks of itself."""
+"""The pages of the two texts that are kept in revisions: user profile and self-concept."""
 
 from typing import Any
 from uuid import UUID
@@ -27,9 +27,9 @@ MAX_CHARACTERS = 2 * MAX_SENTENCES * SENTENCE_CHARACTERS
 
 
 class SentencesForm(forms.Form):
-    """Sentences, one a line; `sentences` are those that are not blank.
+    """Sentences, one a line; `sentences` are the lines that are not blank.
 
-    `before` is the number of the revision that holds, to be sent along: what was changed may be an earlier one.
+    `before` is the number of the current revision, which is sent with the form to notice a change in the meantime.
     """
 
     text = forms.CharField(
@@ -66,7 +66,7 @@ class SentencesForm(forms.Form):
         return text
 
     def clean(self) -> dict[str, Any]:
-        """Where another revision holds by now than the one that was changed here, the person looks again."""
+        """Refuse the form if there is a newer revision than the one that was edited, so that the person looks again."""
         if self.data.get("number") != str(self.before):
             raise forms.ValidationError(
                 _("It was changed meanwhile. What you wrote stands here still; save it once more to keep it.")
@@ -89,7 +89,7 @@ NAMES = {Revision.About.USER_PROFILE: "profile", Revision.About.SELF_CONCEPT: "s
 
 
 def _context(companion: Companion, about: Revision.About, **more: Any) -> dict[str, Any]:
-    """What every page of the two needs: whose it is, which of them, and the names of its pages."""
+    """Return the context of every page: the companion, and the URL names of the text's pages."""
     name = NAMES[about]
     ways = {way: f"{name}_{way}" for way in ("edit", "compare", "restore")}
     return {"companion": companion, "here": name, "page_name": name, **ways, **more}
@@ -101,7 +101,7 @@ def _revisions(request: SignedInRequest, companion_id: UUID, about: str) -> Quer
 
 @page_view
 def revision(request: SignedInRequest, companion_id: UUID, about: Revision.About) -> HttpResponse:
-    """The sentences that hold, each with what it comes from, and the revisions, newest first by pages."""
+    """Show the current sentences, each with the messages that it comes from, and a page of revisions, newest first."""
     companion, every = get_companion(request.user, companion_id), _revisions(request, companion_id, about)
     current = every.first()
     sentences = load_citations(companion_id, current.sentences) if current else []
@@ -118,7 +118,7 @@ def revision(request: SignedInRequest, companion_id: UUID, about: Revision.About
 
 @form_view
 def edit(request: SignedInRequest, companion_id: UUID, about: Revision.About) -> HttpResponse:
-    """Its sentences as a text to be changed; with errors it comes back as it was sent."""
+    """Show the sentences as a text to edit; on POST, save a new revision."""
     companion = get_companion(request.user, companion_id)
     form = SentencesForm(_revisions(request, companion_id, about).first(), request.POST or None)
     if form.is_bound and form.is_valid():
@@ -131,7 +131,7 @@ def edit(request: SignedInRequest, companion_id: UUID, about: Revision.About) ->
 
 @page_view
 def compare_revisions(request: SignedInRequest, companion_id: UUID, about: Revision.About) -> HttpResponse:
-    """Two revisions side by side, the earlier first: those of `?a=` and `?b=`, or the last two."""
+    """Compare two revisions, the earlier first: those numbered `?a=` and `?b=`, or the last two."""
     companion, every = get_companion(request.user, companion_id), _revisions(request, companion_id, about)
     newest = get_object_or_404(every[:1]).number
     usual = {"a": str(max(newest - 1, 1)), "b": str(newest)}
@@ -146,7 +146,7 @@ def compare_revisions(request: SignedInRequest, companion_id: UUID, about: Revis
 
 @form_view
 def restore(request: SignedInRequest, companion_id: UUID, number: int, about: Revision.About) -> HttpResponse:
-    """Ask whether to let that revision hold again; then do it."""
+    """Ask whether to restore a revision; on POST, restore it as a new one."""
     companion = get_companion(request.user, companion_id)
     earlier = get_revision(request.user, companion_id, about, number)
     if request.method != "POST":

@@ -1,4 +1,4 @@
-"""The five places of a companion, and which of its pages belong to each: every page stands here once."""
+"""The navigation of a companion's pages: its five places with their tabs. Each page is listed here exactly once."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -12,7 +12,7 @@ from text.strings import shorten
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """A page that its place shows a way to, with the pages that are reached from it; all by their URLs' names."""
+    """A page that its place links to, and the pages `below` that are reached from it, all by their URL names."""
 
     page: str
     label: Promise | str
@@ -21,7 +21,7 @@ class Tab:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One of the five: its first word for the narrow bar, all of its name, and what it opens on."""
+    """One of the five places: its short name for the narrow bar, its full name, and the page that it opens on."""
 
     slug: str
     word: Promise | str
@@ -34,9 +34,9 @@ def _list_revision_pages(name: str) -> tuple[str, ...]:
     return (f"{name}_edit", f"{name}_compare", f"{name}_restore")
 
 
-NAME_CHARACTERS = 20  # of a name within a tab, for which there are others beside it
+NAME_CHARACTERS = 20  # of the companion's name within a tab, which has little room
 
-# In a label, {name} stands for the companion's.
+# In a label, {name} stands for the companion's name.
 PLACES = (
     Place(
         "talk",
@@ -126,7 +126,7 @@ PLACES = (
 
 @cache
 def find_place(page: str) -> tuple[Place, Tab] | None:
-    """Return the place that the page of this URL name belongs to, and the tab in it; None for what is no page."""
+    """Return the place and the tab that the page with this URL name belongs to, or None if it belongs to none."""
     for place in PLACES:
         for tab in place.tabs:
             if page == tab.page or page in tab.below:
@@ -136,7 +136,7 @@ def find_place(page: str) -> tuple[Place, Tab] | None:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A link to a place or to a page in it; `current` is what aria-current says of it, or nothing."""
+    """A link to a place or to a page in it; `current` is its aria-current: "page", "true" or ""."""
 
     slug: str
     page: str
@@ -146,7 +146,7 @@ class Way:
 
 
 def list_places(page: str, name: str) -> list[Way]:
-    """Return the ways to the five places of a companion of that name, as seen from a page."""
+    """Return the links to the five places of the companion called `name`, as shown on `page`."""
     found = find_place(page)
     return [
         Way(
@@ -161,7 +161,7 @@ def list_places(page: str, name: str) -> list[Way]:
 
 
 def list_tabs(page: str, name: str) -> list[Way]:
-    """Return the ways within the place that the page belongs to, where it has more than one."""
+    """Return the links to the tabs of the page's place, or [] if it has no place, or the place has only one tab."""
     found, short = find_place(page), shorten(name, NAME_CHARACTERS)
     if not found or len(found[0].tabs) == 1:
         return []

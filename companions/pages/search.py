@@ -1,4 +1,4 @@
-"""Finding what was said: the search of the talk, and the messages that were marked to be found again."""
+"""The search in the talk, and the bookmarked messages."""
 
 from typing import Any
 from uuid import UUID
@@ -24,7 +24,7 @@ SHOWN_CHARACTERS = 240
 
 @page_view
 def search_talk(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """All messages, or those that hold the words in `?q=`, newest first by pages; in the talk a dialog to search in."""
+    """Show a page of all messages, newest first, or of those with the words in `?q=`; in the talk it is a dialog."""
     companion = get_companion(request.user, companion_id)
     text = request.GET.get("q", "").strip()
     cursor = request.GET.get("cursor")
@@ -45,7 +45,7 @@ def _find(companion: Companion, text: str, cursor: str | None) -> dict[str, Any]
 
 
 def _list_all(companion: Companion, cursor: str | None) -> dict[str, Any]:
-    """All that was said, newest first: what the page shows before one searches."""
+    """Return a page of all messages, newest first, which the page shows before a search."""
     said, following = list_page([(Message.objects.filter(companion=companion), "said_at")], cursor, PAGE)
     found = [(message, [Part(shorten(read_plainly(message), SHOWN_CHARACTERS), False)]) for message in said]
     return {"found": found, "following": following}
@@ -53,7 +53,7 @@ def _list_all(companion: Companion, cursor: str | None) -> dict[str, Any]:
 
 @page_view
 def bookmarks(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """The messages that are marked, the newest mark first."""
+    """Show a page of the bookmarked messages, newest bookmark first."""
     companion = get_companion(request.user, companion_id)
     listed, following = list_page([(list_bookmarks(companion), "made_at")], request.GET.get("cursor"), PAGE)
     context = {"companion": companion, "bookmarks": listed, "following": following}
@@ -62,7 +62,7 @@ def bookmarks(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 @post_view
 def bookmark(request: SignedInRequest, companion_id: UUID, message_id: UUID) -> HttpResponse:
-    """Mark a message to find it again, or (`remove`) no longer."""
+    """Bookmark a message, or with `remove` delete its bookmark."""
     message = get_message(request.user, companion_id, message_id)
     if "remove" in request.POST:
         remove_bookmark(message)

@@ -1,4 +1,4 @@
-"""What another app shares with Kith: the person chooses with whom, and it stands in the composer, unsent."""
+"""The share target for other apps: the person chooses a companion, and the text is put in the composer, unsent."""
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -8,7 +8,7 @@ from accounts.authentication import SignedInRequest
 from companions.models import Companion
 from companions.pages.shortcuts import page_view
 
-PARAMETERS = ("title", "text", "url")  # as the manifest names them
+PARAMETERS = ("title", "text", "url")  # as named in the web app manifest
 
 
 @page_view
@@ -18,7 +18,7 @@ def share(request: SignedInRequest) -> HttpResponse:
 
 
 def join_shared(request: HttpRequest) -> str:
-    """Return what was shared as one text, no longer than a message; apps often put the address into the text, too."""
+    """Return what was shared as one text, no longer than a message. Parts that repeat within another are left out."""
     parts: list[str] = []
     for name in PARAMETERS:
         part = request.GET.get(name, "").replace("\0", "").strip()

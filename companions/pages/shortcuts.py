@@ -1,5 +1,5 @@
-"""What pages share: the three kinds of view, lists by the cursor in `?cursor=`, how a new companion begins, and a
-question in the reader's words.
+"""Helpers for pages: decorators for the three kinds of view, lists by cursor, the form fields of a new companion, and
+the embedding of a question.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,33 +22,36 @@ from memory.embedding.spaces import CueVector
 
 T = TypeVar("T")
 View = TypeVar("View", bound=Callable[..., Any])
-UNPROCESSABLE = 422  # a form comes back with its errors
+UNPROCESSABLE = 422  # the status of a form with errors
 
 
 def page_view(view: View) -> View:
-    """Wrap a view that only shows a page, to whoever is signed in."""
+    """Wrap a view that only shows a page to a signed-in person (GET)."""
     return require_safe(login_required(never_cache(view)))
 
 
 def form_view(view: View) -> View:
-    """Wrap a view that shows a page and takes its form back."""
+    """Wrap a view that shows a page to a signed-in person and takes its form (GET and POST)."""
     return require_http_methods(["GET", "HEAD", "POST"])(login_required(never_cache(view)))
 
 
 def post_view(view: View) -> View:
-    """Wrap a view that only takes a POST."""
+    """Wrap a view that only takes a POST of a signed-in person."""
     return require_POST(login_required(view))
 
 
 def list_page(
     sources: Sequence[tuple[QuerySet[Any], str]], cursor: str | None, limit: int
 ) -> tuple[list[Any], str | None]:
-    """Return a page of rows, newest first, each source with its time, and the next cursor; Http404 for a bad one."""
+    """Return a page of the rows of all sources, newest first, and the next cursor; raise Http404 for a bad `cursor`.
+
+    Each source is a queryset with the name of its time field.
+    """
     return read_page(partial(paginate_merged, sources), cursor, limit)
 
 
 def read_page(read: Callable[[PageIn], T], cursor: str | None, limit: int) -> T:
-    """Return the page that `read` returns from that cursor on; Http404 for a bad one."""
+    """Return what `read` returns for the page from `cursor` on; raise Http404 for a bad cursor."""
     try:
         return read(PageIn(limit=limit, cursor=cursor or None))
     except (CursorError, ValueError) as error:
@@ -56,8 +59,8 @@ def read_page(read: Callable[[PageIn], T], cursor: str | None, limit: int) -> T:
 
 
 def read_beginning(request: HttpRequest) -> tuple[str, int]:
-    """Return the name that a new companion shall have, empty for its own, and the number of its first greeting, as the
-    fields of `companions/_beginning.html` say.
+    """Return the name of a new companion ("" to keep the character's) and the index of its greeting, from the fields of
+    `companions/_beginning.html`.
     """
     name, number = request.POST.get("name", "").strip()[:80], request.POST.get("greeting", "")[:4]
     return name, int(number) if number.isdecimal() else 0
@@ -66,9 +69,9 @@ def read_beginning(request: HttpRequest) -> tuple[str, int]:
 def embed_question(
     companion: Companion, question: str, now: datetime, *, rate: str = "recalls"
 ) -> CueVector | None:
-    """Embed the question on the person's account, at most as often as settings.RATES says (GateError).
+    """Embed the question at the person's expense; raise GateError if they asked more often than settings.RATES allows.
 
-    Return None where the day's tokens are used up, or no embedder answers: words then decide alone.
+    Return None if the day's tokens are used up or no embedder answers; the search then goes by words alone.
     """
     admit_to(companion.user, rate, now)
     return embed_cue(question, Payer(companion.user_id, companion.pk), companion.names)

@@ -1,4 +1,4 @@
-"""The talk with a companion: its turns, what may be done with each, and what the person has read of it."""
+"""The page of the talk with a companion: its turns, retries and deletions, and what the person has read."""
 
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time
@@ -41,7 +41,7 @@ def _context(companion: Companion, page: transcript.TranscriptPage) -> dict[str,
 
 @page_view
 def talk(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """The newest turns, or those around a message (`?at=`) or the first of a day (`?day=`), which is marked."""
+    """Show the newest turns, or those around a message, which is marked: `?at=`, or the first message of `?day=`."""
     companion = get_companion(request.user, companion_id)
     found = _find_place(request, companion)
     if found:
@@ -56,14 +56,14 @@ def talk(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
         "notices": [
             notices.as_frame(notice)
             for notice in notices.list_unseen(request.user, timezone.now())
-            if notice.kind != Notice.Kind.AI  # the talk itself says so where a day begins
+            if notice.kind != Notice.Kind.AI  # the talk itself shows that at the beginning of a day
         ],
     }
     return render(request, "companions/talk.html", _context(companion, page) | more)
 
 
 def _find_place(request: SignedInRequest, companion: Companion) -> Message | None:
-    """Return the message that was asked for; of a day the first that was said on it, or after it."""
+    """Return the message in `?at=`, or the first one on or after `?day=`; None if none is asked for, or no such day."""
     if at := request.GET.get("at"):
         return get_message(request.user, companion.pk, parse_uuid(at))
     if (day := request.GET.get("day")) is None:
@@ -77,7 +77,7 @@ def _find_place(request: SignedInRequest, companion: Companion) -> Message | Non
 
 
 def _script_texts(name: str) -> dict[str, str]:
-    """Return what the talk's scripts put on the page, in the reader's language."""
+    """Return the texts that the talk's scripts show, in the reader's language."""
     return {
         "reconnecting": _("The connection is gone. Trying again…"),
         "offline": _("You are offline. What you send goes out when the connection is back."),
@@ -109,7 +109,7 @@ def _script_texts(name: str) -> dict[str, str]:
 
 @page_view
 def gauge(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """How full the context is, and the way to end the session."""
+    """Show how full the context is, and the button that ends the session."""
     companion = get_companion(request.user, companion_id)
     return render(
         request, "companions/_gauge.html", {"companion": companion, "ending": load_ending(companion)}
@@ -118,7 +118,7 @@ def gauge(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 @page_view
 def turn_list(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """The newest turns, or those before or after a message (`?before=`, `?after=`), as they stand in the talk."""
+    """Show the newest turns, or those before or after a message (`?before=`, `?after=`), as a part of the page."""
     companion = get_companion(request.user, companion_id)
     before, after = request.GET.get("before"), request.GET.get("after")
     edge = before or after
@@ -132,7 +132,7 @@ def turn_list(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 @page_view
 def turn(request: SignedInRequest, companion_id: UUID, message_id: UUID) -> HttpResponse:
-    """One turn as it stands now: what the page shows when an answer is complete."""
+    """Show one turn as it is now, which the page loads when an answer is complete."""
     message = get_message(request.user, companion_id, message_id)
     shown = transcript.turn_of(message)
     context = {"companion": message.companion, "turn": shown, "today": timezone.localdate()}
@@ -151,7 +151,7 @@ async def go_on(request: SignedInRequest, companion_id: UUID, reply_id: UUID) ->
 
 @post_view
 async def retry_otherwise(request: SignedInRequest, companion_id: UUID, reply_id: UUID) -> HttpResponse:
-    """Have another model answer than the one that is away: only meanwhile, or from now on."""
+    """Have another model answer instead of the unavailable one: as a stand-in, or from now on, as decided."""
     decision, model = request.POST.get("decision", ""), request.POST.get("model", "")
     make = partial(retry_with, decision=decision, model=model)
     return await _answer_again(request, companion_id, reply_id, make)
@@ -159,7 +159,10 @@ async def retry_otherwise(request: SignedInRequest, companion_id: UUID, reply_id
 
 @transaction.atomic
 def retry_with(reply: Reply, now: datetime, decision: str, model: str) -> Reply:
-    """Do what was decided about the model and queue a new reply; ModelChoiceError, ReplyStateError, GateError."""
+    """Carry out the decision about the model, and queue a new reply.
+
+    Raises ModelChoiceError, ReplyStateError or GateError.
+    """
     decide(reply.companion, decision, model, now)
     return actions.retry(reply, now)
 
@@ -167,7 +170,7 @@ def retry_with(reply: Reply, now: datetime, decision: str, model: str) -> Reply:
 async def _answer_again(
     request: SignedInRequest, companion_id: UUID, reply_id: UUID, make: Callable[[Reply, datetime], Reply]
 ) -> HttpResponse:
-    """201 where a new reply is on its way; otherwise why not, in a sentence for the page."""
+    """Queue a new reply with `make`, and start it; return 201 with its id, or the reason for a refusal as JSON."""
     reply = await in_thread(get_reply, request.user, reply_id, companion=companion_id)
     try:
         made = await in_thread(make, reply, timezone.now())
@@ -179,7 +182,7 @@ async def _answer_again(
 
 @form_view
 def delete_message(request: SignedInRequest, companion_id: UUID, message_id: UUID) -> HttpResponse:
-    """Ask whether to delete a message, with its answer or without; then do it."""
+    """Ask whether to delete a message, with or without its answer; on POST, delete it."""
     message = get_message(request.user, companion_id, message_id)
     answers = message.children.filter(role=Message.Role.ASSISTANT, waking=None)
     answer = answers.order_by("-created_at").first()
@@ -203,7 +206,7 @@ def delete_message(request: SignedInRequest, companion_id: UUID, message_id: UUI
 
 
 def _delete(message: Message, answer: Message | None, with_answer: bool) -> UUID | None:
-    """Delete the message; return the id of what stays of its turn."""
+    """Delete the message, and the answer if wanted; return the id of the message that is left of its turn, or None."""
     parent = message.parent if message.role == Message.Role.ASSISTANT else None
     deletion.delete_message(message, timezone.now())
     if answer and with_answer:
@@ -217,7 +220,7 @@ def _delete(message: Message, answer: Message | None, with_answer: bool) -> UUID
 
 @post_view
 def read(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """All that the companion said is read, up to this `message`, and with it."""
+    """Mark what the companion said up to and including the posted `message` as read."""
     companion = get_companion(request.user, companion_id)
     if "message" not in request.POST:
         return HttpResponseBadRequest()
@@ -228,7 +231,7 @@ def read(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 @post_view
 def see_notice(request: SignedInRequest, notice_id: UUID) -> HttpResponse:
-    """The person has seen it; back to where they were, or nothing for a script."""
+    """Mark a notice as seen; return an empty response for htmx, otherwise go back to the page in `next`."""
     notices.mark_seen(get_notice(request.user, notice_id), timezone.now())
     if request.htmx:
         return HttpResponse()

@@ -1,4 +1,4 @@
-"""Timers: what is planned, a form for another with its next due times, and what may be done with each."""
+"""The page of timers: what is planned, the form for a new timer with a preview of its due times, and their actions."""
 
 import contextlib
 from collections.abc import Callable
@@ -49,7 +49,7 @@ def _name_days() -> list[tuple[str, Any]]:
 
 
 class TimerForm(forms.Form):
-    """When, and what for. Once it is valid, `schedule` is what was asked for."""
+    """A new timer: when it is due, and what for. `schedule` is set once the form is valid."""
 
     kind = forms.ChoiceField(
         label=gettext_lazy("When"), choices=KINDS, initial="after", widget=forms.RadioSelect
@@ -62,7 +62,7 @@ class TimerForm(forms.Form):
         widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
     )
     unit = forms.ChoiceField(label=gettext_lazy("Minutes, hours or days"), choices=UNITS, required=False)
-    at = forms.CharField(  # a time that a clock leaps over, or shows twice, is one: no DateTimeField takes it
+    at = forms.CharField(  # DateTimeField would reject times that a change of clocks skips or repeats
         label=gettext_lazy("Day and time"),
         required=False,
         max_length=40,
@@ -89,24 +89,24 @@ class TimerForm(forms.Form):
         max_length=NOTE_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 2}),
     )
-    message = forms.CharField(required=False, max_length=40, widget=forms.HiddenInput)  # that asks for it
+    message = forms.CharField(required=False, max_length=40, widget=forms.HiddenInput)  # the one that asks
 
     def __init__(self, companion: Companion, now: datetime, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.companion, self.now = companion, now
         self.offers_cron = "cron" in (self.data.get("kind"), self.initial.get("kind"))
-        if not self.offers_cron:  # a way for those who come from the advanced settings
+        if not self.offers_cron:  # cron is offered only to those who come from the advanced settings
             kinds: Any = self.fields["kind"]
             kinds.choices = [(name, label) for name, label in KINDS if name != "cron"]
         self.schedule: Schedule | None = None
 
     @property
     def zone(self) -> ZoneInfo:
-        """The person's; TimerError where it is none."""
+        """The person's time zone; raises TimerError if this machine does not know it."""
         return work.get_zone(self.companion)
 
     def clean(self) -> dict[str, Any]:
-        """The schedule of the choice that was made; what is wrong with it stands at its field."""
+        """Set `schedule` from the fields of the chosen kind; errors of the other kinds' fields are dropped."""
         cleaned: dict[str, Any] = self.cleaned_data
         if "kind" not in cleaned:
             return cleaned
@@ -127,7 +127,7 @@ class TimerForm(forms.Form):
 
     @cached_property
     def upcoming(self) -> list[datetime]:
-        """The first due times, once it is valid."""
+        """The first due times, or [] unless the form is valid."""
         if not self.is_bound or not self.is_valid() or self.schedule is None:
             return []
         first = self.schedule.first(self.now, self.zone)
@@ -135,7 +135,7 @@ class TimerForm(forms.Form):
 
     @property
     def is_filled(self) -> bool:
-        """Whether something stands where the chosen schedule is written; what is missing is told once it is sent."""
+        """Whether the main field of the chosen kind is filled in; until then, the preview shows no errors."""
         own = FIELDS.get(self.data.get("kind", ""), ("kind",))
         return bool(self.data.get(own[0]))
 
@@ -146,7 +146,7 @@ class TimerForm(forms.Form):
 
 
 def _write_schedule(cleaned: dict[str, Any]) -> str:
-    """What was chosen, as a schedule is written."""
+    """Return the form's choice as the text of a schedule."""
     if cleaned["kind"] == "after":
         return f"{cleaned['amount']}{cleaned['unit'] or 'min'}"
     if cleaned["kind"] == "once":
@@ -158,9 +158,9 @@ def _write_schedule(cleaned: dict[str, Any]) -> str:
 
 @page_view
 def timers(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """All that are active, that which is due first before the others, and those that stand still.
+    """Show the active timers, the first due first, and those to restart: dead letters and cancelled predefined ones.
 
-    The form begins with what the message asks for that the query string names (`message`).
+    The form is filled in with what the message in `?message=` asks to be reminded of.
     """
     companion = get_companion(request.user, companion_id)
     asking = _find_message(companion, request.GET.get("message", ""))
@@ -171,7 +171,7 @@ def timers(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 
 def _find_message(companion: Companion, message_id: str) -> Message | None:
-    """Return the message that asks for a timer; None where there is no such message."""
+    """Return the companion's message with this id, or None if there is none or it is hidden."""
     with contextlib.suppress(ValueError):
         return Message.objects.filter(companion=companion, pk=UUID(message_id), is_hidden=False).first()
     return None
@@ -194,7 +194,7 @@ def _page(request: SignedInRequest, companion: Companion, form: TimerForm, statu
         "planned": work.get_planned(companion.pk).select_related("message__session__diary_entry", "waking"),
         "still": still,
         "form": form,
-        "is_begun": form.is_bound or bool(request.GET),  # what one came for stands first
+        "is_begun": form.is_bound or bool(request.GET),  # the form then comes first on the page
         "most": work.MAX_ACTIVE,
     }
     return render(request, "timers/timers.html", context, status=status)
@@ -202,7 +202,7 @@ def _page(request: SignedInRequest, companion: Companion, form: TimerForm, statu
 
 @page_view
 def preview(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """When a timer would be due that is filled in so far; or what is wrong with it."""
+    """Show when the timer in the form would be due, or what is wrong with it."""
     companion = get_companion(request.user, companion_id)
     form = TimerForm(companion, timezone.now(), request.GET)
     if not request.htmx:
@@ -212,7 +212,7 @@ def preview(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 @post_view
 def add(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """Set a timer, or show when it would be due (`look`)."""
+    """Set a timer, or with `look` only show when it would be due."""
     companion = get_companion(request.user, companion_id)
     form = TimerForm(companion, timezone.now(), request.POST)
     if "look" in request.POST:
@@ -249,7 +249,7 @@ def cancel(request: SignedInRequest, companion_id: UUID, timer_id: UUID) -> Http
 
 @post_view
 def fire(request: SignedInRequest, companion_id: UUID, timer_id: UUID) -> HttpResponse:
-    """Let it wake now; its own due time stays."""
+    """Have the timer wake the companion now; its next due time stays."""
 
     def act(timer: Timer, now: datetime) -> str:
         admit_to(request.user, "timers", now)
@@ -262,7 +262,7 @@ def fire(request: SignedInRequest, companion_id: UUID, timer_id: UUID) -> HttpRe
 
 @post_view
 def restart(request: SignedInRequest, companion_id: UUID, timer_id: UUID) -> HttpResponse:
-    """Let one that stands still run again."""
+    """Restart a timer that was cancelled or has failed."""
 
     def act(timer: Timer, now: datetime) -> str:
         return _("The reminder is set.") if work.restart(timer, now) else _("This reminder has ended.")
@@ -273,7 +273,7 @@ def restart(request: SignedInRequest, companion_id: UUID, timer_id: UUID) -> Htt
 def _act_on_timer(
     request: SignedInRequest, companion_id: UUID, timer_id: UUID, act: Callable[[Timer, datetime], str]
 ) -> HttpResponse:
-    """Act, and lead back to the page that the person was on, with a word on what came of it."""
+    """Call `act` with the timer, and go back to the page that the person was on, with the outcome as a message."""
     timer = get_timer(request.user, companion_id, timer_id)
     try:
         with everywhere():

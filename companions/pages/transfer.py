@@ -1,6 +1,6 @@
-"""What people bring, told by its content and looked at before anything is made of it; and companions that go as files.
+"""Uploaded files, recognised by their content and previewed before an import; and exports of companions as files.
 
-Earlier talk, once it is looked at, has pages of its own: `pasts.py`.
+Earlier talk has pages of its own once it is uploaded: `pasts.py`.
 """
 
 from io import SEEK_END, BytesIO
@@ -49,7 +49,7 @@ from files.uploads import open_upload, refuse_size
 from pasts.past import MAX_BYTES as MAX_PAST_BYTES
 from pasts.reader import is_plain_text, looks_like_past
 
-# What the reader of cards says of a file that it takes for one; here it may as well have been something else.
+# Replaces errors of the card reader, because the file need not have been meant as a card.
 REFUSALS: dict[str, Promise] = {
     "no_card": gettext_lazy(
         "Kith does not know what this file is. It takes character cards, lorebooks, archives of companions and earlier"
@@ -64,10 +64,10 @@ REFUSALS: dict[str, Promise] = {
 
 @post_view
 def bring(request: SignedInRequest) -> HttpResponse:
-    """Tell what was dropped or chosen, and go on with it: a card, earlier talk and an archive are looked at first, a mind
-    of DigitalLife's moves in, a lorebook is kept for all of the person's companions.
+    """Recognise the uploaded file and go on with it: a card, earlier talk or an archive goes to its preview, a mind of
+    DigitalLife becomes a companion, and a lorebook is saved for all of the person's companions.
 
-    What is wrong with it is said above the form.
+    If the file is refused, go back to the form and show why.
     """
     now = timezone.now()
     try:
@@ -84,7 +84,7 @@ def bring(request: SignedInRequest) -> HttpResponse:
         if looks_like_past(BytesIO(content)):
             read = past_uploads.read_content_of(request.user, content)
             return _look_at_past(request, content, read.form)
-        if is_plain_text(BytesIO(content)):  # how it tells who speaks, its person may know
+        if is_plain_text(BytesIO(content)):  # the person may know the pattern by which it tells who speaks
             return _look_at_past(request, content, PastForm.TEXT)
         return _look_at_card(request, content)
     except (FilesError, CompanionsError) as error:
@@ -93,7 +93,7 @@ def bring(request: SignedInRequest) -> HttpResponse:
 
 
 def _go_back(request: SignedInRequest) -> HttpResponse:
-    """Return to the page that the file was brought on: a companion's earlier talk, or where one begins."""
+    """Redirect to the page that the file was uploaded on: a companion's imports, or the page for a new companion."""
     try:
         companion = get_companion(request.user, UUID(request.POST.get("companion", "")))
     except ValueError:
@@ -102,7 +102,7 @@ def _go_back(request: SignedInRequest) -> HttpResponse:
 
 
 def _look_at_card(request: SignedInRequest, content: bytes) -> HttpResponse:
-    """Keep the card to be looked at; a lorebook is kept for good. FilesError, CompanionsError."""
+    """Store the card and go to its preview; save a lorebook for good. Raises FilesError or CompanionsError."""
     read = read_card(content)
     if read.form == CardUpload.Form.LOREBOOK:
         return _keep_lorebook(request, read)
@@ -110,7 +110,10 @@ def _look_at_card(request: SignedInRequest, content: bytes) -> HttpResponse:
 
 
 def _look_at_large_card(request: SignedInRequest, file: BinaryIO) -> HttpResponse:
-    """Look at a CHARX, whose pictures may take much; nothing else may be as large. FilesError, LimitError."""
+    """Store a card above the size of other files, e.g. a CHARX with large pictures, and go to its preview.
+
+    Raises FilesError, LimitError or another CompanionsError.
+    """
     file.seek(0)
     if looks_like_past(file):
         raise refuse_size(MAX_PAST_BYTES)
@@ -121,7 +124,7 @@ def _look_at_large_card(request: SignedInRequest, file: BinaryIO) -> HttpRespons
 
 
 def _look_at_past(request: SignedInRequest, content: bytes, form: str) -> HttpResponse:
-    """Keep the earlier talk to be looked at, for the companion from whose page it came. FilesError."""
+    """Store earlier talk and go to its preview, for the companion on whose page it was uploaded; raise FilesError."""
     name = getattr(request.FILES["file"], "name", "")
     kept = past_uploads.keep_upload(request.user, content, form, name, timezone.now())
     given = request.POST.get("companion", "")
@@ -130,7 +133,7 @@ def _look_at_past(request: SignedInRequest, content: bytes, form: str) -> HttpRe
 
 
 def _keep_lorebook(request: SignedInRequest, read: ReadCard) -> HttpResponse:
-    """Keep the lorebook, and show it beside the newest companion where there is one. CompanionsError."""
+    """Save the lorebook, and show it on the newest companion's pages, if there is one; raise CompanionsError."""
     book = make_book(request.user, read.card["data"], timezone.now())
     tell_of_book(request, book, read.remarks)
     companion = Companion.objects.owned_by(request.user).order_by("-created_at").first()
@@ -141,7 +144,7 @@ def _keep_lorebook(request: SignedInRequest, read: ReadCard) -> HttpResponse:
 
 
 def _move_in(request: SignedInRequest, content: bytes) -> HttpResponse:
-    """Make a companion of DigitalLife's file. MovingError, LimitError."""
+    """Make a companion of a DigitalLife file; raise MovingError or LimitError."""
     mind = digital_life.parse_mind(content)
     companion = import_mind(request.user, mind, timezone.now())
     text = _("%(name)s has moved in, with %(messages)s messages and %(diary)s diary entries.")
@@ -152,7 +155,7 @@ def _move_in(request: SignedInRequest, content: bytes) -> HttpResponse:
 
 @form_view
 def card(request: SignedInRequest, upload_id: UUID) -> HttpResponse:
-    """All that the card holds, hidden parts too, before anything is made of it; and the making."""
+    """Show all that an uploaded card holds, including its hidden parts; on POST, make a companion of it."""
     found = get_card_upload(request.user, upload_id)
     refusal = ""
     if request.method == "POST":
@@ -164,7 +167,7 @@ def card(request: SignedInRequest, upload_id: UUID) -> HttpResponse:
             return card_import.make_companion(found, now, name=name, greeting=greeting).pk
 
         try:
-            made_id, _is_new = once(request.user, "make_of_card", str(found.pk), "", make)  # two taps are one
+            made_id, _is_new = once(request.user, "make_of_card", str(found.pk), "", make)  # idempotent
         except CompanionsError as error:
             refusal = str(error.detail)
         else:
@@ -177,7 +180,10 @@ def card(request: SignedInRequest, upload_id: UUID) -> HttpResponse:
 
 @form_view
 def archive(request: SignedInRequest, archive_id: UUID) -> HttpResponse:
-    """What is in the archive, before anything is made of it; then how far its restore is, and what became of it."""
+    """Show what an uploaded archive holds, and later the progress and outcome of its restore.
+
+    On POST, begin the restore, or with `drop` delete the upload.
+    """
     upload = get_archive_upload(request.user, archive_id)
     refusal = ""
     if request.method == "POST":
@@ -187,7 +193,7 @@ def archive(request: SignedInRequest, archive_id: UUID) -> HttpResponse:
             return redirect("companion_new")
         try:
             admit_to(request.user, "companions", now)
-            archive_uploads.begin(upload, now)  # two taps are one
+            archive_uploads.begin(upload, now)  # idempotent: a double tap begins one restore
             return redirect("archive", upload.pk)
         except CompanionsError as error:
             refusal = str(error.detail)
@@ -208,7 +214,7 @@ def archive(request: SignedInRequest, archive_id: UUID) -> HttpResponse:
 @require_safe
 @login_required
 def export_card(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """The companion's character as a card; `?spec=` and `?as=` choose in which form."""
+    """Return the companion's character as a card file, of the version in `?spec=` and the form in `?as=`."""
     companion = get_companion(request.user, companion_id)
     try:
         return card_response(

@@ -1,4 +1,4 @@
-"""Pages of companions, to be included at the root."""
+"""URLs of the pages of companions, to be included at the root."""
 
 from django.urls import URLPattern, URLResolver, include, path
 
@@ -55,7 +55,7 @@ lorebook_patterns: list[URLPattern | URLResolver] = [
 
 
 def revision_patterns(name: str, about: Revision.About) -> list[URLPattern | URLResolver]:
-    """The pages of one of the two texts that a companion has in revisions."""
+    """Return the URLs of one of the two texts kept in revisions: user profile or self-concept."""
     kwargs = {"about": about}
     return [
         path("", revisions.revision, kwargs, name=name),

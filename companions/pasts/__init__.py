@@ -1,13 +1,13 @@
-"""Earlier talk that comes from elsewhere: looked at, remembered with its own dates, learnt from at night, and undone.
+"""Earlier talk from files of other programs: previewed, imported with its own dates, learnt from at night, and undone.
 
-plan      what the talks of a file become: messages with roles, times, sessions and alternatives; pure
-uploads   a file while somebody looks at it
-preview   what would come of it, in plain words
-imports   its messages made rows, in batches; killed anywhere, it goes on
-branches  its alternatives made branches
-budget    what learning from it may spend in a night
-learning  its sessions learnt from, one after the other
-undo      all of it taken back, with what was drawn from it
+plan      what the talks of a file become: messages with roles, times, sessions and alternatives; pure functions
+uploads   uploaded files, kept while their user looks at them
+preview   what an import would do, in plain words
+imports   saving an import's messages in batches; resumes after a crash at any point
+branches  making branches of an import's alternatives
+budget    how many tokens learning from an import may spend in a night
+learning  learning from an import's sessions, one after the other
+undo      deleting an import with all that was drawn from it
 
-The readers of the files are `pasts`, which knows nothing of Kith.
+The files are read by the package `pasts`, which knows nothing of Kith.
 """

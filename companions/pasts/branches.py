@@ -1,4 +1,4 @@
-"""The alternatives of an imported past that went on: each becomes a branch, which can be gone to."""
+"""Branches for the alternatives of an imported past that the talk went on from."""
 
 from collections.abc import Mapping
 from uuid import UUID, uuid5
@@ -6,11 +6,14 @@ from uuid import UUID, uuid5
 from companions.models import Branch, Companion, Conversation, Message, PastImport
 from companions.pasts.plan import SHORTEST_BRANCH, Plan
 
-MOST = 1_000  # of one import; what else was said in a message's place is found there
+MOST = 1_000  # of one import; further alternatives are still shown at the message that they replace
 
 
 def make_branches(companion: Companion, past: PastImport, plan: Plan, places: Mapping[str, UUID]) -> None:
-    """Make a branch of each alternative that went on. Made again, nothing changes. Call it with the companion held."""
+    """Make a branch of each alternative that the talk went on from, in all at most MOST.
+
+    `places` are the ids of the messages by their keys. It may be called again. Call it with the companion held.
+    """
     wanted = [places[key] for key, length in plan.leaves if length >= SHORTEST_BRANCH and key in places][
         :MOST
     ]

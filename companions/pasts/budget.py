@@ -1,4 +1,4 @@
-"""What learning from imported pasts may spend: so many tokens of a night, and nothing while it is paused."""
+"""The budget of learning from imported pasts: so many tokens a night, and none while it is paused."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,18 +12,20 @@ from accounts.usage import reporting, waits_until
 from companions.memories.consolidation import find_night
 from companions.models import PastImport
 
-PAUSED_FOR = timedelta(hours=1)  # until it is looked at again; to go on brings that forward
+PAUSED_FOR = timedelta(hours=1)  # until the next check; resuming the learning brings that forward
 SESSION_CALLS = 4  # diary, facts, understanding, and a second reading
-CALL_TOKENS = 2_500  # of rules, of what is known, and of the answer
+CALL_TOKENS = 2_500  # for the rules, what is known already, and the answer
 
 
 def estimate_session(tokens: int) -> int:
-    """Return how many tokens it takes to learn from a session of so many, about."""
+    """Return an estimate of the tokens that learning from a session of so many `tokens` takes."""
     return SESSION_CALLS * (tokens + CALL_TOKENS)
 
 
 def may_begin(past: PastImport, now: datetime) -> bool:
-    """Return whether another session may be learnt from: it is night, and something is left of its tokens."""
+    """Return whether another session may be learnt from: a night has begun since learning was asked for, and tokens are
+    left for it in the import and in the user's budget.
+    """
     night_of, begins_at = find_night(now, past.companion.user.zone)
     if past.learning != PastImport.Learning.RUNNING or not past.asked_at or past.asked_at >= begins_at:
         return False
@@ -32,8 +34,9 @@ def may_begin(past: PastImport, now: datetime) -> bool:
 
 
 def find_wait(past: PastImport, now: datetime, *, has_begun: bool) -> datetime | None:
-    """Return until when learning from a session waits; None where the model may be asked now. What has begun comes to
-    its end, but where it is paused.
+    """Return until when learning from a session must wait, or None if the model may be asked now.
+
+    A session that `has_begun` is finished, unless learning is paused.
     """
     past.refresh_from_db(fields=["learning", "nightly_tokens", "night_of", "tokens_tonight"])
     if past.learning != PastImport.Learning.RUNNING:
@@ -43,7 +46,7 @@ def find_wait(past: PastImport, now: datetime, *, has_begun: bool) -> datetime |
 
 @contextmanager
 def spending(past_id: UUID | None, now: datetime) -> Iterator[None]:
-    """Count what each model call within the block takes to the past's night, at once; nothing where there is no past."""
+    """Add the tokens of each model call within the block to what the import spent this night; None counts nothing."""
 
     def report(calls: Sequence[ModelCall]) -> None:
         tokens = sum(call.prompt_tokens + call.completion_tokens for call in calls)

@@ -1,4 +1,6 @@
-"""Imported pasts: asked for, and made rows in batches. Killed anywhere and run again, it adds what is missing, once."""
+"""Imports of pasts: begun by a user, then saved in batches by a worker. An import that was killed resumes without
+duplicates when it is run again.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -40,7 +42,10 @@ IMPORT_TASK = "companions.tasks.import_past"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What is asked for: which talks, who is the person, and how many tokens a night may learn with; None: nothing."""
+    """What a user wants of a file: the talks, the person among the speakers, and the tokens a night to learn with.
+
+    Nothing is learnt if `nightly_tokens` is None.
+    """
 
     choice: Choice = field(default_factory=Choice)
     pattern: str = ""
@@ -48,17 +53,17 @@ class Wanted:
 
 
 def choose_who(read: PastFile, choice: Choice) -> PastFile:
-    """Return the file with the chosen speaker as the person. PastError `no_such_speaker`."""
+    """Return the file with the chosen speaker, if any, as the person; raise PastError `no_such_speaker` if unknown."""
     return choose_person(read, choice.person) if choice.person else read
 
 
 def plan_for(companion: Companion | None, read: PastFile, choice: Choice, now: datetime) -> Plan:
-    """Return what the file would become in the companion, or in a new one. PastError `no_such_speaker`."""
+    """Return what the file would become in `companion`, or in a new one if None; raise PastError `no_such_speaker`."""
     return _plan(read, choice, find_beginning(companion, now), now)
 
 
 def find_beginning(companion: Companion | None, now: datetime) -> datetime:
-    """Return when the companion's first message was said; now where there is none."""
+    """Return when the companion's first message was said, or `now` if there is none."""
     said = Message.everywhere.filter(companion=companion) if companion else Message.everywhere.none()
     return said.order_by("said_at").values_list("said_at", flat=True).first() or now
 
@@ -73,9 +78,9 @@ def _plan(read: PastFile, choice: Choice, before: datetime, now: datetime) -> Pl
 def begin(
     companion: Companion, upload: PastUpload, read: PastFile, wanted: Wanted, now: datetime
 ) -> PastImport:
-    """Return the import, which has yet to be run; its upload is used up.
+    """Save an import, enqueue its task unless all messages are there already, and return it. The upload is deleted.
 
-    PastImportError, PastError, LimitError.
+    Raises PastImportError, PastError or LimitError.
     """
     held = hold(companion.pk)
     if held is None:
@@ -87,8 +92,8 @@ def begin(
     plan = plan_for(held, read, wanted.choice, now)
     if not plan.messages:
         raise PastImportError("nothing_said", _("Nothing is said in what you chose."))
-    there = find_there(held.pk, None, plan.messages)
-    new = len(plan.messages) - len(there)
+    existing = find_existing(held.pk, None, plan.messages)
+    new = len(plan.messages) - len(existing)
     require_room(held, new)
     first_at, last_at = plan.span or (None, None)
     learns = wanted.nightly_tokens is not None and new > 0
@@ -103,7 +108,7 @@ def begin(
         pattern=wanted.pattern,
         before_at=find_beginning(held, now),
         messages_count=new,
-        skipped_count=len(there),
+        skipped_count=len(existing),
         first_at=first_at,
         last_at=last_at,
         learning=PastImport.Learning.RUNNING if learns else PastImport.Learning.NONE,
@@ -116,7 +121,7 @@ def begin(
         upload.file.companion = held
         upload.file.save(update_fields=["companion"])
         enqueue(IMPORT_TASK, str(past.pk))
-    else:  # all of it is there
+    else:  # the companion has all messages already
         past.state, past.ended_at, past.file = PastImport.State.DONE, now, None
         past.save(update_fields=["state", "ended_at", "file"])
         upload.file.delete()
@@ -124,17 +129,16 @@ def begin(
 
 
 def find_due(now: datetime, limit: int = SWEEP) -> list[UUID]:
-    """Return the imports that anybody may go on with now."""
+    """Return the ids of the unfinished imports that no worker holds now."""
     waiting = PastImport.objects.filter(state=PastImport.State.WAITING)
     due = waiting.filter(look_at=None) | waiting.filter(look_at__lte=now)
     return list(due.order_by("created_at").values_list("pk", flat=True)[:limit])
 
 
 def run(import_id: UUID, now: datetime, clock: Clock | None = None, batch: int = BATCH) -> None:
-    """Go on with the import if it is due, so many messages in a transaction. What goes wrong is written down, and it is
-    tried again later.
+    """Go on with the import if it is due, `batch` messages in a transaction. A failure is noted, and tried again later.
 
-    `now` is the time of what is written; the lease and waits count from what the clock says then, else from `now`.
+    `now` is the time of what is written; leases and retries count from the `clock`, or from `now` without one.
     """
     row = PastImport.objects.filter(pk=import_id, state=PastImport.State.WAITING)
     lease = Lease.take(row, "look_at", clock or (lambda: now), LEASE_TIME)
@@ -163,15 +167,15 @@ def _go_on(lease: Lease, now: datetime, size: int) -> None:
 def _save(
     past: PastImport, plan: Plan, batch: Sequence[PlannedMessage], places: dict[str, UUID], now: datetime
 ) -> bool:
-    """Save what of the batch is not there, woven into the talk; note in `places` where each message is.
+    """Save the missing messages of the batch, woven into the talk, and add all ids to `places` by their keys.
 
-    Return False where the import is not wanted any more.
+    Return False if the import or its companion is gone meanwhile.
     """
     lift_statement_timeout()
     companion = hold(past.companion_id)
     if companion is None or not _is_wanted(past):
         return False
-    places |= find_there(companion.pk, past.job_id, batch)
+    places |= find_existing(companion.pk, past.job_id, batch)
     new = [planned for planned in batch if planned.key not in places]
     sessions = _make_sessions(companion, past, plan, {planned.session for planned in new})
     chosen = [planned for planned in new if planned.is_chosen]
@@ -186,7 +190,7 @@ def _save(
     beside_ids = [places[planned.beside] for planned in others if planned.beside]
     beside = dict(Message.everywhere.filter(pk__in=beside_ids).values_list("pk", "parent_id"))
     aside = []
-    for planned in others:  # each after what it follows
+    for planned in others:  # in an order in which each comes after the message that it follows
         message = make(planned)
         message.is_asleep = message.is_learnt = True
         place = places.get(planned.beside or "")
@@ -198,7 +202,7 @@ def _save(
 
 
 def _say(companion: Companion, messages: Sequence[Message], now: datetime) -> None:
-    """Save the messages with their memories; what tells something forgotten is hidden from models."""
+    """Save the messages with their memories; the memories of hidden messages are made private."""
     say_all(companion, messages, now)
     hidden = [message.pk for message in messages if message.is_hidden]
     Memory.everywhere.of(companion.pk).filter(message__in=hidden).update(is_private=True)
@@ -213,7 +217,7 @@ def _make_message(
     forgotten: ForgottenStatements,
     planned: PlannedMessage,
 ) -> Message:
-    """Return the message, and note where it is."""
+    """Return an unsaved message for `planned`, hidden if it tells something forgotten, and add its id to `places`."""
     message = Message(
         companion=companion,
         conversation=companion.conversation,
@@ -224,7 +228,7 @@ def _make_message(
         client_id=planned.key,
         said_at=planned.at,
         is_hidden=forgotten.select_since(planned.at).forbid(planned.text),
-        is_learnt=True,  # nothing is learnt from it before its night
+        is_learnt=True,  # until the night in which its session is learnt from
         job_id=past.job_id,
     )
     places[planned.key] = message.pk
@@ -232,8 +236,9 @@ def _make_message(
 
 
 def _name_author(companion: Companion, plan: Plan, planned: PlannedMessage) -> str:
-    """Return what the two are called here, by which what is learnt speaks of them; of several characters each keeps its
-    name.
+    """Return the name of the message's author as Kith knows the two, so that what is learnt speaks of them by it.
+
+    If there are several characters, each keeps its name.
     """
     if planned.role == Message.Role.USER:
         return companion.user.name or planned.author
@@ -243,7 +248,7 @@ def _name_author(companion: Companion, plan: Plan, planned: PlannedMessage) -> s
 def _make_sessions(
     companion: Companion, past: PastImport, plan: Plan, numbers: Collection[int]
 ) -> dict[int, Session]:
-    """Return the sessions of these numbers, made where they are not there; all have ended."""
+    """Return the plan's sessions of these numbers, all of them ended; save those that are missing."""
     sessions = {
         number: Session(
             id=uuid5(past.pk, f"session {number}"),
@@ -258,34 +263,36 @@ def _make_sessions(
     return sessions
 
 
-def find_there(
+def find_existing(
     companion_id: UUID, job_id: UUID | None, messages: Sequence[PlannedMessage]
 ) -> dict[str, UUID]:
-    """Return which of the messages the companion has already, by their keys: those that came from the same talk before,
-    and those that the same speaker said in the same words within the same second, each of which stands for one.
+    """Return the ids of the messages that the companion has already, by the keys of the planned ones.
+
+    These are messages of the same talk imported before, and ones of the same role, text and second. Each existing
+    message matches one planned message at most. Messages of `job_id` are matched by their keys alone.
     """
     keys = [message.key for message in messages]
     mine = Message.everywhere.filter(companion=companion_id)
-    there: dict[str, UUID] = dict(mine.filter(client_id__in=keys).values_list("client_id", "pk"))  # type: ignore[arg-type]
-    dated = [message for message in messages if message.is_dated and message.key not in there]
+    found: dict[str, UUID] = dict(mine.filter(client_id__in=keys).values_list("client_id", "pk"))  # type: ignore[arg-type]
+    dated = [message for message in messages if message.is_dated and message.key not in found]
     if not dated:
-        return there
+        return found
     said: dict[tuple[str, int, str], list[UUID]] = {}
     times, second = [message.at for message in dated], timedelta(seconds=1)
     between = mine.filter(said_at__gte=min(times) - second, said_at__lte=max(times) + second)
-    others = between.exclude(job=job_id).exclude(pk__in=there.values()).order_by("said_at", "id")
+    others = between.exclude(job=job_id).exclude(pk__in=found.values()).order_by("said_at", "id")
     for role, at, text, pk in others.values_list("role", "said_at", "text", "pk"):
         said.setdefault((role, int(at.timestamp()), text), []).append(pk)
     for message in dated:
         same = said.get((message.role, int(message.at.timestamp()), message.text))
         if same:
-            there[message.key] = same.pop()
-    return there
+            found[message.key] = same.pop()
+    return found
 
 
 @everywhere()
 def _finish(past: PastImport, plan: Plan, places: Mapping[str, UUID], now: datetime) -> None:
-    """Make branches of where alternatives went on, and let go of the file."""
+    """Make the branches, mark the import as done, and delete its file."""
     companion = hold(past.companion_id)
     if companion is None or not _is_wanted(past):
         return
@@ -301,7 +308,7 @@ def _is_wanted(past: PastImport) -> bool:
 
 
 def _note_failure(lease: Lease, code: str) -> None:
-    """Count the try; after the last one what came so far stays, and can be undone."""
+    """Count the failed try; after the last one, mark the import as failed. What it saved stays, and can be undone."""
     past = lease.held_row.first() if lease.count_failure(code) else None
     if past is None:
         return

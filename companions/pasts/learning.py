@@ -1,6 +1,6 @@
-"""Learning from imported pasts, at night: session by session in the order of time, as from talk whose session ends.
+"""Learning from imported pasts by night: session by session in the order of time, by the same closings as other talk.
 
-What is still to be learnt is found from rows: a session of the import that no closing of its was asked for.
+What is still to be learnt is found from rows: the sessions of the import without a finished closing of the import's.
 """
 
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ from companions.pasts.plan import Plan
 from jobs.background import enqueue
 from providers.tokens import estimate_of_size
 
-NIGHTLY_TOKENS = 200_000  # that are offered first
+NIGHTLY_TOKENS = 200_000  # the default
 LEAST_NIGHTLY, MOST_NIGHTLY = 10_000, 100_000_000
 SWEEP = 200
 CLOSE_TASK = "companions.sessions.tasks.close_session"
 
 
 class OctetLength(Func):
-    """How many bytes of UTF-8 a text has."""
+    """The length of a text in bytes of UTF-8."""
 
     function = "octet_length"
     output_field = IntegerField()
@@ -32,7 +32,7 @@ class OctetLength(Func):
 
 @dataclass(frozen=True, slots=True)
 class LearningCost:
-    """What learning from a plan would take, about."""
+    """An estimate of what learning from a plan would take."""
 
     sessions: int
     tokens: int
@@ -43,7 +43,7 @@ class LearningCost:
 
 @dataclass(frozen=True, slots=True)
 class LearningProgress:
-    """How many of an import's sessions are learnt from, how many could not be, and how many there are."""
+    """How many of an import's sessions were learnt from, how many failed, and how many there are."""
 
     done: int
     failed: int
@@ -52,7 +52,7 @@ class LearningProgress:
 
 @dataclass(frozen=True, slots=True)
 class RestCost:
-    """What learning from an import takes in all, about, and what of that is still to come, in how many nights."""
+    """An estimate of what learning from an import takes in all, and of the tokens and nights still to come."""
 
     tokens: int
     tokens_left: int
@@ -72,7 +72,7 @@ def count_progress(past: PastImport) -> LearningProgress:
 
 
 def estimate_rest(past: PastImport) -> RestCost:
-    """Return what learning from the import takes, by how long its messages are: their words need not be read for it."""
+    """Return what learning from the import takes, estimated by the lengths of its messages without loading the text."""
     said = Message.objects.filter(job=past.job_id, session__in=_select_sessions(past).values("pk"))
     sizes = said.values("session").annotate(letters=Sum(Length("text")), octets=Sum(OctetLength("text")))
     costs = {
@@ -91,13 +91,13 @@ def _select_unfinished(past: PastImport) -> QuerySet[Session]:
 
 
 def _select_sessions(past: PastImport) -> QuerySet[Session]:
-    """Return the sessions in which the person said something of this import, on the chosen branch."""
+    """Return the sessions on the chosen branch that hold a user message of this import."""
     said = Message.objects.filter(session=OuterRef("pk"), job=past.job_id, role=Message.Role.USER)
     return Session.objects.filter(Exists(said), companion=past.companion_id)
 
 
 def begin_due(now: datetime) -> int:
-    """Ask for the next session of each past that may be learnt from now; return how many were asked for."""
+    """Begin to learn from the next session of each import that may be learnt from now; return how many were begun."""
     running = PastImport.objects.filter(learning=PastImport.Learning.RUNNING, state=PastImport.State.DONE)
     pasts = running.select_related("companion__user").order_by("asked_at")[:SWEEP]
     return sum(_begin_next(past, now) for past in pasts if may_begin(past, now))
@@ -105,7 +105,10 @@ def begin_due(now: datetime) -> int:
 
 @transaction.atomic
 def _begin_next(past: PastImport, now: datetime) -> bool:
-    """Ask for its next session; where none is left, it is learnt from."""
+    """Ask for the closing of the import's next session, and return whether one was asked for.
+
+    If none is left, mark the learning as done.
+    """
     still = PastImport.objects.filter(pk=past.pk, learning=PastImport.Learning.RUNNING)
     if not lock(past.companion_id) or not still.exists():
         return False
@@ -131,7 +134,7 @@ def _begin_next(past: PastImport, now: datetime) -> bool:
 def change_learning(
     past: PastImport, now: datetime, *, is_running: bool | None = None, nightly_tokens: int | None = None
 ) -> PastImport:
-    """Begin, go on or pause, or spend another amount a night; return the import as it is then."""
+    """Start, resume or pause learning, or set the tokens a night, clamped to the limits; return the reloaded import."""
     row = PastImport.objects.filter(pk=past.pk)
     if nightly_tokens is not None:
         row.update(nightly_tokens=min(max(nightly_tokens, LEAST_NIGHTLY), MOST_NIGHTLY))

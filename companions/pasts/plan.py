@@ -1,6 +1,6 @@
-"""What the talks of a file become: messages with a role, a time, a session, and what each is an alternative to. Pure.
+"""The plan of an import: the talks of a file as messages with a role, a time, a session and alternatives. Pure.
 
-The same file, chosen from in the same way, gives the same plan: an import that was stopped goes on by it.
+The same file with the same choice gives the same plan, so that an import that was stopped can go on by it.
 """
 
 from collections import Counter
@@ -16,18 +16,18 @@ from pasts.past import Past, PastMessage
 from providers.tokens import estimate
 from text.strings import one_line, shorten, storable
 
-STEP = timedelta(minutes=1)  # between messages that bear no time
-LEAST_STEP = timedelta(microseconds=1)  # what follows a message is not said before it
-PAST_GAP = timedelta(days=1)  # between talks that bear no time
-SESSION_MESSAGES = 200  # after which a session ends, also where nobody was silent
+STEP = timedelta(minutes=1)  # between messages without a time
+LEAST_STEP = timedelta(microseconds=1)  # so that no message is said before the one that it follows
+PAST_GAP = timedelta(days=1)  # between talks without times
+SESSION_MESSAGES = 200  # after which a session ends, even without a silence
 NAME_CHARACTERS = 80
-FIRST_MESSAGES = 4  # by which a talk is known that bears no name
-SHORTEST_BRANCH = 2  # messages: a single answer is found in the place of the one that was chosen
+FIRST_MESSAGES = 4  # by which a talk without an id is identified
+SHORTEST_BRANCH = 2  # messages: a single alternative answer is shown at the chosen one, and needs no branch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """What of a file is wanted: the places of its talks, all for none, and who is the person where it is not told."""
+    """What to import of a file: the positions of its talks (empty: all), and the person if the file does not tell."""
 
     pasts: tuple[int, ...] = ()
     person: str = ""
@@ -35,8 +35,10 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedMessage:
-    """A message as it will be. `key` names it wherever its talk comes from again, `follows` and `beside` are keys: what
-    it was said after, and on the chosen path in whose place. `is_dated` tells whether the file bears its time.
+    """A message as it will be saved. `key` identifies it whenever the same talk is imported again.
+
+    `follows` is the key of the message before it, and `beside` that of the message on the chosen path to which it is an
+    alternative. `is_dated` if the file tells its time. `session` is an index in the plan's sessions.
     """
 
     key: str
@@ -53,7 +55,7 @@ class PlannedMessage:
 
 @dataclass(slots=True)
 class PlannedSession:
-    """A stretch of one talk, with how many tokens its chosen messages take, about, and whether the person spoke."""
+    """A stretch of one talk, with an estimate of its chosen messages' tokens, and whether the person spoke in it."""
 
     started_at: datetime
     ended_at: datetime
@@ -62,7 +64,7 @@ class PlannedSession:
     has_person: bool = False
 
     def note(self, message: PlannedMessage) -> None:
-        """Count a message of the chosen path in."""
+        """Count a message of the chosen path."""
         self.ended_at = message.at
         self.messages += 1
         self.tokens += estimate(message.text)
@@ -71,15 +73,15 @@ class PlannedSession:
 
 @dataclass(slots=True)
 class Plan:
-    """All that comes of the chosen talks. Each talk's chosen path comes first, then what else was said in its places."""
+    """What the chosen talks become. In `messages`, the chosen path of each talk is followed by its alternatives."""
 
     titles: list[str] = field(default_factory=list)
     messages: list[PlannedMessage] = field(default_factory=list)
     sessions: list[PlannedSession] = field(default_factory=list)
-    # Where alternatives end, by keys, and how long they are.
+    # The last messages of alternatives, by their keys, and how many messages each alternative has.
     leaves: list[tuple[str, int]] = field(default_factory=list)
     by_key: dict[str, PlannedMessage] = field(default_factory=dict, repr=False)
-    characters: set[str] = field(default_factory=set)  # who speaks and is not the person
+    characters: set[str] = field(default_factory=set)  # the speakers who are not the person
     shortened: int = 0
     empty: int = 0
 
@@ -93,7 +95,7 @@ class Plan:
 
     @property
     def span(self) -> tuple[datetime, datetime] | None:
-        """When the first and the last were said of those that bear a time; None where none does."""
+        """The times of the first and the last of the dated messages, or None if none is dated."""
         times = [message.at for message in self.messages if message.is_dated]
         return (min(times), max(times)) if times else None
 
@@ -105,17 +107,19 @@ class Plan:
 def plan_messages(
     pasts: Sequence[Past], choice: Choice, *, before: datetime, now: datetime, most_characters: int
 ) -> Plan:
-    """Return what the chosen talks become. What bears no time was said before what follows it, one a minute, or, where
-    nothing of its talk bears one, before `before`.
+    """Return what the chosen talks become.
+
+    Messages without a time are dated a minute apart, before the one that follows them. Talks without any time are
+    placed before `before`.
     """
     plan = Plan()
     wanted = [past for place, past in enumerate(pasts) if not choice.pasts or place in choice.pasts]
     paths = [(past, _find_path(past)) for past in wanted]
     until = before
     placed: list[tuple[Past, list[PastMessage], list[datetime]]] = []
-    for past, path in reversed(paths):  # the last of those without a time lies nearest
+    for past, path in reversed(paths):  # of the talks without a time, the last one is the most recent
         times = spread_times([message.at for message in path], until, now)
-        if path and not any(_is_told(message.at, now) for message in path):
+        if path and not any(_is_known_time(message.at, now) for message in path):
             until = times[0] - PAST_GAP
         placed.append((past, path, times))
     placed.sort(key=lambda each: each[2][0] if each[2] else before)
@@ -124,13 +128,13 @@ def plan_messages(
     return plan
 
 
-def spread_times(told: Sequence[datetime | None], before: datetime, now: datetime) -> list[datetime]:
+def spread_times(given: Sequence[datetime | None], before: datetime, now: datetime) -> list[datetime]:
     """Return a time for each message of a path, none earlier than the one before it.
 
-    What bears none, or one that has not come yet, was said a minute before what follows, or in the room there is. After
-    the last one that bears a time it follows that one.
+    A message without a time, or with one after `now`, is dated a minute before what follows it, or less if there is
+    less room. After the last dated message, such messages follow it a minute apart.
     """
-    times = [at if _is_told(at, now) else None for at in told]
+    times = [at if _is_known_time(at, now) else None for at in given]
     latest: datetime | None = None
     for place, at in enumerate(times):
         if at is not None:
@@ -144,7 +148,7 @@ def spread_times(told: Sequence[datetime | None], before: datetime, now: datetim
 
 
 def _fill(times: list[datetime | None], first: int, last: int, now: datetime) -> None:
-    """Give times to what stands between these two places, which have one, or lie beyond the ends."""
+    """Fill in the times between the indexes `first` and `last`, which have a time or lie beyond the list's ends."""
     count = last - first - 1
     begin = times[first] if first >= 0 else None
     end = times[last] if last < len(times) else None
@@ -159,12 +163,12 @@ def _fill(times: list[datetime | None], first: int, last: int, now: datetime) ->
             times[place] = base + step * (place - first)
 
 
-def _is_told(at: datetime | None, now: datetime) -> bool:
+def _is_known_time(at: datetime | None, now: datetime) -> bool:
     return at is not None and is_moment(at) and at <= now
 
 
 def _find_path(past: Past) -> list[PastMessage]:
-    """Return the messages from the first to the leaf that was chosen; to the last one where none was."""
+    """Return the messages from the first to the chosen leaf, or to the last message if no leaf was chosen."""
     by_id = {message.id: message for message in past.messages}
     message = by_id.get(past.leaf or "") or (past.messages[-1] if past.messages else None)
     path: list[PastMessage] = []
@@ -178,14 +182,14 @@ def _find_path(past: Past) -> list[PastMessage]:
 
 @dataclass(slots=True)
 class _PastPlan:
-    """One talk on its way into the plan."""
+    """Adds one talk to the plan."""
 
     plan: Plan
     past: Past
     now: datetime
     most_characters: int
     name: str = ""
-    # By id; of what is left out, that of what it follows.
+    # The keys of messages by their ids; for a message left out, the key of the one that it follows.
     keys: dict[str, str | None] = field(default_factory=dict)
     made: dict[str, PlannedMessage] = field(default_factory=dict)  # by key
     chosen_after: dict[str | None, str] = field(default_factory=dict)
@@ -205,8 +209,9 @@ class _PastPlan:
         self.plan.leaves += ends.items()
 
     def _add(self, message: PastMessage, at: datetime | None, *, is_chosen: bool) -> PlannedMessage | None:
-        """Add the message, and return it; None for one that is there already, or in which nothing is said: what follows
-        such a one follows what it did.
+        """Add the message and return it, or None if it is a duplicate or empty.
+
+        What follows an empty message then follows the one before it.
         """
         follows = self.keys.get(message.parent or "")
         is_person = message.is_person
@@ -220,7 +225,7 @@ class _PastPlan:
             text = shorten(text, self.most_characters)
             self.plan.shortened += 1
         key = self._make_key(message)
-        if same := self.plan.by_key.get(key):  # the same talk stands twice in the file
+        if same := self.plan.by_key.get(key):  # the same talk is in the file twice
             self.keys[message.id] = key
             self.made[key] = same
             if is_chosen:
@@ -228,7 +233,7 @@ class _PastPlan:
             return None
         before = self.made.get(follows or "")
         if at is None:
-            at = message.at if message.at and _is_told(message.at, self.now) else None
+            at = message.at if message.at and _is_known_time(message.at, self.now) else None
             beside = self.made.get(self.chosen_after.get(follows, ""))
             at = at or (beside.at if beside else before.at if before else self.now)
             at = max(at, before.at + LEAST_STEP) if before else at
@@ -241,7 +246,7 @@ class _PastPlan:
             author=one_line(message.speaker)[:NAME_CHARACTERS],
             text=text,
             at=at,
-            is_dated=_is_told(message.at, self.now),
+            is_dated=_is_known_time(message.at, self.now),
             session=self._find_session(at, before, is_chosen=is_chosen),
         )
         self.keys[message.id] = key
@@ -255,7 +260,10 @@ class _PastPlan:
         return planned
 
     def _find_session(self, at: datetime, before: PlannedMessage | None, *, is_chosen: bool) -> int:
-        """Return the number of its session: a new one after eight silent hours, or many messages."""
+        """Return the index of a message's session: a new one after SESSION_GAP of silence or SESSION_MESSAGES messages.
+
+        An alternative belongs to the session of the message that it follows.
+        """
         sessions = self.plan.sessions
         near = before or next(iter(self.made.values()), None)
         if near and not is_chosen:
@@ -271,7 +279,7 @@ class _PastPlan:
 
 
 def _name_past(past: Past) -> str:
-    """Return what tells this talk from others, also when its file comes again with more in it."""
+    """Return an id of the talk that stays the same when a file with more of it is imported later."""
     if past.id:
         return past.id
     first = past.messages[:FIRST_MESSAGES]
@@ -280,7 +288,7 @@ def _name_past(past: Past) -> str:
 
 
 def count_speakers(pasts: Sequence[Past]) -> Mapping[str, tuple[int, bool]]:
-    """Return by the names of those who speak how much they said, and whether the file takes them for the person."""
+    """Return by each speaker's name the number of messages, and whether the file takes the speaker for the person."""
     counts: Counter[str] = Counter()
     persons: Counter[str] = Counter()
     for past in pasts:

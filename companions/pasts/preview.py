@@ -1,6 +1,4 @@
-"""What would come of a file of earlier talk, in plain words, before anything is made of it: by the same plan by which it
-will be made.
-"""
+"""A preview of what importing a file of earlier talk would do, in plain words, from the same plan as the import."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +9,7 @@ from django.utils.translation import ngettext
 
 from companions.models import Companion
 from companions.models.past import PastForm
-from companions.pasts.imports import choose_who, find_there, plan_for
+from companions.pasts.imports import choose_who, find_existing, plan_for
 from companions.pasts.learning import NIGHTLY_TOKENS, LearningCost, estimate_cost
 from companions.pasts.plan import SHORTEST_BRANCH, Choice, Plan, count_speakers
 from pasts.past import Past, PastFile
@@ -20,12 +18,12 @@ from text.strings import one_line, shorten
 
 PASTS_SHOWN = 500
 FIRST_LINES, LINE_CHARACTERS = 4, 200
-COUNTED = "times_missing"  # of the remarks: the plan says how many they are
+COUNTED = "times_missing"  # the remark that the plan makes itself, with the number of messages
 
 
 @dataclass(frozen=True, slots=True)
 class ShownSpeaker:
-    """`name` is as the file has it, `label` as it is read."""
+    """A speaker of the file: `name` is as in the file, `label` as it is shown."""
 
     name: str
     label: str
@@ -35,7 +33,7 @@ class ShownSpeaker:
 
 @dataclass(frozen=True, slots=True)
 class ShownPast:
-    """One talk of the file, by its place in it."""
+    """One talk of the file; `place` is its index in the file."""
 
     place: int
     title: str
@@ -52,16 +50,16 @@ class ShownLine:
 
 @dataclass(slots=True)
 class PastPreview:
-    """What a page or an answer of the API tells of it. `name` is what a new companion would be called."""
+    """The preview, as a page or an answer of the API shows it. `name` is what a new companion would be called."""
 
     form: str
     talks: int  # in the file
-    conversations: int  # that are chosen
+    conversations: int  # chosen ones
     messages: int
     alternatives: int
     branches: int
     duplicates: int
-    first_at: datetime | None  # of what bears a time in the file; None where nothing does
+    first_at: datetime | None  # of the dated messages; None if there are none
     last_at: datetime | None
     name: str
     speakers: list[ShownSpeaker]
@@ -74,7 +72,7 @@ class PastPreview:
 
     @property
     def tokens(self) -> str:
-        """What learning would take, as it is read."""
+        """The tokens that learning would take, with commas between the thousands."""
         return f"{self.cost.tokens:,}"
 
 
@@ -85,10 +83,13 @@ def describe(
     now: datetime,
     nightly_tokens: int = NIGHTLY_TOKENS,
 ) -> PastPreview:
-    """Return what the chosen talks would become in the companion, or in a new one. PastError `no_such_speaker`."""
+    """Return the preview of importing the chosen talks into the companion, or into a new one for None.
+
+    Raises PastError `no_such_speaker`.
+    """
     read = choose_who(read, choice)
     plan = plan_for(companion, read, choice, now)
-    there = find_there(companion.pk, None, plan.messages) if companion else {}
+    existing = find_existing(companion.pk, None, plan.messages) if companion else {}
     labels = _label_speakers(read.form)
     speakers = [
         ShownSpeaker(name, labels.get(name, name), messages, is_person)
@@ -103,7 +104,7 @@ def describe(
         messages=len(plan.messages),
         alternatives=plan.alternatives,
         branches=sum(length >= SHORTEST_BRANCH for _key, length in plan.leaves),
-        duplicates=len(there),
+        duplicates=len(existing),
         first_at=first_at,
         last_at=last_at,
         name=next((speaker.label for speaker in speakers if not speaker.is_person), ""),
@@ -126,12 +127,12 @@ def describe(
 
 
 def name_form(form: str) -> str:
-    """Return what such a file is, in words."""
+    """Return the name of a file's form for people."""
     return str(PastForm(form).label) if form in PastForm else form
 
 
 def _label_speakers(form: str) -> dict[str, str]:
-    """Return what those are called whom the file knows by a role alone."""
+    """Return labels for the speakers, in forms whose files name only their roles."""
     if form == PastForm.CHATGPT:
         return {"user": _("whoever asked"), "assistant": "ChatGPT"}
     if form == PastForm.OOBABOOGA:
@@ -146,7 +147,7 @@ def _list_pasts(pasts: Sequence[Past], choice: Choice) -> Iterator[ShownPast]:
 
 
 def _list_remarks(plan: Plan) -> Iterator[str]:
-    """Yield what is changed or left out on the way, in sentences."""
+    """Yield sentences on what the import changes or leaves out."""
     if plan.undated and plan.undated == len(plan.messages):
         yield _(
             "The file has no dates; those that its messages get are made up: a minute apart, before all that was said"

@@ -1,4 +1,4 @@
-"""Undoing an import: its messages go with all that was drawn from them, in batches. Killed anywhere, it goes on."""
+"""Undoing an import: deletes its messages with all that was drawn from them, in batches. Resumes after a crash."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -26,7 +26,7 @@ UNDO_TASK = "companions.tasks.undo_past"
 
 @transaction.atomic
 def begin_undo(past: PastImport, now: datetime) -> Job:
-    """Have the import undone, and return its job. What is coming in of it stops, and nothing more is learnt from it."""
+    """Have the import undone, and return its job. The import stops, and nothing more is learnt from it."""
     lock(past.companion_id)
     row = PastImport.objects.filter(pk=past.pk)
     row.exclude(state=PastImport.State.UNDOING).update(
@@ -43,14 +43,14 @@ def begin_undo(past: PastImport, now: datetime) -> Job:
 
 
 def find_due(now: datetime, limit: int = SWEEP) -> list[UUID]:
-    """Return the undoings that anybody may go on with now."""
+    """Return the ids of the imports to undo that no worker holds now."""
     undoing = PastImport.objects.filter(state=PastImport.State.UNDOING)
     due = undoing.filter(look_at=None) | undoing.filter(look_at__lte=now)
     return list(due.order_by("created_at").values_list("pk", flat=True)[:limit])
 
 
 def run(import_id: UUID, now: datetime, clock: Clock | None = None) -> None:
-    """Go on with the undoing if it is due; what goes wrong is tried again later."""
+    """Go on with undoing the import if it is due; a failure is noted, and tried again later."""
     row = PastImport.objects.filter(pk=import_id, state=PastImport.State.UNDOING)
     lease = Lease.take(row, "look_at", clock or (lambda: now), LEASE_TIME)
     if lease is None:
@@ -69,7 +69,7 @@ def run(import_id: UUID, now: datetime, clock: Clock | None = None) -> None:
 
 @transaction.atomic
 def _drop_branches(past: PastImport) -> None:
-    """Drop the branches that end in what goes, but the one on which the person is."""
+    """Delete the branches that end with a message of the import, except the chosen one."""
     lock(past.companion_id)
     chosen = Conversation.objects.filter(companion=past.companion_id).values("branch")
     ends = Branch.objects.filter(companion=past.companion_id, head__job=past.job_id)
@@ -78,7 +78,7 @@ def _drop_branches(past: PastImport) -> None:
 
 @transaction.atomic
 def _delete(past: PastImport, ids: Sequence[UUID], now: datetime) -> None:
-    """Delete these messages with what was drawn from them, and the sessions in which nothing is left."""
+    """Delete these messages with what was drawn from them, and ended sessions that are empty then."""
     sessions = set(Message.everywhere.filter(pk__in=ids).values_list("session", flat=True))
     delete_messages(past.companion_id, ids, now, keeps_other_branches=True)
     empty = Session.everywhere.filter(pk__in=sessions, messages=None, ended_at__isnull=False)
@@ -90,7 +90,7 @@ def _delete(past: PastImport, ids: Sequence[UUID], now: datetime) -> None:
 
 @transaction.atomic
 def _finish(past: PastImport) -> None:
-    """Delete the file, where it still was to be read, and the import."""
+    """Delete the import, and its file if it still has one."""
     lock(past.companion_id)
     if past.file:
         past.file.delete()
@@ -98,7 +98,7 @@ def _finish(past: PastImport) -> None:
 
 
 def _note_failure(lease: Lease, code: str) -> None:
-    """Count the try; it is tried on, at most every six hours."""
+    """Count the failed try and schedule the next one, in at most six hours; an undo is never given up."""
     lease.held_row.update(attempts=F("attempts") + 1, error=code)
     past = lease.held_row.first()
     if past:

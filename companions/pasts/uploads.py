@@ -1,4 +1,4 @@
-"""Files of earlier talk: kept while somebody looks at one, and read."""
+"""Uploaded files of earlier talk: kept for a day while their user looks at them, and read."""
 
 from contextlib import closing
 from datetime import datetime
@@ -17,16 +17,16 @@ from pasts.past import PastFile, TextPattern
 from pasts.reader import read_past
 from text.strings import one_line, shorten, storable
 
-UPLOADS_EACH = 5  # that a person looks at
+UPLOADS_EACH = 5  # kept for each user
 BEGINNING_BYTES, FIRST_LINES, LINE_CHARACTERS = 4_000, 6, 200
 
 
 class PastImportError(CompanionsError):
-    """A past that cannot be remembered; nothing of it was."""
+    """A past that cannot be imported; nothing of it was saved."""
 
 
 def keep_upload(user: User, content: bytes, form: str, name: str, now: datetime) -> PastUpload:
-    """Keep the file for a day. FilesError where there is no room."""
+    """Store the file for a day, deleting the user's oldest uploads above UPLOADS_EACH; FilesError if it has no room."""
     kept = PastUpload.objects.owned_by(user).order_by("-created_at").values_list("pk", flat=True)
     for pk in list(kept[UPLOADS_EACH - 1 :]):
         drop_upload(pk)
@@ -36,9 +36,9 @@ def keep_upload(user: User, content: bytes, form: str, name: str, now: datetime)
 
 
 def read_content_of(user: User, content: bytes, *, form: str = "", pattern: str = "") -> PastFile:
-    """Return what the file of the person's holds; its times are theirs where it tells no zone. PastError, BusyError.
+    """Return the talks in a user's file. Times without a zone are in the user's; a `pattern` is for plain text.
 
-    PastImportError where it is not of the `form` that was told. With a `pattern` it is plain text.
+    Raises PastError or BusyError, and PastImportError if a `form` is given and the file has another.
     """
     read = read_past(content, TextPattern(template=pattern) if pattern else None, zone=user.zone)
     if form and read.form != form:
@@ -48,14 +48,14 @@ def read_content_of(user: User, content: bytes, *, form: str = "", pattern: str 
 
 
 def read_file(file: StoredFile | None, pattern: str = "") -> PastFile:
-    """Return what the kept file holds. PastError, FilesError."""
+    """Return the talks in the stored file. Raises PastImportError if it is None, PastError, BusyError or FilesError."""
     if file is None:
         raise PastImportError("no_file", _("The file is gone. Bring it again."))
     return read_content_of(file.user, read_content(file), pattern=pattern)
 
 
 def read_first_lines(file: StoredFile) -> list[str]:
-    """Return how a file of text begins, whatever it is; nothing of what is packed. FilesError."""
+    """Return the first lines of a text file in any form, or [] if the file is binary; raise FilesError."""
     with closing(open_content(file, 0, min(file.bytes, BEGINNING_BYTES))) as part:
         content = part.read()
     if b"\0" in content:
@@ -65,12 +65,12 @@ def read_first_lines(file: StoredFile) -> list[str]:
 
 
 def drop_upload(upload_id: UUID) -> None:
-    """Drop it with its file."""
+    """Delete the upload with its file."""
     StoredFile.objects.filter(kind=StoredFile.Kind.PAST, past_upload=upload_id).delete()
 
 
 def delete_unused_uploads(now: datetime) -> int:
-    """Delete files of pasts at which nobody has looked for a day; return how many."""
+    """Delete files of pasts that nobody imported within a day; return how many."""
     files = StoredFile.objects.filter(kind=StoredFile.Kind.PAST, past_import=None)
     old = list(files.filter(created_at__lt=now - UNUSED_AFTER))
     for file in old:

@@ -1,1 +1,1 @@
-"""What a model is sent for a reply: the turn's own prompt, and what always stands in it."""
+"""The prompt of a reply: the parts that stay the same from turn to turn, the history, and the context of the turn."""

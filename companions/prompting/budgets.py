@@ -1,47 +1,48 @@
-"""How much of what a model reads at once each part of a talk's prompt may take, in tokens.
+"""How much of the model's context each part of a talk's prompt may take, in tokens.
 
-The shares of lore and tools stand where these are chosen: in companions/lore/turn.py and companions/tools.
+The shares of lore and tools are defined where these are chosen: in companions/lore/turn.py and companions/tools.
 """
 
 from django.conf import settings
 
 from providers.selection import get_provider
 
-# Of the context, at most one part in so many.
+# For `share`: the part takes at most 1/N of the context.
 EXAMPLES = 8
 PERSON = 16
 INNER_STATE = 20
 SESSION_NOTES = 16  # the scratch, and the warning that the context is nearly full
-ROOM_FOR_TALK = 8  # less is no room for a talk
+ROOM_FOR_TALK = 8  # with less than this left, there is no room for a talk
 FACTS_TOKENS = 200  # of the moment: the time, since when they talk
-LAST_DIARY_TOKENS = 80  # of where the two left off
-LAST_WORDS_TOKENS = 50  # of each of the last things said there
+LAST_DIARY_TOKENS = 80  # of the newest diary entry, where the prompt tells how the last talk ended
+LAST_WORDS_TOKENS = 50  # of each of the last messages quoted there
 
 
 def share(parts: int) -> int:
-    """Return one part in so many of the context."""
+    """Return 1/`parts` of the provider's context, in tokens."""
     return get_provider().context_tokens // parts
 
 
 def talk_tokens(tool_tokens: int) -> int:
-    """Return what is left for the rules, the persona and the talk beside offered tools of so many tokens.
+    """Return how many tokens are left for the rules, the persona and the talk.
 
-    It is all but these, the answer, the facts of the moment, and a quarter for what is remembered and what tools give.
+    That is the context without the offered tools (`tool_tokens`), the answer, the facts of the moment, and the quarter
+    reserved for recalled memories and tool results.
     """
     context = get_provider().context_tokens
     return context - context // 4 - int(settings.ANSWER_TOKENS) - tool_tokens - FACTS_TOKENS
 
 
 def pinned_tokens(left: int) -> int:
-    """Return what all that is always in mind may take where rules, persona, examples and person leave so many."""
+    """Return how many tokens all that is always in mind may take of the `left` ones: half."""
     return max(left, 0) // 2
 
 
 def memory_tokens() -> int:
-    """Return what all that comes to mind may take: three sixteenths of the context."""
+    """Return how many tokens all recalled memories may take: three sixteenths of the context."""
     return get_provider().context_tokens * 3 // 16
 
 
 def one_memory_tokens() -> int:
-    """Return what one memory may take; of a longer one its beginning is told."""
+    """Return how many tokens one recalled memory may take; a longer one is cut."""
     return memory_tokens() // 4

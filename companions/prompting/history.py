@@ -1,6 +1,7 @@
-"""The history as a model sees it: with what it did, the emotions that it showed, and times where the talk had rested.
+"""The history in a prompt: the messages with the tool calls and emotions of the companion's answers, and with the time
+after a pause.
 
-A message never changes once it stands there, so that the same prefix is sent turn after turn.
+A message is rendered the same way every turn, so that the prefix of the prompt stays the same.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,7 @@ from companions.prompting.tool_lines import Line, render_deeds
 from providers.tokens import MESSAGE_TOKENS, beginning, estimate, estimate_messages
 from text.strings import block, neutral, one_line, quoted
 
-RESTED = timedelta(hours=1)  # a silence that is told
+RESTED = timedelta(hours=1)  # a silence after which the prompt tells the time
 MAX_TAGS = 4  # of one answer
 QUOTE_TOKENS = 200
 WHOSE = {
@@ -24,7 +25,7 @@ WHOSE = {
 TIME_TOKENS = 9  # "[Tue 24 Nov, 18:20]"
 UNANSWERED = "{time} They have not answered. You go on:"
 UNANSWERED_TOKENS = TIME_TOKENS + 20 + MESSAGE_TOKENS
-# Messages that leave the window at once: while they stay, so does the prompt's beginning.
+# How many messages leave the window at once: between two such steps the beginning of the prompt stays the same.
 MOVES_BY = (16, 8, 4)
 PICTURES = "With this came pictures that you cannot see, only their file names: {named}. Never claim to have seen them."
 TEXTS = "With this came texts that you are reading now, and can look up: {named}."
@@ -33,12 +34,12 @@ TEXTS = "With this came texts that you are reading now, and can look up: {named}
 def render_history(
     history: Sequence[Spoken], zone: tzinfo, notes: Mapping[int, Sequence[Line]] = MappingProxyType({})
 ) -> list[Line]:
-    """Return the messages, oldest first, as they are sent, with a card's notes, each before so many of all the messages:
-    of these and the newest, which comes after them.
+    """Return the messages (given oldest first) as they are sent, with a card's notes among them.
 
-    What an answer did stands between the person's words and its own; where the window begins with it, it is left out.
-    Between what the companion said by itself and its words before stands a notice of Kith's with the time: many
-    templates want that the two take turns, and what the companion says holds no times.
+    A key of `notes` is how many messages follow the notes, counted with the newest message, which is not in `history`.
+    The tool calls of an answer stand before it, except for the first message of the window. Before an unprompted
+    message that follows another of the companion's stands a notice with the time: many chat templates require
+    alternating roles, and the companion's own messages bear no times.
     """
     lines: list[Line] = []
     before: Spoken | None = None
@@ -64,12 +65,12 @@ def render_history(
 
 
 def render_time(at: datetime, zone: tzinfo) -> str:
-    """Return when something was said, in few tokens."""
+    """Return when something was said, as day and time in `zone`, in few tokens."""
     return f"[{at.astimezone(zone):%a %d %b, %H:%M}]"
 
 
 def render_said(text: str, quote: Mapping[str, str] | None, files: Sequence[tuple[str, bool]]) -> str:
-    """Return the text after what it quotes of the talk before, and before a notice of the files that came with it.
+    """Return the text of a message, after the message that it quotes and before a notice of its files.
 
     The model is not shown the files themselves; `files` are their names, each with whether it is a picture.
     """
@@ -85,7 +86,7 @@ def render_said(text: str, quote: Mapping[str, str] | None, files: Sequence[tupl
 
 
 def show_emotions(text: str, emotions: Sequence[Mapping[str, object]]) -> str:
-    """Return the text with its first emotions put back as tags where they were told."""
+    """Return the text with its first MAX_TAGS emotions put back as tags in their places."""
     parts, end = [], 0
     for emotion in emotions[:MAX_TAGS]:
         at = int(str(emotion["at"]))
@@ -97,13 +98,13 @@ def show_emotions(text: str, emotions: Sequence[Mapping[str, object]]) -> str:
 
 
 def choose_newest(messages: Sequence[Spoken], tokens: int) -> list[Spoken]:
-    """Return the newest of these (given newest first) that fit, oldest first."""
+    """Return, oldest first, the newest of the messages (given newest first) that fit in so many tokens."""
     kept: list[Spoken] = []
     for message in messages:
         text = render_said(show_emotions(message.text, message.emotions), message.quoted, message.files)
         tokens -= estimate(text) + MESSAGE_TOKENS
         tokens -= estimate_messages(render_deeds(message)) if message.calls else 0
-        if kept:  # the time of the later one is told after a rest, and where nobody had answered
+        if kept:  # the later message's time, after a pause or between two of the companion's messages
             later = kept[-1]
             is_unasked = later.role == message.role == Message.Role.ASSISTANT
             has_rested = later.said_at - message.said_at >= RESTED
@@ -115,10 +116,10 @@ def choose_newest(messages: Sequence[Spoken], tokens: int) -> list[Spoken]:
 
 
 def align_window(kept: list[Spoken], count: int) -> list[Spoken]:
-    """Return the kept messages of so many without the oldest few, so that the window moves by steps.
+    """Return the `kept` messages, of `count` in all, without the oldest few, so that the window moves in steps.
 
     A window that moved with each turn would change the prompt from the history's beginning on. The step is the largest
-    that leaves more than half of the messages; where all are kept, none goes.
+    that leaves more than half of the kept messages. If all messages are kept, none is dropped.
     """
     unsent = count - len(kept)
     for step in MOVES_BY if unsent else ():

@@ -1,4 +1,4 @@
-"""Where the two left off before this talk, as lines of a prompt."""
+"""Where the person and the companion left off before this talk, as lines of a prompt."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,8 +15,8 @@ from text.strings import one_line, quoted
 
 @dataclass(frozen=True, slots=True)
 class LastTime:
-    """Where the two left off: when the talk before ended, the newest diary entry, and the last two things said in it,
-    oldest first.
+    """Where the two left off: when the previous talk ended, the newest diary entry, and the last two messages of that
+    talk, oldest first.
     """
 
     ended_at: datetime
@@ -25,7 +25,7 @@ class LastTime:
 
     @property
     def ids(self) -> set[UUID]:
-        """Return the ids of all that its lines show, by which a prompt is found when any of it is deleted."""
+        """The ids of all that the lines show, by which a prompt is found when any of it is deleted."""
         ids = {message.pk for message in self.last_words}
         if self.entry:
             sources = (UUID(id) for said in self.entry.sentences for id in said.get("sources") or ())
@@ -33,7 +33,7 @@ class LastTime:
         return ids
 
     def lines(self, companion: Companion, now: datetime) -> list[str]:
-        """Return it as lines of a prompt; `now` and all that is told is in the user's zone."""
+        """Return where the two left off as lines of a prompt; `now` must be in the user's zone."""
         lines = [render_last_talk(self.ended_at.astimezone(companion.user.zone), now)]
         if self.entry:
             text = beginning(f"{self.entry.title}. {self.entry.summary}", budgets.LAST_DIARY_TOKENS)
@@ -50,14 +50,14 @@ class LastTime:
 
 
 def render_last_talk(ended: datetime, now: datetime) -> str:
-    """Return the line that tells when the talk before ended; both in the user's zone."""
+    """Return the line that tells when the previous talk ended; `ended` and `now` must be in the user's zone."""
     return f"Last time you two talked: {render_age(now - ended)}, until {ended:%A %d %B, %H:%M}"
 
 
 def load_last_time(companion: Companion, before: Session | None = None) -> LastTime | None:
-    """Return the talk before that session, or without one the newest talk; None where there was none.
+    """Return how the last talk before session `before` ended, or the newest if that is None; None if there was no talk.
 
-    Three queries. What is hidden, private or stale is not told.
+    Three queries. Hidden messages and private or stale diary entries are left out.
     """
     sessions = Session.objects.filter(companion=companion, messages__role=Message.Role.USER)
     if before:
@@ -66,7 +66,7 @@ def load_last_time(companion: Companion, before: Session | None = None) -> LastT
     if session is None:
         return None
     newest = list(select_visible(select_messages(session)).reverse()[:2])
-    last_word_at = newest[0].said_at if newest else session.started_at  # it was closed hours later
+    last_word_at = newest[0].said_at if newest else session.started_at  # the session was closed hours later
     entries = DiaryEntry.objects.filter(companion=companion, is_stale=False).order_by("-ended_at")
     entry = entries.exclude(memory__is_private=True).exclude(memory__is_stale=True).first()
     return LastTime(last_word_at, entry, newest[::-1])

@@ -1,7 +1,7 @@
-"""Who the companion is, as its prompts have it: the texts of its character, and the lore that was met.
+"""The persona in a prompt: the texts of the companion's character, and the lore entries that matched.
 
-All of it stands in blocks of the persona, below Kith's rules, wherever in the prompt a card wishes it to be. Macros are
-expanded here and in nothing that a person or a model said.
+All of it goes into persona blocks, below Kith's rules, at the place that the card asks for. Macros are expanded in
+these texts, and never in what a person or a model said.
 """
 
 from collections.abc import Sequence
@@ -26,9 +26,9 @@ DIRECTIVE = "Answer as {name} now, with an emotion tag first"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Persona:
-    """A companion with the lore that was met, for one prompt.
+    """A companion with the lore that matched, for one prompt.
 
-    `seed` decides what its macros of chance give, and `now` is in its person's zone. Without `has_examples` its example
+    `seed` decides the macros that choose at random; `now` is in the user's zone. If not `has_examples`, the example
     dialogue is left out.
     """
 
@@ -39,7 +39,7 @@ class Persona:
     has_examples: bool = True
 
     def expand(self, text: str, original: str = "") -> str:
-        """Return the text as it may stand in a prompt: its macros expanded, and no block of Kith's in it."""
+        """Return the text for a prompt: its macros expanded, and marks of Kith's blocks in it neutralised."""
         expanded = self.companion.expand(text, now=self.now, seed=self.seed, original=original)
         return neutral_beside(expanded).strip()
 
@@ -60,9 +60,9 @@ class Persona:
         return "\n".join(["<kith-persona>", "\n\n".join(filter(None, parts)), "</kith-persona>"])
 
     def render_examples(self) -> str:
-        """Return the example dialogue, as many of its first lines as have room, with the lore before and after it.
+        """Return the first lines of the example dialogue that fit the budget, with the lore before and after it.
 
-        Lore has its own budget, and stays where the dialogue is left out.
+        Lore has a budget of its own, and stays even if the dialogue is left out.
         """
         companion, lines = self.companion, list[str]()
         left = budgets.share(budgets.EXAMPLES) if self.has_examples else 0
@@ -81,8 +81,9 @@ class Persona:
 
     @property
     def notes(self) -> list[tuple[int, str, str]]:
-        """Return what stands within the talk, in its order: after how many messages from the newest, in which role, and
-        the text. The companion's own note comes last at its depth.
+        """The notes to insert into the talk, each as depth (how many messages follow it), role and text.
+
+        The companion's own note comes after lore of the same depth.
         """
         notes: list[tuple[int, str, str]] = [
             (placed.depth or 0, placed.role, text)
@@ -95,10 +96,11 @@ class Persona:
         return notes
 
     def render_notes(self, messages: int) -> dict[int, list[Line]]:
-        """Return the notes of a talk of so many messages, by how many of these stand after them.
+        """Return the notes of a talk of so many `messages`, by how many of these follow them.
 
-        What would stand before the oldest stands at its place. Instructions come as a block in the person's turn, for
-        many templates know no system message but the first; and what is said last stays the person's.
+        A note deeper than the talk goes before the oldest message. Instructions are sent as a block in the user role,
+        since many chat templates allow a system message only at the start. So is a note in the companion's role at
+        depth 0, since the last message must be the user's.
         """
         lines: dict[int, list[Line]] = {}
         for place, role, text in self.notes:
@@ -112,9 +114,9 @@ class Persona:
         return lines
 
     def render_instructions(self) -> str:
-        """Return what the companion is told last: its instructions after the talk, and Kith's directive.
+        """Return what the companion is told last: its post-history instructions, and Kith's directive.
 
-        The instructions take the place of what Kith says of manner and length, which `{{original}}` brings back.
+        The instructions replace Kith's own words on manner and length, unless they include them with `{{original}}`.
         """
         name = one_line(self.companion.nickname or self.companion.name)
         manner = MANNER.format(name=name)
@@ -128,7 +130,7 @@ class Persona:
 
     @property
     def talk_tokens(self) -> int:
-        """Return what its notes and its instructions take of the room for the talk."""
+        """How many tokens the notes and the instructions take of the room for the talk."""
         notes = sum(estimate(text) + MESSAGE_TOKENS for _depth, _role, text in self.notes)
         return notes + estimate(self.render_instructions())
 

@@ -1,6 +1,4 @@
-"""What always stands in the prompt: what a companion thinks of itself and knows of its user, its slots, blocks and
-feeling.
-"""
+"""What always stands in the prompt: the companion's self-concept, user profile, slots, blocks and inner state."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,11 +15,11 @@ from memory.models import Block, Revision, Slot
 from providers.tokens import beginning, estimate, keep_fitting
 from text.strings import block, one_line, quoted
 
-STALE_AFTER = timedelta(days=3)  # an inner state that nothing has confirmed since is not told any more
-TIGHT = 0.75  # a pressure above it is told, so that what matters is kept in time
+STALE_AFTER = timedelta(days=3)  # an inner state older than this is left out
+TIGHT = 0.75  # above this pressure the model is warned, so that it saves what matters in time
 JUST_NOW = timedelta(hours=1)
 FAINT, STRONG = 0.35, 0.7  # intensities: below it "a little", above it "very"
-GOOD, BAD = 0.25, -0.25  # valences beyond which a mood without an emotion is told
+GOOD, BAD = 0.25, -0.25  # valences beyond which a mood without an emotion has a name
 STIRRED, CALM = 0.5, 0.2  # arousals
 EMOTIONS = {
     Emotion.HAPPY: "happy",
@@ -38,7 +36,7 @@ PARTS_OF_DAY = ((5, "night"), (12, "morning"), (18, "afternoon"), (24, "evening"
 
 @dataclass(frozen=True, slots=True)
 class PinnedText:
-    """A slot, or a block with what it is for and how much it may hold."""
+    """A slot, or a block with its description and its limit in characters (0 for a slot)."""
 
     name: str
     text: str
@@ -57,10 +55,10 @@ class PinnedText:
 
 @dataclass(frozen=True, slots=True)
 class PinnedContext:
-    """What a companion has always in mind, and the scratch of its session and the pressure on its context (a share).
+    """What a companion has always in mind, with the scratch of its session and the pressure on its context (a share).
 
-    `has_moved_on` tells that the talk went on after the inner state was written.
-    `sources` are the messages that any of it comes from, and the inner state, which goes on from earlier ones.
+    `has_moved_on` if the talk has gone on since the inner state was written.
+    `sources` are the ids of the messages that any of it comes from, and of the inner state itself.
     """
 
     self_concept: Sequence[str] = ()
@@ -75,7 +73,7 @@ class PinnedContext:
 
     @property
     def texts(self) -> list[str]:
-        """Return what it says of the person and the companion, sentence by sentence and line by line."""
+        """The sentences and lines about the person and the companion: of self-concept, profile, slots and blocks."""
         lines = [line for pinned in (*self.slots, *self.blocks) for line in pinned.text.splitlines()]
         return [*self.self_concept, *self.profile, *filter(str.strip, lines)]
 
@@ -84,7 +82,7 @@ NOTHING_PINNED = PinnedContext()
 
 
 def load_pinned_context(companion_id: UUID) -> PinnedContext:
-    """Load what the companion has in mind whether it talks or not; a revision that is stale tells nothing any more."""
+    """Load what the companion always has in mind, without what belongs to a session. Stale revisions are left out."""
     source_ids = ArrayAgg("sources", filter=Q(sources__isnull=False), default=[])
     slots = list(Slot.objects.filter(companion=companion_id).annotate(source_ids=source_ids).order_by("name"))
     blocks = list(
@@ -113,10 +111,10 @@ def load_pinned_context(companion_id: UUID) -> PinnedContext:
 
 
 def render_pinned(pinned: PinnedContext, tokens: int) -> str:
-    """Return self-concept, profile, slots and blocks, within so many tokens; the same for the same.
+    """Return self-concept, profile, slots and blocks within so many tokens; equal arguments give an equal text.
 
-    Each of the four has an equal share, and what one leaves falls to those after it. Of sentences the first stay, of
-    slots and blocks those that were changed last, whole; they stand in the order of their names.
+    Each of the four has an equal share, and what one leaves unused goes to those after it. The first sentences that fit
+    are kept, and the most recently changed slots and blocks that fit whole, ordered by name.
     """
     parts = {
         "self-concept": [f"- {quoted(text)}" for text in pinned.self_concept],
@@ -135,9 +133,10 @@ def render_pinned(pinned: PinnedContext, tokens: int) -> str:
 
 
 def render_inner_state(pinned: PinnedContext, now: datetime, tokens: int) -> list[str]:
-    """Return how it feels and since when: in its own words, within so many tokens, and what is left of the mood by now.
+    """Return lines on how the companion feels: its own words, within so many tokens, since when, and its mood by now.
 
-    The first one's words only repeat the persona, and an old one tells of what is over: neither is told.
+    Its words are left out if they are the seeded ones, which repeat the persona, or if the talk has moved on since. An
+    inner state older than STALE_AFTER gives no lines.
     """
     state = pinned.inner_state
     if state is None or now - state.made_at > STALE_AFTER:
@@ -154,7 +153,7 @@ def render_inner_state(pinned: PinnedContext, now: datetime, tokens: int) -> lis
 
 
 def render_session_notes(pinned: PinnedContext, tokens: int) -> list[str]:
-    """Return what changes from turn to turn: a warning where the context is nearly full, and the newest notes."""
+    """Return a warning if the context is nearly full, and the newest lines of the scratch within so many tokens."""
     lines = []
     if pinned.pressure > TIGHT:
         full = round(100 * min(pinned.pressure, 1))
@@ -167,7 +166,7 @@ def render_session_notes(pinned: PinnedContext, tokens: int) -> list[str]:
 
 
 def describe_feeling(feeling: Feeling) -> str:
-    """Return the feeling in a few words, such as "a little sad, calm"; nothing where there is not much of one."""
+    """Return the feeling in a few words, e.g. "a little sad, calm"; "" if it is too weak to mention."""
     words = []
     if name := EMOTIONS.get(feeling.emotion):
         degree = "a little " if feeling.intensity < FAINT else "very " if feeling.intensity > STRONG else ""
@@ -184,7 +183,10 @@ def describe_feeling(feeling: Feeling) -> str:
 
 
 def describe_since(at: datetime, now: datetime) -> str:
-    """Return since when something lasts that began less than a week ago: "since yesterday evening"; both in one zone."""
+    """Return since when something lasts, e.g. "since yesterday evening".
+
+    `at` must be less than a week before `now`, and in the same zone.
+    """
     if now - at < JUST_NOW:
         return "since just now"
     part = next(name for until, name in PARTS_OF_DAY if at.hour < until)

@@ -1,4 +1,4 @@
-"""The timers that run, as a turn is told of them: else the companion guesses whether one is set, and sets it twice."""
+"""The active timers in a turn's prompt, without which a companion would guess whether one is set, or set it twice."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -7,18 +7,18 @@ from companions.life.timers import describe, get_planned
 from companions.models import Companion, Timer
 from text.strings import quoted, shorten
 
-MAX_TIMERS = 3  # that are told, those that are due first
+MAX_TIMERS = 3  # shown one by one, those due first
 MAX_NOTE_CHARACTERS = 120
 TITLE = "These timers are set already:"
 
 
 def load_running_timers(companion_id: UUID) -> list[Timer]:
-    """Return the timers that the person or the companion has set, that which is due first before the others."""
+    """Return the active timers that the person or the companion has set, the first due first."""
     return list(get_planned(companion_id).filter(by__in=[Timer.By.USER, Timer.By.COMPANION]))
 
 
 def render_timers(timers: Sequence[Timer], companion: Companion) -> list[str]:
-    """Return when the first of them are due in the person's zone, and what for, as lines; none for none."""
+    """Return lines on when the first MAX_TIMERS timers are due in the person's zone, and what for; [] for no timers."""
     lines = [_render_timer(timer, companion) for timer in timers[:MAX_TIMERS]]
     more = [f"- and {len(timers) - MAX_TIMERS} more"] if len(timers) > MAX_TIMERS else []
     return [TITLE, *lines, *more] if lines else []

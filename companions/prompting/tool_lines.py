@@ -1,4 +1,4 @@
-"""Calls of tools and what they gave, as messages of a prompt: those of this turn, and what an earlier answer did."""
+"""Tool calls and their results as messages of a prompt: those of the present turn and of earlier answers."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -7,26 +7,26 @@ from typing import Any
 from companions.conversations.messages import Spoken
 from text.strings import neutral, shorten
 
-# The tools by which something is done, and not only looked for or listed.
+# The tools that change something, unlike those that only search or list. `revise` is the former name of `remember`.
 DEEDS = frozenset(
     {
         *("remember", "revise", "forget", "block_append", "block_replace", "note"),
         *("set_timer", "cancel_timer"),
     }
 )
-MAX_VALUE_CHARACTERS = 200  # of each argument, and of each part of what was given
-ID_CHARACTERS = 9  # letters and digits: templates of Mistral's take no other length
+MAX_VALUE_CHARACTERS = 200  # of each argument, and of each part of a result
+ID_CHARACTERS = 9  # letters and digits: Mistral's chat templates accept no other length
 
 Line = dict[str, object]
 
 
 def compose_call(call_id: str, name: str, arguments: str) -> dict[str, Any]:
-    """Return a call as it stands in the companion's message; its arguments are JSON."""
+    """Return a tool call as it stands in an assistant message; `arguments` is a JSON string."""
     return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
 def compose_tool_result(call_id: str, result: Mapping[str, Any]) -> Line:
-    """Return what a tool gave, as the model is told."""
+    """Return a tool's result as a message to the model."""
     return {
         "role": "tool",
         "tool_call_id": call_id,
@@ -35,9 +35,9 @@ def compose_tool_result(call_id: str, result: Mapping[str, Any]) -> Line:
 
 
 def render_deeds(said: Spoken) -> list[Line]:
-    """Return what the companion did before it said this: each call that was carried out, with what it gave behind it.
+    """Return the tool calls that succeeded and changed something before the message was said, each with its result.
 
-    Long texts in them are shortened. One call a message: some templates take no two.
+    Long texts in them are shortened. Each message holds one call, since some chat templates accept only one.
     """
     lines: list[Line] = []
     for number, (name, arguments, result) in enumerate(_choose_deeds(said)):

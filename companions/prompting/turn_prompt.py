@@ -1,7 +1,7 @@
-"""The prompt of a turn: from rows to chat messages, within a token budget.
+"""The prompt of a turn: turns rows into chat messages, within a token budget.
 
-What stays the same from turn to turn comes first, so that a provider's prefix cache stays warm; all that changes goes
-as one block into the last user message, and is not repeated in later history.
+What stays the same from turn to turn comes first, so that a provider's prefix cache stays warm. All that changes goes
+as one block into the last user message, and is not repeated in the history of later turns.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,11 +30,11 @@ from providers.tokens import beginning, estimate, keep_fitting
 from text.dates import render_age
 from text.strings import block, neutral, one_line, quoted
 
-# Kept with each prompt; raise it when these words change, or a tool's.
+# Saved with each reply; raise it when the words of the prompt or of a tool change.
 TEMPLATE = "turn-10"
-FIRST_TURNS = 3  # of a session: later it has a course of its own
+FIRST_TURNS = 3  # of a session, in which the prompt tells where the two left off
 UNASKED = "Just came to mind, unasked. Speak of it only if it fits, or if it moves you:"
-UNSURE = 0.6  # below it what was learnt may well be wrong
+UNSURE = 0.6  # a learnt memory of a lower confidence is called unsure
 KINDS = {
     Memory.Kind.FACT: "Fact",
     Memory.Kind.PREFERENCE: "Preference",
@@ -47,9 +47,9 @@ KINDS = {
     Memory.Kind.DIARY: "From your diary",
     Memory.Kind.GIST: "From a document",
 }
-# How much of a session goes into the prompt: under pressure (above a share of the context) so many more of its oldest
-# messages stay out, and come back without it. The steps are DigitalLife's; at or below 0.60 it recovers as BenjiMemoryPkg
-# does. The summary tells what stays out.
+# How much of a session goes into the prompt. Each step: above this pressure (the share of the context that the last
+# prompt took), so many more of the oldest messages are left out; a negative number brings messages back. The steps are
+# those of DigitalLife; the recovery at or below 0.60 is that of BenjiMemoryPkg. The summary covers what is left out.
 WINDOW_STEPS = ((0.95, 4), (0.90, 3), (0.85, 2), (0.80, 1), (0.75, 0), (0.70, -1), (0.65, -2), (0.60, -3))
 WINDOW_RECOVERY = -4
 T = TypeVar("T")
@@ -73,8 +73,8 @@ PLAYED = "maybe in a game or a story"
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is true of the moment: local time, first meeting, when they last spoke, since when they talk, and when they
-    spoke last before this talk.
+    """The facts of the moment in the user's zone: the time, the first meeting, when they last spoke, when this talk
+    began, and when they last spoke before it.
     """
 
     now: datetime
@@ -87,12 +87,12 @@ class Facts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptParts:
-    """What a turn's prompt is made of beside the talk before it.
+    """What a turn's prompt is made of, apart from the history.
 
-    `summary` tells what was said earlier in the session and is left out of the history; lines of the `moment` tell where
-    the two left off, what is open between them and which timers run; `quote` is what the message quotes, and `files` are
-    the names of those that came with it, each with whether it is a picture. `recalled` is what came to mind, and
-    `origins` tell where it comes from. The tools that are offered beside the prompt take so many `tool_tokens`.
+    `summary` covers what was said earlier in the session and is left out of the history. The lines of `moment` tell
+    where the two left off, what is open between them and which timers are set. `quote` is what the message quotes;
+    `files` are the names of its attachments, each with whether it is a picture. `recalled` are the recalled memories,
+    and `origins` where they come from. `tool_tokens` is what the offered tools take.
     """
 
     persona: Persona
@@ -110,7 +110,7 @@ class PromptParts:
 
     @property
     def history_tokens(self) -> int:
-        """Return how many tokens are left for the talk before it beside the answer and all that must be there."""
+        """How many tokens are left for the history, after the answer and all that the prompt must hold."""
         needed = estimate(self.render_system()) + self.persona.talk_tokens
         needed += estimate(render_said(self.message.text, self.quote, self.files))
         needed += estimate("\n".join(render_session_notes(self.pinned, budgets.share(budgets.SESSION_NOTES))))
@@ -119,27 +119,30 @@ class PromptParts:
         return max(budgets.talk_tokens(self.tool_tokens) - needed, 0)
 
     def render_system(self) -> str:
-        """Return what stays the same from turn to turn."""
+        """Return the system message, which stays the same from turn to turn."""
         return render_system(self.persona, self.pinned, self.summary, tool_tokens=self.tool_tokens)
 
 
 def change_window(pressure: float) -> int:
-    """Return how many more messages stay out after a turn whose prompt took that share of the context."""
+    """Return how many more messages to leave out after a turn whose prompt took `pressure`, a share of the context.
+
+    A negative number brings messages back.
+    """
     return next((change for above, change in WINDOW_STEPS if pressure > above), WINDOW_RECOVERY)
 
 
 def move_window(unsent: int, pressure: float, messages: int) -> int:
-    """Return how many of so many messages stay out from now on: none less than none, and never the newest."""
+    """Return how many of the `messages` to leave out from now on: at least 0, and never the newest message."""
     return max(0, min(unsent + change_window(pressure), messages - 1))
 
 
 def without_unsent(messages: Sequence[T], unsent: int) -> Sequence[T]:
-    """Return the messages, oldest first, without the oldest so many, but always with the newest."""
+    """Return the messages (oldest first) without the oldest `unsent` ones, but always with the newest."""
     return messages[min(unsent, max(len(messages) - 1, 0)) :]
 
 
 def render_prompt(parts: PromptParts, history: Iterable[Spoken]) -> list[Line]:
-    """Return the whole prompt: rules and persona, the history, and the message with this turn's context block."""
+    """Return the whole prompt: the system message, the history, and the new message with this turn's context block."""
     persona, reply, before = parts.persona, parts.reply, list(history)
     notes = persona.render_notes(len(before) + 1)
     lines: list[Line] = [{"role": "system", "content": parts.render_system()}]
@@ -161,7 +164,11 @@ def render_prompt(parts: PromptParts, history: Iterable[Spoken]) -> list[Line]:
 def render_system(
     persona: Persona, pinned: PinnedContext, summary: str = "", rules: str = RULES, *, tool_tokens: int
 ) -> str:
-    """Return what stays the same, for longest first. What is pinned has half of what the others and the tools leave."""
+    """Return the system message: rules, persona, examples, person, what is always in mind, and the summary.
+
+    What stays the same for longest comes first. What is always in mind has half of the tokens that the parts before it
+    and the tools leave.
+    """
     parts = [
         rules.format(name=one_line(persona.companion.name)),
         persona.render(),
@@ -175,7 +182,7 @@ def render_system(
 
 
 def render_person(companion: Companion) -> str:
-    """Return what the person is called and says of themselves; nothing where they have told neither."""
+    """Return the block of the person's name and description of themselves; "" if they gave neither."""
     name, about = one_line(companion.user.name), companion.user.about.strip()
     lines = [f"You talk with {name}."] if name else []
     if about:
@@ -185,7 +192,7 @@ def render_person(companion: Companion) -> str:
 
 
 def render_context(parts: PromptParts) -> str:
-    """Return the block of all that changes each turn."""
+    """Return the block of all that changes from turn to turn: the time, the moment, feelings, notes and memories."""
     facts, pinned, companion = parts.facts, parts.pinned, parts.persona.companion
     age = facts.now - facts.last_spoke if facts.last_spoke else None
     lines = [
@@ -209,10 +216,10 @@ def render_context(parts: PromptParts) -> str:
 def choose_memories(
     found: Sequence[Found], companion: Companion, pinned: PinnedContext, now: datetime, origins: Origins
 ) -> list[Found]:
-    """Return those of the found, best first, that the prompt has room for beside the inner state.
+    """Return those of the `found` memories (best first) for which the prompt has room besides the inner state.
 
-    One that does not fit is passed over, and shorter ones are still tried. They have three sixteenths of the context;
-    the fourth is for what tools give.
+    A memory that does not fit is skipped, and shorter ones after it are still tried. Memories and inner state share
+    three sixteenths of the context; another sixteenth is left for tool results.
     """
     left = budgets.memory_tokens()
     left -= estimate("\n".join(render_inner_state(pinned, now, budgets.share(budgets.INNER_STATE))))
@@ -220,7 +227,10 @@ def choose_memories(
 
 
 def order_for_reading(found: Sequence[Found]) -> list[Found]:
-    """Return what was learnt first, then what the person said, then the companion's own words; each best first."""
+    """Return the memories in groups: first learnt ones, then the person's words, then the companion's own words.
+
+    The given order is kept within each group.
+    """
 
     def place(recalled: Found) -> int:
         is_said = recalled.memory.kind == Memory.Kind.SAID
@@ -230,7 +240,7 @@ def order_for_reading(found: Sequence[Found]) -> list[Found]:
 
 
 def render_memory(found: Found, companion: Companion, origins: Origins = NOWHERE) -> str:
-    """Return the memory as a line: its day in the user's zone, what it is, and its words; a long text is cut."""
+    """Return the memory as a line: its day in the user's zone, what kind it is, and its text, cut if it is long."""
     memory = found.memory
     on = memory.happened_at.astimezone(companion.user.zone)
     text = quoted(beginning(memory.text, budgets.one_memory_tokens()))
@@ -238,7 +248,7 @@ def render_memory(found: Found, companion: Companion, origins: Origins = NOWHERE
 
 
 def describe_memory(memory: Memory, companion: Companion, origins: Origins = NOWHERE) -> str:
-    """Return what a memory is, in a few words: who said it, or that it is a fact; played, unsure, or no longer true."""
+    """Return what a memory is, in a few words: who said it, or its kind; and if it is played, unsure or outdated."""
     if memory.message_id or memory.kind == Memory.Kind.SAID:
         is_own = memory.speaker == Memory.Speaker.COMPANION
         words = ["You said" if is_own else f"{one_line(companion.user.name) or 'They'} said"]

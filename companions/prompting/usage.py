@@ -1,4 +1,4 @@
-"""How a prompt fills the context, part by part, read from the prompt as it is sent."""
+"""How much of the context each part of a prompt takes, measured on the prompt as it is sent."""
 
 import json
 import re
@@ -20,12 +20,12 @@ from providers.selection import get_provider
 from providers.tokens import ANSWER_TOKENS, MESSAGE_TOKENS, estimate
 
 BLOCK = re.compile(r"<kith-(?P<name>[a-z-]+)>\n?(?P<text>.*?)\n?</kith-(?P=name)>", re.DOTALL)
-CONTEXT = re.compile(r"<kith-(?:context|waking)>")  # of the moment, behind the person's words or without any
+CONTEXT = re.compile(r"<kith-(?:context|waking)>")  # the block of the moment, after the person's words
 REMEMBERED = re.compile(r"^(?:- \[.*|Remembered:|Just came to mind.*)$", re.MULTILINE)
 
 
 class Part(models.TextChoices):
-    """What a prompt is made of, in the order in which it stands there; and the room for the answer."""
+    """The parts of a prompt, in their order in it, and the room for the answer."""
 
     TOOLS = "tools", _("tools")
     RULES = "rules", _("rules")
@@ -56,7 +56,7 @@ Tokens = dict[Part, int]
 
 
 def measure_parts(messages: Sequence[Mapping[str, Any]], tools: Sequence[Any] = ()) -> Tokens:
-    """Return the tokens of each part that a prompt with these tools holds, about; the answer's room is not in it."""
+    """Return about how many tokens each part of a prompt with these tools takes, without the room for the answer."""
     counted: Counter[Part] = Counter()
     if tools:
         counted[Part.TOOLS] = estimate(json.dumps(list(tools), ensure_ascii=False))
@@ -83,7 +83,7 @@ def _text(message: Mapping[str, Any]) -> str:
 
 
 def _measure_asked(text: str) -> Counter[Part]:
-    """The last message of the person, and the block of the moment behind it."""
+    """Count the tokens of the person's last message: their words, the block of the moment, and the memories in it."""
     mark = CONTEXT.search(text)
     begin = mark.start() if mark else len(text)
     said, context = text[:begin], text[begin:]
@@ -100,7 +100,7 @@ def _measure_asked(text: str) -> Counter[Part]:
 
 @dataclass(frozen=True, slots=True)
 class ContextUsage:
-    """How a prompt fills the context, in tokens, about; what is left is for a talk that goes on."""
+    """How a prompt fills the context, in tokens (an estimate); what is `left` is for the further talk."""
 
     parts: Tokens
     size: int
@@ -111,22 +111,22 @@ class ContextUsage:
 
     @property
     def rows(self) -> list[tuple[str, str, int, float]]:
-        """Return each part that takes room: its name in code and in words, its tokens, and its share of the context."""
+        """Each part that takes room: its name in code and in words, its tokens, and its share of the context."""
         return [
             (part.value, str(part.label), tokens, tokens / self.size) for part, tokens in self.parts.items()
         ]
 
 
 def measure_usage(messages: Sequence[Mapping[str, Any]], tools: Sequence[Any] = ()) -> ContextUsage:
-    """Return how a prompt with these tools fills the context, with the room that is kept for the answer."""
+    """Return how a prompt with these tools fills the context, including the room reserved for the answer."""
     parts = {**measure_parts(messages, tools), Part.ANSWER: int(settings.ANSWER_TOKENS)}
     return ContextUsage(parts, get_provider().context_tokens)
 
 
 def leaves_no_room(companion: Companion, tool_tokens: int) -> bool:
-    """Return whether persona, example dialogue and what the person says of themselves leave no room for a talk.
+    """Return whether persona, example dialogue and the person's description of themselves leave no room for a talk.
 
-    The tools that are offered take so many `tool_tokens`.
+    `tool_tokens` is what the offered tools take.
     """
     always = render_system(Persona(companion=companion), NOTHING_PINNED, tool_tokens=tool_tokens)
     left = budgets.talk_tokens(tool_tokens) - estimate(always)

@@ -1,1 +1,1 @@
-"""The WebSockets of a person."""
+"""The WebSockets of a signed-in person."""

@@ -1,4 +1,4 @@
-"""Who is at the other end of a socket, by the site's session or a bearer token, and whether it may stay open."""
+"""The authentication of sockets, by the site's session or a bearer token, and whether a socket may stay open."""
 
 import contextlib
 from collections.abc import Mapping
@@ -23,7 +23,10 @@ NOT_SIGNED_IN, NO_SUCH_COMPANION = 4401, 4404
 
 
 def may_connect(scope: Mapping[str, Any]) -> bool:
-    """Whether the origin is Kith's own; without an origin only a bearer token comes in (no browser can send one)."""
+    """Return whether a socket may be opened from its origin, which must be Kith's own.
+
+    Without an Origin header, a request with cookies must have a bearer token too, which no browser can send.
+    """
     origin = _header(scope, b"origin")
     if origin is None:
         return bool(_bearer(scope)) or not _header(scope, b"cookie")
@@ -36,7 +39,7 @@ def may_connect(scope: Mapping[str, Any]) -> bool:
 
 
 def _parts(origin: str) -> tuple[str, str, int] | None:
-    """Return scheme, host and port of an origin on the web; None where it is none."""
+    """Return scheme, host and port of an http(s) origin, or None if it is no such origin."""
     try:
         parts = urlsplit(origin)
         port = parts.port or DEFAULT_PORTS[parts.scheme]
@@ -46,7 +49,7 @@ def _parts(origin: str) -> tuple[str, str, int] | None:
 
 
 def find_sender(scope: Mapping[str, Any], now: datetime) -> User | None:
-    """Return the signed-in person, or None."""
+    """Return the active user of the bearer token or, without one, of the session; None if there is none."""
     if bearer := _bearer(scope):
         with contextlib.suppress(TokenExpiredError):
             return token_user(bearer, now)
@@ -71,7 +74,7 @@ def _header(scope: Mapping[str, Any], name: bytes) -> str | None:
 def find_ending(
     scope: Mapping[str, Any], user_id: int, companion_id: UUID | None, now: datetime
 ) -> int | None:
-    """Return the code with which a socket of that person, for that companion, is to be closed; None where it may stay."""
+    """Return the code with which the user's socket, for that companion if any, must be closed; None if it may stay."""
     sender = find_sender(scope, now)
     if sender is None or sender.pk != user_id:
         return NOT_SIGNED_IN

@@ -1,4 +1,4 @@
-"""The sockets of a person: one for each companion that is open, and one for what concerns them otherwise."""
+"""The sockets of a person: one for each companion that is open, and one for everything else."""
 
 import asyncio
 import contextlib
@@ -50,7 +50,7 @@ IDLE, TOO_FAST, UNAVAILABLE = 4408, 4429, 1013
 
 
 class Frame(BaseModel):
-    """Something that a client sends."""
+    """A frame from the client."""
 
 
 class MessageSend(Frame):
@@ -77,7 +77,7 @@ TALK: TypeAdapter[Frame] = TypeAdapter(Annotated[FRAMES, Field(discriminator="ty
 
 
 def read_frame(text: str | None, known: TypeAdapter[Frame] = TALK) -> Frame:
-    """Return the frame; raise TextError where it is none of those known, with what is wrong."""
+    """Return the frame; raise TextError, saying what is wrong, if it is not one of the `known` ones."""
     if text is None:
         raise TextError("bad_frame", _("Frames are text, not bytes."))
     try:
@@ -92,42 +92,42 @@ def read_frame(text: str | None, known: TypeAdapter[Frame] = TALK) -> Frame:
     return frame
 
 
-# -- what the sockets of a person have in common ---------------------------------------------------------------------
+# -- what both sockets of a person have in common --------------------------------------------------------------------
 
 
 class PersonSocket(AsyncWebsocketConsumer):
-    """A socket of a signed-in person, which listens to one group of events.
+    """Base of a signed-in person's sockets, which listen to one group of events.
 
-    A subclass says to which, what it does with what it hears, and what it does every so often.
+    A subclass chooses the group, handles its events, and may poll at an interval.
     """
 
     user: User
     group: str = ""
-    channel_layer_alias = ""  # there is none: events come from the hub
+    channel_layer_alias = ""  # no channel layer: events come from the hub
     companion_id: UUID | None = None
     is_open = False
     is_closing = False
 
     def find_group(self) -> str | None:
-        """Return the group to listen to; None where there is nothing of this person's at this address."""
+        """Return the group to listen to, or None if the address names nothing that this person owns."""
         raise NotImplementedError
 
     async def on_open(self) -> None:
-        """Do what is to be done once the person is known and listened to."""
+        """Hook: called once the person is known and the socket listens to its group."""
 
     async def handle_event(self, event: Event) -> None:
-        """Do what is to be done with an event of the group."""
+        """Handle an event of the group."""
         raise NotImplementedError
 
     def poll_seconds(self) -> float:
-        """Return how long to wait before the next poll."""
+        """Return how many seconds to wait before the next poll."""
         raise NotImplementedError
 
     async def poll(self) -> None:
-        """Do what is to be done while nothing happens."""
+        """Hook: called every `poll_seconds()`."""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Serve the socket, and give everything back however it ends: sending fails where the line fell meanwhile."""
+        """Serve the socket, and release what it holds however it ends; sending may raise if the connection is lost."""
         self.tasks: list[asyncio.Task[None]] = []
         self.frame_times: deque[float] = deque()
         self.idle: asyncio.Task[None] | None = None
@@ -146,7 +146,7 @@ class PersonSocket(AsyncWebsocketConsumer):
         await self.accept()
         if refusal := await self._find_refusal():
             await self.close(refusal)
-            await self.visit.end()  # not when the other side has closed, too
+            await self.visit.end()  # even if the client does not close its side
             return
         self.is_open = True
         self.wait_for_frames()
@@ -154,7 +154,7 @@ class PersonSocket(AsyncWebsocketConsumer):
         self.tasks = [asyncio.create_task(self._handle_events()), asyncio.create_task(self._watch())]
 
     async def _find_refusal(self) -> int | None:
-        """Return the code with which the socket closes at once; None where the person and what they ask for are found."""
+        """Identify the person and listen to the group; return None, or the code to close the socket with."""
         try:
             async with being_identified(self.visit):
                 user = await in_thread(find_sender, self.scope, timezone.now())
@@ -168,7 +168,7 @@ class PersonSocket(AsyncWebsocketConsumer):
             self.group = group
             await hub().listen(group, self.listener)
             await hub().listen(group_of_sockets(user.pk), self.listener)
-            # What ended before this socket listened was told to others only.
+            # Check again: a session that ended before this socket listened was announced to the others only.
             if await in_thread(find_sender, self.scope, timezone.now()) is None:
                 return NOT_SIGNED_IN
         except DatabaseError:
@@ -178,7 +178,7 @@ class PersonSocket(AsyncWebsocketConsumer):
         return None
 
     async def end(self) -> None:
-        """Give everything back."""
+        """Stop the socket's tasks, stop listening, and end its visit."""
         for task in filter(None, (self.idle, *self.tasks)):
             task.cancel()
         if self.group:
@@ -187,11 +187,11 @@ class PersonSocket(AsyncWebsocketConsumer):
         await self.visit.end()
 
     async def _handle_events(self) -> None:
-        """Pass on what the group is told; a socket that cannot be told anything is closed."""
+        """Handle the group's events one by one; close the socket if the database, Redis or the connection fails."""
         try:
             while True:
                 event = await self.events.get()
-                if event["type"] == CHECK:  # whether the socket may stay, while it goes on hearing
+                if event["type"] == CHECK:  # in a task, so that further events are handled meanwhile
                     running = [task for task in self.tasks if not task.done()]
                     self.tasks = [*running, asyncio.create_task(self._close_if_ended())]
                 else:
@@ -201,9 +201,9 @@ class PersonSocket(AsyncWebsocketConsumer):
                 await self.close(UNAVAILABLE)
 
     async def _watch(self) -> None:
-        """Poll at each interval; close the socket where session, token or companion have ended."""
+        """Poll at each interval, and check now and then whether the socket may stay open."""
         seconds = settings.SOCKET_CHECKED_SECONDS
-        share = (id(self) // 64 % 1024) / 1024  # sockets opened together are not all checked together
+        share = (id(self) // 64 % 1024) / 1024  # so that sockets opened together are not all checked together
         checked_at = time.monotonic() - seconds * share
         while True:
             await asyncio.sleep(self.poll_seconds())
@@ -215,7 +215,7 @@ class PersonSocket(AsyncWebsocketConsumer):
             await self.poll()
 
     async def _close_if_ended(self) -> None:
-        """Close where session or token have ended, or the companion is gone."""
+        """Close the socket if the session or token has ended, or the companion is gone."""
         ending = None
         with contextlib.suppress(DatabaseError, InterfaceError):
             ending = await in_thread(find_ending, self.scope, self.user.pk, self.companion_id, timezone.now())
@@ -223,11 +223,11 @@ class PersonSocket(AsyncWebsocketConsumer):
             await self.close(ending)
 
     async def send_frame(self, frame: object) -> None:
-        """Send a frame."""
+        """Send a frame as JSON."""
         await self.send(orjson.dumps(frame).decode())
 
     async def is_too_fast(self) -> bool:
-        """Whether another frame is one too many; the socket is closed then."""
+        """Count a frame; if there were too many within ten seconds, close the socket and return True."""
         now = time.monotonic()
         self.frame_times.append(now)
         while self.frame_times[0] < now - 10:
@@ -238,7 +238,7 @@ class PersonSocket(AsyncWebsocketConsumer):
         return True
 
     def wait_for_frames(self) -> None:
-        """Close after a long silence of the client."""
+        """Start the idle timeout anew, after which the socket is closed."""
         if self.idle:
             self.idle.cancel()
         self.idle = asyncio.create_task(self._close_when_idle())
@@ -248,7 +248,7 @@ class PersonSocket(AsyncWebsocketConsumer):
         await self.close(IDLE)
 
     async def close(self, code: int | bool | None = None, reason: str | None = None) -> None:
-        """Close once: what had come already is passed over, and whoever else would close finds it done."""
+        """Close the socket, unless that was done already."""
         if not self.is_closing:
             self.is_closing = True
             await super().close(code, reason)
@@ -258,7 +258,7 @@ class PersonSocket(AsyncWebsocketConsumer):
 
 
 class CompanionConsumer(PersonSocket):
-    """One person's socket to one companion of theirs. What another's socket asks for does not exist."""
+    """A person's socket to one of their companions. The companions of others do not exist for it."""
 
     companion: Companion
 
@@ -292,7 +292,7 @@ class CompanionConsumer(PersonSocket):
             await self.send_error("database_away", detail, client_id)
 
     def read_frame(self, text: str | None) -> Frame:
-        """Return the frame that came; TextError where it is none that this socket takes."""
+        """Return the frame; raise TextError if it is not one that this socket accepts."""
         return read_frame(text)
 
     async def handle_frame(self, frame: Frame) -> None:
@@ -322,7 +322,10 @@ class CompanionConsumer(PersonSocket):
             await self.send_frame(render_saved(started.message, started.reply))
 
     async def _catch_up(self, reply_id: UUID | str, after: int | None = None) -> None:
-        """Give what was missed, or what follows piece `after`; where pieces are gone, the text as it is on the row."""
+        """Send the frames of the reply that the client has missed, or all after piece `after`.
+
+        If pieces are gone from the stream, the text is sent as it is saved in the database.
+        """
         async with self.sending:
             if after is not None:
                 self.follower.begin(reply_id, after)
@@ -341,7 +344,7 @@ class CompanionConsumer(PersonSocket):
         return silence_seconds()
 
     async def poll(self) -> None:
-        """Look for what was missed of replies that have been silent, as they are when Redis was away."""
+        """Send what was missed of replies that have been silent for a while, as happens if Redis was away."""
         for reply_id in self.follower.silent():
             with contextlib.suppress(DatabaseError):
                 await self._catch_up(reply_id)
@@ -351,7 +354,7 @@ class CompanionConsumer(PersonSocket):
         await self.send_frame({"type": "error", "code": code, "detail": detail, **given})
 
     async def find_reply(self, reply_id: UUID) -> Reply:
-        """Return this companion's reply; TextError where there is none such."""
+        """Return the companion's reply with this id; raise TextError if there is none."""
         mine = Reply.objects.owned_by(self.user).filter(companion=self.companion)
         reply = await in_thread(mine.filter(pk=reply_id).first)
         if reply is None:
@@ -360,7 +363,7 @@ class CompanionConsumer(PersonSocket):
 
 
 class MeConsumer(PersonSocket):
-    """Unread counts, what companions wrote of themselves, and notices; it takes no frames."""
+    """A person's socket for unread counts, unprompted messages and notices. It ignores the content of client frames."""
 
     is_deaf = False
 
@@ -377,14 +380,14 @@ class MeConsumer(PersonSocket):
         return 5.0
 
     async def poll(self) -> None:
-        """Count anew while Redis is away, and once when it is back."""
+        """Send the unread counts while Redis is away, and once when it is back."""
         was_deaf, self.is_deaf = self.is_deaf, not hub().is_subscribed
         if was_deaf or self.is_deaf:
             with contextlib.suppress(DatabaseError):
                 await self._count()
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        """Whatever a client sends says only that it is there."""
+        """Take any frame only as a sign that the client is there."""
         if self.is_open and not await self.is_too_fast():
             self.wait_for_frames()
 

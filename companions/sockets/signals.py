@@ -1,7 +1,8 @@
-"""Telling a person's open sockets, in every process, that what they were opened with may have ended.
+"""Signal handlers that have a person's open sockets, in every process, check whether they may stay open.
 
-A socket that hears it asks within a second whether it may stay. Where Redis is away nobody hears it, and the look at
-every socket in SOCKET_CHECKED_SECONDS closes those that have ended.
+They run when a session, a token or an account changes. A socket that is told checks within a second. If Redis is away,
+no socket is told, and the check of each socket every SOCKET_CHECKED_SECONDS closes those whose session or token has
+ended.
 """
 
 from collections.abc import Collection
@@ -20,14 +21,14 @@ CHECK = "sockets.check"
 
 
 def have_sockets_checked(user_id: int) -> None:
-    """Have the person's sockets ask, after the commit, whether they may stay."""
+    """Have the person's sockets check, after the commit, whether they may stay open."""
     publish_on_commit(group_of_sockets(user_id), {"type": CHECK})
 
 
 @receiver(post_delete, sender=Session)
 def check_after_sign_out(instance: Session, **_more: Any) -> None:
     user_id = instance.get_decoded().get(SESSION_KEY)
-    is_swept = instance.expire_date <= timezone.now()  # it ended long ago
+    is_swept = instance.expire_date <= timezone.now()  # it has expired, and is only cleaned up
     if user_id is not None and not is_swept:
         have_sockets_checked(int(user_id))
 

@@ -24,9 +24,10 @@ def live_face(
     feeling: Feeling = CALM,
     features: Features | None = None,
 ) -> dict[str, Any]:
-    """A face that lives; the page needs static/js/face/face.js and static/css/face.css. One query: its pictures.
+    """Return the context of an animated face; the page needs static/js/face/face.js and static/css/face.css.
 
-    With `features` it is drawn so, whatever is kept and uploaded.
+    With `features` the face is drawn from these, ignoring the companion's portrait and pictures. One query: the
+    pictures.
     """
     shown = features or get_features(companion)
     pictures = {} if features else load_pictures(companion)
@@ -45,30 +46,30 @@ def live_face(
 
 @register.simple_tag
 def drawn_face(seed: int, tint: int) -> SafeString:
-    """The face of somebody who is not there yet, such as a starting character."""
+    """Return the drawn face of somebody without a companion yet, e.g. a starting character."""
     return render_portrait(draw_features(seed), hue=tint, ids=f"face-{seed}")
 
 
 @register.simple_tag
 def published_face(entry: GalleryEntry) -> SafeString:
-    """The drawn face of a character of the gallery."""
+    """Return the drawn face of a character of the gallery."""
     return render_portrait(entry.features, hue=entry.tint, ids=f"face-{entry.id}")
 
 
 @register.filter
 def felt_in(reply: Reply | None) -> str:
-    """The emotion with which an answer ended; none where it showed none."""
+    """Return the emotion with which an answer ended; "" if there was none, or a neutral one."""
     last = reply.emotions[-1]["emotion"] if reply and reply.emotions else ""
     return last if last in Emotion.values and last != Emotion.NEUTRAL else ""
 
 
 @register.filter
 def swatch(name: str, feature: str) -> str:
-    """The colour that a choice stands for; none for what is no colour."""
+    """Return the colour that the choice `name` of a feature stands for; "" if the feature is no colour."""
     return PALETTE.get(feature, {}).get(name, {}).get("base", "")
 
 
 @register.filter
 def is_of_face(name: str) -> bool:
-    """Whether a field is one of the features."""
+    """Return whether the form field `name` is a feature of the face."""
     return name in TABLES

@@ -1,4 +1,4 @@
-"""How a companion's life is put into words and lines: its mood, its timers, what it used, its work by night."""
+"""Filters that show a companion's life: its mood, its timers, the tools that it used, its goals and ideas."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -27,7 +27,7 @@ STIRRED = 0.4
 
 @register.filter
 def mood(feeling: Feeling | InnerState) -> str:
-    """A mood in a word or two: the emotion that shows, else how good and how stirred it is."""
+    """Return a mood in a word or two: its emotion, or without one its valence and arousal."""
     feeling = get_feeling(feeling) if isinstance(feeling, InnerState) else feeling
     if feeling.emotion == Emotion.NEUTRAL:
         return _undertone(feeling)
@@ -48,20 +48,20 @@ def _undertone(feeling: Feeling) -> str:
 
 @register.filter
 def mouth(feeling: Feeling | InnerState) -> str:
-    """The mouth of a small face of 24 by 24, as a path: the better it feels, the more it smiles."""
+    """Return the mouth of a small face of 24 by 24, as an SVG path: the higher the valence, the more it smiles."""
     bend = 3.5 * feeling.valence
     return f"M8.2 {15.2 - bend / 2:.2f}Q12 {15.2 + bend:.2f} 15.8 {15.2 - bend / 2:.2f}"
 
 
 @register.filter
 def eye(feeling: Feeling | InnerState) -> str:
-    """The radius of its eyes: the more it is stirred, the wider."""
+    """Return the radius of the small face's eyes: the higher the arousal, the wider."""
     return f"{0.95 + 0.75 * feeling.arousal:.2f}"
 
 
 @register.filter
 def tone(feeling: Feeling | InnerState) -> str:
-    """The class that gives its colour."""
+    """Return the CSS class of the small face's colour, by the valence."""
     if abs(feeling.valence) <= MARKED:
         return "mood-calm"
     return "mood-good" if feeling.valence > 0 else "mood-low"
@@ -69,25 +69,25 @@ def tone(feeling: Feeling | InnerState) -> str:
 
 @register.filter
 def in_words(timer: Timer) -> str:
-    """Its schedule as a person would say it, in the reader's language and zone."""
+    """Return the timer's schedule as a person would say it, in the reader's language and zone."""
     return timers.describe(timer, timezone.get_current_timezone(), get_language() or "en")
 
 
 @register.filter
 def comes_again(timer: Timer) -> bool:
-    """Whether it is due more than once: then its schedule says more than its next due time."""
+    """Return whether the timer has a cron schedule, which says more than the next due time."""
     return timer.schedule.startswith("cron:")
 
 
 @register.filter
 def upcoming(timer: Timer) -> list[datetime]:
-    """Its next due times."""
+    """Return the timer's next due times."""
     return timers.get_upcoming(timer, timezone.get_current_timezone())
 
 
 @register.filter
 def weekday(at: datetime) -> str:
-    """Day of the week, date and time where the reader lives; the year where it is another."""
+    """Return day of the week, date and time in the reader's zone, with the year unless it is the present one."""
     local, this_year = timezone.localtime(at), timezone.localdate().year
     form = pgettext("this year", "j F") if local.year == this_year else pgettext("another year", "j F Y")
     named = {"weekday": WEEKDAYS[local.weekday()], "day": date_format(local, form), "time": clock(at)}
@@ -96,7 +96,7 @@ def weekday(at: datetime) -> str:
 
 @register.filter
 def deeds(tools: Iterable[dict[str, object]]) -> list[str]:
-    """What it did beside speaking, each once, in a few words; what failed is left out."""
+    """Return what the companion did with `tools`, in a few words each, without repetitions and failed calls."""
     words = describe_done()
     done = [str(tool["name"]) for tool in tools if not tool["is_error"]]
     return list(dict.fromkeys(words[name] for name in done if name in words))
@@ -104,7 +104,7 @@ def deeds(tools: Iterable[dict[str, object]]) -> list[str]:
 
 @register.filter
 def stands(change: Change, when: str) -> str:
-    """How a goal or an idea stood before ("before"), or what it became ("became")."""
+    """Return how a goal or an idea stood before a change (`when` is "before") or after it ("became")."""
     told = change.before["became"] if when == "became" else change.before
     progress = format_percent(told["progress"] / 100)
     return f"{Pursuit.Status(told['status']).label} · {progress} · {excitement_words(told['excitement'])}"
@@ -112,7 +112,7 @@ def stands(change: Change, when: str) -> str:
 
 @register.filter
 def excitement_words(excitement: int) -> str:
-    """Return how keen the companion is on a goal or an idea, of an excitement from 1 to 10, in words."""
+    """Return in words how keen the companion is on a goal or an idea; `excitement` is 1 to 10."""
     if excitement >= 8:
         return _("very keen on it")
     return _("keen on it") if excitement >= 5 else _("mildly interested")

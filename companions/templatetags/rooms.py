@@ -1,4 +1,4 @@
-"""The ways to the places of a companion, for the header of its pages."""
+"""The links to a companion's pages, for the header."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ register = template.Library()
 
 
 def _get_page(context: dict[str, Any]) -> str:
-    """Return the name of the URL that was asked for."""
+    """Return the URL name of the requested page, or ""."""
     match = context["request"].resolver_match
     return (match and match.url_name) or ""
 

@@ -1,4 +1,4 @@
-"""How times, memories and what was said are put into words and classes on a page."""
+"""Filters that render messages, memories, times and replies' problems on a page."""
 
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -37,14 +37,14 @@ register = template.Library()
 HUE_STEP, FIRST_HUE = 30, 10
 PRESET_HUES = tuple(range(FIRST_HUE, 360, HUE_STEP))  # static/css/tokens.css holds their colours
 BRIEF_CHARACTERS = 160
-# The failures at which another model may answer.
+# The error codes of a failed reply after which another model may answer.
 UNANSWERED = {
     error.code for error in (ModelMissing, ProviderUnavailable, ProviderBusy, LimitReached, ProviderRefused)
 }
 
 
 def find_nearest_preset(hue: int) -> int:
-    """Return the preset next to a hue in degrees, round the circle."""
+    """Return the preset hue nearest to a hue on the colour circle, both in degrees."""
     return PRESET_HUES[round((hue - FIRST_HUE) / HUE_STEP) % len(PRESET_HUES)]
 
 
@@ -60,25 +60,25 @@ def linked(text: str) -> SafeString:
 
 @register.filter
 def plain_words(said: Message | str) -> str:
-    """A message, or a memory's text, without Markdown's signs."""
+    """Return the text of a message or of a memory without Markdown's signs."""
     return read_plainly(said) if isinstance(said, Message) else as_plain(said)
 
 
 @register.filter
 def in_brief(message: Message) -> str:
-    """The beginning of what was said, in one line and without Markdown's signs."""
+    """Return the beginning of a message, in one line and without Markdown's signs."""
     return shorten(one_line(plain_words(message)[: 2 * BRIEF_CHARACTERS]), BRIEF_CHARACTERS)
 
 
 @register.filter
 def tint(hue: int) -> str:
-    """The classes that give a companion's colour to all within."""
+    """Return the CSS classes that give a companion's colour to an element and all within."""
     return f"tinted tint-{find_nearest_preset(hue)}"
 
 
 @register.filter
 def day_label(day: date | datetime, today: date) -> str:
-    """Today, yesterday, or the date in the reader's language, with its year where that is another."""
+    """Return "Today", "Yesterday" or the date, in the reader's language, with the year unless it is that of `today`."""
     if isinstance(day, datetime):
         day = timezone.localtime(day).date()
     if day == today:
@@ -92,13 +92,13 @@ def day_label(day: date | datetime, today: date) -> str:
 
 @register.filter
 def percent(share: float | None) -> str:
-    """A share from 0 to 1 in whole per cent; nothing for None."""
+    """Return a share from 0 to 1 in whole per cent; "" for None."""
     return "" if share is None else format_percent(share)
 
 
 @register.filter
 def sureness(confidence: float) -> str:
-    """Return how sure a companion is of what it learnt, a share from 0 to 1, in words."""
+    """Return in words how sure a companion is of what it learnt; `confidence` is 0 to 1."""
     if confidence >= 0.8:
         return _("sure of it")
     return _("fairly sure") if confidence >= 0.5 else _("not sure")
@@ -106,20 +106,20 @@ def sureness(confidence: float) -> str:
 
 @register.filter
 def because(found: Recalled) -> str:
-    """What of the message brought it to mind; nothing of what the companion looked up by itself."""
+    """Return what in the message brought a memory to mind; "" for a memory that the companion looked up with a tool."""
     is_of_turn = found.recall.by == Recall.By.TURN
     return describe_bearing(found.reasons or {}, found.memory.text) if is_of_turn else ""
 
 
 @register.filter
 def explained(lore: dict[str, Any]) -> Explanation:
-    """Return in words which lore came into a reply's prompt, or was called and left out, and why."""
+    """Return in words which lore entered a reply's prompt, or matched but was left out, and why."""
     return explain(lore)
 
 
 @register.filter
 def said_in(memory: Memory) -> UUID | None:
-    """The message that it repeats, or the newest that it was learnt from; None where there is none."""
+    """Return the id of the message that a memory repeats, else of the newest that it was learnt from, or None."""
     if memory.message_id:
         return memory.message_id
     sources = list(memory.sources.all())
@@ -128,69 +128,69 @@ def said_in(memory: Memory) -> UUID | None:
 
 @register.filter
 def why(found: Found | Recalled) -> str:
-    """The reasons of a recall in plain words; nothing where there are none."""
+    """Return in plain words why a memory was recalled; "" if no reasons were kept."""
     return describe_reasons(found.reasons or {}, found.memory.text)
 
 
 @register.filter
 def parts(found: Found | Recalled) -> list[Named]:
-    """What the fit of a recalled memory is the sum of, by name."""
+    """Return the named terms whose sum is the score of a recalled memory."""
     return list_parts(found.reasons or {})
 
 
 @register.filter
 def factors(found: Found | Recalled) -> list[Named]:
-    """What its fit is multiplied by, by name."""
+    """Return the named factors by which the score of a recalled memory is multiplied."""
     return list_factors(found.reasons or {})
 
 
 @register.filter
 def depth_name(memory: Memory) -> str:
-    """How deep the memory sits, by how often it came to mind."""
+    """Return the name of a memory's depth, by how often it came to mind."""
     return str(depth(memory.times_recalled).label)
 
 
 @register.filter
 def shown_proposal(proposal: ForgetProposal) -> dict[str, Any]:
-    """A proposal to forget with what can be chosen of what would go by it, and what goes along with that."""
+    """Return the context of a proposal to forget: the things to choose from, and what would be deleted with them."""
     return {"pk": proposal.pk, **show_items(load_items(proposal))}
 
 
 @register.filter
 def problem(code: str) -> str:
-    """What happened to a reply that failed, and what to do."""
+    """Return what happened to a reply that failed with the error `code`, and what to do."""
     return describe_failure(code)
 
 
 @register.filter
 def is_unanswered(reply: Reply) -> bool:
-    """Whether another model could answer in place of the one that failed."""
-    has_text = bool(reply.text) and reply.code != ModelMissing.code  # there is something to go on from
+    """Return whether the reply failed because of its model, so that another model could answer instead."""
+    has_text = bool(reply.text) and reply.code != ModelMissing.code  # so the failed model can go on from it
     return reply.state == Reply.State.FAILED and reply.code in UNANSWERED and not has_text
 
 
 @register.filter
 def model_state(companion: Companion) -> ModelState:
-    """How things stand with the companion's model: whether it is there, and which other the operator has chosen."""
+    """Return the state of the companion's model: whether it is available, and which other models there are."""
     return describe_state(companion, timezone.now())
 
 
 @register.filter
 def when(moment: datetime, today: date) -> str:
-    """The time of today, the date of any other day."""
+    """Return the time of a moment of today, or the date of any other day, in the reader's zone."""
     local = timezone.localtime(moment)
     return clock(moment) if local.date() == today else day_label(local.date(), today)
 
 
 @register.filter
 def clock(moment: datetime) -> str:
-    """Hours and minutes where the reader lives."""
+    """Return hours and minutes in the reader's zone."""
     return date_format(timezone.localtime(moment), "H:i")
 
 
 @register.filter
 def whole_day(day: date | datetime) -> str:
-    """A day with its year, in the reader's language and where they live."""
+    """Return a day with its year, in the reader's language and zone."""
     if isinstance(day, datetime):
         day = timezone.localtime(day).date()
     return date_format(day, pgettext("another year", "j F Y"))
@@ -198,13 +198,13 @@ def whole_day(day: date | datetime) -> str:
 
 @register.filter
 def moment(at: datetime) -> str:
-    """Date and time where the reader lives."""
+    """Return date and time in the reader's language and zone."""
     return date_format(timezone.localtime(at), pgettext("date and time", "j F Y, H:i"))
 
 
 @register.filter
 def span(entry: DiaryEntry) -> str:
-    """From when until when, where the reader lives; the day once where it is the same."""
+    """Return the time span of a diary entry in the reader's zone, with the day only once if both ends have the same."""
     began, ended = timezone.localtime(entry.started_at), timezone.localtime(entry.ended_at)
     if began.date() != ended.date():
         return f"{moment(began)} – {moment(ended)}"
@@ -214,7 +214,7 @@ def span(entry: DiaryEntry) -> str:
 
 @register.filter
 def hue_name(hue: int | str) -> str:
-    """What people call the preset of that hue."""
+    """Return the name of the preset colour nearest to a hue."""
     names = [
         _("rose"), _("ember"), _("amber"), _("olive"), _("leaf"), _("jade"),
         _("teal"), _("sky"), _("blue"), _("violet"), _("plum"), _("berry"),
@@ -224,5 +224,5 @@ def hue_name(hue: int | str) -> str:
 
 @register.filter
 def grouped(number: int) -> str:
-    """A number with its thousands apart."""
+    """Return a number with commas between its thousands."""
     return f"{number:,}"
