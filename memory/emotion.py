@@ -42,7 +42,7 @@ class Reaction(TextChoices):
     STRONG_AVERSION = "strong_aversion", _("strong aversion")
 
 
-SHIFTS: dict[Reaction, tuple[float, float]] = {  # of joy, of aversion
+SHIFTS: dict[Reaction, tuple[float, float]] = {  # added to joy, and to aversion
     Reaction.STRONG_JOY: (0.2, -0.1),
     Reaction.JOY: (0.1, -0.05),
     Reaction.NEUTRAL: (0.0, 0.0),

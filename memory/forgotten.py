@@ -36,7 +36,7 @@ def read_words(text: str, names: Iterable[str] = ()) -> Words:
 
 
 def tells(words: Words, statements: Iterable[Words]) -> bool:
-    """Return whether a text with these words tells one of the statements."""
+    """Return whether a text with these words tells one of the statements, i.e. has most of its words."""
     return any(len(words & statement) >= _count_needed(len(statement)) for statement in statements)
 
 

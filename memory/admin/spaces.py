@@ -95,7 +95,7 @@ class SpaceAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
             return TemplateResponse(request, "admin/memory/embed_again.html", context)
         try:
             asked = embedder_of(space)
-            width = asked.width if asked else space.width  # asked for before a transaction begins
+            width = asked.width if asked else space.width  # asks the server, so before the transaction
             with transaction.atomic():
                 made = next_edition(space, width)
                 record(request.user, AuditEntry.Deed.CHANGED, Space, made.pk)  # type: ignore[arg-type]

@@ -31,7 +31,7 @@ MAX_GOALS = 12
 MAX_MEMORIES = 120
 OPEN = (Pursuit.Status.NEW, Pursuit.Status.UNDER_WAY)
 NEAR = 0.7  # a cosine: paraphrases lie above it, and so do some contradictions
-MAX_COMPARED = 300  # memories whose neighbours are looked for: those that changed, then the newest
+MAX_COMPARED = 300  # memories whose neighbours are searched: those that changed, then the newest
 MAX_PAIRS = 60
 MAX_EQUALS = 8  # of the memories with the same words, so many are paired
 PAIRS = """
@@ -142,7 +142,9 @@ def _find_near(companion_id: UUID, known: Sequence[UUID]) -> Iterator[Pair]:
 
 
 def _find_groups(memories: Sequence[Memory], new: set[UUID], codes: Codes) -> list[tuple[UUID, ...]]:
-    """Return groups of three or more memories, at least one of them new, that share a telling term; most new first."""
+    """Return groups of three or more memories, at least one of them new, that share a telling term, those with most new
+    ones first.
+    """
     having: dict[int, list[UUID]] = defaultdict(list)
     for memory in memories:
         for term in codes[memory.pk]:

@@ -20,7 +20,7 @@ from memory.recall.traits import terms
 from memory.store import entry_of, nudge, retract
 from memory.threads import move_thread
 
-CONFIDENCE = 0.6  # of an insight
+CONFIDENCE = 0.6  # of an insight that a second reading approves
 ENDED = Pursuit.Status.DONE, Pursuit.Status.GIVEN_UP
 STANDING = "status", "progress", "excitement"
 

@@ -31,7 +31,7 @@ log = structlog.get_logger(__name__)
 
 MAX_PAGES = 8  # in one call
 GIST_CHARACTERS = 1000
-PAGE_TOKENS = 20  # the marks around a page
+PAGE_TOKENS = 20  # for the tags around a page
 QUOTES = 2  # tokens of the quotation marks around a text
 INCOMPLETE = "malformed_answer"
 DONE_WITH = ~Q(pages__gist="") | Q(pages__text="")  # pages whose gist was written or deleted

@@ -52,10 +52,10 @@ def unembedded(companion_id: UUID) -> MemoryQuerySet:
 def embed_waiting(companion_id: UUID | None = None, limit: int | None = None) -> int:
     """Embed at most `limit` memories that wait for the wanted space; return how many were embedded there.
 
-    New memories are embedded in the older space too, as long as that serves their companion. If it is killed, the next
-    run does what is left; concurrent runs share the work. Raises ProviderUnavailable, ProviderRefused if every text
-    would be refused, WidthError and WidestError; what was embedded before that is kept. A single text that the provider
-    refuses is marked as refused, and is recalled by its words alone.
+    New memories are embedded in the older space too, as long as that serves their companion. If a run is killed, the
+    next one does what is left; concurrent runs share the work. Raises ProviderUnavailable, ProviderRefused if every
+    text would be refused, WidthError and WidestError; what was embedded before that is kept. A single text that the
+    provider refuses is marked as refused, and is recalled by its words alone.
     """
     clear_cache()
     try:
@@ -193,7 +193,7 @@ def everyday_sentences() -> dict[str, list[str]]:
     """Return some everyday sentences of each known language, by its code."""
     found: dict[str, list[str]] = {}
     for name, language in load_languages().items():
-        told = language.get("everyday", {})  # a file may hold rules alone
+        told = language.get("everyday", {})  # a file may hold rules only
         found |= told if isinstance(told, dict) else {name: told}
     return found
 

@@ -35,7 +35,7 @@ MAX_WINDOWS = 8  # of a long text: half at its beginning, half at its end
 MAX_TEXTS = 128  # windows at once: if there are many texts, each has fewer windows
 UNKNOWN_CHARACTER = "\ufffd"  # replaces a character that cannot be stored
 IDENTITY = ("model", "query_prefix", "document_prefix", "query_fields", "document_fields")
-EVERYDAY_TYPE = "<f4"  # of the numbers in Space.everyday
+EVERYDAY_TYPE = "<f4"  # the type of the numbers in Space.everyday
 
 
 @dataclass(frozen=True, slots=True)

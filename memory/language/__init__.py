@@ -1,4 +1,4 @@
-"""What code must know of languages, as data: a file for each, with lists of words and regular expressions by purpose."""
+"""Rules about languages, as data: a TOML file for each, with lists of words and regular expressions by purpose."""
 
 import tomllib
 from functools import cache

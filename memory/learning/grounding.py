@@ -46,9 +46,7 @@ MOST_NOVEL = {False: 0.4, True: 0.5}  # share of a sentence's terms, or of a Chi
 MADE_UP_NOVELTY = 0.8
 INTERVAL = pattern_of("interval")
 PEOPLES = groups_of("peoples")
-FOREIGN = regex.compile(
-    r"[^\p{ASCII}\p{Han}\p{P}\p{S}\p{Z}\s]"
-)  # letters that neither English nor Chinese has
+FOREIGN = regex.compile(r"[^\p{ASCII}\p{Han}\p{P}\p{S}\p{Z}\s]")  # letters other than English or Chinese ones
 NEAR_LINES = 1
 MAX_DAYS_TO_WEEKDAY, MIN_DAYS_COUNTED = 14, 7
 MAX_COUNTED, MAX_DIGITS, MAX_NUMBERS = 12, 6, 30

@@ -24,7 +24,7 @@ MAX_NEIGHBOURS = 80  # some 2,400 tokens of a request
 BY_MEANING, BY_WORDS = 16, 4  # of one text; the first number stands in NEAREST too
 EVERY = BY_MEANING // BY_WORDS
 OF_ANSWERS = 2
-MAX_OPEN = 10  # threads
+MAX_OPEN = 10  # memories with an open thread
 PACKED = "SELECT array_agg(id ORDER BY id), string_agg(entry, '' ORDER BY id) FROM {rows}"
 NEAREST = """
 SELECT place, (array_agg(memory_id ORDER BY likeness DESC, memory_id))[:16],

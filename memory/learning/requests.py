@@ -21,7 +21,7 @@ Messages = list[dict[str, str]]
 NAMELESS = "the user"  # a user who has told no name
 ANSWER_SHARE = 0.25  # of the context, reserved for the answer
 MAX_CITED = 6  # lines behind a drafted sentence that a second reading is shown
-REACH = 3  # lines around each of them
+REACH = 3  # lines before and after each of these
 BLOCK_NAME = re.compile("kith-[a-z]+")
 
 ENTRY = (

@@ -150,7 +150,7 @@ class Memory(models.Model):
         indexes = [
             # The list.
             models.Index(fields=["companion", "-happened_at", "-id"], name="memory_companion_time"),
-            models.Index(  # what was learnt since the last night
+            models.Index(  # what was learnt since the last consolidation
                 fields=["companion", "learnt_at"],
                 condition=~models.Q(kind__in=["said", "diary", "gist", "insight"]),
                 name="memory_companion_learnt",

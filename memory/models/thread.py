@@ -52,7 +52,7 @@ class Thread(models.Model):
         indexes = [
             models.Index(
                 fields=["companion", "due_on"], condition=models.Q(state="open"), name="thread_open_due"
-            ),  # what comes up in a prompt
+            ),  # the threads to be shown in a prompt
         ]
 
     def __str__(self) -> str:

@@ -33,7 +33,7 @@ from memory.models.memory import MemoryQuerySet, from_messages
 from memory.recall.traits import Trait
 from providers.embedding.embedder import Floats
 
-HEAD = 3  # numbers of an entry before its terms
+HEAD = 3  # so many numbers come before the terms of an entry
 WIDE = ">u4"
 YES, NO = Value(b"\x01", BinaryField()), Value(b"\x00", BinaryField())
 MAX_EXACT = 300  # of wide vectors, so many are compared exactly

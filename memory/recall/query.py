@@ -16,7 +16,7 @@ MAX_CUE_TERMS = 64  # of a longer cue, the first and the last: often a question 
 MAX_PARTS = 4  # sentences of a cue that are searched for one by one; of a longer cue, the first and the last
 MIN_NAME_CHARACTERS = 2
 MAX_TELLING_TERMS = 2  # of words, in a follow-up: a message with more says itself what it is about
-MAX_TELLING_PAIRS = 5  # of overlapping pairs of characters, which are about as much
+MAX_TELLING_PAIRS = 5  # the same for overlapping pairs of characters, of which a word has more
 
 ASKS_WHEN, ASKS_HOW_MANY = pattern_of("asks_when"), pattern_of("asks_how_many")
 # "Do you remember what I said" asks for the user's words: the "you" in such a frame does not count.

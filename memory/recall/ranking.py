@@ -28,16 +28,16 @@ Talks = NDArray[np.int64]
 
 # -- how well each fits the cue
 
-SILENCE_SECONDS = 3600.0  # a longer one begins another talk
+SILENCE_SECONDS = 3600.0  # a longer silence begins another talk
 SATURATION = 0.6  # BM25's k1: how soon a repeated word stops counting more; low, as neighbours repeat words
-LENGTH_PENALTY = 0.4  # BM25's b: how much a long memory is held back
+LENGTH_PENALTY = 0.4  # BM25's b: how much the score of a long memory is lowered
 # The shares of words in the four memories before and after; a little more of those before, as answers refer to them.
 BEFORE, AFTER = (0.5, 0.3, 0.2, 0.1), (0.4, 0.2, 0.1, 0.05)
 AROUND = (0.5, 0.25)  # shares of the meaning of the two memories before, and of the two after
 ANSWERS = 0.2  # the share of its own fit that a question lends to what the other says next
 SPEAKER = 1.0
-FIRST_PERSON = 0.75  # who speaks of themselves says something worth remembering
-QUESTION = -0.5  # what only asks tells nothing
+FIRST_PERSON = 0.75  # for memories in the first person: they say something worth remembering
+QUESTION = -0.5  # for questions, which tell nothing
 LENGTH = 0.15
 NUMBER = 0.5
 TIME = 0.5
@@ -45,7 +45,7 @@ DATES = 3.0  # a day that is named decides: nobody names one in passing
 DAY_SECONDS = 86_400.0
 AFTER_SECONDS = 7 * DAY_SECONDS  # things are told within days,
 BEFORE_SECONDS = 2 * DAY_SECONDS  # and planned shortly before
-TALK = 0.1  # the share that the best of a talk lends to all of it
+TALK = 0.1  # the share of its best fit that a talk lends to all its memories
 
 
 @dataclass(frozen=True, slots=True)

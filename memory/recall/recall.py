@@ -41,7 +41,7 @@ from text.strings import folded, storable
 MAX_HITS = 2000
 FLASHBACK_PROBABILITY = 0.05
 JOY_WEIGHT = 1.5
-AVERSION_WEIGHT = 2.0  # what hurt comes back by itself more than what pleased
+AVERSION_WEIGHT = 2.0  # what hurt comes back unasked more often than what pleased
 MAX_FLASHBACK_CANDIDATES = 25  # with feelings, and as many that were not recalled for long
 MIN_FLASHBACK_CHARACTERS = 12  # "Good night." is nothing to come back to,
 MAX_FLASHBACK_CHARACTERS = 400  # and nobody recalls a whole page in a flash
@@ -130,7 +130,7 @@ def recall(
         ranked.sort(key=lambda candidate: -candidate.score)
     ids = [candidate.id for candidate in ranked[offset : offset + limit]]
     memories = Memory.objects.of(companion_id).defer("entry").in_bulk(ids)
-    return [  # one may have been deleted a moment ago
+    return [  # a memory may have been deleted a moment ago
         Found(memories[id], round(best[id].score, 4), best[id].reasons) for id in ids if id in memories
     ]
 

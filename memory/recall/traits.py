@@ -23,7 +23,7 @@ from text.dates import read_dates
 from text.strings import folded, split_sentences
 
 MAX_TERM_CHARACTERS = 40
-MAX_REPETITIONS = 16  # more repetitions of a term than that weigh nothing
+MAX_REPETITIONS = 16  # of a term in one text; further ones are dropped
 MAX_TERMS = 32_768
 
 PAIRED = r"[\p{Han}\p{Hiragana}\p{Katakana}ー\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}\p{Bopomofo}\p{Yi}]"

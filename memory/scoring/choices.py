@@ -83,7 +83,7 @@ class Offer:
             if isinstance(self.policy, AiriDecay):
                 return replace(self.policy, curve=replace(self.policy.curve, **values))
             return replace(self.policy, **values)
-        except ValueError as error:  # each is in its range, but they do not go together
+        except ValueError as error:  # each value is in its range, but not all of them together
             raise ParameterError(str(error)) from error
 
 

@@ -24,7 +24,7 @@ def _score_by_likeness(policy: Policy, rows: Sequence[Remembered]) -> Scores:
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """The cosine alone: the plainest policy. What has no embedding does not come to mind, and nothing is forgotten."""
+    """The plainest policy: the cosine alone. Memories without an embedding do not come to mind; nothing is forgotten."""
 
     name: ClassVar[str] = "likeness"
 
@@ -40,9 +40,9 @@ class Likeness:
 @dataclass(frozen=True, slots=True)
 class DigitalLife:
     """DigitalLife's rule: memories with a likeness above `floor` may come; if 1 to `few` of them are above `clear`,
-    only those do, otherwise the `few` likest.
+    only those do, otherwise the `few` of the highest likeness.
 
-    Memories exactly as like as the last of these come too, so that the order of the rows does not matter.
+    Memories with exactly the likeness of the last of these come too, so that the order of the rows does not matter.
     """
 
     floor: float = 0.6
@@ -134,8 +134,8 @@ class AiriChat:
         return max(1 - row.age_days / self.month_days, 0)
 
 
-# AIRI's forgetting curve D and its emotional score E, by the formulas of its playground. With a the age and t the time
-# since the last recall, both in units, and n the number of recalls:
+# AIRI's forgetting curve D and its emotional score E, by the formulas of its playground, where a is the age and t the
+# time since the last recall, both in units, and n is the number of recalls:
 # L = 1 − q^(n/N) from N recalls on, else 0
 # D = origin × e^(−λa(1 − L)) × (1 + nb × e^(−λst))
 # E = D × (1 + joy × J × e^(−jt)) × (1 + aversion × A × σ^⌈n/5⌉)
@@ -208,7 +208,7 @@ def emotional(origin: float, row: Remembered, curve: Curve = AIRIS) -> float:
 class AiriDecay:
     """Likeness (never below 0) × E of an origin of 1, at most 2, on an eased curve.
 
-    Without the bound, what is recalled often would come to mind at every cue and so be recalled still more.
+    Without the bound, a memory that is recalled often would come to mind at every cue, and so be recalled even more.
     """
 
     curve: Curve = field(default_factory=lambda: Curve(is_eased=True))
@@ -291,10 +291,10 @@ def probability(row: Remembered, unit_days: float = 1.0) -> float:
     return (1 - exp(-relevance * left)) / (1 - exp(-1))
 
 
-MAX_GAPS = 20  # each costs a review
+MAX_GAPS = 20  # each gap costs one review by the scheduler
 MAX_GAP_DAYS = 36_500  # the library's own longest interval
 MAX_IDLE_DAYS = 1_000_000  # with all gaps before it, still within Python's calendar
-LEARNT_AT = datetime(1, 1, 1, tzinfo=UTC)  # any day would do: only what lies between counts
+LEARNT_AT = datetime(1, 1, 1, tzinfo=UTC)  # any day would do: only the time between reviews counts
 # Learning steps and fuzzing only change when a card is due, which is not used here.
 SCHEDULER = Scheduler(learning_steps=(), enable_fuzzing=False)
 

@@ -30,7 +30,7 @@ IMPORTANCE = 0.1
 EVIDENCE = 0.05
 MONTH_DAYS = 30.0
 USUAL_IMPORTANCE = 5
-MAX_WEIGHT = 0.3  # of one factor: all together stay above 0 and never outdo what fits
+MAX_WEIGHT = 0.3  # of one factor: together, the factors stay above 0 and never outdo the fit
 
 
 def require(name: str, value: float, least: float, most: float) -> None:
@@ -67,7 +67,7 @@ class Remembered:
 
     def __post_init__(self) -> None:
         if self.likeness is not None:
-            require("likeness", self.likeness, -1.01, 1.01)  # vectors are rounded
+            require("likeness", self.likeness, -1.01, 1.01)  # beyond ±1, since vectors are rounded
         for name, bounds in BOUNDS.items():
             require(name, getattr(self, name), *bounds)
         require("the number of gaps_days", len(self.gaps_days), 0, self.recalls)
