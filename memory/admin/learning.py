@@ -21,7 +21,7 @@ def length_of(field: str) -> Func:
 
 
 def with_sources(thing: DiaryEntry | Revision) -> Sequence[dict[str, Any]]:
-    """Return each sentence with those of its source messages that still exist. One query."""
+    """Return each sentence with its source messages, except those that are gone or on another branch. One query."""
     ids = {UUID(source) for sentence in thing.sentences for source in sentence["sources"]}
     messages = thing.companion.messages.in_bulk(ids)
     return [

@@ -89,10 +89,9 @@ def find_support(
     """Return the entry with what holds of its sources, or why it is stopped. `known` are the memories the model was
     shown.
 
-    `word` is a second reading's on the entry (`memory.learning.verification`): any but "yes" stops it, and "yes" lets
-    it pass even if rules doubt it, but then as unsure, unless the doubt is "invented" or "misquoted". If the word is
-    empty (nothing readable was answered) or None (nothing was asked), rules alone decide; with an empty one it is
-    unsure.
+    `word` is what a second reading says of the entry (`memory.learning.verification`): any word but "yes" stops it, and
+    "yes" lets it pass even if rules doubt it, but then as unsure, unless the doubt is "invented" or "misquoted". If the
+    word is "" (nothing readable was answered) or None (nothing was asked), rules alone decide; with "" it is unsure.
     """
     weighed = weigh(learnt, talk, names, known)
     if isinstance(weighed, Stopped):

@@ -237,7 +237,7 @@ def _count_out(text: str, lines: Sequence[Line], said: Collection[str]) -> set[s
 
 
 def _is_evident(name: str, words: str) -> bool:
-    """Return whether the name is that of a language or a people, and the material names its country or is foreign."""
+    """Return whether the name is a language's or a people's, and the words name its country or have foreign letters."""
     return any(
         name in group and (any(_is_said(word, words) for word in group) or bool(FOREIGN.search(words)))
         for group in PEOPLES.values()

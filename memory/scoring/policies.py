@@ -24,7 +24,7 @@ def _score_by_likeness(policy: Policy, rows: Sequence[Remembered]) -> Scores:
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """The plainest policy: the cosine alone. Memories without an embedding do not come to mind; nothing is forgotten."""
+    """The plainest policy: the cosine alone. A memory without an embedding does not come; nothing is forgotten."""
 
     name: ClassVar[str] = "likeness"
 
