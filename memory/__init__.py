@@ -1,6 +1,6 @@
-"""What is remembered, and how it comes to mind. Nothing here knows a companion but by its key.
+"""Memory: what a companion remembers, and how it is recalled. This package knows companions only by their ids.
 
-The doors for other code in this process; docs/memory.md shows them at work:
+The entry points for other code; docs/memory.md shows them at work:
 
 memory.store              keep_said, keep_fact, correct
 memory.embedding          embed_cue, embed_waiting
@@ -9,5 +9,5 @@ memory.recall.candidates  MemoryFilter: which memories a recall or a list is abo
 memory.recall.novelty     find_novel: which observations are not known yet
 memory.models             Memory.objects.of(companion_id), and its look-ups
 
-Deleting stands above, in companions.deletion: a memory's words must go from prompts and replies as well.
+To delete memories, call companions.deletion: their words must also go from prompts and replies.
 """

@@ -1,4 +1,4 @@
-"""Core memory, always in the prompt: slots and blocks. Whoever calls holds the companion's lock, so that counts hold."""
+"""Core memory, always in the prompt: slots and blocks. Callers lock the companion, so that the limits are kept."""
 
 import unicodedata
 from collections.abc import Collection
@@ -19,11 +19,11 @@ from text.strings import is_storable
 Row = TypeVar("Row", Slot, Block)
 NAME_CHARACTERS = 60
 DESCRIPTION_CHARACTERS = 200
-MAX_BLOCK_CHARACTERS = 2 * BLOCK_CHARACTERS  # no wider can a block be made
+MAX_BLOCK_CHARACTERS = 2 * BLOCK_CHARACTERS  # the highest limit that can be set for a block
 
 
 def check_name(name: str) -> str:
-    """Return the name as it is kept: in NFC, without blanks around it; NamingError for what no address can hold."""
+    """Return the name in its stored form: NFC, stripped. Raise NamingError if it is empty, too long or fits no URL."""
     name = unicodedata.normalize("NFC", name.strip())
     if not name:
         raise NamingError("no_name", _("This needs a name."))
@@ -39,7 +39,7 @@ def check_name(name: str) -> str:
 def set_slot(
     companion_id: UUID, name: str, text: str, *, by: By, now: datetime, source_ids: Collection[UUID] = ()
 ) -> Slot:
-    """Write a slot, made where there was none. Raises NamingError, WordsError, FullError."""
+    """Write the slot of that name, creating it if necessary. Raises NamingError, WordsError, FullError."""
     name, text = check_name(name), _check_text(text, SLOT_CHARACTERS)
     mine = Slot.objects.filter(companion_id=companion_id)
     slot = mine.filter(name=name).first() or Slot(companion_id=companion_id, name=name)
@@ -53,7 +53,7 @@ def set_slot(
 
 
 def delete_slot(companion_id: UUID, name: str) -> Slot:
-    """Delete a slot, and return it as it was. Raises UnknownError."""
+    """Delete a slot, and return it as it was. Raises NamingError, UnknownError."""
     slot = find_slot(companion_id, name)
     Slot.objects.filter(companion_id=companion_id, pk=slot.pk).delete()
     return slot
@@ -83,7 +83,7 @@ def _find(rows: QuerySet[Row], name: str, code: str, detail: str) -> Row:
 def append_to_block(
     companion_id: UUID, name: str, text: str, *, by: By, now: datetime, source_ids: Collection[UUID] = ()
 ) -> Block:
-    """Write the text as the block's last line. Raises NamingError, WordsError, ReadOnlyError, UnknownError."""
+    """Append the text to the block as its last line. Raises NamingError, WordsError, ReadOnlyError, UnknownError."""
     block = find_block(companion_id, name)
     _require_writable(block, by)
     whole = f"{block.text}\n{text.strip()}" if block.text and text.strip() else text
@@ -100,10 +100,13 @@ def replace_in_block(
     now: datetime,
     source_ids: Collection[UUID] = (),
 ) -> Block:
-    """Write `new` in the place of `old`, which must stand in the block exactly once; MatchError, and as above."""
+    """Replace `old`, which must occur in the block exactly once, by `new`.
+
+    Raises MatchError, NamingError, WordsError, ReadOnlyError, UnknownError.
+    """
     block = find_block(companion_id, name)
     _require_writable(block, by)
-    # Overlapping ones count too.
+    # Overlapping occurrences count too.
     times = sum(block.text.startswith(old, at) for at in range(len(block.text))) if old else 0
     if times != 1:
         detail = _("What is to be replaced stands in the block %(times)s times; it must stand there once.")
@@ -123,9 +126,9 @@ def write_block(
     most_characters: int | None = None,
     is_read_only: bool | None = None,
 ) -> Block:
-    """Write a whole block, made where there was none; what is None stays as it was.
+    """Write the whole block of that name, creating it if necessary; arguments that are None change nothing.
 
-    Raises NamingError, WordsError, FullError, and ReadOnlyError where the companion itself writes on such a block.
+    Raises NamingError, WordsError, FullError, and ReadOnlyError if the companion itself writes a read-only block.
     """
     name = check_name(name)
     mine = Block.objects.filter(companion_id=companion_id)
@@ -147,7 +150,7 @@ def write_block(
 
 
 def delete_block(companion_id: UUID, name: str) -> Block:
-    """Delete a block, and return it as it was. Raises UnknownError."""
+    """Delete a block, and return it as it was. Raises NamingError, UnknownError."""
     block = find_block(companion_id, name)
     Block.objects.filter(companion_id=companion_id, pk=block.pk).delete()
     return block
@@ -188,7 +191,7 @@ def _check_text(text: str, most: int, *, may_be_empty: bool = False) -> str:
 
 
 def _keep_sources(row: Slot | Block, before: str, source_ids: Collection[UUID]) -> None:
-    """Keep the new sources, and the earlier ones while any word of the earlier text still stands there."""
+    """Set the row's sources: the new ones, and the earlier ones too if any term of the earlier text is still in it."""
     if set(terms(before)) & set(terms(row.text)):
         row.sources.add(*source_ids)  # type: ignore[arg-type]  # their ids are UUIDs
     else:

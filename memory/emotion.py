@@ -1,6 +1,6 @@
-"""Emotions, how deep a memory sits, and what a recall does to what it feels.
+"""Emotions, the depth of memories, and how being recalled changes a memory's feelings.
 
-The numbers of feelings and depths are those of AIRI's playground.
+The numbers of feelings and depths are taken from AIRI's playground.
 """
 
 from collections.abc import Collection
@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memory.scoring.policy import require
 
-MOVED = 0.3  # a feeling above this may stir of itself
+MOVED = 0.3  # a memory with a feeling above this may come up unasked (memory.recall.recall); the feeling then grows:
 STIRRED = 0.05
 
 
@@ -42,7 +42,7 @@ class Reaction(TextChoices):
     STRONG_AVERSION = "strong_aversion", _("strong aversion")
 
 
-SHIFTS: dict[Reaction, tuple[float, float]] = {  # of joy, of aversion
+SHIFTS: dict[Reaction, tuple[float, float]] = {  # added to joy, and to aversion
     Reaction.STRONG_JOY: (0.2, -0.1),
     Reaction.JOY: (0.1, -0.05),
     Reaction.NEUTRAL: (0.0, 0.0),
@@ -61,23 +61,26 @@ class Depth(TextChoices):
 
 
 def reaction_to(mood: float) -> Reaction:
-    """Return how a companion in that mood (−1 to 1, else ValueError) takes a recall: five steps, the middle neutral."""
+    """Return how a companion in this mood takes a recall, in five steps. Raise ValueError unless it is −1 to 1."""
     require("mood", mood, -1, 1)
     strength = "strong_" if abs(mood) >= 0.6 else ""
     return Reaction(strength + ("joy" if mood > 0 else "aversion")) if abs(mood) >= 0.2 else Reaction.NEUTRAL
 
 
 def depth(recalls: int) -> Depth:
-    """Short-term without a recall, working with 1 to 4, long-term from 5, muscle from 40; ValueError below 0."""
+    """Return the depth: short-term without recalls, working with 1 to 4, long-term from 5, muscle from 40.
+
+    Raise ValueError if `recalls` is negative.
+    """
     if recalls < 0:
         raise ValueError(f"recalls must not be negative: {recalls}.")
     steps = [(40, Depth.MUSCLE), (5, Depth.LONG_TERM), (1, Depth.WORKING), (0, Depth.SHORT_TERM)]
     return next(name for least, name in steps if recalls >= least)
 
 
-# What a reply was shown sits deeper afterwards.
-# Locked in the order of their ids, as whoever embeds does: else the two could wait for each other for ever.
-# What was asked for feels by the reaction; of what came unasked the stronger feeling grows a little, if it is strong.
+# Count a use of each memory that a reply was shown, and change its feelings: of a memory that the cue found by the
+# reaction; of one that came unasked (a flashback) the stronger feeling grows a little, if it is strong.
+# The rows are locked in the order of their ids, as embedding does: otherwise the two could deadlock.
 USE = """
 WITH shown AS (
     SELECT DISTINCT ON (found.memory_id) found.id, found.memory_id, found.reasons ? 'flashback' AS is_unasked
@@ -112,10 +115,11 @@ def reinforce(
     goes_on_from: Collection[UUID] = (),
     used: Collection[UUID] = (),
 ) -> int:
-    """Strengthen what the recalls of this reply found, in a companion of this mood (-1 to 1); return how many memories.
+    """Count a use of each memory that the reply's recalls found, change its feelings by the mood (-1 to 1), and return
+    the number of memories.
 
-    Each memory counts once for the reply and those that it goes on from, however often this runs; those that were `used`
-    before do not count again. One query.
+    A memory counts once for the reply and the replies that it continues (`goes_on_from`), however often this runs.
+    Memories in `used` do not count. One query.
     """
     joy, aversion = SHIFTS[reaction_to(mood)]
     parameters: dict[str, Any] = {

@@ -1,10 +1,10 @@
-"""What may go wrong in memory. MemoryError is Python's own, so the classes have no common root."""
+"""The exceptions of memory. They have no common base class, since `MemoryError` is Python's own."""
 
 from accounts.errors import RefusedError
 
 
 class WidthError(ValueError):
-    """A vector of the wrong width came from the embedder."""
+    """The embedder returned vectors of another width than the space's."""
 
     code = "wrong_width"
 
@@ -13,7 +13,7 @@ class WidthError(ValueError):
 
 
 class WidestError(ValueError):
-    """No space can be so wide."""
+    """The model's vectors are wider than a space can hold."""
 
     code = "too_wide"
 
@@ -22,7 +22,7 @@ class WidestError(ValueError):
 
 
 class VectorError(ValueError):
-    """A cue's vector is all zeros, or holds NaN or infinity."""
+    """The cue's vector is all zeros, or holds NaN or infinity."""
 
     code = "no_direction"
 
@@ -31,7 +31,7 @@ class VectorError(ValueError):
 
 
 class LimitError(ValueError):
-    """So many memories cannot be asked for."""
+    """The number of memories asked for is out of range."""
 
     code = "limit_out_of_range"
 
@@ -40,7 +40,7 @@ class LimitError(ValueError):
 
 
 class OffsetError(ValueError):
-    """So many memories cannot be skipped."""
+    """The number of memories to skip is out of range."""
 
     code = "offset_out_of_range"
 
@@ -49,19 +49,19 @@ class OffsetError(ValueError):
 
 
 class FilterError(ValueError):
-    """A filter that means nothing; the message says why."""
+    """The filter is invalid; the message says why."""
 
     code = "bad_filter"
 
 
 class NoveltyError(ValueError):
-    """So much cannot be told from what is known; the message says why."""
+    """The question about novelty is invalid; the message says why."""
 
     code = "bad_news_question"
 
 
 class PolicyError(ValueError):
-    """A scoring policy was named that there is not."""
+    """There is no scoring policy of that name."""
 
     code = "no_such_policy"
 
@@ -70,7 +70,7 @@ class PolicyError(ValueError):
 
 
 class ParameterError(PolicyError):
-    """A policy cannot be built from such parameters; the message says why."""
+    """The policy cannot be built from these parameters; the message says why."""
 
     code = "bad_policy_parameter"
 
@@ -79,19 +79,19 @@ class ParameterError(PolicyError):
 
 
 class CoreMemoryError(RefusedError):
-    """Core memory cannot be changed so; the sentence is for people and models."""
+    """Core memory cannot be changed in this way; the error's sentence is for people and models."""
 
 
 class NamingError(CoreMemoryError):
-    """No name: empty, too long, or with characters that no address can hold."""
+    """The name is empty, too long, or has characters that no URL can hold."""
 
 
 class WordsError(CoreMemoryError):
-    """The text is empty, too long, or no text."""
+    """The text is empty, too long or cannot be stored, or a block's size is out of range."""
 
 
 class FullError(CoreMemoryError):
-    """There are as many slots or blocks as there can be."""
+    """The companion has the maximum number of slots or blocks already."""
 
     status = 409
 
@@ -109,16 +109,16 @@ class UnknownError(CoreMemoryError):
 
 
 class MatchError(CoreMemoryError):
-    """What is to be replaced does not stand there, or more than once."""
+    """The text to be replaced does not occur in the block, or occurs more than once."""
 
     status = 409
 
 
 class DocumentError(RefusedError):
-    """What was given cannot be kept as a document; nothing of it was."""
+    """The text cannot be kept as a document; nothing of it was stored."""
 
 
 class UndoError(RefusedError):
-    """What a night or a companion did cannot be undone, or settled, as things are now; nothing of it is."""
+    """A change or retraction cannot be undone, or a contradiction settled, as things are now; nothing was changed."""
 
     status = 409

@@ -1,7 +1,7 @@
-"""What a person had forgotten: which texts tell it, by the words that it is about, and what may not be learnt again.
+"""What a person had forgotten: which texts tell of it, and what may not be learnt again.
 
-A statement is the words that a text is about. Another text tells it where it holds most of them. Once forgotten, only
-digests of them are kept, and what is told anew afterwards may be learnt.
+A statement is the set of words that a text is about. Another text tells it if it holds most of these words. Once a
+statement is forgotten, only digests of its words are kept; what the person tells anew afterwards may be learnt.
 """
 
 import secrets
@@ -19,8 +19,8 @@ from memory.models import Forgotten, Memory
 from memory.recall.candidates import PackedBytes, PackedIndex, hash_term
 from memory.recall.traits import tells_something, terms
 
-TELLING_SHARE = 0.6  # of a statement's words
-MIN_WORDS = 2  # of a statement that has several
+TELLING_SHARE = 0.6  # of a statement's words that a text must hold to tell it,
+MIN_WORDS = 2  # and at least so many, if the statement has several
 DIGEST_BYTES, SALT_BYTES = 8, 16
 
 Words = frozenset[str]
@@ -28,7 +28,7 @@ Telling = tuple[str, datetime]  # a text, and when it was said
 
 
 def read_words(text: str, names: Iterable[str] = ()) -> Words:
-    """Return the words that the text is about, without what the two who talk are called."""
+    """Return the words that the text is about, without the `names` of the two who talk."""
     own = {term for name in names for term in terms(name)}
     return frozenset(
         term for term in terms(text) if len(term) > 1 and tells_something(term) and term not in own
@@ -36,17 +36,17 @@ def read_words(text: str, names: Iterable[str] = ()) -> Words:
 
 
 def tells(words: Words, statements: Iterable[Words]) -> bool:
-    """Return whether a text with these words tells one of the statements."""
+    """Return whether a text with these words tells one of the statements, i.e. has most of its words."""
     return any(len(words & statement) >= _count_needed(len(statement)) for statement in statements)
 
 
 def _count_needed(length: int) -> int:
-    """Return how many words of a statement of so many tell it; more than it has where it has none."""
+    """Return how many words of a statement with `length` words tell it; 1, which is never reached, if it has none."""
     return max(min(MIN_WORDS, length), ceil(TELLING_SHARE * length), 1)
 
 
 def find_telling_memories(companion_id: UUID, statements: Sequence[Words]) -> list[Memory]:
-    """Return the companion's memories that tell one of the statements, those that hold no more too."""
+    """Return the companion's memories that tell one of the statements, closed ones and those on other branches too."""
     mine = Memory.everywhere.of(companion_id).exclude(entry=b"").order_by()
     packed = mine.aggregate(ids=PackedBytes(Func("id", function="uuid_send")), entries=PackedBytes("entry"))
     index = PackedIndex.unpack(packed["entries"] or b"")
@@ -59,11 +59,11 @@ def find_telling_memories(companion_id: UUID, statements: Sequence[Words]) -> li
     return [memory for memory in found if tells(read_words(memory.text), statements)]
 
 
-# -- what is kept of it
+# -- records of what was forgotten
 
 
 def keep_forgotten(companion_id: UUID, statements: Iterable[Words], now: datetime) -> Forgotten:
-    """Keep that these statements are forgotten, without their words."""
+    """Record that these statements are forgotten, by digests of their words instead of the words."""
     salt = secrets.token_bytes(SALT_BYTES)
     digests = [
         sorted(_digest(salt, word) for word in statement) for statement in set(statements) if statement
@@ -77,12 +77,12 @@ def _digest(salt: bytes, word: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ForgottenStatements:
-    """All that a companion's person had forgotten."""
+    """The records of all that a companion's person had forgotten."""
 
     kept: tuple[Forgotten, ...]
 
     def forbid(self, text: str, tellings: Collection[Telling] = ()) -> bool:
-        """Return whether the text tells something forgotten that none of the tellings told anew afterwards."""
+        """Return whether the text tells something forgotten that none of the `tellings` has told anew since."""
         words = read_words(text) if self.kept else frozenset()
         told = [forgotten for forgotten in self.kept if _is_told(forgotten, words)]
         anew = [(read_words(said), at) for said, at in tellings] if told else []
@@ -92,12 +92,12 @@ class ForgottenStatements:
         )
 
     def select_since(self, at: datetime) -> "ForgottenStatements":
-        """Return those that were forgotten at this time or later, of which what was said then tells nothing anew."""
+        """Return only what was forgotten at `at` or later: what was said at that time cannot have told it anew."""
         return ForgottenStatements(tuple(forgotten for forgotten in self.kept if forgotten.at >= at))
 
 
 def load_forgotten(companion_id: UUID) -> ForgottenStatements:
-    """Return what the companion's person had forgotten: one query."""
+    """Return what the companion's person had forgotten. One query."""
     return ForgottenStatements(tuple(Forgotten.objects.filter(companion=companion_id)))
 
 

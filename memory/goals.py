@@ -1,4 +1,4 @@
-"""Goals and ideas as their companion pursues them: begun, found by words, moved on."""
+"""A companion's goals and ideas: finding them by words, beginning one, updating its progress."""
 
 from collections.abc import Collection
 from datetime import datetime, tzinfo
@@ -18,7 +18,7 @@ PURSUED = (Memory.Kind.GOAL, Memory.Kind.IDEA)
 
 
 def find_goals(companion_id: UUID, words: str, now: datetime, zone: tzinfo) -> list[Pursuit]:
-    """Return the goals and ideas that hold all of these words; where one is just these words, it alone."""
+    """Return the goals and ideas that hold all of these words, or only those that are exactly these words, if any."""
     ids = search(companion_id, words, MemoryFilter(kinds=PURSUED), now, zone)
     mine = Pursuit.objects.filter(companion_id=companion_id, memory__in=ids).select_related("memory")
     wanted = set(terms(words))
@@ -37,7 +37,7 @@ def begin_goal(
     zone: tzinfo,
     origin: Pursuit.Origin = Pursuit.Origin.REFLECTION,
 ) -> Pursuit:
-    """Keep a new goal or idea; without an origin it is the companion's own."""
+    """Save a new goal or idea, and return its pursuit."""
     memory = keep_fact(companion_id, text, now, now, list(source_ids), zone=zone)
     memory.kind = kind
     memory.save(update_fields=["kind"])
@@ -45,7 +45,7 @@ def begin_goal(
 
 
 def update_goal(pursuit: Pursuit, now: datetime, **stands: Any) -> None:
-    """Give it another status, progress (0 to 100) or excitement (1 to 10); what is done is done to 100 %."""
+    """Set the pursuit's status, progress (0 to 100) or excitement (1 to 10); a status of done sets progress to 100."""
     before = pursuit.status, pursuit.progress
     for name, value in stands.items():
         setattr(pursuit, name, value)

@@ -1,4 +1,4 @@
-"""The store: what was said and what was told to be remembered is kept, corrected and taken back, never overwritten."""
+"""The store: saves memories, corrects them, and closes or replaces them; undoes what a companion took back."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ from memory.recall.candidates import pack
 from memory.recall.traits import terms, traits
 from text.strings import storable
 
-EMBEDDING_DELAY_SECONDS = 1.0  # so that what is said is answered first, on a machine that does both
+EMBEDDING_DELAY_SECONDS = 1.0  # so that the reply comes first, where one machine runs both models
 BATCH = 1000
-CARRIED_OVER = ("kind", "importance", "tags", "is_pinned")  # by what replaces a memory
+CARRIED_OVER = ("kind", "importance", "tags", "is_pinned")  # to the memory that replaces another
 CHANGED = (
     "changed_since",
     _("This has been changed or deleted since, so it cannot be done any more. Nothing was changed."),
@@ -28,7 +28,7 @@ CHANGED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """One thing said: by whom ("user" or "companion"), when, and in which message."""
+    """One message to be kept as a memory; `speaker` is "user" or "companion"."""
 
     message_id: UUID
     text: str
@@ -43,9 +43,9 @@ def keep_said(
     *,
     zone: tzinfo = UTC,
 ) -> list[Memory]:
-    """Keep what was said, recallable by their words at once. Call it inside the transaction that saves them.
+    """Save what was said as memories, which recall finds by their words at once.
 
-    `zone` is the user's: it decides on which day a thing was said.
+    Call it inside the transaction that saves the messages. `zone` is the user's: it decides the day of each memory.
     """
     memories = [
         Memory(
@@ -75,7 +75,7 @@ def keep_fact(
     *,
     zone: tzinfo = UTC,
 ) -> Memory:
-    """Keep a fact, with the messages that it comes from and the model call that made it."""
+    """Save a fact, with the messages that it comes from and the model call that made it."""
     text = storable(text)
     with transaction.atomic():
         memory = Memory.objects.create(
@@ -93,16 +93,17 @@ def keep_fact(
 
 
 def link_sources(memory: Memory, message_ids: Iterable[UUID]) -> None:
-    """Keep that the memory comes from these messages as well."""
+    """Add these messages to the memory's sources."""
     Source = Memory.sources.through
     rows = [Source(memory_id=memory.pk, message_id=pk) for pk in message_ids]
     Source.objects.bulk_create(rows, ignore_conflicts=True)
 
 
 def entry_of(text: str, speaker: str, happened_at: datetime, zone: tzinfo, page: str = "") -> bytes:
-    """Return what recall reads of such a memory: in the user's zone, for "yesterday" in it is theirs.
+    """Return the packed entry that recall reads of a memory with this text.
 
-    The gist of a page is found by the page's words as well, where "yesterday" is nobody's day.
+    `zone` is the user's, in which "yesterday" in the text is read. The gist of a page passes the `page`'s text, so that
+    it is found by those words as well; relative days in it are not resolved.
     """
     when = happened_at.astimezone(zone)
     found_by = terms(f"{text}\n\n{page}") if page else terms(text, when)
@@ -110,9 +111,9 @@ def entry_of(text: str, speaker: str, happened_at: datetime, zone: tzinfo, page:
 
 
 def correct(memory: Memory, text: str, now: datetime, happened_at: datetime | None = None) -> None:
-    """Give a memory another text: found by the new words at once, and by the new meaning when it is embedded again.
+    """Replace a memory's text: recall finds it by the new words at once, and by meaning once it is embedded again.
 
-    Where `happened_at` is given, it happened then.
+    `happened_at`, if given, replaces the time at which it happened. If the memory mirrors a page, its gist changes too.
     """
     with transaction.atomic():
         memory.text = storable(text)
@@ -130,7 +131,7 @@ def correct(memory: Memory, text: str, now: datetime, happened_at: datetime | No
 
 @transaction.atomic
 def revise(memory: Memory, text: str, now: datetime, source_ids: Collection[UUID], zone: tzinfo) -> Memory:
-    """Return the memory that replaces it, of the same kind and weight, with the sources of both."""
+    """Close the memory and return a new one that replaces it: same kind, importance, tags and pin, sources of both."""
     ids = list({*source_ids, *memory.sources.values_list("pk", flat=True)})
     new = keep_fact(memory.companion_id, text, now, now, ids, zone=zone)
     for name in CARRIED_OVER:
@@ -141,28 +142,28 @@ def revise(memory: Memory, text: str, now: datetime, source_ids: Collection[UUID
 
 
 def retract(memory: Memory, now: datetime, replaced_by: Memory | None = None) -> None:
-    """Close the memory from now on, linked to what replaced it; looked at as of an earlier day, it holds."""
+    """Close the memory as of `now`, linked to what replaced it, if anything. A look back to earlier still finds it."""
     memory.closed_at, memory.replaced_by = now, replaced_by
     memory.save(update_fields=["closed_at", "replaced_by"])
 
 
 def reopen(memory: Memory) -> None:
-    """Let the memory hold again."""
+    """Reopen a closed memory."""
     memory.closed_at, memory.replaced_by = None, None
     memory.save(update_fields=["closed_at", "replaced_by"])
 
 
 def nudge(companion_id: UUID) -> None:
-    """Ask for embedding after the commit."""
+    """Enqueue embedding of the companion's memories after the commit."""
     enqueue("memory.tasks.embed_companion", str(companion_id), delay_seconds=EMBEDDING_DELAY_SECONDS)
 
 
-# -- what a companion took back because its person asked for that: noted, so that the person can undo it
+# -- retractions: what a companion took back because its person asked it to, recorded so that the person can undo it
 
 
 @transaction.atomic
 def keep_earlier(slot: Slot, now: datetime, zone: tzinfo) -> Memory:
-    """Keep what stood in a slot until now as a closed fact: what a companion lets go of is not lost."""
+    """Save the slot's present text as a closed fact, so that it is not lost when the companion changes the slot."""
     sources = list(slot.sources.values_list("pk", flat=True))
     memory = keep_fact(
         slot.companion_id, f"{slot.name}: {slot.text}", slot.changed_at, now, sources, zone=zone
@@ -172,7 +173,7 @@ def keep_earlier(slot: Slot, now: datetime, zone: tzinfo) -> Memory:
 
 
 def note_retraction(memory: Memory, reply_id: UUID | None, now: datetime, slot: str = "") -> Retraction:
-    """Note that a companion closed this memory as it was asked to; `slot` had held what it says."""
+    """Record that a companion closed this memory because it was asked to. `slot` names the slot that held the text."""
     given = {"reply_id": reply_id, "slot": slot, "made_at": now}
     noted, _is_new = Retraction.objects.update_or_create(
         companion_id=memory.companion_id, memory=memory, defaults=given
@@ -182,10 +183,10 @@ def note_retraction(memory: Memory, reply_id: UUID | None, now: datetime, slot: 
 
 @transaction.atomic
 def undo_retraction(retraction: Retraction, now: datetime) -> None:
-    """Let hold again what was closed, and close what replaced it; the note is gone.
+    """Reopen the closed memory, or fill its slot again; close what replaced it, and delete the retraction.
 
-    Call it with the companion locked. Raise UndoError where what replaced it was changed since, CoreMemoryError where a
-    slot cannot be filled again.
+    Call it with the companion locked. Raise UndoError if the replacement or the slot was changed since, CoreMemoryError
+    if the slot cannot be filled again.
     """
     memory, new = retraction.memory, retraction.memory.replaced_by
     if retraction.slot:
@@ -204,7 +205,7 @@ def undo_retraction(retraction: Retraction, now: datetime) -> None:
             now=memory.happened_at,
             source_ids=list(sources),
         )
-        memory.delete()  # it only told what had stood in the slot
+        memory.delete()  # it only recorded what the slot had held
         return
     if new is not None:
         if new.closed_at or (new.edited_at and new.edited_at > retraction.made_at):

@@ -1,4 +1,4 @@
-"""Tasks of memory; each finds its work from rows, and may run twice."""
+"""Celery tasks of memory. Each finds its work in the database, and may run twice."""
 
 from uuid import UUID
 
@@ -14,13 +14,13 @@ log = structlog.get_logger(__name__)
 
 @shared_task(autoretry_for=(ProviderUnavailable,), retry_backoff=5, retry_backoff_max=300)
 def embed_companion(companion_id: str) -> None:
-    """Embed what one companion remembers and has no embedding yet."""
+    """Embed those of one companion's memories that have no embedding yet."""
     _embed(UUID(companion_id))
 
 
 @shared_task(autoretry_for=(ProviderUnavailable,), retry_backoff=5, retry_backoff_max=300)
 def embed_waiting() -> None:
-    """Embed whatever has no embedding yet: the sweep, for nudges that were lost."""
+    """Embed every memory that has no embedding yet: the periodic sweep, in case a nudge was lost."""
     _embed()
 
 
@@ -29,4 +29,4 @@ def _embed(companion_id: UUID | None = None) -> None:
         backlog.embed_waiting(companion_id)
         backlog.measure_everyday()
     except (WidthError, WidestError) as error:
-        log.warning("nothing_embedded", code=error.code)  # the alarm is raised already
+        log.warning("nothing_embedded", code=error.code)  # an alarm tells of it already

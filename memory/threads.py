@@ -1,4 +1,4 @@
-"""Long-term threads: what is open between the two, opened and settled by what is learnt, shown when it is due."""
+"""Threads: what is open between companion and person; opened and settled by what is learnt, shown when due."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date, datetime, timedelta, tzinfo
@@ -17,12 +17,12 @@ from text.dates import TELLS_PAST, days_ahead
 from text.strings import folded, quoted, shorten
 
 MAX_SHOWN, MAX_UNDATED = 5, 2
-DAYS_AHEAD, DAYS_AFTER = 1, 3  # around its day in which it comes up
-UNDATED_AFTER, UNDATED_FOR = timedelta(hours=12), timedelta(days=14)  # in which one without a day does
+DAYS_AHEAD, DAYS_AFTER = 1, 3  # a thread is shown from so long before its day until so long after it,
+UNDATED_AFTER, UNDATED_FOR = timedelta(hours=12), timedelta(days=14)  # without a day, that long after opening
 GIVEN_UP_AFTER, UNDATED_GIVEN_UP_AFTER = timedelta(days=14), timedelta(days=60)  # then it is dropped
-FACT_HORIZON = timedelta(days=90)  # a fact of a later day is no thread
+FACT_HORIZON = timedelta(days=90)  # a fact about a later day opens no thread
 MAX_TEXT_CHARACTERS = 300
-MAX_OPEN = 200  # that are compared with what is learnt
+MAX_OPEN = 200  # open threads that are compared with what is learnt
 DATED = (Memory.Kind.PROMISE, Memory.Kind.EVENT, Memory.Kind.FACT)
 TITLE = "Open between you (come back to it where it fits, once, and not to what has been told since):"
 KINDS = {Memory.Kind.PROMISE: "Promised", Memory.Kind.EVENT: "Coming up", Memory.Kind.FACT: "Coming up"}
@@ -30,24 +30,24 @@ KINDS = {Memory.Kind.PROMISE: "Promised", Memory.Kind.EVENT: "Coming up", Memory
 WORRIES, HAPPENS_OFTEN = pattern_of("worries"), pattern_of("happens_often")
 
 
-# -- opened and settled
+# -- opening and settling
 
 
 def open_thread(memory: Memory, due_on: date | None, now: datetime) -> Thread:
-    """Return the thread of the memory, opened where there is none; one that was closed stays closed."""
+    """Return the memory's thread, opened if it has none yet. A thread that was closed stays closed."""
     return Thread.objects.get_or_create(
         memory=memory, companion_id=memory.companion_id, defaults={"due_on": due_on, "opened_at": now}
     )[0]
 
 
 def close_thread(thread: Thread, state: Thread.State, now: datetime, settled_by: UUID | None = None) -> bool:
-    """Settle or drop it, one that is closed otherwise too; return whether that changed anything."""
+    """Settle or drop the thread, also if it is closed in the other way; return whether that changed anything."""
     others = Thread.objects.filter(pk=thread.pk, companion_id=thread.companion_id).exclude(state=state)
     return bool(others.update(state=state, closed_at=now, settled_by_id=settled_by))
 
 
 def reopen_thread(thread: Thread, now: datetime, zone: tzinfo) -> None:
-    """Let one that is closed be open again, as of now: without its day where that is past."""
+    """Reopen a closed thread as of `now`, without its due day if that is past."""
     mine = Thread.objects.filter(pk=thread.pk, companion_id=thread.companion_id)
     closed = mine.exclude(state=Thread.State.OPEN)
     closed.filter(due_on__lt=now.astimezone(zone).date()).update(due_on=None)
@@ -55,7 +55,7 @@ def reopen_thread(thread: Thread, now: datetime, zone: tzinfo) -> None:
 
 
 def move_thread(memory: Memory, to: Memory) -> bool:
-    """Let the thread of a memory go on with another that has none; return whether it does."""
+    """Move a memory's thread to another memory, if that has none; return whether a thread was moved."""
     mine = Thread.objects.filter(companion_id=memory.companion_id)
     if mine.filter(memory=to).exists():
         return False
@@ -73,11 +73,11 @@ def update_threads(
     zone: tzinfo,
     names: Mapping[str, str],
 ) -> None:
-    """Open and settle threads by what was just learnt of the talk. Call it with the companion held.
+    """Open, settle and drop threads by what was just learnt from the talk. Call it with the companion locked.
 
-    What has a day to come is opened, what the model calls open, and a worry of which nothing is open yet; what closed a
-    memory, what the model calls settled, and what is told of the same matter from its day on settles. What nobody came
-    back to for long is dropped.
+    A memory opens a thread if it names a day to come, if the model calls it open, or if it is a worry about which
+    nothing is open yet. A thread is settled if the model says so, or if its outcome is told on or after its day. It is
+    dropped if its memory was closed without that, or if nobody came back to it for long.
     """
     companion_id = learning.companion_id
     touched = [UUID(row["memory"]) for row in learning.verdicts if row.get("memory")]
@@ -95,13 +95,13 @@ def update_threads(
 
 
 def _is_worry(memory: Memory) -> bool:
-    """Return whether a fact tells of somebody's worry that is neither denied nor always there."""
+    """Return whether the memory is a fact about somebody's worry that is neither denied nor always there."""
     is_fact = memory.kind == Memory.Kind.FACT
     return is_fact and bool(WORRIES.search(memory.text)) and not HAPPENS_OFTEN.search(memory.text)
 
 
 def _has_thread(memory: Memory, now: datetime, names: Mapping[str, str]) -> bool:
-    """Return whether something is open of the same matter."""
+    """Return whether an open thread is about the same matter as the memory."""
     mine = Thread.objects.filter(companion_id=memory.companion_id, state=Thread.State.OPEN)
     texts = mine.order_by("-opened_at").values_list("memory__text", flat=True)[:MAX_OPEN]
     called = list(names.values())
@@ -109,7 +109,7 @@ def _has_thread(memory: Memory, now: datetime, names: Mapping[str, str]) -> bool
 
 
 def find_due_day(memory: Memory, now: datetime, zone: tzinfo) -> date | None:
-    """Return the nearest day to come that a promise, an event or a fact names; a fact's only within three months."""
+    """Return the nearest day from today on that a promise, event or fact names, or None; a fact's within 90 days."""
     if memory.kind not in DATED:
         return None
     today, said_on = now.astimezone(zone).date(), memory.happened_at.astimezone(zone).date()
@@ -130,9 +130,10 @@ def settle_threads(
     zone: tzinfo,
     names: Mapping[str, str],
 ) -> None:
-    """Settle the open threads of which these memories, just learnt, tell the end; drop the others whose memory is closed.
+    """Settle the open threads whose end these memories, just learnt, tell; then drop those whose memory is closed.
 
-    Only a line later than those that tell the thread itself settles it, whatever the model says.
+    `told` gives the model's entry for each memory. Whatever the model says, a thread is settled only by a line that is
+    later than those that tell of the thread itself.
     """
     mine = Thread.objects.filter(companion_id=companion_id, state=Thread.State.OPEN)
     told_at = Coalesce(Max("memory__sources__said_at"), "memory__happened_at")
@@ -153,14 +154,14 @@ def settle_threads(
 
 
 def _find_telling(entry: Learnt, talk: Talk, after: datetime) -> Line | None:
-    """Return the first line later than that which tells it: one of the person's, where any of them does."""
+    """Return the first line after `after` that tells the entry; only the person's lines count, if there are any."""
     lines = talk.lines_of(entry.sources)
     telling = [line for line in lines if line.speaker == "user"] or lines
     return next((line for line in telling if line.said_at > after), None)
 
 
 def _find_settled(entry: Learnt, known: Sequence[Memory]) -> UUID | None:
-    """Return the memory that the model says is settled by this."""
+    """Return the id of the known memory whose thread the entry settles, as the model says, or None."""
     if entry.thread != "settled" or not entry.of:
         return None
     return known[entry.of - 1].pk if 1 <= entry.of <= len(known) else None
@@ -169,7 +170,9 @@ def _find_settled(entry: Learnt, known: Sequence[Memory]) -> UUID | None:
 def _tells_end(
     thread: Thread, text: str, quotes: Sequence[str], said_at: datetime, called: Collection[str], zone: tzinfo
 ) -> bool:
-    """Return whether a text tells how the thread came out: the same matter, after its day, or that day as past."""
+    """Return whether a text tells how the thread came out: about the same matter, said after its due day, or on that
+    day in the past tense, and without a later day.
+    """
     if thread.due_on is None:
         return False
     said_on = said_at.astimezone(zone).date()
@@ -181,21 +184,21 @@ def _tells_end(
 
 
 def drop_old(companion_id: UUID, now: datetime, zone: tzinfo) -> None:
-    """Drop what nobody came back to: two weeks after its day, or two months after it was opened without one."""
+    """Drop threads that nobody came back to: two weeks after their day, or two months after opening without a day."""
     today = now.astimezone(zone).date()
     old = Q(due_on__lt=today - GIVEN_UP_AFTER) | Q(due_on=None, opened_at__lt=now - UNDATED_GIVEN_UP_AFTER)
     mine = Thread.objects.filter(old, companion_id=companion_id, state=Thread.State.OPEN)
     mine.update(state=Thread.State.DROPPED, closed_at=now)
 
 
-# -- shown
+# -- showing in the prompt
 
 
 def load_open_threads(companion_id: UUID, now: datetime, zone: tzinfo) -> list[Thread]:
-    """Return what is open between the two and comes up now, the nearest first, at most five; one query.
+    """Return the open threads to be shown now, nearest day first, at most five. One query.
 
-    With a day: from the eve until three days after. Without one: two at most, from half a day after it was opened on,
-    for two weeks. What is closed, private, stale or comes from a hidden message does not come up.
+    Threads with a day are shown from the day before until three days after; without a day, at most two, from half a day
+    to two weeks after opening. Left out are those whose memory is closed, private, stale or from a hidden message.
     """
     today = now.astimezone(zone).date()
     dated = Q(due_on__range=(today - timedelta(DAYS_AFTER), today + timedelta(DAYS_AHEAD)))
@@ -212,7 +215,7 @@ def load_open_threads(companion_id: UUID, now: datetime, zone: tzinfo) -> list[T
 def leave_out_told(
     threads: Sequence[Thread], said: Sequence[tuple[str, datetime]], names: Mapping[str, str], zone: tzinfo
 ) -> list[Thread]:
-    """Return the threads but those whose end the person has told in these words, of which nothing is learnt yet."""
+    """Return the threads except those whose end the person has told in `said`, from which nothing is learnt yet."""
     called = list(names.values())
 
     def is_told(thread: Thread) -> bool:
@@ -227,7 +230,7 @@ def _days(thread: Thread, today: date) -> int:
 
 
 def render_threads(threads: Sequence[Thread], today: date) -> list[str]:
-    """Return what is open between the two as lines of a prompt; none for none. `today` is the person's."""
+    """Return the threads as lines of a prompt, or an empty list if there are none. `today` is the person's."""
     lines = [f"- {_describe(thread, today)}: {_quote(thread)}" for thread in threads]
     return [TITLE, *lines] if lines else []
 

@@ -1,4 +1,4 @@
-"""Pages of memory for operators: read only, on record."""
+"""The admin of memory: read-only pages for operators, each view of which is audited."""
 
 from memory.admin import consolidation, learning, memories, spaces
 

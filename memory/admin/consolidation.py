@@ -1,4 +1,4 @@
-"""Nights for operators: each run with what it did, each change, how far goals and ideas are, and what is open."""
+"""The admin of consolidation runs and their changes, of goals and ideas, and of threads."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ COLOURS = {
 
 @admin.register(Consolidation)
 class ConsolidationAdmin(PrivateAdmin):
-    """A night's work, and all that it did."""
+    """A consolidation run, and all its changes."""
 
     named_by = "night_of"
     annotations = {"count": Count("changes")}
@@ -56,7 +56,7 @@ class ConsolidationAdmin(PrivateAdmin):
 
 @admin.register(Change)
 class ChangeAdmin(PrivateAdmin):
-    """One thing that a night's work did, with what it came from and what it takes to undo it."""
+    """One change that a consolidation run made, with the memories behind it and what undoes it."""
 
     titled_by = "memory.text"
     list_display = (
@@ -81,7 +81,7 @@ class ChangeAdmin(PrivateAdmin):
 
 @admin.register(Pursuit)
 class PursuitAdmin(PrivateAdmin):
-    """How far a goal or an idea is."""
+    """The progress of a goal or an idea."""
 
     titled_by = "memory.text"
     list_display = (
@@ -106,7 +106,7 @@ class PursuitAdmin(PrivateAdmin):
 
 @admin.register(Thread)
 class ThreadAdmin(PrivateAdmin):
-    """What is open between a companion and its person, or was."""
+    """What is or was open between a companion and its person."""
 
     named_by = "opened_at"
     titled_by = "memory.text"

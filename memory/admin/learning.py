@@ -1,4 +1,4 @@
-"""What a companion knows, for operators: core memory, diary, self-concept and profile in revisions, verdicts given."""
+"""The admin of what a companion knows: core memory, diary entries, revisions, batches of learning, retractions."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -16,12 +16,12 @@ from safety.admin import PrivateAdmin, link, marks, moment, number
 
 
 def length_of(field: str) -> Func:
-    """Return how many things a JSON list holds."""
+    """Return an expression for the length of the JSON list in this field."""
     return Func(F(field), function="jsonb_array_length", output_field=IntegerField())
 
 
 def with_sources(thing: DiaryEntry | Revision) -> Sequence[dict[str, Any]]:
-    """Return each sentence with the messages behind it that are there, in one query."""
+    """Return each sentence with its source messages, except those that are gone or on another branch. One query."""
     ids = {UUID(source) for sentence in thing.sentences for source in sentence["sources"]}
     messages = thing.companion.messages.in_bulk(ids)
     return [
@@ -42,7 +42,7 @@ CHARACTERS = number("length", _("characters"))
 
 
 class SentencesAdmin(PrivateAdmin):
-    """Sentences, each with the messages that it comes from."""
+    """The admin of a text that is stored as sentences, each with the messages that it comes from."""
 
     annotations = {"count": length_of("sentences")}
     private_template = "admin/memory/sentences.html"
@@ -57,7 +57,7 @@ class SentencesAdmin(PrivateAdmin):
 
 @admin.register(DiaryEntry)
 class DiaryEntryAdmin(SentencesAdmin):
-    """A session as its companion keeps it."""
+    """A companion's diary entry about one session."""
 
     named_by = "started_at"
     titled_by = "title"
@@ -81,7 +81,7 @@ class DiaryEntryAdmin(SentencesAdmin):
 
 @admin.register(Revision)
 class RevisionAdmin(SentencesAdmin):
-    """What a companion thinks of itself, or knows of its user, as it stood at a time."""
+    """One revision of a self-concept or a user profile."""
 
     named_by = "made_at"
     list_display = (
@@ -105,7 +105,7 @@ class RevisionAdmin(SentencesAdmin):
 
 @admin.register(Learning)
 class LearningAdmin(PrivateAdmin):
-    """One batch of what was said: each verdict on it, and what became of it."""
+    """One batch of messages that was learnt from: each verdict, and what became of it."""
 
     named_by = "at"
     annotations = {"count": length_of("verdicts")}
@@ -129,7 +129,7 @@ class LearningAdmin(PrivateAdmin):
 
 @admin.register(Retraction)
 class RetractionAdmin(PrivateAdmin):
-    """That a companion forgot or revised something, as its person had asked."""
+    """A record that a companion forgot or revised something because its person had asked it to."""
 
     named_by = "made_at"
     words = ("slot",)
@@ -143,7 +143,7 @@ class RetractionAdmin(PrivateAdmin):
 
 @admin.register(Forgotten)
 class ForgottenAdmin(PrivateAdmin):
-    """That a person had something forgotten, by digests of its words."""
+    """A record that a person had something forgotten; it holds digests of the words only."""
 
     named_by = "at"
     annotations = {"count": length_of("statements")}
@@ -158,7 +158,7 @@ class ForgottenAdmin(PrivateAdmin):
 
 
 class CoreMemoryAdmin(PrivateAdmin):
-    """A named text, and the messages that it comes from."""
+    """The admin of a slot or block: a named text, and the messages that it comes from."""
 
     annotations = {"length": Length("text")}
     titled_by = "name"

@@ -1,6 +1,6 @@
-"""Memories, recalls and documents for operators: read only, on record.
+"""The admin of memories, recalls, embeddings and documents: read-only, and each view is audited.
 
-Memory itself is registered by the room above, which knows how to delete one from everywhere.
+`MemoryAdmin` is registered by `companions`, which adds deleting a memory with all that was made of it.
 """
 
 import re
@@ -26,7 +26,7 @@ ERROR = code_column("error", _("error"))
 
 
 class MemoryAdmin(PrivateAdmin):
-    """A memory with where it comes from, and every recall that found it."""
+    """A memory with its sources, and every recall that found it."""
 
     named_by = "happened_at"
     titled_by = "text"
@@ -71,7 +71,7 @@ class MemoryAdmin(PrivateAdmin):
         return marks(memory, names)
 
     def private(self, request: HttpRequest, thing: Memory) -> dict[str, Any]:
-        """Return its text and terms, what is behind it, its vectors, and a page of the recalls that found it."""
+        """Return the memory's terms, sources, related memories and vectors, and a page of the recalls that found it."""
         found = thing.recalled.select_related("recall", "memory").order_by("-recall__at", "-pk")
         return {
             "memory": thing,
@@ -90,13 +90,13 @@ class MemoryAdmin(PrivateAdmin):
 
 
 def sources(memory: Memory) -> Sequence[Any]:
-    """Return the messages that the memory comes from: the one that it mirrors, and those that it was drawn from."""
+    """Return the messages that the memory comes from: the one that it mirrors, if any, and those it was drawn from."""
     mirrored = [memory.message] if memory.message else []
     return [*mirrored, *memory.sources.order_by("said_at")]
 
 
 def describe_policy(name: str) -> str:
-    """Return what a rule of recall is called, without what follows its name."""
+    """Return the label of a scoring policy up to its colon, or `name` if there is no such policy."""
     return re.split("[:：]", str(dict(CHOICES).get(name, name)), maxsplit=1)[0]
 
 
@@ -161,7 +161,7 @@ class SpaceFilter(admin.RelatedFieldListFilter):
 
 @admin.register(Embedding)
 class EmbeddingAdmin(PrivateAdmin):
-    """That a memory has a vector in a space, or was refused. No vector is shown; from it words could be guessed."""
+    """A memory's embedding in a space, or its refusal. The vector is not shown: words could be guessed from it."""
 
     annotations = {
         "space_name": F("space__model"),
@@ -187,7 +187,7 @@ class EmbeddingAdmin(PrivateAdmin):
 
 @admin.register(Document)
 class DocumentAdmin(PrivateAdmin):
-    """A long text that was given to a companion, and how far its gists are."""
+    """A long text that was given to a companion, and how many of its pages have a gist."""
 
     named_by = "given_at"
     titled_by = "title"
@@ -223,7 +223,7 @@ class DocumentAdmin(PrivateAdmin):
 
 @admin.register(Page)
 class PageAdmin(PrivateAdmin):
-    """One page of a document with its gist."""
+    """One page of a document, with its gist."""
 
     words = ("gist", "text")
     annotations = {"length": Length("text"), "gist_length": Length("gist")}

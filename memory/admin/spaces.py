@@ -1,4 +1,4 @@
-"""Embedding spaces for operators: how far each is, which is wanted, and embedding again or removing, on record."""
+"""The admin of embedding spaces: the progress of each, and embedding again or deleting, both audited."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -29,7 +29,7 @@ from safety.models import AuditEntry
 
 @admin.register(Space)
 class SpaceAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
-    """The spaces that vectors lie in. Kith makes them itself; one that is not wanted and serves nobody can go."""
+    """The embedding spaces. Kith makes them itself; a space that is neither wanted nor serving can be deleted."""
 
     list_display = (
         *("__str__", "state", "embedded", "refused", "companions", "alarm"),
@@ -82,7 +82,7 @@ class SpaceAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
     # -- embedding again
 
     def has_embed_again_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
-        """Only the wanted space is embedded again."""
+        """Return whether the user may embed again, which is possible for the wanted space only."""
         wanted = known_wanted_space()
         is_wanted = object_id is None or (wanted is not None and str(wanted.pk) == str(object_id))
         return is_wanted and bool(request.user.has_perm("memory.change_space"))
@@ -95,7 +95,7 @@ class SpaceAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
             return TemplateResponse(request, "admin/memory/embed_again.html", context)
         try:
             asked = embedder_of(space)
-            width = asked.width if asked else space.width  # asked for before a transaction begins
+            width = asked.width if asked else space.width  # asks the server, so before the transaction
             with transaction.atomic():
                 made = next_edition(space, width)
                 record(request.user, AuditEntry.Deed.CHANGED, Space, made.pk)  # type: ignore[arg-type]
@@ -113,7 +113,7 @@ class SpaceAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
         return is_idle and bool(super(ReadOnly, self).has_delete_permission(request, obj))
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Return the spaces alone, and how many vectors go with them."""
+        """List only the spaces themselves, with a count of the memories whose vectors are deleted with them."""
         spaces = list(objs)
         vectors = sum(space.done for space in spaces)
         return [str(space) for space in spaces], {gettext("embeddings"): vectors}, set(), []
@@ -128,7 +128,7 @@ class SpaceAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
 
 
 def describe_alarm(space: Space) -> str:
-    """Return what is wrong with the space, for an operator."""
+    """Return a sentence that tells an operator of the space's wrong width."""
     return gettext(
         "The server of %(space)s answers with %(answered)s numbers instead of %(width)s. Nothing of it is kept, and"
         " recall goes on with what is there. If that is meant to be, embed again."
@@ -136,7 +136,7 @@ def describe_alarm(space: Space) -> str:
 
 
 def alarms() -> list[dict[str, Any]]:
-    """Return a sentence and a link for each space whose server answers in another width, unless a later one is there."""
+    """Return a sentence and a link for each space whose server answers in another width and has no later edition."""
     told = {name: OuterRef(name) for name in IDENTITY}
     later = Space.objects.filter(**told, edition__gt=OuterRef("edition"))
     strange = Space.objects.exclude(answered_width=None).exclude(Exists(later)).order_by("pk")
@@ -147,6 +147,6 @@ def alarms() -> list[dict[str, Any]]:
 
 
 def _by_id(numbers: Mapping[int, int]) -> Case:
-    """Return the number of each row's id, else 0."""
+    """Return an expression for the number that belongs to the row's id, or 0 if there is none."""
     whens = [When(pk=pk, then=Value(number)) for pk, number in numbers.items()]
     return Case(*whens, default=Value(0), output_field=IntegerField())

@@ -1,9 +1,9 @@
-"""Consolidation: once a night, what a companion has learnt is looked through.
+"""Consolidation: once a night, a model looks through what a companion has learnt, and the answer is applied by rules.
 
-candidates  what is worth a look: what says nearly the same, what comes back, which goals and ideas are open; the request
-agreement   whether two memories say the same, or one denies the other
+candidates  what is worth a look: near-duplicates, recurring terms, open goals and ideas; the request about them
+agreement   whether two memories say the same, or contradict each other
 insights    which insights may be kept, and what a second reading is asked about them
-changes     the rows that come of the answer, and what it takes to undo them
-runs        the job, found from rows: asking, and writing what comes of it in one transaction
-undo        one change undone, a contradiction settled by the person
+changes     applying the answer, with what undoing each change needs
+runs        the job, found in the database: asking the model, and applying the answer in one transaction
+undo        undoing one change, and settling a contradiction
 """

@@ -1,4 +1,4 @@
-"""Agreement: how two memories near in meaning stand to each other, whatever a model says of them. Pure."""
+"""Agreement: whether two memories near in meaning say the same or contradict each other, by rules alone. Pure."""
 
 from datetime import datetime, timedelta, tzinfo
 from enum import Enum, auto
@@ -17,12 +17,12 @@ from memory.recall.traits import STOP_WORDS, sign_facts, terms
 from text.dates import days_told, tells_past
 
 ONCE = Memory.Kind.EVENT, Memory.Kind.PROMISE
-ONE_OCCASION = timedelta(days=3)  # what happens once and names no day is told again so soon
+ONE_OCCASION = timedelta(days=3)  # two tellings so near each other may mean one event
 
 
 class Agreement(Enum):
-    """SAME: the other tells nothing that the kept one does not. AGAINST: another number, or a denial. APART: whatever
-    else: another person or day, or more than the kept one tells.
+    """How another memory stands to the one to be kept. SAME: it tells nothing more. AGAINST: it has another number, or
+    only one of the two is a denial. APART: anything else, e.g. it tells more, or of another person or day.
     """
 
     SAME = auto()
@@ -31,11 +31,12 @@ class Agreement(Enum):
 
 
 def compare(kept: Memory, other: Memory, zone: tzinfo, names: Names) -> Agreement:
-    """Return how another memory, near in meaning, stands to one that is to be kept for it, whatever a model says of them.
+    """Return how `other`, near in meaning, stands to `kept`, the memory that would stay if the two were merged.
 
-    Kinds tell nothing: of one meeting a model makes now an event, now a promise. "Yesterday" in them counts in the user's
-    zone. The other names nobody and nothing that the kept one does not, and both speak of the same kin; what is told of a
-    day is more than what is told of any, but of what happens once: that is the same on one day, or told within three.
+    Except for insights, their kinds may differ: a model calls the same meeting now an event, now a promise. Dates are
+    read in the user's `zone`. `other` must name nobody and nothing that `kept` does not, and both speak of the same
+    kin. A fact without a day tells more than the same fact of one day; one-time events are the same if on one day, or
+    told within three days.
     """
     said, other_said = {*terms(kept.text)}, {*terms(other.text)}
     is_comparable = (
@@ -61,8 +62,8 @@ def compare(kept: Memory, other: Memory, zone: tzinfo, names: Names) -> Agreemen
 
 
 def _is_one_occasion(text: str, at: datetime, other: str, other_at: datetime) -> bool:
-    """Return whether two texts of what happens once may tell of the same time: of one day, or so near each other, and
-    both of what was or both of what is to come.
+    """Return whether two texts about a one-time event may mean the same occasion: both tell of the past or neither
+    does, and they name the same day or were told within three days.
     """
     if tells_past(text) != tells_past(other):
         return False
@@ -74,12 +75,12 @@ def _is_one_occasion(text: str, at: datetime, other: str, other_at: datetime) ->
 
 
 def is_about_the_same(memory: Memory, other: Memory, zone: tzinfo, names: Names) -> bool:
-    """Return whether they share their subject, by texts and quotes; the names of the two who talk are none."""
+    """Return whether the memories share a subject, by texts and quotes, leaving out `names`, of the two who talk."""
     quotes, other_quotes = ([str(quote["text"]) for quote in row.quotes] for row in (memory, other))
     when = memory.happened_at.astimezone(zone)
     return is_same_subject(memory.text, quotes, other.text, other_quotes, names.values(), when)
 
 
 def _named(text: str) -> set[str]:
-    """Return the terms of all that is capitalised, wherever it stands, and of Chinese names."""
+    """Return the terms of all capitalised words, wherever they stand, and of Chinese names."""
     return {*terms(" ".join([*CAPITAL.findall(text), *names_in(text)]))} - STOP_WORDS - NO_NAMES

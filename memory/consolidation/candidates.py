@@ -1,6 +1,6 @@
-"""Candidates: which memories, goals and ideas are worth a look; the one request about them, and what a model may answer.
+"""Candidates: which memories, goals and ideas a model is shown, the request about them, and the form of its answer.
 
-Memories and goals are named by numbers. No model is asked here.
+The request and the answer refer to memories and goals by numbers. No model is asked here.
 """
 
 from collections import defaultdict
@@ -26,14 +26,14 @@ from providers.tokens import estimate
 from text.strings import block, quoted
 
 MAX_GROUPS, MAX_MEMBERS, MIN_MEMBERS = 6, 8, 3
-COMMON = 5  # a term that more than every fifth memory has tells little
+COMMON = 5  # a term that more than one memory in five has tells little
 MAX_GOALS = 12
 MAX_MEMORIES = 120
 OPEN = (Pursuit.Status.NEW, Pursuit.Status.UNDER_WAY)
-NEAR = 0.7  # a cosine: what is said in other words lies above it, and so does some of what contradicts it
-MAX_COMPARED = 300  # memories whose neighbours are looked for: those that changed, then the newest
+NEAR = 0.7  # a cosine: paraphrases lie above it, and so do some contradictions
+MAX_COMPARED = 300  # memories whose neighbours are searched: those that changed, then the newest
 MAX_PAIRS = 60
-MAX_EQUALS = 8  # memories of the same words
+MAX_EQUALS = 8  # of the memories with the same words, so many are paired
 PAIRS = """
 SELECT one.memory_id, other.memory_id, max(-(one.vector <#> other.vector)) AS likeness
   FROM memory_embedding one
@@ -56,9 +56,8 @@ Codes = Mapping[UUID, frozenset[int]]
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What a request tells of, in its order: memories, and goals and ideas. `pairs` are the ids of two that are near.
-
-    True where there is anything to ask about.
+    """The memories, and the goals and ideas, that a request shows, in its order. `pairs` are the ids of memories that
+    are near each other. False if there is nothing to ask about.
     """
 
     memories: Sequence[Memory]
@@ -73,11 +72,12 @@ class Candidates:
 def find_candidates(
     companion_id: UUID, since: datetime | None, *, zone: tzinfo, room: int, names: Names
 ) -> Candidates:
-    """Return what fits into `room` tokens, what has changed since that moment (None: ever) first.
+    """Return the candidates that fit into `room` tokens, those changed at or after `since` (None: ever) first.
 
-    Of what the companion has learnt, still holds and may show to a model: two memories near in meaning in the space that
-    serves it, or of the same words; three or more that share a telling term; its open goals and ideas. What else has
-    changed fills the rest, as far as there is anything to ask about. `names` tell nothing.
+    From what the companion has learnt, still holds and may show to a model: pairs of memories that are near in meaning
+    (in the space that serves the companion) or have the same words; groups of three or more that share a telling term;
+    its open goals and ideas, and what shares a term with them. Other changed memories fill the rest. The `names` of the
+    two who talk do not count as terms.
     """
 
     def is_new(memory: Memory) -> bool:
@@ -110,7 +110,7 @@ def find_candidates(
 
 
 def _codes(memories: Sequence[Memory], names: Names) -> Codes:
-    """Return for each memory the codes of its terms, without those of names."""
+    """Return by memory the hashes of its terms, without those of `names`."""
     if not memories:
         return {}
     named = {hash_term(term) for name in names.values() for term in terms(name)}
@@ -120,7 +120,7 @@ def _codes(memories: Sequence[Memory], names: Names) -> Codes:
 
 
 def _find_pairs(companion_id: UUID, new: Collection[UUID], codes: Codes) -> list[Pair]:
-    """Return those near in meaning or of the same words: with one that is new first, then the nearest."""
+    """Return the pairs near in meaning or with the same words: those with a new memory first, then the nearest."""
     same: dict[frozenset[int], list[UUID]] = defaultdict(list)
     for pk, own in codes.items():
         same[own].append(pk)
@@ -130,7 +130,7 @@ def _find_pairs(companion_id: UUID, new: Collection[UUID], codes: Codes) -> list
 
 
 def _find_near(companion_id: UUID, known: Sequence[UUID]) -> Iterator[Pair]:
-    """Return those near in meaning, the nearest first; none before they are embedded."""
+    """Yield the pairs that are near in meaning, nearest first; none if no space serves the companion."""
     space = serving_space(companion_id)
     if space is None:
         return
@@ -142,7 +142,9 @@ def _find_near(companion_id: UUID, known: Sequence[UUID]) -> Iterator[Pair]:
 
 
 def _find_groups(memories: Sequence[Memory], new: set[UUID], codes: Codes) -> list[tuple[UUID, ...]]:
-    """Return the members of each group, what changed first: three or more, one of them new, that share a telling term."""
+    """Return groups of three or more memories, at least one of them new, that share a telling term, those with most new
+    ones first.
+    """
     having: dict[int, list[UUID]] = defaultdict(list)
     for memory in memories:
         for term in codes[memory.pk]:
@@ -156,7 +158,7 @@ def _find_groups(memories: Sequence[Memory], new: set[UUID], codes: Codes) -> li
 
 
 def _find_goals(companion_id: UUID, room: int, zone: tzinfo) -> list[Pursuit]:
-    """Return the open goals and ideas that a model may see and that fit, those not looked at for longest first."""
+    """Return the open goals and ideas that a model may see and that fit into `room`, longest unreviewed first."""
     mine = Pursuit.objects.filter(companion_id=companion_id, status__in=OPEN)
     shown = mine.filter(memory__in=known_to(companion_id)).select_related("memory")
     kept: list[Pursuit] = []
@@ -172,7 +174,7 @@ def _tokens(goal: Pursuit, zone: tzinfo) -> int:
 
 
 def _fit(wanted: Sequence[tuple[Memory, ...]], room: int, zone: tzinfo) -> list[Memory]:
-    """Return each memory once, as many as fit, those that belong together all or none."""
+    """Return the memories, each once, of the `wanted` groups that fit into `room` tokens as a whole."""
     kept: dict[UUID, Memory] = {}
     for together in wanted:
         more = [memory for memory in together if memory.pk not in kept]
@@ -260,7 +262,7 @@ Rules:
 
 
 def system_prompt() -> str:
-    """Return what a model is told before the lines."""
+    """Return the system prompt: the rules, and the form of the answer."""
     return SYSTEM + FORM
 
 
@@ -279,8 +281,8 @@ def goal_line(number: int, goal: Pursuit, zone: tzinfo) -> str:
 
 
 def render_request(memories: Sequence[Memory], goals: Sequence[Pursuit], zone: tzinfo) -> Messages:
-    """Return the messages of the request; the first memory has the number 1, the first goal that after the last memory's,
-    so that no number names two lines.
+    """Return the messages of the request. Memories are numbered from 1 and goals on from the last memory, so that no
+    number names two lines.
     """
     known = [memory_line(number, memory, zone) for number, memory in enumerate(memories, start=1)]
     pursued = [goal_line(number, goal, zone) for number, goal in enumerate(goals, start=len(memories) + 1)]

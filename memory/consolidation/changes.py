@@ -1,4 +1,4 @@
-"""What comes of the answer: rows, and of each thing done what it takes to undo it."""
+"""Applying a model's answer: the rows that it changes, with what undoing each change needs."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,18 +20,18 @@ from memory.recall.traits import terms
 from memory.store import entry_of, nudge, retract
 from memory.threads import move_thread
 
-CONFIDENCE = 0.6  # of an insight
+CONFIDENCE = 0.6  # of an insight that a second reading approves
 ENDED = Pursuit.Status.DONE, Pursuit.Status.GIVEN_UP
 STANDING = "status", "progress", "excitement"
 
 
 @dataclass(kw_only=True)
 class Draft:
-    """What the model saw, in that order and as it is now, and what is done of its answer so far.
+    """A run whose answer is being applied: what the model saw, in its order and reloaded, and what was done so far.
 
-    `pairs` are near in meaning; `parted` are not to be merged or held against each other again: the person has undone
-    that, or has it before them. `words` are what a second reading says of the insights, by their keys. `merged` is, for
-    what was merged in this run, what it became.
+    `pairs` are near in meaning. The pairs in `parted` must not be merged or brought up again: the person has undone
+    their merge, or was shown their contradiction already. `words` are a second reading's words on the insights, by
+    their keys. `merged` gives, by the id of each memory merged in this run, the memory that it was merged into.
     """
 
     run: Consolidation
@@ -48,24 +48,24 @@ class Draft:
     done: int = 0
 
     def memory(self, number: int) -> Memory | None:
-        """Return the memory of that number, or what it was merged into; None where there is none."""
+        """Return the memory with this number, or the one that it was merged into; None if there is no such number."""
         memory = self.memories[number - 1] if 1 <= number <= len(self.memories) else None
         return self.merged.get(memory.pk, memory) if memory else None
 
     def goal(self, number: int) -> Pursuit | None:
-        """Return the goal of that number, which follow those of the memories; None where there is none."""
+        """Return the goal with this number, or None. The goals are numbered on from the last memory."""
         place = number - len(self.memories) - 1
         return self.goals[place] if 0 <= place < len(self.goals) else None
 
     def may_be_compared(self, memory: Memory, other: Memory) -> bool:
-        """Return whether they are two, near in meaning, and nobody has said that they are to be left alone."""
+        """Return whether two memories may be compared: they differ, are near in meaning, and are not parted."""
         pair = frozenset((memory.pk, other.pk))
         return len(pair) == 2 and pair in self.pairs and pair not in self.parted
 
     def note(
         self, kind: Change.Kind, memory: Memory, others: Iterable[Memory], before: dict[str, Any]
     ) -> None:
-        """Keep a row that tells what was done."""
+        """Save a change of this kind, with what undoing it needs."""
         self.done += 1
         change = Change.objects.create(
             companion_id=self.run.companion_id,
@@ -78,13 +78,13 @@ class Draft:
         change.others.set(others)
 
     def bring_up(self, memory: Memory, other: Memory) -> None:
-        """Put two before the person that contradict each other, once for good; nothing is closed for that."""
+        """Record that two memories contradict each other, for the person to settle, once only. Neither is closed."""
         self.parted.add(frozenset((memory.pk, other.pk)))
         self.note(Change.Kind.CONTRADICTION, memory, [other], {})
 
 
 def load_parted(companion_id: UUID) -> set[Pair]:
-    """Return the pairs whose merging was undone, and those that were held against each other before."""
+    """Return the pairs whose merge was undone, and those that were brought up as contradictions before."""
     mine = Change.objects.filter(companion_id=companion_id, others__isnull=False)
     undone = mine.filter(kind=Change.Kind.MERGED, undone_at__isnull=False)
     rows = (undone | mine.filter(kind=Change.Kind.CONTRADICTION)).values_list("memory_id", "others")
@@ -92,9 +92,10 @@ def load_parted(companion_id: UUID) -> set[Pair]:
 
 
 def apply_answer(draft: Draft, answer: Answer) -> None:
-    """Do of the answer what may be done. Call it inside the transaction that ends the run, with the companion held.
+    """Apply what the rules allow of the answer. Call it inside the transaction that ends the run, with the companion
+    locked.
 
-    Merges come first: what was merged is told of as what it became.
+    Merges come first; after that, the number of a merged memory means the one that it was merged into.
     """
     for merge in answer.merges:
         _merge(draft, merge)
@@ -112,11 +113,13 @@ def apply_answer(draft: Draft, answer: Answer) -> None:
 
 
 def _merge(draft: Draft, answered: Merge) -> None:
-    """Let the kept one have the evidence, sources and quotes of the others, which are closed and linked to it.
+    """Merge memories into the one to be kept, which gets their evidence, sources and quotes; they are closed and linked
+    to it.
 
-    Only what is near in meaning, and names no other day, number or denial. Where only a number or a denial differs it is
-    no merge but a contradiction. What the person has pinned or corrected is not closed, nor what is pursued for what is
-    not, nor what is open for what is settled. A thread that is open goes on with the kept one.
+    Only memories that are near in meaning and differ in no day, number or denial are merged; if only a number or a
+    denial differs, they are brought up as a contradiction. A memory is not closed if the person pinned or corrected it,
+    if it is pursued and the kept one is not, or if its thread is open and the kept one's is not. An open thread moves
+    to the kept memory.
     """
     kept = draft.memory(answered.keep)
     if kept is None:
@@ -149,7 +152,7 @@ def _join(draft: Draft, kept: Memory, others: Sequence[Memory]) -> None:
         "quotes": len(kept.quotes),
         "sources": list(map(str, added)),
     }
-    told = _quoted_messages(kept)  # one message is evidence once, though two memories were drawn from it
+    told = _quoted_messages(kept)  # a message is evidence once, even if several memories were drawn from it
     for other in others:
         kept.evidence += max(other.evidence - len(_quoted_messages(other) & told), 0)
         told |= _quoted_messages(other)
@@ -181,7 +184,7 @@ def _load_sources(memories: Sequence[Memory]) -> set[UUID]:
 
 
 def _keep_insights(draft: Draft, answered: Sequence[Insight]) -> None:
-    """Keep those insights that may be drawn and that a second reading does not reject; unsure where it says nothing."""
+    """Save the insights that rules allow and a second reading does not reject; unsure if its word is empty."""
     companion_id = draft.run.companion_id
     for drawn in select_insights(
         companion_id, answered, draft.memory, draft.memories, draft.zone, draft.names
@@ -213,9 +216,9 @@ def _keep_insight(draft: Draft, drawn: Drawn, confidence: float) -> None:
 
 
 def _review_goals(draft: Draft, answered: Sequence[Review]) -> None:
-    """Give each goal at most one other standing; ended is only one of which something else that was shown tells.
+    """Update the status, progress and excitement of each goal at most once, and mark all that were shown as reviewed.
 
-    All that were shown count as looked at.
+    A goal is ended only if another memory that was shown tells of it.
     """
     before = {goal.pk: _standing(goal) for goal in draft.goals}
     for review in answered:
@@ -241,7 +244,7 @@ def _standing(goal: Pursuit) -> dict[str, Any]:
 
 
 def _is_told_of(draft: Draft, goal: Pursuit) -> bool:
-    """Return whether another memory that was shown shares a term with it that is no name."""
+    """Return whether another memory that was shown shares a term with the goal, names aside."""
     names = {hash_term(term) for name in draft.names.values() for term in terms(name)}
     own = {*map(hash_term, terms(goal.memory.text))} - names
     others = (memory.text for memory in draft.memories if memory.pk != goal.memory_id)

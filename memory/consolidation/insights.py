@@ -1,4 +1,4 @@
-"""Insights: which of those that a model draws may be kept, by rules, and how a second reading is asked about them."""
+"""Insights: which of those that a model draws may be kept, by rules, and what a second reading is asked about them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from memory.models import Memory
 from memory.recall.query import Names
 from text.strings import one_line
 
-MIN_SOURCES = 2  # memories that are no insights themselves: what was drawn is not drawn from again and again
+MIN_SOURCES = 2  # memories that are not insights themselves, so that insights do not feed on insights
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """An insight that may be kept, with the memories that it is drawn from; `key` names it among those of its answer."""
+    """An insight that rules allow, with the memories that it is drawn from; `key` identifies it within its answer."""
 
     key: str
     text: str
@@ -29,7 +29,7 @@ class Drawn:
 
     @property
     def drafted(self) -> Drafted:
-        """What a second reading is asked."""
+        """The insight in the form that a second reading is asked about."""
         return Drafted(self.key, "insight", self.text, (), [memory.text for memory in self.memories])
 
 
@@ -41,10 +41,10 @@ def select_insights(
     zone: tzinfo,
     names: Names,
 ) -> Iterator[Drawn]:
-    """Yield those insights that stand on two memories or more, name nothing that those do not, and are new.
+    """Yield the insights that rest on at least two memories, name nothing that those do not, and are new.
 
-    `find` returns the memory of a number, `shown` are all that the model saw. The insights that were ever drawn count,
-    closed ones too: what the person has let go is not drawn anew.
+    `find` returns the memory with a number; `shown` are all memories that the model saw. An insight is not new if it
+    was ever drawn before, even if it is closed now: what the person has discarded is not drawn again.
     """
     if not answered:
         return

@@ -1,4 +1,7 @@
-"""A consolidation run on one companion: claimed, asked, written in one transaction. Killed anywhere, it is done again."""
+"""Consolidation runs: each is claimed, a model is asked, and the answer is applied in one transaction.
+
+A run that is killed at any point is done again.
+"""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
@@ -29,16 +32,16 @@ from providers.tokens import estimate
 
 log = structlog.get_logger(__name__)
 
-MAX_DRAFTS = 3  # in one go: whoever corrects and deletes meanwhile need not be outrun
+MAX_DRAFTS = 3  # tries in one go; if memories keep changing meanwhile, the run is tried again later
 BATCH = 200
-LATE = timedelta(hours=1)  # what is learnt bears the time at which its learning began
-BETWEEN_TOKENS = 50  # roles and blocks
+LATE = timedelta(hours=1)  # memories are saved later than `learnt_at`, the time at which learning began
+BETWEEN_TOKENS = 50  # for roles and blocks
 
 Lock = Callable[[UUID], bool]
 
 
 def find_due(now: datetime, most: int = BATCH) -> list[tuple[UUID, UUID]]:
-    """Return the runs that anybody may work on now, each as the ids of its companion and its own."""
+    """Return the runs that are due and not leased, each as (companion id, run id)."""
     waiting = Consolidation.objects.filter(state=Consolidation.State.WAITING, next_at__lte=now)
     return list(waiting.order_by("next_at").values_list("companion_id", "pk")[:most])
 
@@ -46,12 +49,12 @@ def find_due(now: datetime, most: int = BATCH) -> list[tuple[UUID, UUID]]:
 def consolidate(
     companion_id: UUID, run_id: UUID, now: datetime, lock: Lock, clock: Clock | None = None
 ) -> None:
-    """Do the run's work if it is due: one model call, none where there is nothing to ask about, and a second one where
-    insights were drawn that may be kept. What was answered before it was stopped is not asked again.
+    """Work on the run if it is due: with one model call, with none if there is nothing to ask about, or with a second
+    one if insights were drawn that may be kept. What was answered before an interruption is not asked again.
 
-    What goes wrong is written down, and tried again later, eight times. `lock` locks a companion and tells whether it is
-    there; no transaction is open while the model thinks. `now` is the time of what is written; the lease and waits count
-    from what the clock says then, else from `now`.
+    Failures are recorded, and the run is tried at most eight times. `lock` locks a companion and returns whether it
+    exists; no transaction is open while the model works. `now` is the time of what is written; the lease and the waits
+    count from `clock`, or from `now` if there is none.
     """
     mine = Consolidation.objects.filter(
         companion_id=companion_id, state=Consolidation.State.WAITING, pk=run_id
@@ -65,7 +68,7 @@ def consolidate(
 
 
 def _draft_and_write(lease: Lease, now: datetime, lock: Lock) -> datetime | None:
-    """Return when it is to be gone on with; None where it is done, gone, or another's."""
+    """Return when to continue the run, or None if it is done, gone, or taken by another worker."""
     for _try in range(MAX_DRAFTS):
         run = lease.held_row.select_related("companion__user", "companion__mind").first()
         if run is None:
@@ -83,7 +86,7 @@ def _draft_and_write(lease: Lease, now: datetime, lock: Lock) -> datetime | None
 
 
 def load_candidates(run: Consolidation) -> Candidates:
-    """Return what the run is to look at: what has changed since the last one first."""
+    """Return what the run is to look at, what has changed since the last finished run first."""
     earlier = Consolidation.objects.filter(companion_id=run.companion_id, state=Consolidation.State.DONE)
     last = earlier.order_by("-night_of").first()
     since = last.asked_at - LATE if last else None
@@ -94,8 +97,8 @@ def load_candidates(run: Consolidation) -> Candidates:
 
 
 class Answered(BaseModel):
-    """What a model has answered about what it was shown (`seen`); `words` are what a second reading says of the insights,
-    by their keys.
+    """A model's answer, as it is saved in the run's draft: `seen` is the fingerprint of what it was shown, `words` are
+    a second reading's words on the insights, by their keys.
     """
 
     seen: str
@@ -105,8 +108,8 @@ class Answered(BaseModel):
 
 
 def _ask(run: Consolidation, found: Candidates, lease: Lease, lock: Lock) -> Answered | None:
-    """Return what the model answers about what was found, and what it says of its insights as it reads them again; what
-    it has answered already is kept with the run. None where the run is another's by now, or what was found has changed.
+    """Return the model's answer about the candidates, with a second reading of its insights. Each answer is saved with
+    the run, and not asked for again. Return None if another worker has the run by now, or the candidates have changed.
     """
     payer, seen = Payer(run.companion.user_id, run.companion_id), _mark(found.memories, found.goals)
     answered = Answered.model_validate(run.draft) if run.draft.get("seen") == seen else None
@@ -131,15 +134,15 @@ def _ask(run: Consolidation, found: Candidates, lease: Lease, lock: Lock) -> Ans
 
 @transaction.atomic
 def _keep(run: Consolidation, found: Candidates, answered: Answered, lease: Lease, lock: Lock) -> bool:
-    """Return whether the run is still held and what the model saw still stands; then keep what it answered: nothing
-    deleted comes back so.
+    """Save the answer with the run and return True, if the run is still held and what the model saw has not changed; so
+    nothing deleted comes back.
     """
     stands = lock(run.companion_id) and _mark(*_reload(run.companion_id, found)) == answered.seen
     return stands and lease.renew(draft=answered.model_dump(mode="json"))
 
 
 def _list_insights(run: Consolidation, found: Candidates, answer: Answer) -> list[Drafted]:
-    """Return the insights that may be kept, to be read again."""
+    """Return the insights that may be kept, in the form that a second reading is asked about."""
     by_number = dict(enumerate(found.memories, start=1))
     zone, names = run.companion.user.zone, run.companion.names
     drawn = select_insights(run.companion_id, answer.insights, by_number.get, found.memories, zone, names)
@@ -154,7 +157,9 @@ def _write(
     now: datetime,
     lock: Lock,
 ) -> bool:
-    """Return whether all is done; False where something that the model saw has changed meanwhile: then nothing is."""
+    """Apply the answer, mark the run as done and return True, also if the run or its companion is gone. Return False,
+    with nothing applied, if something that the model saw has changed meanwhile.
+    """
     if not lock(run.companion_id):
         return True
     mine = Consolidation.objects.filter(companion_id=run.companion_id, state=Consolidation.State.WAITING)
@@ -187,7 +192,7 @@ def _write(
 
 
 def _reload(companion_id: UUID, found: Candidates) -> tuple[list[Memory], list[Pursuit]]:
-    """Return what was seen, locked and read anew, in its order; without what is gone, closed or private."""
+    """Reload the memories, which are locked, and the goals, in their order, without what is gone, closed or private."""
     wanted = {memory.pk for memory in found.memories} | {goal.memory_id for goal in found.goals}
     rows = known_to(companion_id).filter(pk__in=wanted).order_by("pk").select_for_update(no_key=True)
     there = {memory.pk: memory for memory in rows}
@@ -198,7 +203,7 @@ def _reload(companion_id: UUID, found: Candidates) -> tuple[list[Memory], list[P
 
 
 def _mark(memories: Sequence[Memory], goals: Sequence[Pursuit]) -> str:
-    """Return a fingerprint of what is to stay as it is while a model thinks about it."""
+    """Return a fingerprint of all that must not change while a model works on it."""
     rows = [
         *((memory.pk, memory.kind, memory.edited_at, memory.evidence, memory.text) for memory in memories),
         *((goal.pk, goal.status, goal.progress, goal.excitement, goal.memory.text) for goal in goals),
@@ -207,7 +212,7 @@ def _mark(memories: Sequence[Memory], goals: Sequence[Pursuit]) -> str:
 
 
 def _put_off(companion_id: UUID, lease: Lease, code: str) -> None:
-    """Try again later, and later each time; after the last time the operator hears of it."""
+    """Record a failed try and postpone the run, longer each time; after the last try mark it as failed and log that."""
     run = lease.held_row.first() if lease.count_failure(code) else None
     if run is None:
         return

@@ -1,4 +1,4 @@
-"""Undoing one thing that a run did, wholly or, where it was changed since, not at all; and settling a contradiction."""
+"""Undoing one change of a run, as a whole or, if it was altered since, not at all; and settling a contradiction."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -23,9 +23,9 @@ NO_CONTRADICTION = "no_contradiction", _("Only what contradicts each other can b
 
 @transaction.atomic
 def undo(companion_id: UUID, change_id: UUID, now: datetime, lock: Lock) -> Change:
-    """Undo the change. A settled contradiction is open again, and can be settled otherwise.
+    """Undo the change. A settled contradiction becomes open again, and can be settled in another way.
 
-    Raise UndoError, Change.DoesNotExist. `lock` locks the companion.
+    Raises UndoError, Change.DoesNotExist. `lock` locks the companion.
     """
     lock(companion_id)
     change, others = _load(companion_id, change_id)
@@ -45,9 +45,9 @@ def undo(companion_id: UUID, change_id: UUID, now: datetime, lock: Lock) -> Chan
 
 @transaction.atomic
 def settle(companion_id: UUID, change_id: UUID, keep: Change.Settled, now: datetime, lock: Lock) -> Change:
-    """Settle a contradiction: of two of which one holds, the other is closed and linked to it. Nothing is deleted.
+    """Settle a contradiction: unless both memories hold, close the other one and link it to the one to `keep`.
 
-    Raise UndoError, Change.DoesNotExist. `lock` locks the companion.
+    Raises UndoError, Change.DoesNotExist. `lock` locks the companion.
     """
     lock(companion_id)
     change, others = _load(companion_id, change_id)
@@ -68,7 +68,7 @@ def settle(companion_id: UUID, change_id: UUID, keep: Change.Settled, now: datet
 
 
 def _load(companion_id: UUID, change_id: UUID) -> tuple[Change, list[Memory]]:
-    """Return the change and the other memories that it is about, all locked and read anew; Change.DoesNotExist."""
+    """Return the change and its other memories; all its memories are locked. Raise Change.DoesNotExist if gone."""
     change = Change.objects.select_related("consolidation").get(companion_id=companion_id, pk=change_id)
     ids = [change.memory_id, *change.others.values_list("pk", flat=True)]
     mine = Memory.objects.of(companion_id).filter(pk__in=ids).order_by("pk")
@@ -131,7 +131,7 @@ def _undo_settling(change: Change, others: list[Memory], now: datetime) -> None:
 
 
 def _is_edited_since(change: Change, *memories: Memory) -> bool:
-    """Return whether one of them was corrected after the run, or after the person settled it."""
+    """Return whether one of the memories was corrected after the run, or after the person settled the contradiction."""
     settled_at = change.before.get("settled_at")
     since = datetime.fromisoformat(settled_at) if settled_at else change.consolidation.ended_at
     return any(memory.edited_at and since and memory.edited_at > since for memory in memories)

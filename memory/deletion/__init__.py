@@ -1,10 +1,10 @@
-"""Deletion: what was drawn from things that a person deletes or corrects, or keeps from models, goes with them.
+"""Deletion: handles what was derived from things that a person deletes, corrects or keeps from models.
 
-scope    what is deleted, and how it is seen that a text tells of it
-derived  what was drawn from it: memories, slots and blocks, self-concept and profile, diary entries
-sentences  single sentences of these, taken out by what they say
+scope    what is deleted, and whether a text tells of it
+derived  what was derived from it: memories, slots and blocks, self-concept and profile, diary entries
+sentences  taking single sentences out of these, by what they say
 
-Whoever calls holds the companion meanwhile, deletes afterwards what is named here, and scrubs what turns kept of it.
+The caller locks the companion, afterwards deletes the memories that are returned, and scrubs what replies kept of them.
 """
 
 from memory.deletion.derived import (

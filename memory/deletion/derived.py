@@ -1,4 +1,7 @@
-"""What was drawn from what is deleted: it goes, or is left without it, and what sums up is marked to be written anew."""
+"""What was derived from deleted things: it is deleted too or loses that part; summaries are marked to be rewritten.
+
+The docstrings say "the scope" for what is deleted, corrected or concealed (`DeletionScope`).
+"""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -19,17 +22,17 @@ Row = TypeVar("Row", Slot, Block)
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """The ids of memories that are to be deleted, or kept from models, with what goes; and of those that say less now."""
+    """Ids of memories: those `gone` are to be deleted, or kept from models; those `changed` say less than before."""
 
     gone: frozenset[UUID]
     changed: frozenset[UUID] = frozenset()
 
 
 def remove_derived(scope: DeletionScope) -> Derived:
-    """Leave what was drawn from what goes without it; name those memories that are to be deleted.
+    """Take the scope out of what was derived from it; return which derived memories are to be deleted with it.
 
-    The number of queries does not depend on how much goes, but on how many diary entries and how far what was drawn from
-    it was drawn from again. Call it in the transaction that deletes, before that, with the companion held.
+    The number of queries depends only on the number of diary entries and on how many steps of derivation there are.
+    Call it with the companion locked, in the transaction that deletes the scope, before that.
     """
     direct = _learnt_from(scope, scope.messages | scope.corrected)
     wider = _widen(scope, direct | _drawn_from(scope.memories), _stands)
@@ -43,11 +46,11 @@ def remove_derived(scope: DeletionScope) -> Derived:
 
 
 def conceal_derived(scope: DeletionScope) -> Derived:
-    """Keep from models what goes and what was drawn from it: such memories are private from now on.
+    """Keep the scope and what was derived from it from models: make such memories private.
 
-    What other messages told as well stays as it was; so does what was learnt from the scope's `sources`, unless a word of
-    it stands there that their other messages do not know. What stands in every prompt goes; a diary entry that has
-    nothing else to tell stays for the eye.
+    What other messages told as well stays as it was; so does what was learnt from the scope's `sources`, unless it has
+    a word of the scope that its other messages do not have. Core memory, self-concept and profile lose what tells of
+    the scope. A diary entry with nothing else to tell stays, for its owner to read.
     """
     condition = _learnt_from(scope, scope.all_messages) | _drawn_from(scope.memories)
     wider = _widen(scope, condition, lambda memory, so_far: _stands(memory, so_far, with_sources=True))
@@ -60,11 +63,11 @@ def conceal_derived(scope: DeletionScope) -> Derived:
 
 
 def remove_corrected(scope: DeletionScope, memory: Memory) -> frozenset[UUID]:
-    """Leave core memory, self-concept and profile without what the memory said before it was corrected; the profile says
-    what it says now. Return the ids of what was concluded from the old words, which is to be deleted.
+    """Remove from core memory, self-concept and profile what the memory said before its correction; the profile then
+    says what the memory says now. Return the ids of the memories drawn from the old words, which are to be deleted.
 
-    `scope` has the messages behind the memory as `sources`. A sentence that other messages are behind, too, stays as it
-    is, and so does the diary: it tells what was said on its day.
+    `scope` has the messages behind the memory as `sources`. A sentence that has other messages behind it as well stays
+    as it is, and so does the diary: it tells what was said on its day.
     """
     _clear_core_memory(scope)
     for about in Revision.About:
@@ -110,7 +113,9 @@ def _load(companion_id: UUID, condition: Q, seen: Collection[UUID]) -> list[Memo
 def _widen(
     scope: DeletionScope, condition: Q, stands: Callable[[Memory, DeletionScope], bool]
 ) -> DeletionScope:
-    """Return the scope with those memories that fit the condition and do not stand without it, and so on from those."""
+    """Return the scope extended by the memories that match the condition and do not stand without it; then by those
+    that were drawn from these, and so on.
+    """
     seen = set(scope.memories)
     while memories := _load(scope.companion_id, condition, seen):
         seen |= {memory.pk for memory in memories}
@@ -120,7 +125,10 @@ def _widen(
 
 
 def _stands(memory: Memory, scope: DeletionScope, with_sources: bool = False) -> bool:
-    """Return whether something is left behind the memory, and tells all of it that what goes told."""
+    """Return whether what is left behind the memory tells all that the scope told of it.
+
+    `with_sources` asks as well that it does so without the messages in the scope's `sources`.
+    """
     sources = [message for message in memory.sources.all() if message.pk not in scope.messages]
     drawn_from = [earlier for earlier in memory.drawn_from.all() if earlier.pk not in scope.memories]
     left = [message.text for message in sources] + [earlier.text for earlier in drawn_from]
@@ -131,7 +139,9 @@ def _stands(memory: Memory, scope: DeletionScope, with_sources: bool = False) ->
 
 
 def _find_siblings(scope: DeletionScope) -> dict[UUID, str]:
-    """Return what was learnt from the same messages as a memory that goes, and alone tells it again: texts by ids."""
+    """Return the texts, by id, of memories that were learnt from the scope's `sources` and restate a fact of the scope
+    that none of their other messages tells.
+    """
     if not scope.sources:
         return {}
     learnt = _load(scope.companion_id, _learnt_from(scope, scope.sources), scope.memories)
@@ -145,7 +155,7 @@ def _find_siblings(scope: DeletionScope) -> dict[UUID, str]:
 
 
 def _strip_evidence(scope: DeletionScope, condition: Q) -> None:
-    """Leave the memories that stay without the quotes and sources that go."""
+    """Remove the quotes and sources that are deleted from the memories that stay, and reduce their evidence."""
     memories = _load(scope.companion_id, condition, scope.memories)
     for memory in memories:
         texts = {
@@ -174,10 +184,10 @@ def _strip_evidence(scope: DeletionScope, condition: Q) -> None:
 
 
 def _clear_core_memory(scope: DeletionScope) -> None:
-    """Delete the slots that come from what goes or tell it again, and take such lines out of blocks.
+    """Delete the slots that come from the scope or restate it, and remove such lines from blocks.
 
-    A block that the companion has written also loses those lines that share no word with any other message behind it, but
-    where what goes is only corrected.
+    Unless the scope is only corrected, a block that the companion has written also loses the lines that share no word
+    with any other message behind it.
     """
     restated = find_restatements(scope)
     slots = _find_touched(Slot.objects.filter(companion_id=scope.companion_id), scope, restated)
@@ -187,7 +197,7 @@ def _clear_core_memory(scope: DeletionScope) -> None:
     for block in blocks:
         block.text, block.changed_at = "\n".join(_lines_left(block, scope, restated)), scope.now
     mine.bulk_update(blocks, ["text", "changed_at"])
-    if not scope.kept:  # what is corrected is behind it as before
+    if not scope.kept:  # a message that is only corrected stays a source
         sources = Block.sources.through.objects.filter(block__companion=scope.companion_id, block__in=blocks)
         sources.filter(message__in=scope.all_messages).delete()
 
@@ -227,10 +237,12 @@ def _lines_left(block: Block, scope: DeletionScope, restated: Restatements) -> l
 
 
 def _clear_diary(scope: DeletionScope, *, stays: bool = False) -> tuple[frozenset[UUID], frozenset[UUID]]:
-    """Return the ids of memories that mirror entries with nothing left to tell, and of those that wait to be rewritten.
+    """Clear the diary of what tells of the scope. Return the ids of the memories that mirror entries with nothing left
+    to tell, and of those that mirror entries waiting to be rewritten.
 
-    An entry has nothing left where the user said nothing else in its session that may be told, or where it is a page of
-    no session's talk. It is deleted, unless it `stays`; so is one whose mirror goes.
+    An entry has nothing left if the user said nothing else in its session that may be told, or if it comes from
+    messages of the scope and its session has none. Unless it `stays`, it is deleted; so is an entry whose mirror is in
+    the scope.
     """
     mine = DiaryEntry.objects.filter(companion_id=scope.companion_id)
     pages = mine.filter(memory__sources__in=scope.all_messages, session__messages=None)
@@ -250,15 +262,15 @@ def _clear_diary(scope: DeletionScope, *, stays: bool = False) -> tuple[frozense
             ended.append(entry)
         elif entry.memory_id not in scope.memories:
             texts = [text for _, text in left[entry.session_id]]
-            if _is_cleared(entry, scope, scope.lost_words(texts)):
+            if _clear_entry(entry, scope, scope.lost_words(texts)):
                 changed.append(entry)
     if not stays:
         mine.filter(Q(pk__in=[entry.pk for entry in ended]) | Q(memory__in=scope.memories)).delete()
     return _mirrors(ended), _mirrors(changed)
 
 
-def _is_cleared(entry: DiaryEntry, scope: DeletionScope, lost: frozenset[str]) -> bool:
-    """Return whether the entry told of what goes: those sentences are gone then, and it waits to be written anew."""
+def _clear_entry(entry: DiaryEntry, scope: DeletionScope, lost: frozenset[str]) -> bool:
+    """Remove what tells of the scope from the entry and mark it to be rewritten; return False if nothing in it does."""
     kept = [
         sentence
         for sentence in entry.sentences
@@ -277,9 +289,9 @@ def _mirrors(entries: Sequence[DiaryEntry]) -> frozenset[UUID]:
 
 
 def delete_memories(companion_id: UUID, ids: Collection[UUID]) -> None:
-    """Delete them, and with a gist what stands on its page, so that none is written for it again; its number stays.
+    """Delete the memories. The page behind a gist stays, but without its text, so that no gist is written for it again.
 
-    Locked first: whoever embeds one of them now would otherwise leave a vector that its memory's end stumbles over.
+    The memories are locked first: otherwise an embedding that is stored meanwhile could make the deletion fail.
     """
     memories = Memory.everywhere.of(companion_id).filter(pk__in=ids)
     list(memories.select_for_update(of=("self",)).order_by("pk").values_list("pk"))

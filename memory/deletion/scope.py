@@ -1,6 +1,6 @@
-"""What is deleted, and whether a text tells of it: by the words that stand nowhere in what is left.
+"""The scope of a deletion, and whether a text tells of it: by words of the scope that nothing which is left has.
 
-A text may tell of it and come from no message of it: of a fact that nobody said, or of a page.
+A text may tell of the scope without coming from one of its messages: e.g. of a fact that nobody said, or of a page.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -22,17 +22,18 @@ Reader = Callable[[str], frozenset[str]]
 
 
 def cached_reader(read: Callable[[str], Iterable[str]] = terms) -> Reader:
-    """Return what gives the terms of a text, each text read once: the same messages are behind much."""
+    """Return a function that gives the terms of a text, cached: the same messages are behind many things."""
     return cache(lambda text: frozenset(read(text)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeletionScope:
-    """Messages and memories of one companion that are deleted, by their ids, and what they said (`texts`).
+    """The messages and memories of one companion that are deleted, by their ids, and what they said (`texts`).
 
-    What was drawn from one of the `messages` goes as far as it comes from it. `sources` are the messages behind memories
-    that go: of what was drawn from those, only what shares a word with the `texts`. Those of them that are `corrected`
-    stay with other words, the `kept`, which do not go. `names` are what the two are called.
+    What was drawn from one of the `messages` is deleted as far as it comes from that. `sources` are the messages behind
+    deleted memories: what was drawn from those is deleted only if it shares a word with the `texts`. The sources that
+    are `corrected` stay with other words; the texts in `kept` do not count as deleted. `names` are those of the two who
+    talk.
     """
 
     companion_id: UUID
@@ -48,7 +49,7 @@ class DeletionScope:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """The terms of what goes, but those that are kept, and the names of the two who talk."""
+        """The terms of the `texts`, without those of the `kept` texts and of the `names`."""
         return self.words_of(self.texts).difference(self.words_of(self.kept))
 
     @property
@@ -56,24 +57,24 @@ class DeletionScope:
         return self.messages | self.sources
 
     def words_of(self, texts: Iterable[str]) -> frozenset[str]:
-        """Return the terms of the texts without the names of the two who talk."""
+        """Return the terms of the texts, without those of the `names`."""
         return frozenset[str]().union(*map(self.read, texts)).difference(*map(self.read, self.names))
 
     def with_memories(self, memories: Mapping[UUID, str]) -> Self:
-        """Return the scope with these memories in it, each with its text."""
+        """Return the scope extended by these memories (texts by ids)."""
         ids = self.memories | memories.keys()
         return replace(self, memories=ids, texts=(*self.texts, *memories.values()))
 
     def lost_words(self, left: Iterable[str]) -> frozenset[str]:
-        """Return the words of what goes that stand in none of the texts that are left."""
+        """Return the words of the scope that none of the texts that are `left` has."""
         return self.words.difference(*map(self.read, left))
 
     def tells(self, text: str, left: Iterable[str] = ()) -> bool:
-        """Return whether a word of the text stands in what goes, and in nothing of what is left."""
+        """Return whether the text has a word of the scope that none of the texts that are `left` has."""
         return not self.lost_words(left).isdisjoint(self.read(text))
 
     def is_behind(self, sentence: Mapping[str, Any]) -> bool:
-        """Return whether the sentence ({"text", "sources": ids of messages}) comes from what goes."""
+        """Return whether the sentence ({"text", "sources": ids of messages}) comes from the scope."""
         sources = {UUID(str(id)) for id in sentence["sources"]}
         if sources & self.messages:
             return True
@@ -82,7 +83,7 @@ class DeletionScope:
 
 @dataclass(frozen=True, slots=True)
 class Restatements:
-    """The unique words of what goes: of `facts`, and of `pages` of documents that were given at `given_at`."""
+    """The words that only the scope has: of its `facts`, and of its `pages`, from documents given since `given_at`."""
 
     scope: DeletionScope
     facts: frozenset[str] = frozenset()
@@ -90,21 +91,21 @@ class Restatements:
     given_at: datetime | None = None
 
     def stand_in_row(self, row: Slot | Block, text: str, left: Collection[str]) -> bool:
-        """Return whether this text of the row tells one that no text left behind the row tells.
+        """Return whether this text of the slot or block has one of the words, and no text `left` behind the row has it.
 
-        A page is told by what the companion wrote since it was given.
+        The words of pages count only if the companion wrote the row after they were given.
         """
         is_read = self.given_at and row.by == By.COMPANION and row.changed_at >= self.given_at
         words = self.facts | self.pages if is_read else self.facts
         return bool((words & self.scope.read(text)).difference(*map(self.scope.read, left)))
 
     def stand_in(self, text: str) -> bool:
-        """Return whether the text tells one."""
+        """Return whether the text has one of the words."""
         return not (self.facts | self.pages).isdisjoint(self.scope.read(text))
 
 
 def find_restatements(scope: DeletionScope) -> Restatements:
-    """Return what is to be looked for in core memory; nothing where only what was said is deleted."""
+    """Return the words to look for in core memory; none if the scope holds neither facts nor pages."""
     mine = (
         Memory.everywhere.of(scope.companion_id).filter(pk__in=scope.memories).exclude(kind__in=NOT_RESTATED)
     )
@@ -120,15 +121,15 @@ def find_restatements(scope: DeletionScope) -> Restatements:
 
 
 def find_unique_words(scope: DeletionScope, *, on_any_branch: bool = False) -> frozenset[str]:
-    """Return the words of what goes that nothing which is left tells, on the chosen branch or on any."""
+    """Return the words of the scope that no memory which is left has, on the chosen branch or on any branch."""
     return _keep_unique(scope, scope.words, on_any_branch=on_any_branch)
 
 
 def _keep_unique(
     scope: DeletionScope, words: Collection[str], *, on_any_branch: bool = False
 ) -> frozenset[str]:
-    """Return those words that no memory which is left tells. What the companion itself said is no witness: it may have
-    said it of what goes.
+    """Return those of the words that no memory which is left has. What the companion itself said does not count: it may
+    have said that because of the scope.
     """
     awake = Memory.objects.of(scope.companion_id)
     mine = Memory.everywhere.of(scope.companion_id) if on_any_branch else awake

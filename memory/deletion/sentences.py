@@ -1,4 +1,4 @@
-"""Taking single sentences out of what is written beside memories: slots, blocks, self-concept, profile and diary."""
+"""Removing single sentences from texts other than memories: slots, blocks, self-concept, profile and diary."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -13,9 +13,8 @@ Goes = Callable[[str], bool]
 
 
 def drop_sentences(companion_id: UUID, goes: Goes, now: datetime) -> None:
-    """Take out every slot, and line or sentence of the rest, of which `goes` says so; in earlier revisions, too.
-
-    Call it with the companion held.
+    """Delete every slot, and remove every line or sentence of the other texts, for which `goes` returns True; also from
+    earlier revisions. Call it with the companion locked.
     """
     slots = Slot.objects.filter(companion_id=companion_id)
     slots.filter(pk__in=[slot.pk for slot in slots if goes(f"{slot.name}: {slot.text}")]).delete()
@@ -33,9 +32,9 @@ def drop_sentences(companion_id: UUID, goes: Goes, now: datetime) -> None:
 
 
 def drop_from_revisions(companion_id: UUID, goes: Callable[[dict[str, Any]], bool], now: datetime) -> None:
-    """Take the sentences that go out of every revision of self-concept and profile.
+    """Remove the sentences for which `goes` returns True from every revision of self-concept and profile.
 
-    Where the one that holds is touched, another one holds from now on: whoever thinks about it meanwhile sees that.
+    If the current revision has one, a new revision is written, so that work based on the old one notices the change.
     """
     for about in Revision.About:
         every = list(Revision.objects.of(companion_id, about))

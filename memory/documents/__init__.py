@@ -1,7 +1,7 @@
-"""Gist memory: a long text becomes pages, each page gets a gist, and a question looks pages up.
+"""Gist memory: a long text is split into pages, a model writes a gist of each, and questions find pages by their gists.
 
-intake      a document with its pages, stored
-pagination  a text as pages at natural breaks
-gists       the gists that wait, asked for, and kept; how far a document is
-lookup      which pages a question needs
+intake      checking a text, and storing it as a document with its pages
+pagination  splitting a text into pages at natural breaks
+gists       writing the gists that are missing; the progress of a document
+lookup      finding the pages that a question needs
 """

@@ -1,6 +1,6 @@
-"""The gists that wait: found from rows, asked for several at a time, and kept with the memory that mirrors each.
+"""Writing gists: pages without one are found, a model writes several in one call, and a memory mirrors each.
 
-Pages are quoted material in the request.
+In the request, the pages are quoted as data.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,12 +29,12 @@ from text.strings import quoted, storable
 
 log = structlog.get_logger(__name__)
 
-MAX_PAGES = 8  # share a call
+MAX_PAGES = 8  # in one call
 GIST_CHARACTERS = 1000
-PAGE_TOKENS = 20  # the marks around a page
-QUOTES = 2  # the two of a text in quotation marks
+PAGE_TOKENS = 20  # for the tags around a page
+QUOTES = 2  # tokens of the quotation marks around a text
 INCOMPLETE = "malformed_answer"
-DONE_WITH = ~Q(pages__gist="") | Q(pages__text="")  # written, or deleted
+DONE_WITH = ~Q(pages__gist="") | Q(pages__text="")  # pages whose gist was written or deleted
 WAITING, RUNNING, DONE, FAILED = "waiting", "running", "done", "failed"
 
 Lock = Callable[[UUID], bool]
@@ -42,17 +42,18 @@ Messages = list[dict[str, Any]]
 
 
 def find_due(now: datetime) -> list[UUID]:
-    """Return the ids of the documents that have pages without a gist and may be tried: the sweep's work."""
+    """Return the ids of the documents that have pages without a gist and are due: the work of the periodic sweep."""
     without = Page.objects.waiting().filter(document=OuterRef("pk"))
     is_due = Q(next_at=None) | Q(next_at__lte=now)
     return list(Document.objects.filter(is_due, Exists(without)).values_list("pk", flat=True))
 
 
 def write_gists(document_id: UUID, now: datetime, lock: Lock) -> int:
-    """Ask for the next gists of a document in one call, and keep them; return how many pages got one.
+    """Ask a model for the next gists of a document in one call, and save them; return how many pages got one.
 
-    0 where nothing waits, where another worker is at it, where it is gone, and where the model failed: then it is put
-    off. `lock` locks a companion and tells whether it is there; no transaction is open while the model works.
+    Return 0 if no page waits, if another worker has the document, or if it is gone; also if the model failed or the
+    tokens for such work are used up, and then postpone it. `lock` locks a companion and returns whether it exists. No
+    transaction is open while the model works.
     """
     lease = Lease.take(Document.objects.filter(pk=document_id), "next_at", lambda: now)
     if lease is None:
@@ -64,9 +65,7 @@ def write_gists(document_id: UUID, now: datetime, lock: Lock) -> int:
     if document is None or not waiting:
         lease.release(None)
         return 0
-    if tomorrow := waits_until(
-        document.companion.user, now
-    ):  # the other half of the day's tokens is for talk
+    if tomorrow := waits_until(document.companion.user, now):  # half of the day's tokens is reserved for talk
         _row(document).update(next_at=tomorrow, error=NO_TOKENS)
         return 0
     payer = Payer(document.companion.user_id, document.companion_id)
@@ -98,7 +97,7 @@ def _keep(
     now: datetime,
     lock: Lock,
 ) -> int | None:
-    """Keep the gists of those pages that still wait for one; return how many, None where the document is gone."""
+    """Save the gists of those pages that still wait for one; return how many, or None if the document is gone."""
     if not lock(document.companion_id) or not _row(document).exists():
         return None
     left = Page.objects.waiting().filter(
@@ -117,7 +116,7 @@ def _keep(
 
 
 def _memory(document: Document, page: Page, gist: str, now: datetime) -> Memory:
-    """Return the memory of a page: pages of a document follow each other in the order of time, a microsecond apart."""
+    """Return the memory that mirrors a page. The pages of a document happen in their order, a microsecond apart."""
     at = document.given_at + timedelta(microseconds=page.number)
     return Memory(
         companion_id=document.companion_id,
@@ -130,26 +129,26 @@ def _memory(document: Document, page: Page, gist: str, now: datetime) -> Memory:
 
 
 def _row(document: Document) -> QuerySet[Document]:
-    """Return the document's own row, if it is there."""
+    """Return a queryset of the document alone; it is empty if the document is gone."""
     return Document.objects.filter(companion_id=document.companion_id, pk=document.pk)
 
 
 def _put_off(document: Document, code: str, now: datetime) -> None:
-    """Try again later, and later each time."""
+    """Record a failed try and postpone the document, longer each time."""
     attempts = document.attempts + 1
     _row(document).update(attempts=attempts, next_at=retry_at(attempts, now), error=code)
     log.warning("gists_put_off", document=str(document.pk), code=code, attempts=attempts)
-    if attempts == MAX_ATTEMPTS:  # it is still tried, four times a day
+    if attempts == MAX_ATTEMPTS:  # the document is still tried, four times a day
         log.error("gists_failed", document=str(document.pk), code=code)
 
 
 def with_progress(documents: QuerySet[Document]) -> QuerySet[Document]:
-    """Return the documents, each with `done` and `total`: how many of its pages wait for no gist, and how many it has."""
+    """Annotate each document with `total`, how many pages it has, and `done`, how many of them wait for no gist."""
     return documents.annotate(total=Count("pages"), done=Count("pages", filter=DONE_WITH))
 
 
 def state_of(document: Document, done: int, total: int) -> str:
-    """Return waiting, running, done or failed; a failed one is still tried, four times a day."""
+    """Return "waiting", "running", "done" or "failed"; a failed document is still tried, four times a day."""
     if done == total:
         return DONE
     if document.attempts >= MAX_ATTEMPTS:
@@ -188,12 +187,12 @@ Rules:
 
 
 def system_prompt() -> str:
-    """Return what a model is told before the pages."""
+    """Return the system prompt: the rules, and the form of the answer."""
     return SYSTEM + FORM
 
 
 def choose_fitting(pages: Sequence[Page], context_tokens: int, answer_tokens: int) -> list[Page]:
-    """Return as many of the pages, from the first on, as a model can read at once: 1 to 8."""
+    """Return as many of the pages, from the first on, as fit into one request: 1 to 8."""
     left = _room(context_tokens, answer_tokens)
     kept: list[Page] = []
     for page in pages[:MAX_PAGES]:
@@ -205,7 +204,7 @@ def choose_fitting(pages: Sequence[Page], context_tokens: int, answer_tokens: in
 
 
 def render_request(pages: Sequence[Page], context_tokens: int, answer_tokens: int) -> Messages:
-    """Return the messages that ask for the gists of these pages; a page that does not fit alone is shortened."""
+    """Return the messages that ask for the gists of these pages; a single page that does not fit is shortened."""
     most = _room(context_tokens, answer_tokens) if len(pages) == 1 else context_tokens
     told = "\n".join(
         f'<kith-page number="{page.number}">\n{_quote_beginning(page.text, max(most - PAGE_TOKENS, 1))}\n</kith-page>'
@@ -215,7 +214,7 @@ def render_request(pages: Sequence[Page], context_tokens: int, answer_tokens: in
 
 
 def _quote_beginning(text: str, most: int) -> str:
-    """Return the text, quoted, or its beginning: marks within it are written with one more each."""
+    """Return the text quoted, or as much of its beginning as takes at most `most` tokens; quoting escapes marks."""
     whole = quoted(text)
     if estimate(whole) <= most:
         return whole

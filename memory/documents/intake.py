@@ -1,4 +1,4 @@
-"""Giving a companion a long text: a file or words become a document and its pages, all of it or nothing."""
+"""Giving a companion a long text: a file or a string becomes a document and its pages, as a whole or not at all."""
 
 import codecs
 import unicodedata
@@ -17,19 +17,19 @@ from memory.errors import DocumentError
 from memory.models import Document, Page
 from text.strings import is_storable
 
-# Of one document: a book of 60,000 words has 400,000; to part them takes two seconds.
+# Of one document: a book of 60,000 words has 400,000. Splitting the maximum into pages takes two seconds.
 MAX_CHARACTERS = 2_000_000
 MAX_DOCUMENTS = 100  # of one companion
 TITLE_CHARACTERS = 200
 SHOWN = {"\n", "\r", "\t", "\f"}
-MAX_BYTES = 4 * MAX_CHARACTERS  # no encoding that is read here takes more of a character
+MAX_BYTES = 4 * MAX_CHARACTERS  # no encoding that is read here takes more per character
 BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 GUESSES = ("utf-8", "gb18030")
-# What writing in a Chinese encoding holds, and what bytes that are none seldom become: characters in daily use.
+# Characters in daily use: most of a text in a Chinese encoding, but seldom what other bytes are decoded to.
 WRITTEN = regex.compile(r"[\p{Han}\p{P}\s\p{Latin}\d\p{Hiragana}\p{Katakana}]")
 PRIVATE = regex.compile(r"[\p{Co}\p{Cn}]")
 MOSTLY = 0.9
@@ -38,7 +38,7 @@ BINARY = (b"%PDF-", b"PK\x03\x04", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"\x7fE
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A long text as it is to be kept."""
+    """A long text that may be stored, split into pages."""
 
     title: str
     text: str
@@ -46,7 +46,7 @@ class Given:
 
 
 def split_text(companion_id: UUID, title: str, text: str) -> Given:
-    """Return the text in pages; DocumentError where it cannot be kept, before it is parted.
+    """Check the text and split it into pages. Raise DocumentError if it cannot be stored.
 
     Call it before the companion is locked: a long text takes seconds.
     """
@@ -61,7 +61,7 @@ def split_text(companion_id: UUID, title: str, text: str) -> Given:
     if not text.strip():
         raise DocumentError("empty_document", _("There is nothing in it to read."))
     controls = sum(character < " " and character not in SHOWN for character in text)
-    if not is_storable(text) or controls * 100 > len(text):  # machine code is strewn with them
+    if not is_storable(text) or controls * 100 > len(text):  # binary data is full of them
         raise DocumentError("not_text", _("This is no text that Kith can read."))
     _require_room(companion_id)
     return Given(title, text, split_into_pages(text))
@@ -69,9 +69,9 @@ def split_text(companion_id: UUID, title: str, text: str) -> Given:
 
 @transaction.atomic
 def store_document(companion_id: UUID, given: Given, now: datetime) -> Document:
-    """Store the document with its pages, whose gists wait; DocumentError.
+    """Store the document with its pages, whose gists are written later. Raise DocumentError if there are too many.
 
-    Call it while the companion is locked, so that no two together are more than a companion can have.
+    Call it with the companion locked, so that concurrent calls cannot exceed the limit.
     """
     _require_room(companion_id)
     document = Document.objects.create(
@@ -95,14 +95,14 @@ def _require_room(companion_id: UUID) -> None:
 
 
 def _too_large() -> DocumentError:
-    """Return what is to be raised where a document is too large."""
+    """Return the error for a document that is too large."""
     most = f"{MAX_CHARACTERS:,}"
     detail = _("A document can have %(most)s characters. Give it in parts.") % {"most": most}
     return DocumentError("document_too_large", detail, 413)
 
 
 def read_file(pieces: Iterable[bytes]) -> str:
-    """Return the text of a file that comes in pieces; DocumentError for too many bytes or no text."""
+    """Return the text of a file that comes in pieces. Raise DocumentError if it is too large or not text."""
     held = bytearray()
     for piece in pieces:
         held += piece
@@ -112,7 +112,7 @@ def read_file(pieces: Iterable[bytes]) -> str:
 
 
 def decode(held: bytes) -> str:
-    """Return the text of these bytes, with plain line ends; DocumentError where they are none, or no text."""
+    """Return the text of these bytes, with plain line ends. Raise DocumentError if they are empty or not text."""
     if not held:
         raise DocumentError("empty_document", _("The file is empty."))
     encodings = [encoding for mark, encoding in BOMS if held.startswith(mark)]
@@ -122,7 +122,7 @@ def decode(held: bytes) -> str:
             text = held.decode(encoding)
             seen = text[:20_000]
             is_writing = not PRIVATE.search(seen) and len(WRITTEN.findall(seen)) >= MOSTLY * len(seen)
-            if encoding != "gb18030" or is_writing:  # a guess, which may have made anything of the bytes
+            if encoding != "gb18030" or is_writing:  # gb18030 is a guess, which decodes nearly any bytes
                 return text.replace("\r\n", "\n").replace("\r", "\n")
     detail = _(
         "This is no text that Kith can read: give plain text or Markdown, in UTF-8, UTF-16 or GB 18030."

@@ -1,6 +1,6 @@
-"""Looking up: from a question to the originals behind the gists that it needs, pages and talks. No model is asked.
+"""Looking up: from a question to the pages and sessions that it needs, found by their gists. No model is asked.
 
-A page's gist stands for the page, a diary entry for what was said in its session.
+The gist of a page stands for the page, a diary entry for what was said in its session.
 """
 
 from collections import defaultdict
@@ -18,16 +18,16 @@ from memory.recall.recall import Found, recall
 MAX_PAGES = 6
 MAX_GISTS = 100
 MAX_SAID = 400  # of one session
-MAX_NUMBER = 2**31 - 1  # that the database has a column for
+MAX_NUMBER = 2**31 - 1  # that fits into the database's column
 GISTS = (Memory.Kind.GIST, Memory.Kind.DIARY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A question, asked now by somebody in that zone.
+    """A question that somebody in the time zone `zone` asks at `now`.
 
-    `vector` is the question's from `embed_cue`, `names` are what "user" and "companion" are called. What is kept from
-    models comes only `with_private`: for its owner.
+    `vector` is the question's, from `embed_cue`; `names` are what "user" and "companion" are called. What is kept from
+    models is found only `with_private`, for its owner.
     """
 
     text: str
@@ -41,7 +41,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class LookedUp:
-    """A gist with what it stands for: a page of a document, or the diary entry of a session and what was said there."""
+    """A gist with its original: a page of a document, or the diary entry of a session with what was said there."""
 
     memory: Memory
     score: float
@@ -51,12 +51,12 @@ class LookedUp:
 
     @property
     def title(self) -> str:
-        """The document's, or the diary entry's."""
+        """The title of the document, or of the diary entry."""
         return self.page.document.title if self.page else self.entry.title if self.entry else ""
 
 
 def look_up(companion_id: UUID, question: Question, limit: int = MAX_PAGES) -> list[LookedUp]:
-    """Return at most `limit` (0 to 6) originals, the best first; five SQL queries at most beside those of the recall."""
+    """Return at most `limit` (0 to 6) originals, best first; at most five SQL queries besides those of the recall."""
     found = load_titles(companion_id, find_gists(companion_id, question, min(limit, MAX_PAGES)))
     said = _load_said(companion_id, [original.entry.session_id for original in found if original.entry])
     read = [
@@ -67,7 +67,7 @@ def look_up(companion_id: UUID, question: Question, limit: int = MAX_PAGES) -> l
 
 
 def find_gists(companion_id: UUID, question: Question, limit: int = MAX_GISTS) -> list[Found]:
-    """Return at most `limit` (0 to 100) gists that may answer, the best first; as many SQL queries as the recall has."""
+    """Return at most `limit` (0 to 100) gists that may answer the question, best first; SQL queries as in a recall."""
     return recall(
         companion_id,
         question.text,
@@ -84,7 +84,7 @@ def find_gists(companion_id: UUID, question: Question, limit: int = MAX_GISTS) -
 def load_titles(companion_id: UUID, found: Sequence[Found]) -> list[LookedUp]:
     """Return the pages and diary entries of these gists, in their order, without what was said; two SQL queries.
 
-    Those that are gone are left out.
+    Gists whose page or entry is gone are left out.
     """
     ids = [hit.memory.pk for hit in found]
     pages = Page.objects.filter(companion_id=companion_id, memory__in=ids).select_related("document")
@@ -99,9 +99,9 @@ def load_titles(companion_id: UUID, found: Sequence[Found]) -> list[LookedUp]:
 
 
 def find_pages(companion_id: UUID, title: str, numbers: Sequence[int]) -> list[Page]:
-    """Return the pages of these numbers, in their order and at most six, in the newest document of that title.
+    """Return the pages with these numbers, in that order and at most six, of the newest document with that title.
 
-    Numbers that there are not are left out, and what is kept from models. One that was deleted comes, and holds nothing.
+    Numbers that do not exist and pages that are kept from models are left out. A deleted page is returned without text.
     """
     documents = Document.objects.filter(companion_id=companion_id, title__iexact=title.strip())
     newest = documents.order_by("-given_at").values("pk")[:1]
@@ -113,7 +113,7 @@ def find_pages(companion_id: UUID, title: str, numbers: Sequence[int]) -> list[P
 
 
 def _load_said(companion_id: UUID, sessions: Sequence[UUID]) -> dict[UUID, list[Memory]]:
-    """Return what was said in these sessions and may be told, in the order of time; one SQL query."""
+    """Return by session what was said in it and models may see, oldest first; one SQL query."""
     by_session: dict[UUID, list[Memory]] = defaultdict(list)
     if sessions:
         memories = Memory.objects.of(companion_id).filter(

@@ -1,8 +1,8 @@
-"""A long text in any script, as pages that end where it pauses. Pure.
+"""Pagination: splits a long text in any script into pages that end at natural breaks. Pure.
 
-Pages and gists follow ReadAgent (Lee and others 2024), which pages at pauses of 280 to 600 words. Of scripts without
-spaces, a Han character or kana counts as two thirds of a word (translators reckon 1.5 to a word), a letter of Thai, Lao,
-Khmer, Burmese or Tibetan as a fifth. Whatever has no blank for long counts as a word each twenty characters.
+Pages and gists follow ReadAgent (Lee and others 2024), whose pages end at pauses after 280 to 600 words. In scripts
+without spaces, a Han character or kana counts as two thirds of a word (translators reckon 1.5 to a word), a letter of
+Thai, Lao, Khmer, Burmese or Tibetan as a fifth. A longer run without a blank counts as one word per twenty characters.
 """
 
 from collections.abc import Iterator
@@ -12,9 +12,9 @@ import regex
 from numpy.typing import NDArray
 
 LEAST, IDEAL, MOST = 280, 440, 600  # words of a page
-ONE_PAGE = 350  # a text with fewer words is not parted
-BLOCK = 50_000  # characters that are looked at together; their parts take some 10 MB
-AHEAD = MOST + LEAST + 20  # words that must follow in a block, so that it parts as the whole text would
+ONE_PAGE = 350  # a text with fewer words is not split
+BLOCK = 50_000  # characters that are processed together; their parts take some 10 MB
+AHEAD = MOST + LEAST + 20  # words that must follow in a block for it to be split as the whole text would be
 
 FULL = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Bopomofo}\p{Yi}\u3000-\u303f\uff01-\uff65"
 SYLLABIC = r"\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}"
@@ -22,7 +22,7 @@ PART = regex.compile(
     rf"(?P<full>[{FULL}]\p{{M}}{{0,8}})|(?P<syllabic>[{SYLLABIC}])|(?P<blank>\s{{200}})"
     rf"|(?P<word>[^\s{FULL}{SYLLABIC}]{{1,20}}\p{{M}}{{0,8}})"
 )
-WORD = 60  # a word in units, so that all shares are whole
+WORD = 60  # units in a word, so that all shares of it are whole numbers
 UNITS = {"full": 40, "syllabic": 12, "blank": WORD, "word": WORD}
 
 CLOSING = r"[\"'”’)\]」』）】》]*"
@@ -32,7 +32,7 @@ HEADING = (
     rf"|第{NUMERAL}[章节節回卷部篇幕][^\n。]{{0,40}}$|[IVXLC]{{1,7}}\.?[ \t\r]*$)"
 )
 SENTENCE = rf"(?:(?<!\b(?:Mr|Mrs|Ms|Dr|St|\p{{Lu}}))[.!?…]{CLOSING}(?=\s)|[。！？]{CLOSING})"
-# From the best to the worst; each ends where a page may.
+# From the best to the worst. A page may end where a match ends.
 BREAKS = tuple(
     regex.compile(pattern, regex.MULTILINE)
     for pattern in (
@@ -55,7 +55,7 @@ def split_into_pages(text: str) -> list[str]:
 
 
 def _find_starts(text: str) -> Iterator[int]:
-    """Yield where each page but the first begins: block by block, each from the last page of the one before."""
+    """Yield where each page but the first begins. Each block of text begins with the last page of the block before."""
     begin, size = 0, BLOCK
     while begin < len(text):
         is_last = begin + size >= len(text)
@@ -63,11 +63,11 @@ def _find_starts(text: str) -> Iterator[int]:
         yield from found
         if is_last:
             return
-        begin, size = (found[-1], BLOCK) if found else (begin, 2 * size)  # one of blanks alone is too small
+        begin, size = (found[-1], BLOCK) if found else (begin, 2 * size)  # no page ended: take a larger block
 
 
 class _Block:
-    """A text's parts, where each begins and ends and how many units there are up to its end; and its breaks."""
+    """A block of text: where each countable part begins and ends, the units up to its end, and where pages may end."""
 
     def __init__(self, text: str) -> None:
         found = [(*match.span(), UNITS[match.lastgroup or "word"]) for match in PART.finditer(text)]
@@ -77,7 +77,7 @@ class _Block:
         self.breaks = [self._find_breaks(pattern) for pattern in BREAKS]
 
     def _find_breaks(self, pattern: "regex.Pattern[str]") -> Places:
-        """Return the ends of what the pattern finds, where they part nothing that counts as one."""
+        """Return the ends of the pattern's matches that do not lie within a countable part."""
         places = np.array([match.end() for match in pattern.finditer(self.text)], dtype=np.int64)
         if not len(self.starts):
             return places[:0]
@@ -87,7 +87,7 @@ class _Block:
         return free
 
     def find_starts(self, is_last: bool) -> Iterator[int]:
-        """Yield where each page but the first begins; where the text goes on, only as far as that changes nothing."""
+        """Yield where each page but the first begins; unless `is_last`, only as far as later text changes nothing."""
         start = 0
         while is_last or self._units_after(start) > AHEAD * WORD:
             start = self._end_page(start)
@@ -96,9 +96,9 @@ class _Block:
             yield start
 
     def _end_page(self, start: int) -> int:
-        """Return where the page that begins there ends.
+        """Return where the page that begins at `start` ends.
 
-        What fits on one page is one, unless a chapter begins where both halves are long enough.
+        A rest that fits on one page is one, unless a chapter begins where both halves are long enough.
         """
         done, left = self._units_until(start), self._units_after(start)
         if left < ONE_PAGE * WORD:
@@ -110,7 +110,7 @@ class _Block:
         return self._find_best_break(done + LEAST * WORD, done + IDEAL * WORD, done + most)
 
     def _find_best_break(self, least: int, ideal: int, most: int) -> int:
-        """Return the best break at which so many units are done; of equals the one nearest to the ideal."""
+        """Return the best break after `least` to `most` units; among equally good ones, the one nearest to `ideal`."""
         low, high = self._reach(least, most)
         aim = int(self.ends[np.searchsorted(self.units, ideal)])
         for places in self.breaks:
@@ -120,7 +120,7 @@ class _Block:
         return min(max(aim, low), high)
 
     def _reach(self, least: int, most: int) -> tuple[int, int]:
-        """Return the first and the last place at which at least, and at most, so many units are done."""
+        """Return the first place after at least `least` units, and the last place after at most `most` units."""
         low = int(self.ends[np.searchsorted(self.units, least)])
         after = int(np.searchsorted(self.units, most, side="right"))
         return low, int(self.starts[after]) if after < len(self.starts) else len(self.text)

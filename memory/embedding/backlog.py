@@ -1,4 +1,4 @@
-"""The backlog of embedding: what waits is found from rows, and no transaction is held while a model works."""
+"""The backlog of embedding: memories without a vector are found and embedded, with no transaction open meanwhile."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -34,28 +34,28 @@ from providers.errors import ProviderError, ProviderRefused
 log = structlog.get_logger(__name__)
 
 BATCH = 64
-REFUSED_TEXT = {400, 413, 422}  # other refusals, as of a key, are for every text
-HARMLESS_TEXT = "width"  # as is asked for the width
+REFUSED_TEXT = {400, 413, 422}  # others, e.g. of a wrong key, refuse every text
+HARMLESS_TEXT = "width"  # embedded too where a model's width is asked for
 MEASURE_AGAIN_SECONDS = 3600.0
 
-_measure_after: dict[int, float] = {}  # when this process tries a space again that could not be measured
+_measure_after: dict[int, float] = {}  # when this process retries a space that could not be measured
 
 
 def unembedded(companion_id: UUID) -> MemoryQuerySet:
-    """Return the companion's memories that wait for the wanted space; none where there is no embedder."""
+    """Return the companion's memories that wait to be embedded in the wanted space; none if there is no embedder."""
     if get_embedder() is None:
         return Memory.objects.none()
-    space = known_wanted_space()  # unknown where its server was never reached: everything waits for it
+    space = known_wanted_space()  # None if its server was never reached: then all wait
     return _waiting(space).of(companion_id) if space else Memory.objects.of(companion_id)
 
 
 def embed_waiting(companion_id: UUID | None = None, limit: int | None = None) -> int:
-    """Embed what waits for the wanted space, at most `limit` memories there; return how many were.
+    """Embed at most `limit` memories that wait for the wanted space; return how many were embedded there.
 
-    What is new is embedded in the older space too, as long as that serves its companion. Killed anywhere and run again
-    it does what is left; two at once share it. Raises ProviderUnavailable, ProviderRefused where every text would be
-    refused, WidthError and WidestError, with what was embedded before it kept. A single text that the provider refuses
-    is marked so, and is recalled by its words alone.
+    New memories are embedded in the older space too, as long as that serves their companion. If a run is killed, the
+    next one does what is left; concurrent runs share the work. Raises ProviderUnavailable, ProviderRefused if every
+    text would be refused, WidthError and WidestError; what was embedded before that is kept. A single text that the
+    provider refuses is marked as refused, and is recalled by its words alone.
     """
     clear_cache()
     try:
@@ -64,7 +64,7 @@ def embed_waiting(companion_id: UUID | None = None, limit: int | None = None) ->
     except (ProviderError, WidestError):
         _embed_in_older(None, companion_id)
         raise
-    embedder = embedder_of(space) if space else None  # another may be in force meanwhile
+    embedder = embedder_of(space) if space else None  # None if another is in force by now
     if embedder is None or space is None:
         return 0
     if len(spaces()) > 1:
@@ -73,9 +73,8 @@ def embed_waiting(companion_id: UUID | None = None, limit: int | None = None) ->
 
 
 def _embed_in_older(wanted: Space | None, companion_id: UUID | None) -> None:
-    """Embed in the spaces that still serve what is new since the wanted space was made, or lies nowhere without one.
-
-    Failures are only logged.
+    """Embed, in the older spaces that still serve, the memories that are new since the wanted space was made; without a
+    wanted space, all that are missing there. Failures are only logged.
     """
     waiting = _waiting(wanted).order_by().values_list("companion_id", flat=True).distinct()
     new = Q()
@@ -93,7 +92,7 @@ def _embed_in_older(wanted: Space | None, companion_id: UUID | None) -> None:
 
 
 def _waiting(space: Space | None) -> MemoryQuerySet:
-    """Return what has no embedding in the space; without one, what has none at all."""
+    """Return the memories that have no embedding in the space or, without a space, no embedding at all."""
     there = Embedding.objects.filter(memory=OuterRef("pk"))
     return Memory.objects.filter(~Exists(there.filter(space=space) if space else there))
 
@@ -105,8 +104,8 @@ def _embed_all(
     companion_id: UUID | None,
     limit: int | None = None,
 ) -> int:
-    """Embed batch after batch; where another worker did the same one meanwhile, go on from elsewhere: two that have met
-    would do each of the next ones twice.
+    """Embed batch after batch; return how many memories were embedded. When another worker has done the same batch, go
+    on from another place: otherwise both would do each of the next batches.
     """
     embedded, has_met = 0, True
     while has_met and (limit is None or embedded < limit):
@@ -129,7 +128,7 @@ def _companion_of(memory: Memory) -> UUID:
 
 
 def _batches(waiting: MemoryQuerySet, companion_id: UUID | None, limit: int | None) -> Iterator[list[Memory]]:
-    """Yield the waiting memories, from a random id on and round again, so that two workers seldom meet."""
+    """Yield the waiting memories in batches, from a random id on and round again, so that two workers seldom meet."""
     scope = Q(companion_id=companion_id) if companion_id else Q()
     rows = waiting.filter(scope).order_by("pk").select_related("companion", "page").defer("entry")
     start, left = uuid4(), limit
@@ -145,9 +144,10 @@ def _batches(waiting: MemoryQuerySet, companion_id: UUID | None, limit: int | No
 
 
 def _embed_or_mark(embedder: Embedder, space: Space, batch: list[Memory]) -> int:
-    """Embed the batch; where the provider refuses what it holds, each alone, marking those that it refuses.
+    """Embed the batch; return how many memories were embedded. If the provider refuses the batch, embed each memory
+    alone and mark those that it refuses.
 
-    ProviderRefused where the most harmless text is refused as well.
+    Raise ProviderRefused if it refuses a harmless text as well.
     """
     windows = [
         (memory, n, text)
@@ -172,8 +172,8 @@ def _embed_or_mark(embedder: Embedder, space: Space, batch: list[Memory]) -> int
 
 @transaction.atomic
 def _keep(space: Space, batch: list[Memory], rows: list[tuple[Memory, int, Floats | None]]) -> int:
-    """Store a vector for each window; return how many memories still were there with the text that was embedded, and
-    had none in the space.
+    """Store a vector for each window of the memories that still have the text that was embedded, and have no vector in
+    the space yet; return how many these are.
     """
     texts = {memory.pk: memory.text for memory in batch}
     now = Memory.objects.select_for_update().filter(pk__in=texts).order_by("pk").values_list("pk", "text")
@@ -193,7 +193,7 @@ def everyday_sentences() -> dict[str, list[str]]:
     """Return some everyday sentences of each known language, by its code."""
     found: dict[str, list[str]] = {}
     for name, language in load_languages().items():
-        told = language.get("everyday", {})  # a file may hold rules alone
+        told = language.get("everyday", {})  # a file may hold rules only
         found |= told if isinstance(told, dict) else {name: told}
     return found
 
@@ -203,14 +203,14 @@ def _average_everyday(embedder: Embedder) -> list[Floats]:
     return [embedder.embed_documents(texts).mean(axis=0) for texts in everyday_sentences().values()]
 
 
-# What is built in answers alike as long as the process runs; of a server's model nobody knows.
+# A built-in model's answers stay the same as long as the process runs; those of a server may change.
 _average_built_in = cache(_average_everyday)
 
 
 def measure_everyday() -> None:
-    """Keep with each space that can be asked the mean vector of each language's everyday sentences, if it lacks them.
+    """Save the mean vector of each language's everyday sentences for each space that lacks them and has an embedder.
 
-    Where its embedder is away, refuses them or answers in another width, it is tried again after an hour.
+    If the embedder is away, refuses the sentences or answers in another width, the space is tried again after an hour.
     """
     for space in Space.objects.filter(everyday=b"", answered_width=None).order_by("-edition", "-pk"):
         embedder = embedder_of(space)

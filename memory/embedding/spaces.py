@@ -1,6 +1,6 @@
-"""Spaces of embeddings, and what a cue means in them.
+"""Embedding spaces, and the vectors of cues and texts in them.
 
-The wanted space serves where all of a companion lies in it, until then the fullest older one.
+The wanted space serves a companion once it holds as many of its memories as any other; until then the fullest one does.
 """
 
 from collections import defaultdict
@@ -29,19 +29,19 @@ from text.strings import ends, storable
 
 log = structlog.get_logger(__name__)
 
-CACHE_SECONDS = 30.0  # for so long a process may not know of a space that another one made or removed
+CACHE_SECONDS = 30.0  # for so long a process may not know that another has made or deleted a space
 MAX_SETTLED = 100_000
-MAX_WINDOWS = 8  # of a pasted page the beginning and the end say what it is about
-MAX_TEXTS = 128  # at once: where there are many, each is known by its beginning and its end
-UNKNOWN_CHARACTER = "\ufffd"  # what stands for a character that could not be kept
+MAX_WINDOWS = 8  # of a long text: half at its beginning, half at its end
+MAX_TEXTS = 128  # windows at once: if there are many texts, each has fewer windows
+UNKNOWN_CHARACTER = "\ufffd"  # replaces a character that cannot be stored
 IDENTITY = ("model", "query_prefix", "document_prefix", "query_fields", "document_fields")
-EVERYDAY_TYPE = "<f4"  # of the numbers in Space.everyday
+EVERYDAY_TYPE = "<f4"  # the type of the numbers in Space.everyday
 
 
 @dataclass(frozen=True, slots=True)
 class CueVector:
-    """What a cue means: a vector of length 1, and the space in which alone it can be compared. `parts` are vectors of
-    its sentences by their texts.
+    """The vector of a cue, of length 1, and the only space in which it can be compared. `parts` are the vectors of its
+    sentences, by their texts.
     """
 
     space: Space
@@ -50,7 +50,7 @@ class CueVector:
 
 
 class _Cache:
-    """What this process believes of the spaces; whom the wanted one serves once, it serves while it is wanted."""
+    """What this process knows of the spaces. The companions in `settled` are served by the space `settled_in`."""
 
     def __init__(self) -> None:
         self.settled_in: Space | None = None
@@ -58,7 +58,7 @@ class _Cache:
         self.clear()
 
     def clear(self) -> None:
-        self.listed: tuple[list[Space], float] = ([], 0.0)  # until when
+        self.listed: tuple[list[Space], float] = ([], 0.0)  # with the time until which it holds
         self.silent: tuple[Embedder | None, float] = (None, 0.0)
 
 
@@ -69,11 +69,12 @@ clear_cache = _cache.clear
 def embed_cue(
     cue: str, payer: Payer | None = None, names: Names = NOBODY, parts: Sequence[str] = ()
 ) -> CueVector | None:
-    """Return the cue in the space that serves the payer's companion, without a payer in the wanted space.
+    """Return the cue's vector in the space that serves the payer's companion or, without a payer, in the wanted space.
 
-    A long cue is its windows' mean. None where no embedder answers, where it sees no meaning at all, or where it costs
-    tokens and the payer has none left today. `names` are what "user" and "companion" are called; they are left out of
-    it. `parts` are those of its sentences that are asked with one by one as well; all of it is one request.
+    The vector of a long cue is the mean of its windows'. Return None if no embedder answers, if the cue has no text or
+    a vector of zeros, or if embedding costs tokens and the payer has none left today. `names` are what "user" and
+    "companion" are called; they are left out of the cue. `parts` are sentences of the cue that are embedded one by one
+    as well. All of it is one request.
     """
     cue = without_names(storable(cue), names)
     if not cue.replace(UNKNOWN_CHARACTER, "").strip():
@@ -100,9 +101,9 @@ def embed_cue(
 def embed_texts(
     companion_id: UUID, texts: Sequence[str], payer: Payer | None = None
 ) -> tuple[Space, Floats] | None:
-    """Return what the texts mean in the space that serves the companion; None where no embedder answers.
+    """Return the space that serves the companion and the vectors of the texts in it; None if no embedder answers.
 
-    A vector of length 1 for each, (n, width): of a long text the mean of its windows.
+    The vectors (n, width) have length 1; that of a long text is the mean of its windows'.
     """
     space = serving_space(companion_id)
     embedder = embedder_of(space) if space else None
@@ -125,7 +126,7 @@ def embed_texts(
 
 
 def check_width(space: Space, vectors: Floats) -> Floats:
-    """Return the vectors (n, width); an alarm and WidthError where they do not fit into the space."""
+    """Return the vectors (n, width) if they fit into the space; else record the wrong width and raise WidthError."""
     if vectors.ndim == 2 and vectors.shape[1] == space.width:
         return vectors
     if space.note_wrong_width(vectors.shape[-1]):
@@ -134,16 +135,16 @@ def check_width(space: Space, vectors: Floats) -> Floats:
 
 
 def everyday_likeness(cue: CueVector) -> float:
-    """Return the cosine that the cue has with everyday sentences of its language: the highest mean of any language.
+    """Return the cosine of the cue with everyday sentences: the highest mean of any language, at least 0.
 
-    That is what any two texts have in common. The vector has length 1. 0 where the space has not been measured yet.
+    That is what any two texts have in common. The cue's vector must have length 1. 0 if the space is not measured yet.
     """
     means: Floats = np.frombuffer(bytes(cue.space.everyday), dtype=EVERYDAY_TYPE)
     return float(np.max(means.reshape(-1, cue.space.width) @ cue.vector, initial=0.0))
 
 
 def spaces() -> list[Space]:
-    """Return all spaces, the newest first, as they were at most half a minute ago."""
+    """Return all spaces, newest first, as they were at most half a minute ago."""
     listed, until = _cache.listed
     if monotonic() >= until:
         listed = list(Space.objects.order_by("-edition", "-pk"))
@@ -152,7 +153,7 @@ def spaces() -> list[Space]:
 
 
 def embedder_of(space: Space) -> Embedder | None:
-    """Return whom to ask for vectors of that space; None where neither settings nor providers name it any more."""
+    """Return the embedder for vectors of this space; None if neither settings nor providers name its model any more."""
     wanted = space.model, space.profile
     return next(
         (embedder for embedder in get_embedders() if (embedder.model, embedder.profile) == wanted), None
@@ -160,9 +161,9 @@ def embedder_of(space: Space) -> Embedder | None:
 
 
 def wanted_space() -> Space | None:
-    """Return the space of the embedder in force, made when it is first asked; None where there is none.
+    """Return the space of the embedder in force, created when needed first; None if there is no embedder.
 
-    Raises ProviderError where its width must be asked and nobody answers, WidestError where it is beyond 16,000.
+    Raises ProviderError if its width must be asked for and nobody answers, WidestError if the width is beyond 16,000.
     """
     wanted = get_embedder()
     if wanted is None:
@@ -175,7 +176,7 @@ def wanted_space() -> Space | None:
 
 
 def next_edition(space: Space, width: int) -> Space:
-    """Make the space in which all is embedded again by the same model, which answers so wide now; WidestError."""
+    """Create the next edition of the space, for embedding all again with its model, now of this width. WidestError."""
     identity = {name: getattr(space, name) for name in IDENTITY}
     return _make({**identity, "edition": space.edition + 1}, width, space.max_tokens)
 
@@ -190,9 +191,9 @@ def _make(identity: dict[str, Any], width: int, max_tokens: int) -> Space:
 
 
 def known_wanted_space() -> Space | None:
-    """Return the wanted space; None also where its server did not answer in the last half minute.
+    """Return the wanted space, or None if there is none or its server is needed and does not answer.
 
-    So nobody waits for it twice.
+    After that, None is returned at once for half a minute, so that not every caller waits for the server.
     """
     wanted, (silent, until) = get_embedder(), _cache.silent
     if wanted is None or (wanted is silent and monotonic() < until):
@@ -205,10 +206,10 @@ def known_wanted_space() -> Space | None:
 
 
 def serving_space(companion_id: UUID | None = None) -> Space | None:
-    """Return the space that the companion is recalled in; of no companion the wanted one; None where none can be asked.
+    """Return the space in which the companion's memories are recalled, or None if none can be asked.
 
-    Of those spaces whose embedder can be asked it is the one in which most of the companion's memories are done;
-    of equal ones the wanted one. No query where there is one space only, or where the wanted one served before.
+    Of the spaces whose embedder can be asked, it is the one that holds most of the companion's memories; among equals,
+    and without a companion, the wanted one. No query if there is only one space, or if the wanted one served before.
     """
     wanted = known_wanted_space()
     older = [space for space in spaces() if space != wanted and _can_be_asked(space)]
@@ -228,7 +229,7 @@ def serving_space(companion_id: UUID | None = None) -> Space | None:
 
 
 def count_served() -> dict[int, int]:
-    """Count how many companions each space serves, by its id; a companion without any embedding counts for none."""
+    """Count how many companions each space serves, by space id; a companion without any embedding is not counted."""
     wanted = known_wanted_space()
     every = [space for space in spaces() if space == wanted or _can_be_asked(space)]
     every.sort(key=lambda space: space != wanted)
@@ -239,7 +240,7 @@ def count_served() -> dict[int, int]:
 
 
 def _count_done(embeddings: OwnedQuerySet[Embedding]) -> dict[UUID, dict[int, int]]:
-    """Count how many memories of each companion are embedded, or were refused, in each space by its id."""
+    """Count, by companion id and space id, how many memories are embedded or were refused."""
     rows = embeddings.filter(window=0).order_by().values_list("companion_id", "space_id")
     counted: dict[UUID, dict[int, int]] = defaultdict(dict)
     for companion_id, space_id, count in rows.annotate(count=Count("*")):
@@ -248,7 +249,7 @@ def _count_done(embeddings: OwnedQuerySet[Embedding]) -> dict[UUID, dict[int, in
 
 
 def _fullest(every: list[Space], done: dict[int, int]) -> Space:
-    return max(every, key=lambda space: done.get(space.pk, 0))  # of equal ones the first
+    return max(every, key=lambda space: done.get(space.pk, 0))  # the first among equals
 
 
 def _can_be_asked(space: Space) -> bool:

@@ -1,4 +1,4 @@
-"""What code must know of languages, as data: a file for each, with lists of words and regular expressions by purpose."""
+"""Rules about languages, as data: a TOML file for each, with lists of words and regular expressions by purpose."""
 
 import tomllib
 from functools import cache
@@ -13,19 +13,19 @@ HAN = regex.compile(r"\p{Han}")
 
 @cache
 def load_languages() -> dict[str, dict[str, Any]]:
-    """Return what each file says, by the file's name."""
+    """Return the contents of each language file, by its name without the suffix."""
     return {
         path.stem: tomllib.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.toml"))
     }
 
 
 def words_of(key: str) -> list[str]:
-    """Return the words that the languages list under this key."""
+    """Return the words that all languages list under this key."""
     return [word for language in load_languages().values() for word in language.get(key, ())]
 
 
 def groups_of(key: str) -> dict[str, list[Any]]:
-    """Return what the languages list in this table: of each of its entries all words, or the patterns."""
+    """Return the table under this key, merged over all languages: by the name of each entry, its words or patterns."""
     groups: dict[str, list[Any]] = {}
     for language in load_languages().values():
         for name, found in language.get(key, {}).items():
@@ -35,9 +35,9 @@ def groups_of(key: str) -> dict[str, list[Any]]:
 
 @cache
 def any_word_of(key: str, where: str = "") -> "regex.Pattern[str]":
-    """Return a pattern of any of the words under that key: at the beginning ("^"), the end ("$"), alone or anywhere.
+    """Return a pattern of any word under this key: at the beginning ("^"), at the end ("$"), alone ("^$") or anywhere.
 
-    Those of letters with spaces between words are found as whole words.
+    Words without Han characters are matched as whole words only.
     """
     words = (
         regex.escape(word) if HAN.search(word) else rf"\b{regex.escape(word)}\b" for word in words_of(key)
@@ -49,6 +49,6 @@ def any_word_of(key: str, where: str = "") -> "regex.Pattern[str]":
 
 @cache
 def pattern_of(key: str) -> "regex.Pattern[str]":
-    """Return a pattern of whatever a language's regular expression under this key matches."""
+    """Return a pattern that matches whatever any language's regular expression under this key matches."""
     languages = load_languages().values()
     return regex.compile("|".join(language[key] for language in languages if key in language))

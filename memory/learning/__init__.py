@@ -1,12 +1,13 @@
 """Learning: what was said becomes what is known.
 
-talk        what was said, as it is put before a model: numbered lines
-answers     what a model may answer, validated
-neighbours  which memories are offered for comparison
-requests    a digest of a batch, the parts of a session's end, a reflection
+talk        what was said, as a model is shown it: numbered lines
+answers     the forms of a model's answers, validated
+neighbours  which memories the model is shown for comparison
+requests    a digest of a batch, the parts of a session's end, a reflection, a second reading
 evidence    what stops a verdict, whatever the model says; sincerity, grounding, subjects and secrets are its rules
-contradictions  which known memories what is learnt now leaves untrue
-verdicts    add, reinforce, revise, retract: the rows
+verification    a second reading of what a model drafted
+contradictions  which known memories a new fact makes untrue, or repeats
+verdicts    applying the verdicts: add, reinforce, revise, retract
 revisions   what a companion thinks of itself, and knows of its user
 diary       the diary entry of a session
 """

@@ -1,6 +1,6 @@
-"""What a model may answer when it is asked to learn. What is not in this form is not kept.
+"""The forms of a model's answers when it is asked to learn. What does not fit its form is dropped.
 
-A field that is out of form falls back to its default; an entry without words, lines or quotes is left out alone.
+An invalid field falls back to its default; an entry without text, sources or quotes is dropped without the others.
 """
 
 import math
@@ -37,7 +37,7 @@ MAX_SUMMARY = 6000  # characters
 MAX_INNER_STATE = 4000  # characters
 MAX_EDITS = 2 * MAX_SENTENCES
 NUMBER = regex.compile(r"-?\d{1,17}(?:\.\d{1,6})?")
-# What models write in place of the words that they are given.
+# What models write instead of the words that they are asked for.
 MEANT_WORDS = {
     "sarcasm": "irony", "sarcastic": "irony", "ironic": "irony", "ironically": "irony",
     "joking": "joke", "jokingly": "joke", "teasing": "joke", "tease": "joke", "kidding": "joke", "playful": "joke",
@@ -69,7 +69,7 @@ def _require_storable(text: Any) -> Any:
 
 
 def text(most: int) -> Any:
-    """Return a string of 1 to `most` characters that a database can keep, without blanks at its ends."""
+    """Return the type of a stripped string of 1 to `most` characters that PostgreSQL can store."""
     constraints = StringConstraints(strip_whitespace=True, min_length=1, max_length=most)
     return Annotated[str, constraints, BeforeValidator(_require_storable)]
 
@@ -78,13 +78,13 @@ def text(most: int) -> Any:
 
 
 def _read_number(value: Any) -> float | None:
-    """Return the number, also one that stands in words such as "8/10" or "80%"; None where it is none."""
+    """Return the number, also from a string such as "8/10" or "80%" (0.8); None if there is none."""
     if isinstance(value, str) and (match := NUMBER.search(value)):
         number = float(match[0])
         return number / 100 if value[match.end() :].lstrip().startswith("%") else number
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if abs(value) < 1e17 and value == value else None  # NaN is not itself
+    return float(value) if abs(value) < 1e17 and value == value else None  # NaN does not equal itself
 
 
 def _clamp(value: Any, least: float, most: float, default: float) -> float:
@@ -97,7 +97,7 @@ def _clamp(value: Any, least: float, most: float, default: float) -> float:
 
 
 def _read_integer(value: Any) -> int | None:
-    """Return the whole number, also one with a letter before it, as in "M3"; None where it is none."""
+    """Return the whole number, also from a string such as "M3"; None if there is none."""
     number = _read_number(value)
     return int(number) if number is not None and number == int(number) else None
 
@@ -138,12 +138,12 @@ def _known_or_neutral(emotion: Any) -> Any:
 
 
 def share(default: float, least: float = 0.0) -> Any:
-    """Return a number from `least` to 1, the default where there is none."""
+    """Return the type of a number that is clamped to `least` to 1, or `default` if the value is no number."""
     return Annotated[float, BeforeValidator(partial(_clamp, least=least, most=1.0, default=default))]
 
 
 def whole_number(least: int, most: int, default: int) -> Any:
-    """Return a whole number within the bounds, the default where there is none."""
+    """Return the type of a whole number that is clamped to the bounds, or `default` if the value is no number."""
 
     def read(value: Any) -> int:
         return round(_clamp(value, least, most, default))
@@ -152,7 +152,7 @@ def whole_number(least: int, most: int, default: int) -> Any:
 
 
 def word_of(words: Any, others: dict[str, str], default: str) -> Any:
-    """Return one of these words, the default for any other."""
+    """Return the type of one of these words; `others` maps further words to them, and the rest become `default`."""
     read = partial(_read_word, known=get_args(words), others=others, default=default)
     return Annotated[words, BeforeValidator(read)]
 
@@ -162,7 +162,7 @@ Integers = Annotated[list[int], BeforeValidator(_read_integers)]
 Mood = Annotated[Emotion, BeforeValidator(_known_or_neutral)]
 
 
-# -- what is asked for
+# -- answers
 
 
 class Learnt(BaseModel):
@@ -208,7 +208,7 @@ class Edit(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _name_what_is_done(cls, edit: Any) -> Any:
-        """Read an edit that says only which sentence it takes over as a change of that."""
+        """Accept a bare text, `keeps` for `number`, and no `do`: that is a change with a `number`, else an addition."""
         if isinstance(edit, str):
             edit = {"text": edit}
         if isinstance(edit, dict) and "keeps" in edit:
@@ -226,7 +226,7 @@ class Edit(BaseModel):
 
 
 def each(model: type[BaseModel], most: int) -> BeforeValidator:
-    """Keep those entries of a list that are in form, at most so many: one bad entry does not spoil the others."""
+    """Return a validator that keeps at most `most` valid entries of a list: a bad one does not spoil the others."""
 
     def keep(entries: Any) -> Any:
         if isinstance(entries, dict):  # a single entry, or a list as an object
@@ -250,7 +250,7 @@ class Facts(BaseModel):
 
     @property
     def unreadable(self) -> int:
-        """How many entries were left out, since they could not be read."""
+        """How many entries were left out because they are invalid."""
         return self._unreadable
 
     @model_validator(mode="wrap")
@@ -286,7 +286,7 @@ class Reflection(BaseModel):
 
 
 def _valid_or_none(reflection: Any) -> Reflection | None:
-    """Return None for what is not in form: it does not spoil the rest of an answer."""
+    """Return the reflection, or None if it is invalid, so that it does not spoil the rest of an answer."""
     with suppress(ValidationError, ArithmeticError):
         return Reflection.model_validate(reflection)
     return None

@@ -1,7 +1,6 @@
-"""Contradictions and repetitions: which known memories what is learnt now may have ended, or says again, whatever words
-either uses.
+"""Contradictions and repetitions: which known memories a new fact may make untrue, or repeat in other words.
 
-Only a model that reads both can tell; so each new fact is put beside those that are near it, to be read a second time.
+Only a model that reads both can tell; so each new fact is paired with the memories near it, for a second reading.
 """
 
 from collections import Counter
@@ -21,14 +20,14 @@ from memory.learning.verdicts import why_not_theirs
 from memory.learning.verification import OVER, SAME
 from memory.models import Memory
 
-MIN_LIKENESS = 0.35  # of all-MiniLM-L6-v2: "five cups of coffee" is to "stopped drinking coffee" as 0.6
-MAX_OF_ONE, MAX_PAIRS = 2, 8  # pairs of one new fact or with one memory, and of all
+MIN_LIKENESS = 0.35  # all-MiniLM-L6-v2 gives "five cups of coffee" and "stopped drinking coffee" 0.6
+MAX_OF_ONE, MAX_PAIRS = 2, 8  # pairs with one new fact or one memory, and in all
 CONTRADICTS = {OVER, "taken_back"}  # words of a second reading
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What was learnt now, by its place among the entries, and what was known before, with how much they are alike."""
+    """A new fact, by its place among the entries, and a memory known before, with their likeness (cosine)."""
 
     place: int
     text: str
@@ -51,10 +50,10 @@ def find_pairs(
     names: Mapping[str, str],
     payer: Payer | None = None,
 ) -> list[Pair]:
-    """Return which of the entries that may hold may contradict, or repeat, which memories: at most eight pairs, the
+    """Return pairs of entries that rules let pass and memories that they may contradict or repeat: at most eight,
     nearest first.
 
-    A memory that the entry itself names as what it changes counts as near it.
+    A memory that an entry itself refers to (`of`) counts as near it.
     """
     weighed = [(place, weigh(entry, talk, names, known)) for place, entry in enumerate(entries)]
     told = [(place, entry) for place, entry in weighed if isinstance(entry, Supported)]
@@ -80,8 +79,8 @@ def _pair(
     names: Collection[str],
     now: datetime,
 ) -> list[Pair]:
-    """Return the pairs of an entry: with what it names, is near in meaning, or has a telling term in common, of the same
-    person; not with what whoever tells it could not close.
+    """Return the pairs of an entry with memories that may be about the same person, and that it names, is near in
+    meaning or shares a telling term with; without those that the one who tells the entry could not close.
     """
     text = entry.learnt.text
     about = subject(text, names, now)
@@ -96,7 +95,7 @@ def _pair(
 
 
 def _take_nearest(pairs: Sequence[Pair]) -> list[Pair]:
-    """Return the nearest of the pairs, few of one fact or of one memory: no fact pushes the others out."""
+    """Return the nearest pairs, with at most two of one fact or one memory, so that no fact crowds out the others."""
     taken: list[Pair] = []
     counts: Counter[int | UUID] = Counter()
     for pair in sorted(pairs, key=lambda pair: -pair.likeness):
@@ -107,17 +106,17 @@ def _take_nearest(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def find_contradicted(pairs: Sequence[Pair], words: Mapping[str, str]) -> list[Pair]:
-    """Return the pairs of which, as a second reading says, only the later can be true now."""
+    """Return the pairs of which only the new fact can be true now, by the `words` of a second reading."""
     return [pair for pair in pairs if words.get(pair.drafted.key) in CONTRADICTS]
 
 
 def find_repeated(pairs: Sequence[Pair], words: Mapping[str, str]) -> list[Pair]:
-    """Return the pairs of which, as a second reading says, both say the same."""
+    """Return the pairs of which both say the same, by the `words` of a second reading."""
     return [pair for pair in pairs if words.get(pair.drafted.key) == SAME]
 
 
 def group_by_place(pairs: Sequence[tuple[int, Memory]]) -> dict[int, list[Memory]]:
-    """Return by the place of an entry the memories that are paired with it."""
+    """Return, by the place of each entry, the memories that are paired with it."""
     grouped: dict[int, list[Memory]] = {}
     for place, memory in pairs:
         grouped.setdefault(place, []).append(memory)

@@ -1,4 +1,4 @@
-"""The end of a session: what of the answer about it is kept as diary entry, self-concept and user profile."""
+"""The end of a session: saving what a model wrote of it as diary entry, self-concept and user profile."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ NOON = time(12)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """What is written of a session; sentences are [{"text", "sources": ids of messages}]."""
+    """What a model wrote about a session; sentences are [{"text", "sources": ids of messages}]."""
 
     title: str
     diary: Sentences
@@ -28,12 +28,12 @@ class Written:
     self_concept: Sentences
     user_profile: Sentences
     call_id: int | None
-    understood_by: int | None = None  # the call behind self-concept and profile, where it is another
+    understood_by: int | None = None  # the call behind self-concept and profile, if it is another
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClosedSession:
-    """A session as it is kept: which, from when to when, and what is written of it."""
+    """A closed session: its id, when it began and ended, and what was written about it."""
 
     session_id: UUID
     started_at: datetime
@@ -42,9 +42,9 @@ class ClosedSession:
 
 
 def keep_session(companion_id: UUID, ended: ClosedSession, now: datetime, zone: tzinfo) -> DiaryEntry:
-    """Keep the diary entry, mirrored as a memory, and with it the revisions of what the session has changed.
+    """Save the diary entry, mirrored as a memory, and new revisions of the self-concept and profile it has changed.
 
-    Call it inside the transaction that ends the session, with the companion held. Of one session there is one entry.
+    Call it inside the transaction that ends the session, with the companion locked. A session has one entry only.
     """
     written = drop_forgotten(companion_id, ended.written)
     for about in Revision.About:
@@ -63,7 +63,7 @@ def keep_session(companion_id: UUID, ended: ClosedSession, now: datetime, zone: 
 
 
 def drop_forgotten(companion_id: UUID, written: Written) -> Written:
-    """Return what is written without the sentences that tell something forgotten, unless it was told anew since."""
+    """Return what was written, without sentences that tell something forgotten, unless it was told anew since."""
     forgotten = load_forgotten(companion_id)
     if not forgotten.kept:
         return written
@@ -84,10 +84,9 @@ def drop_forgotten(companion_id: UUID, written: Written) -> Written:
 
 
 def keep_entry(companion_id: UUID, ended: ClosedSession, now: datetime, zone: tzinfo) -> DiaryEntry:
-    """Keep the diary entry alone, mirrored as a memory, by which it comes to mind: it happened as the session began, or
-    at noon of the entry's day where that is another.
+    """Save the diary entry alone, without what was forgotten, mirrored as a memory by which recall finds it.
 
-    Nothing is kept of what was forgotten.
+    The memory happened when the session began, or at noon of the entry's day if that is another day.
     """
     written = drop_forgotten(companion_id, ended.written)
     text = storable(_render(written.title, written.diary))
@@ -127,9 +126,9 @@ def sources_of(sentences: Sequence[dict[str, Any]]) -> list[UUID]:
 
 
 def rewrite(entry: DiaryEntry, now: datetime, **fields: Any) -> None:
-    """Let the entry say something else from now on, and the memory that mirrors it; `fields` are the entry's.
+    """Update these `fields` of the entry, and the text and sources of the memory that mirrors it.
 
-    Where nothing is left to tell, the memory does not come to mind.
+    If the entry has no sentences left, the memory becomes stale, so that it is kept from models.
     """
     for name, value in fields.items():
         setattr(entry, name, value)

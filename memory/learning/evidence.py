@@ -1,4 +1,4 @@
-"""What stops an entry or changes its verdict, whatever the model says: no quote holds, or a line is an echo. Pure."""
+"""Evidence: what stops an entry, whatever the model says, e.g. that no quote holds or that a line is an echo. Pure."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,32 +17,30 @@ from memory.models import Memory
 from memory.recall.traits import terms
 from text.strings import cut_sentences, folded
 
-# "I remember that you told me: “…": words that lead in what somebody remembers, and tell nothing of it.
+# Words that introduce what somebody remembers ("I remember that you told me: “…") and tell nothing of it.
 LEADING_TERMS = frozenset(terms(" ".join(words_of("leads_in"))))
 SAID = pattern_of("said").pattern
 BEFORE_QUOTE = rf"[^“”「」‘.!?,;。！？，；]{{0,80}}?(?:{SAID}|{pattern_of('says').pattern})[^“”「」‘]{{0,60}}"
 LED_IN = regex.compile(rf"{BEFORE_QUOTE}[“「‘]")
-LED_OFF = regex.compile(rf"{BEFORE_QUOTE}$")  # cut off before what it leads in
+LED_OFF = regex.compile(rf"{BEFORE_QUOTE}$")  # cut off before the quotation that it introduces
 LEAD = regex.compile(rf"^[^“”「」]{{0,80}}?(?:{SAID})[^“”「」]{{0,60}}[“「]")
 QUOTED = regex.compile("[“「]([^“”「」]+)[”」]")
 HUMAN_LIFE, ASSENTS = pattern_of("human_life"), pattern_of("assents")
 GENERALISES, HAPPENS_OFTEN = pattern_of("generalises"), pattern_of("happens_often")
-FACT_LINES = 2  # before and after those of a fact: question and answer make one
-DOUBTFUL_NOVELTY = 0.5  # of what a text tells is not in its lines: it may follow from them, or may not
-DOUBTFUL_CONFIDENCE = 0.5  # is shown as unsure
-YES = "yes"  # of a second reading
+FACT_LINES = 2  # around those of a fact that may support it too: question and answer make one
+DOUBTFUL_NOVELTY = 0.5  # if so much of what a text tells is not in its lines, it is unsure
+DOUBTFUL_CONFIDENCE = 0.5  # and less is shown as unsure
+YES = "yes"  # the word by which a second reading approves
 RUN_LETTERS = 5
-MIN_RETOLD = 0.7  # of the letters of what is said, in runs that were given
-MIN_MISQUOTED = (
-    0.8  # of the terms of a quote, in one sentence of its lines: it is that sentence, in other words
-)
+MIN_RETOLD = 0.7  # share of a text's letters in runs that were given, from which it is retold
+MIN_MISQUOTED = 0.8  # share of a quote's terms in one sentence, from which it quotes that in other words
 MIN_MISQUOTED_TERMS = 3
-MIN_COVERED = 0.6  # of its terms, in one memory that was given
+MIN_COVERED = 0.6  # share of a text's terms in one given memory, from which that covers it
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """What stands in a line, as it stands there but for its blanks."""
+    """A quote from a line, word for word except for its blanks."""
 
     line: Line
     text: str
@@ -50,9 +48,9 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Supported:
-    """An entry with the quotes that hold, and all lines that it names: what it comes from.
+    """An entry with the quotes that hold, and all the lines that it comes from.
 
-    `doubt` is why rules would stop it, where they may be wrong; `is_read` whether a second reading says that it stands.
+    `doubt` is why rules that may be wrong would stop it; `is_read` is whether a second reading approves it.
     """
 
     learnt: Learnt
@@ -63,13 +61,13 @@ class Supported:
 
     @property
     def tellings(self) -> list[Line]:
-        """The lines that tell it: where the user does, the companion's "I see, …" is no second one."""
+        """The lines that tell the entry; only the user's, if there are any: the companion's "I see, …" adds nothing."""
         lines = list({quote.line.message_id: quote.line for quote in self.quotes}.values())
         return [line for line in lines if line.speaker == "user"] or lines
 
     @property
     def is_users(self) -> bool:
-        """Whether the user tells it."""
+        """Whether the user tells the entry."""
         return self.tellings[0].speaker == "user"
 
 
@@ -88,11 +86,12 @@ def find_support(
     known: Sequence[Memory] = (),
     word: str | None = None,
 ) -> Supported | Stopped:
-    """Return the entry with what holds of its sources, or why it is stopped. `known` is what the model was shown beside.
+    """Return the entry with what holds of its sources, or why it is stopped. `known` are the memories the model was
+    shown.
 
-    `word` is what a second reading says of it (`memory.learning.verification`): it stops what rules let through, and
-    lets through what they doubt, as unsure unless it may well follow from the lines. Where it says nothing (""), or was
-    not asked (None), rules alone decide; what was asked about in vain is unsure.
+    `word` is what a second reading says of the entry (`memory.learning.verification`): any word but "yes" stops it, and
+    "yes" lets it pass even if rules doubt it, but then as unsure, unless the doubt is "invented" or "misquoted". If the
+    word is "" (nothing readable was answered) or None (nothing was asked), rules alone decide; with "" it is unsure.
     """
     weighed = weigh(learnt, talk, names, known)
     if isinstance(weighed, Stopped):
@@ -109,12 +108,13 @@ def find_support(
 def weigh(
     learnt: Learnt, talk: Talk, names: Mapping[str, str], known: Sequence[Memory] = ()
 ) -> Supported | Stopped:
-    """Return the entry with what holds of its sources, and what rules doubt in it; or why it is stopped in any case.
+    """Return the entry with what holds of its sources and what rules doubt in it, or why it is stopped in any case.
 
-    Reasons to stop it: no_such_line, secret, no_quote (none stands in its lines), echo (a line only repeats what it was
-    given), how it is meant if the model says so, forgotten, not_own (the companion does not say so) and human_life (no
-    companion has one). Doubts: how it is meant (`why_not_meant`), not_theirs (the person does not say so of themselves),
-    generalised and invented (it tells more than the lines do), misquoted (its quotes stand there in other words).
+    Reasons to stop it: no_such_line, secret, no_quote (none stands in its lines), echo (its lines only repeat what
+    their speaker was given), how it is meant if the model says not seriously, forgotten, not_own (the companion does
+    not say so) and human_life (no companion has one). Doubts: how it is meant by rules (`why_not_meant`), not_theirs
+    (the person does not say so of themselves), generalised and invented (it tells more than the lines do), misquoted
+    (its quotes stand there in other words).
     """
     lines = talk.lines_of(learnt.sources)
     if not lines:
@@ -163,7 +163,7 @@ def _judge(
 
 
 def _find_doubt(entry: Supported, talk: Talk, names: list[str], known: Sequence[str], *, own: bool) -> str:
-    """Return what speaks against an entry whose quotes are meant; nothing where nothing does."""
+    """Return what speaks against an entry whose quotes are meant, or an empty string."""
     if not own and not entry.is_users and not is_assented(entry.quotes, talk):
         return "not_theirs"
     if not own and is_about_another(entry, talk, names):
@@ -174,8 +174,8 @@ def _find_doubt(entry: Supported, talk: Talk, names: list[str], known: Sequence[
 
 
 def is_meant_by_companion(text: str, lines: Sequence[Line], talk: Talk, names: Collection[str]) -> bool:
-    """Return whether the companion itself says in one of the lines, and means, what a text tells of it: in the sentence
-    that has most of its terms. A human life it has not.
+    """Return whether the companion itself says and means, in one of the lines, what a text tells of it. Judged by the
+    sentence that shares most terms with the text. False if the text tells of a human life, which no companion has.
     """
     wanted = set(terms(text))
     own = [
@@ -194,12 +194,12 @@ def is_meant_by_companion(text: str, lines: Sequence[Line], talk: Talk, names: C
 
 
 def as_unsure(learnt: Learnt) -> Learnt:
-    """Return the entry with so little confidence that it is shown as unsure."""
+    """Return the entry with a confidence that is low enough to be shown as unsure."""
     return learnt.model_copy(update={"confidence": min(learnt.confidence, DOUBTFUL_CONFIDENCE)})
 
 
 def is_assented(quotes: Sequence[Quote], talk: Talk) -> bool:
-    """Return whether the user says yes to what the companion says of them."""
+    """Return whether the user assents right after one of the quoted lines."""
     for quote in quotes:
         place = next(at for at, line in enumerate(talk.lines) if line.message_id == quote.line.message_id)
         following = talk.lines[place + 1 : place + 2]
@@ -209,7 +209,7 @@ def is_assented(quotes: Sequence[Quote], talk: Talk) -> bool:
 
 
 def is_about_another(entry: Supported, talk: Talk, names: Collection[str]) -> bool:
-    """Return whether the lines tell of somebody else, whom the text does not name."""
+    """Return whether all the quotes tell of somebody else, whom the text does not name."""
     others = names_in(" \n".join(line.text for line in talk.lines)) - {folded(name) for name in names}
     return all(
         tells_of_another(
@@ -220,20 +220,20 @@ def is_about_another(entry: Supported, talk: Talk, names: Collection[str]) -> bo
 
 
 def is_generalised(entry: Supported) -> bool:
-    """Return whether the text says "always" of what the lines say of one day."""
+    """Return whether the text generalises ("always", "every day") and the lines do not."""
     said = " ".join(line.text for line in entry.lines)
     return bool(GENERALISES.search(entry.learnt.text)) and not HAPPENS_OFTEN.search(said)
 
 
 def _find_quote(text: str, lines: Sequence[Line]) -> Quote | None:
-    """Return the quote in the first of the lines that it stands in, word for word."""
+    """Return the quote with the first of the lines that holds it word for word, or None."""
     wanted = squeeze(text)
     line = next((line for line in lines if wanted and wanted in squeeze(line.text)), None)
     return Quote(line, wanted) if line else None
 
 
 def _find_misquoted(text: str, lines: Sequence[Line]) -> Quote | None:
-    """Return the sentence of the lines that has nearly all terms of the quote, and the most; None for none."""
+    """Return the sentence of the lines with the most terms of the quote, or None if none has nearly all of them."""
     wanted = set(terms(text))
     most, best = max(MIN_MISQUOTED_TERMS, MIN_MISQUOTED * len(wanted)), None
     for line in lines:
@@ -245,17 +245,17 @@ def _find_misquoted(text: str, lines: Sequence[Line]) -> Quote | None:
 
 
 def squeeze(text: str) -> str:
-    """Return the text with single blanks, and plain apostrophes: a model writes them as it likes."""
+    """Return the text with single blanks and plain apostrophes, since models vary these."""
     return " ".join(text.replace("’", "'").split())
 
 
 def is_same_text(text: str, other: str) -> bool:
-    """Return whether two texts say the same word for word, in capitals or not."""
+    """Return whether two texts are the same word for word, ignoring case and the full stop at the end."""
     return folded(squeeze(text)).rstrip(".!。！") == folded(squeeze(other)).rstrip(".!。！")
 
 
 def without_echoes(sentences: Sequence[Sentence], talk: Talk, names: Collection[str]) -> list[Sentence]:
-    """Return the sentences without those sources in which the companion only repeats what it was given to remember."""
+    """Return the sentences without the sources in which the companion only repeats memories that it was given."""
     return [
         sentence.model_copy(
             update={
@@ -272,9 +272,9 @@ def without_echoes(sentences: Sequence[Sentence], talk: Talk, names: Collection[
 
 
 def is_echo(line: Line, quote: str, text: str, names: Collection[str]) -> bool:
-    """Return whether a line of the companion's only repeats what it was given, in the quote or in what is drawn from it.
+    """Return whether the line is the companion's and only repeats what it was given, in the quote or in the drawn text.
 
-    One memory covers it, or most of what is not led in stands in some: an echo of several, or of echoes.
+    That is so if one given memory covers it, or if most of it, introductions aside, stands in any of them.
     """
     return line.speaker == "companion" and any(
         any(_covers(given, said, names, line.said_at) for given in line.given) or _is_retold(said, line)
@@ -283,7 +283,7 @@ def is_echo(line: Line, quote: str, text: str, names: Collection[str]) -> bool:
 
 
 def _is_retold(said: str, line: Line) -> bool:
-    """Return whether most of its letters stand in runs that also stand in what was given; linear in both."""
+    """Return whether most letters of `said` stand in runs of letters that the line was given. Linear in both."""
     told = _letters(LED_OFF.sub("", LED_IN.sub("", said)))
     if len(told) < RUN_LETTERS:
         return bool(LED_IN.search(said))  # hardly anything but "I remember that you told me: “"
@@ -297,7 +297,7 @@ def _runs(letters: str) -> list[str]:
 
 
 def _covers(given: str, said: str, names: Collection[str], when: datetime) -> bool:
-    """Return whether what is said tells nothing beyond what was given, however it is led in, also in turns."""
+    """Return whether `said` tells nothing beyond what was `given`, however and how often it is introduced."""
     bare = said.lstrip("”’\"'.,。， ")
     while lead := LEAD.match(bare):
         bare = bare[lead.end() :]
@@ -311,5 +311,5 @@ def _covers(given: str, said: str, names: Collection[str], when: datetime) -> bo
 
 
 def _letters(text: str) -> str:
-    """Return the letters and digits of a text as they are compared."""
+    """Return only the letters and digits of a text, folded for comparison."""
     return "".join(character for character in folded(text) if character.isalnum())

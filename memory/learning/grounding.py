@@ -1,4 +1,4 @@
-"""Grounding: whether what a sentence names stands in what it comes from. Pure."""
+"""Grounding: whether the names, numbers and days in a sentence are in what it comes from, or follow from that. Pure."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date
@@ -42,24 +42,22 @@ PLAIN_CHARACTERS = frozenset("".join(words_of("plain_characters")))
 PLAIN_TERMS = frozenset(
     term for key in ("plain_words", "common") for word in words_of(key) for term in terms(word)
 )
-MOST_NOVEL = {False: 0.4, True: 0.5}  # of the terms of a sentence, of the characters of a Chinese one
+MOST_NOVEL = {False: 0.4, True: 0.5}  # share of a sentence's terms, or of a Chinese one's characters
 MADE_UP_NOVELTY = 0.8
 INTERVAL = pattern_of("interval")
 PEOPLES = groups_of("peoples")
-FOREIGN = regex.compile(
-    r"[^\p{ASCII}\p{Han}\p{P}\p{S}\p{Z}\s]"
-)  # letters that neither English nor Chinese has
+FOREIGN = regex.compile(r"[^\p{ASCII}\p{Han}\p{P}\p{S}\p{Z}\s]")  # letters other than English or Chinese ones
 NEAR_LINES = 1
 MAX_DAYS_TO_WEEKDAY, MIN_DAYS_COUNTED = 14, 7
 MAX_COUNTED, MAX_DIGITS, MAX_NUMBERS = 12, 6, 30
-MAX_NUMERALS = 20  # what is longer is no number that anybody names, and may be too great to be written
+MAX_NUMERALS = 20  # a longer run is no number that anybody means, and may be too large to be converted
 
 
 def tells_what_was_said(text: str, talk: Talk, known: Sequence[str], names: Collection[str]) -> bool:
-    """Return whether a sentence of a diary tells what was said, or what its writer feels, and nothing of its own.
+    """Return whether a sentence of a diary tells what was said or what its writer feels, and invents nothing.
 
-    Whoever speaks of "I" may feel what nobody said; of others most words that tell something are in the talk. Weather,
-    tears, anger, promises and their like are told by nobody but the talk.
+    A sentence with an "I" may tell feelings that nobody mentioned; of any other, most telling words must be in the
+    talk. Weather, tears, anger, promises and the like must be in the talk in any case.
     """
     said = _join_said(talk, known, names)
     if is_made_up(text, talk, known, names):
@@ -68,8 +66,8 @@ def tells_what_was_said(text: str, talk: Talk, known: Sequence[str], names: Coll
 
 
 def is_made_up(text: str, talk: Talk, known: Sequence[str], names: Collection[str]) -> bool:
-    """Return whether a sentence tells of weather, tears, promises and their like of which nobody spoke, or, without an
-    "I", of hardly anything that was said: no second reading is needed to see that.
+    """Return whether a sentence is plainly invented, so that it needs no second reading: it tells of weather, tears,
+    promises or the like that nobody mentioned or, without an "I", of hardly anything that was said.
     """
     said = _join_said(talk, known, names)
     if any(word not in folded(said) for word in WEATHER.findall(folded(text))):
@@ -86,7 +84,7 @@ def _join_said(talk: Talk, known: Sequence[str], names: Collection[str]) -> str:
 
 
 def measure_novelty(text: str, said: str) -> float:
-    """Return which share of what a text tells is not in what was said: of its terms, of Chinese its characters."""
+    """Return the share of a text's telling terms, or of a Chinese text's characters, that do not occur in `said`."""
     if HAN.search(text):
         told = {sign for sign in HAN.findall(text) if sign not in PLAIN_CHARACTERS}
         return len(told - set(said)) / max(1, len(told))
@@ -102,12 +100,13 @@ def grounded(
     names: Mapping[str, str],
     known: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
-    """Return those of the sentences that stand on something, as {"text", "sources": ids of messages}, each text once.
+    """Return the sentences that are grounded, as {"text", "sources": ids of messages}, each text once.
 
-    Each name, number and day of a sentence occurs in the talk or follows from it, or stands in the sentence of the
-    `earlier` revision that it keeps, whose sources it takes over, in what is `known` beside, or in `names`, what "user"
-    and "companion" are called. One without any source is left out, and instead of a secret, also of one that only the
-    talk shows to be one, stands "…"; but not in what was written by hand before and is kept as it was.
+    Each name, number and day of a sentence must occur in the talk or follow from it, or occur in the sentence of the
+    `earlier` revision that it keeps (whose sources it takes over), in `known`, or in `names`, what "user" and
+    "companion" are called. A sentence without any source is left out. Secrets, also those that only the talk shows to
+    be such, are replaced by "…". A sentence that keeps an earlier one unchanged is returned as it is, whatever is in
+    it.
     """
     found: dict[str, dict[str, Any]] = {}
     for sentence in sentences:
@@ -132,9 +131,9 @@ def follows_from(
     names: Collection[str],
     reach: int = NEAR_LINES,
 ) -> bool:
-    """Return whether a fact names nothing that is not in its lines and those next to them, or in what was known.
+    """Return whether a fact names nothing that is not in its lines, in those within `reach` of them, or in `known`.
 
-    Of names the whole talk may tell, for "she" two lines later is somebody.
+    Its names may come from the whole talk, since "she" may mean somebody who was named earlier.
     """
     near = near_lines(lines, talk, reach)
     whole = folded(" \n".join([*known, *names, *(line.text for line in talk.lines)]))
@@ -144,20 +143,20 @@ def follows_from(
 
 
 def near_lines(lines: Sequence[Line], talk: Talk, reach: int = NEAR_LINES) -> list[Line]:
-    """Return these lines of the talk, and so many before and after each."""
+    """Return these lines of the talk, and `reach` lines before and after each."""
     ids = {line.message_id for line in lines}
     places = [at for at, line in enumerate(talk.lines) if line.message_id in ids]
     return [line for at, line in enumerate(talk.lines) if any(abs(at - place) <= reach for place in places)]
 
 
 def _without_names(text: str) -> str:
-    """Return the text with its names in small letters, so that only its numbers and days are looked at."""
+    """Return the text with its capitalised words in small letters, so that only its numbers and days are checked."""
     return CAPITAL.sub(lambda match: match[0].lower(), text)
 
 
 def stands_on(text: str, lines: Sequence[Line], kept: str, names: Collection[str]) -> bool:
-    """Return whether each name, number and day of the text occurs in these lines or follows from them, in what it keeps,
-    or in the names.
+    """Return whether each name, number and day of the text occurs in these lines or follows from them, or occurs in the
+    sentence that it keeps (`kept`) or in the names. False if the text has a secret, or neither letters nor digits.
     """
     if holds_secret(text) or not any(character.isalnum() for character in text):
         return False
@@ -175,8 +174,8 @@ def stands_on(text: str, lines: Sequence[Line], kept: str, names: Collection[str
 
 
 def _follows_from_day(day: str, lines: Sequence[Line], material: str) -> bool:
-    """Return whether a day or a month follows from the lines: they name its weekday or its month, or how many days it is
-    from then.
+    """Return whether a day or a month, as a term, follows from the lines: they name its weekday or its month, or count
+    the days between it and the day on which they were said.
     """
     numbers, words = numbers_in(material), folded(material)
     for line in lines:
@@ -205,18 +204,19 @@ def _names_month(month: int, words: str) -> bool:
 
 
 def _years_near(lines: Sequence[Line]) -> set[str]:
-    """Return the years around those in which the lines were said: "in June" is of one of them."""
+    """Return the years in which the lines were said, and those before and after: "in June" may mean any of them."""
     return {str(line.said_at.year + n) for line in lines for n in (-1, 0, 1)}
 
 
 def _read_days(lines: Sequence[Line], kept: str) -> set[str]:
-    """Return the days, as terms, that the lines and what is kept name, those on which they were said, and the next."""
+    """Return the days, as terms, that the lines and `kept` name, and those on which the lines were said."""
     return set(read_dates(folded(kept), None)[0]).union(*(line.days for line in lines))
 
 
 def _count_out(text: str, lines: Sequence[Line], said: Collection[str]) -> set[str]:
-    """Return the numbers that follow from the lines: how many one of them names or lists, the difference of two numbers
-    next to each other, how long it is since a year, and where the text tells a time, the days and weeks between two days.
+    """Return the numbers that follow from the lines: how many names one of them lists, the difference of two numbers in
+    a line or in successive lines, the years since a year; and if the text tells of a time span, the days and weeks
+    between two days.
     """
     counts: set[str] = set()
     before: list[int] = []
@@ -237,7 +237,7 @@ def _count_out(text: str, lines: Sequence[Line], said: Collection[str]) -> set[s
 
 
 def _is_evident(name: str, words: str) -> bool:
-    """Return whether the name is a language's or a people's, and the material speaks of its country, or in it."""
+    """Return whether the name is a language's or a people's, and the words name its country or have foreign letters."""
     return any(
         name in group and (any(_is_said(word, words) for word in group) or bool(FOREIGN.search(words)))
         for group in PEOPLES.values()
@@ -245,8 +245,8 @@ def _is_evident(name: str, words: str) -> bool:
 
 
 def names_in(text: str) -> set[str]:
-    """Return what a text calls by name, folded: capitalised words, but for those that begin a sentence unless something
-    is told of them ("Rui is …"), titles in 《》, and Chinese names in the forms 小林, 老张, 阿杰 and 叫王明.
+    """Return the names in a text, folded: capitalised words, except those that begin a sentence unless something is
+    told of them ("Rui is …"), titles in 《》, and Chinese names in the forms 小林, 老张, 阿杰 and 叫王明.
     """
 
     def begins_sentence(match: "regex.Match[str]") -> bool:
@@ -260,9 +260,9 @@ def names_in(text: str) -> set[str]:
 
 
 def numbers_in(text: str) -> set[str]:
-    """Return the numbers of a text, in digits, as words up to twelve, and in Chinese numerals, all as digits.
+    """Return the numbers of a text as digits: those in digits, in words ("six hundred"), and in Chinese numerals.
 
-    A run of more than 20 Chinese numerals stays as it is written.
+    A run of more than 20 Chinese numerals is returned as it is written.
     """
     plain = COUNTED.sub(lambda match: HAN_COUNTS[match[0]], folded(text))
     found = {match[0].replace(",", "").replace(":", ".").rstrip(".") for match in DIGITS.finditer(plain)}
@@ -294,15 +294,18 @@ def _value(numeral: str) -> int:
 
 
 def _is_said(name: str, words: str) -> bool:
-    """Return whether the name occurs as a word of its own; without its "'s"."""
-    if name[0] in FAMILIAR and len(name) == len("小林"):  # 小林 may be called by another half of the name
+    """Return whether the name, without its "'s", occurs in `words` as a word of its own."""
+    if name[0] in FAMILIAR and len(name) == len("小林"):  # 小林 may be called by the second half alone
         return name in words or name[1] in words
     bare = regex.escape(name.removesuffix("'s"))
     return bool(regex.search(rf"(?<![\p{{Latin}}]){bare}(?![\p{{Latin}}])", words))
 
 
 def _is_day_said(day: str, said: Collection[str], years: Collection[str]) -> bool:
-    """Return whether the day, as a term, is among those said, or a part of one: its month, or it without its year."""
+    """Return whether the day, as a term, is among those said or is part of one: its month, or the day without the year.
+
+    A day that was said without its year also counts if the year is among `years`.
+    """
     if any(other.startswith(day) or other.endswith(day[1:]) for other in said):
         return True
     return f"@{day[6:]}" in said and day[1:5] in years

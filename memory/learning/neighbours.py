@@ -1,4 +1,4 @@
-"""Neighbours: which of what a companion knows already is put beside what was said, to be compared with it."""
+"""Neighbours: which known memories a model is shown beside what was said, to compare it with them."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, tzinfo
@@ -21,10 +21,10 @@ from memory.recall.ranking import match_words
 from text.strings import storable
 
 MAX_NEIGHBOURS = 80  # some 2,400 tokens of a request
-BY_MEANING, BY_WORDS = 16, 4  # of one line; the first number stands in NEAREST too
+BY_MEANING, BY_WORDS = 16, 4  # of one text; the first number stands in NEAREST too
 EVERY = BY_MEANING // BY_WORDS
 OF_ANSWERS = 2
-MAX_OPEN = 10  # threads
+MAX_OPEN = 10  # memories with an open thread
 PACKED = "SELECT array_agg(id ORDER BY id), string_agg(entry, '' ORDER BY id) FROM {rows}"
 NEAREST = """
 SELECT place, (array_agg(memory_id ORDER BY likeness DESC, memory_id))[:16],
@@ -39,7 +39,7 @@ SELECT place, (array_agg(memory_id ORDER BY likeness DESC, memory_id))[:16],
 
 
 def may_be_shown(companion_id: UUID) -> MemoryQuerySet:
-    """Return what the companion has learnt and may show to a model, also what no longer holds."""
+    """Return what the companion has learnt and may show to a model, including what no longer holds."""
     learnt = Memory.objects.of(companion_id).learnt()
     return learnt.filter(is_private=False, is_stale=False).exclude(entry=b"")
 
@@ -60,13 +60,14 @@ def find_neighbours(
     names: Names = NOBODY,
     answers: Sequence[str] = (),
 ) -> list[Memory]:
-    """Return at most `limit` learnt memories of the companion that one of the texts may be about, the likeliest first.
+    """Return at most `limit` learnt memories of the companion that one of the texts may be about, likeliest first.
 
     Each text brings its sixteen nearest in meaning and, in between, the four that share most words with it: first every
-    text's best, then every text's second, and so on. `answers` are what the companion itself said: they bring their two
-    best each. What is open between the two comes first, the newest ten: a line may settle it in whatever words. Both are
-    beyond the limit. Without an embedder that answers, words decide alone. "Yesterday" counts from `now`, in the user's
-    `zone`; `names` are what "user" and "companion" are called. Three SQL queries, however many texts.
+    text's best, then every text's second, and so on. Beyond the limit, each of the `answers`, which the companion
+    itself said, brings its two best; and the ten newest memories with an open thread come before all others, since a
+    line may settle them in any words. Without an embedder that answers, words alone decide. "Yesterday" counts from
+    `now`, in the user's `zone`; `names` are what "user" and "companion" are called. Three SQL queries, however many
+    texts.
     """
     asked = [without_names(storable(text), names) for text in (*texts, *answers) if text.strip()]
     own = sum(bool(text.strip()) for text in texts)
@@ -100,8 +101,8 @@ def find_alike(
     payer: Payer | None = None,
     names: Names = NOBODY,
 ) -> list[list[tuple[Memory, float]]]:
-    """Return for each text the learnt memories nearest to it in words or in meaning, with their likeness in meaning: 0
-    where words alone find them.
+    """Return for each text the learnt memories nearest to it in words or in meaning, each with its likeness (cosine), 0
+    if words alone found it.
     """
     asked = [without_names(storable(text), names) or text for text in texts]
     known = known_to(companion_id)
@@ -120,7 +121,7 @@ def find_alike(
 
 def _rank_by_words(texts: Sequence[str], index: PackedIndex, when: datetime) -> list[list[int]]:
     """Return for each text the places of the memories that share most words with it."""
-    apart = np.arange(len(index.times))  # neighbours lend nothing
+    apart = np.arange(len(index.times))  # each memory in a talk of its own, so that neighbours lend nothing
     rows = [match_words(parse_cue(text, when, NOBODY).terms, index, apart).scores for text in texts]
     return [best_of(row, row > 0, BY_WORDS) for row in rows]
 
@@ -130,7 +131,7 @@ def _rank_by_meaning(
 ) -> list[list[tuple[int, float]]]:
     """Return for each text the places of the memories nearest in meaning, with their likeness to it.
 
-    There are none where no embedder answers.
+    The lists are empty if no embedder answers.
     """
     near: list[list[tuple[int, float]]] = [[] for _ in texts]
     embedded = embed_texts(companion_id, texts, payer)
@@ -146,7 +147,7 @@ def _rank_by_meaning(
 
 
 def _interleave(near: list[int], shared: list[int]) -> Iterator[int]:
-    """Yield after every fourth by meaning one by words, which comes second."""
+    """Yield places in turns of four by meaning and one by words, in which the one by words comes second."""
     for first in range(0, max(len(near), BY_MEANING), EVERY):
         yield from near[first : first + 1]
         yield from shared[first // EVERY : first // EVERY + 1]

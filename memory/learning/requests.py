@@ -1,7 +1,7 @@
-"""What is asked of a model that learns: a digest of a batch, the parts of a session's end, a reflection.
+"""Requests to a model that learns: a digest of a batch, the parts of a session's end, a reflection, a second reading.
 
-Pure: material in, messages out. Forms are shown as examples. A line of rules that names a block is left out where that
-block is not there.
+Material in, messages out; only the size of the provider's context is looked up. Forms are shown as examples. A line of
+the rules that names a block is left out if the request has no such block.
 """
 
 import re
@@ -18,10 +18,10 @@ from text.strings import block, one_line, quoted
 
 Messages = list[dict[str, str]]
 
-NAMELESS = "the user"  # who has told no name
-ANSWER_SHARE = 0.25  # of the context, for what the model answers
-MAX_CITED = 6  # lines of a drafted sentence that are shown to be read again
-REACH = 3  # lines around each of them
+NAMELESS = "the user"  # a user who has told no name
+ANSWER_SHARE = 0.25  # of the context, reserved for the answer
+MAX_CITED = 6  # lines behind a drafted sentence that a second reading is shown
+REACH = 3  # lines before and after each of these
 BLOCK_NAME = re.compile("kith-[a-z]+")
 
 ENTRY = (
@@ -153,7 +153,7 @@ def render_digest_request(
 ) -> Messages:
     """Render the request for a Digest of the talk. `names` are what "user" and "companion" are called.
 
-    Of the known memories, the likeliest first, the last are left out where the context has no room for all.
+    The known memories are given likeliest first; the last are left out if the context has no room for all.
     """
     rules, others = f"{LEARN}\n{SUMMARY}", [block("summary", _lines(summary))]
     return _render("digest", rules, DIGEST_FORM, talk, known, names, zone, others)
@@ -162,7 +162,7 @@ def render_digest_request(
 def render_facts_request(
     talk: Talk, known: Sequence[Memory], names: Mapping[str, str], *, zone: tzinfo = UTC
 ) -> Messages:
-    """Render the request for the Facts of the talk, as for a digest of it."""
+    """Render the request for the Facts of the talk: as for a Digest, without a summary."""
     return _render("facts", LEARN, FACTS_FORM, talk, known, names, zone, [])
 
 
@@ -175,9 +175,9 @@ def render_diary_request(
     before: str = "",
     inner: str = "",
 ) -> Messages:
-    """Render the request for a Diary of the talk, by whoever the persona describes, after the entry before.
+    """Render the request for a Diary of the talk, written by whom the `persona` describes; `before` is the last entry.
 
-    Where the inner state is given, a new one is asked for as well.
+    If the present inner state (`inner`) is given, a new one is asked for as well.
     """
     rules = "\n".join([DIARY, *([FELT, REFLECT] if inner else [])])
     blocks = [
@@ -199,8 +199,8 @@ def render_understanding_request(
     user_profile: Sequence[str],
     names: Mapping[str, str],
 ) -> Messages:
-    """Render the request for an Understanding: the self-concept and profile as they stand, what was learnt, and is unsure
-    as it is not read a second time yet, the talk.
+    """Render the request for an Understanding, with the present self-concept and profile, the talk, what was `learnt`
+    from it, and what of that is `unsure` because no second reading has approved it yet.
     """
     form = f'{{"self_concept": {_show_edits(self_concept)}, "user_profile": {_show_edits(user_profile)}}}'
     blocks = [
@@ -218,9 +218,9 @@ def render_understanding_request(
 
 @dataclass(frozen=True, slots=True)
 class Drafted:
-    """A sentence to be judged: by what key it is known, of which kind ("fact", "diary", "self", "profile", "earlier" or
-    "insight"), from which lines of the talk, by their numbers, with what is said there, and `before`, which it takes the
-    place of.
+    """A sentence to be judged by a second reading: its `key`, its `kind` ("fact", "diary", "self", "profile", "earlier"
+    or "insight"), the numbers of the `lines` of the talk behind it, what is `said` there, and the sentence `before`
+    that it replaces, if any.
     """
 
     key: str
@@ -255,7 +255,7 @@ def render_verification_request(drafted: Sequence[Drafted], talk: Talk, names: M
 
 
 def _find_near(lines: Sequence[int], costs: Sequence[int]) -> list[int]:
-    """Return the numbers of these lines and of those around them, the nearest first, as many as half a request holds."""
+    """Return the numbers of these lines and of those around them, nearest first, as far as half a request has room."""
     cited = lines[:MAX_CITED]
     near = {line + apart for line in cited for apart in range(-REACH, REACH + 1)}
     nearest = sorted(
@@ -270,7 +270,7 @@ def _find_near(lines: Sequence[int], costs: Sequence[int]) -> list[int]:
 def render_reflection_request(
     talk: Talk, persona: str, inner: str, mood: str, names: Mapping[str, str]
 ) -> Messages:
-    """Render the request for a Reflection upon the talk: whose, from which inner state on, in what mood by now."""
+    """Render the request for a Reflection upon the talk, by the companion of this persona, inner state and mood."""
     blocks = [
         block("persona", _lines(persona)),
         block("inner", [*_lines(inner), f"Mood by now: {mood}"]),
@@ -289,7 +289,7 @@ def _render(
     zone: tzinfo,
     others: Sequence[str],
 ) -> Messages:
-    """Return the messages with as many of the known memories, from the first on, as there is room for."""
+    """Return the messages, with as many of the known memories, from the first on, as fit into the context."""
     said = block("said", talk.render())
 
     def compose(lines: list[str]) -> Messages:
@@ -317,7 +317,7 @@ def _messages(system: str, blocks: Sequence[str]) -> Messages:
 
 
 def _fill(rules: str, names: Mapping[str, str], blocks: Sequence[str]) -> str:
-    """Return the rules with the names put in, without lines that name another block than these."""
+    """Return the rules with the names filled in, without lines that name a block that is not among `blocks`."""
     material = "\n".join(blocks)
     lines = [
         line
@@ -329,7 +329,7 @@ def _fill(rules: str, names: Mapping[str, str], blocks: Sequence[str]) -> str:
 
 
 def _show_edits(sentences: Sequence[str]) -> str:
-    """Return edits as an example, to be copied without harm: of sentences, where there are any, that there are not."""
+    """Return example edits that do no harm if a model copies them: the numbers in them belong to no sentence."""
     edits = ['{"do": "add", "text": "…", "sources": [3]}']
     if sentences:
         number = len(sentences) + 1

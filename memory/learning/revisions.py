@@ -1,6 +1,6 @@
-"""What a companion thinks of itself, and what it knows of its user: texts in revisions, the highest of which holds.
+"""A companion's self-concept and its profile of its user, as numbered revisions; the highest number is the current one.
 
-Whoever writes holds the companion meanwhile, so that no two revisions have one number.
+Whoever writes one locks the companion, so that no two revisions have the same number.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ Sentences = Sequence[Mapping[str, Any]]
 
 
 def current(companion_id: UUID, about: str) -> Revision | None:
-    """Return the revision that holds; None where nothing has been written yet."""
+    """Return the current revision, or None if nothing has been written yet."""
     return Revision.objects.of(companion_id, about).first()
 
 
@@ -36,10 +36,10 @@ def revise(
     call_id: int | None = None,
     is_stale: bool = False,
 ) -> Revision:
-    """Write the revision that holds from now on: a new one, or the one before where its sentences are the same.
+    """Write and return a new current revision, or return the present one if its sentences have the same texts.
 
-    `sentences` are [{"text", "sources": ids of messages}]. Whoever gives them, the first 20 are kept, and of each 400
-    characters: all of them stand in every prompt.
+    `sentences` are [{"text", "sources": ids of messages}]. Only the first 20 are kept, with 400 characters each, since
+    all of them stand in every prompt.
     """
     before = current(companion_id, about)
     sentences = [
@@ -65,11 +65,11 @@ def revise(
 def weigh_edits(
     about: str, earlier: Sentences, edits: Sequence[Edit], talk: Talk, names: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """Return those edits that stand on the talk, as {"do": "add", "change" or "drop", "number", "text", "sources": ids of
+    """Return the edits that the talk supports, as {"do": "add", "change" or "drop", "number", "text", "sources": ids of
     messages}.
 
-    A sentence is dropped only where a line stands behind that; one of the self-concept wants a line of the companion's.
-    Nothing is kept of what the user asks to have forgotten.
+    A sentence is dropped only if a line is given for that; a new text for the self-concept needs a line of the
+    companion's own. Nothing is kept that the user asks to have forgotten.
     """
     weighed = []
     for edit in edits:
@@ -94,7 +94,7 @@ def weigh_edits(
 
 
 def apply_edits(earlier: Sentences, edits: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the earlier sentences as weighed edits leave them: what is not named stays. Beyond twenty none is added."""
+    """Return the earlier sentences with the weighed edits applied; those not named stay. At most twenty are kept."""
     kept: dict[int, dict[str, Any] | None] = {n: dict(one) for n, one in enumerate(earlier, start=1)}
     added: list[dict[str, Any]] = []
     for edit in edits:
@@ -110,7 +110,7 @@ def apply_edits(earlier: Sentences, edits: Sequence[Mapping[str, Any]]) -> list[
 
 
 def rewrite(companion_id: UUID, about: str, texts: Sequence[str], now: datetime) -> Revision:
-    """Write the revision as the user has it; a sentence that stays as it was keeps its sources."""
+    """Write a revision of the user's own texts; a sentence that stays as it was keeps its sources."""
     before = current(companion_id, about)
     known = {sentence["text"]: sentence["sources"] for sentence in before.sentences} if before else {}
     sentences = [{"text": text, "sources": known.get(text, [])} for text in texts]
@@ -118,8 +118,8 @@ def rewrite(companion_id: UUID, about: str, texts: Sequence[str], now: datetime)
 
 
 def restore(revision: Revision, now: datetime) -> Revision:
-    """Write the revision that holds from now on, which says what the given one says.
+    """Write a new current revision with the sentences of an earlier one.
 
-    It is not stale, if that one is: what was deleted has been taken out of its sentences.
+    It is not stale even if that one is: what was deleted has been taken out of the sentences.
     """
     return revise(revision.companion_id, revision.about, revision.sentences, Revision.By.RESTORED, now)

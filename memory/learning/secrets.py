@@ -1,7 +1,7 @@
 """Secrets: passwords, keys, codes and the numbers of cards and accounts, which are never kept. Pure.
 
-Whoever writes the text may write it against these patterns. So each looks no further than a bound for what must stand
-behind, or begins only where a run of the characters that it takes begins: no text takes the square of its length.
+A text may be written to make these patterns slow. So each of them looks ahead only within a bound, or begins only where
+a run of the characters that it matches begins: no text takes quadratic time.
 """
 
 import unicodedata
@@ -13,7 +13,7 @@ from memory.language import pattern_of
 
 Span = tuple[int, int]
 
-MIN_CHARACTERS = 4  # what is shorter stands in too much else
+MIN_CHARACTERS = 4  # a shorter secret would be found in too many texts
 MARKS = ".,;:!?。，；：！？\"'“”‘’「」()（） "
 
 NAMES, LINK = pattern_of("secret_names").pattern, pattern_of("secret_link").pattern
@@ -45,20 +45,20 @@ CHINESE_ID = regex.compile(r"(?<!\d)[1-9]\d{5}(?:19|20)\d{9}[\dXx](?!\d)")
 def holds_secret(text: str, told: Collection[str] = ()) -> bool:
     """Return whether something in the text looks like a password, a code, a key, or the number of a card or an account.
 
-    `told` are secrets that are known (`secrets_in`): they are some wherever they stand.
+    `told` are known secrets (`secrets_in`), which count wherever they stand.
     """
     return bool(_spans(unicodedata.normalize("NFKC", text), told))
 
 
 def secrets_in(texts: Iterable[str]) -> frozenset[str]:
-    """Return what looks like a secret in the texts, without marks around it; nothing of fewer than four characters."""
+    """Return what looks like a secret in the texts, without punctuation around it, of at least four characters."""
     plain = (unicodedata.normalize("NFKC", text) for text in texts)
     found = (text[start:end].strip(MARKS) for text in plain for start, end in _found(text))
     return frozenset(secret for secret in found if len(secret) >= MIN_CHARACTERS)
 
 
 def redacted(text: str, told: Collection[str] = ()) -> str:
-    """Return the text with "…" in place of what looks like a secret or is one of `told`; unchanged where nothing does."""
+    """Return the text with "…" instead of what looks like a secret or is one of `told`; unchanged if nothing does."""
     plain = unicodedata.normalize("NFKC", text)
     spans = _spans(plain, told)
     starts, ends = [0, *(end for _, end in spans)], [*(start for start, _ in spans), len(plain)]
@@ -66,7 +66,7 @@ def redacted(text: str, told: Collection[str] = ()) -> str:
 
 
 def _spans(text: str, told: Collection[str]) -> list[Span]:
-    """Return where secrets stand, in order; those that overlap are one."""
+    """Return where secrets stand, in order, with overlapping spans merged."""
     joined: list[Span] = []
     for start, end in sorted([*_found(text), *_said_again(text, told)]):
         if joined and start < joined[-1][1]:
@@ -80,7 +80,7 @@ def _said_again(text: str, told: Collection[str]) -> Iterator[Span]:
     plain = text.casefold()
     for secret in told:
         if secret.casefold() not in plain:
-            continue  # a pattern is dear, and somebody may tell a thousand secrets
+            continue  # compiling a pattern is expensive, and there may be a thousand secrets
         pattern = rf"(?i)(?<![\p{{Latin}}\p{{N}}]){regex.escape(secret)}(?![\p{{Latin}}\p{{N}}])"
         yield from (match.span() for match in regex.finditer(pattern, text))
 
@@ -96,14 +96,14 @@ def _found(text: str) -> Iterator[Span]:
 
 
 def _is_card(text: str) -> bool:
-    """Return whether it is one by Luhn's digit (ISO/IEC 7812), and a first digit that issuers have."""
+    """Return whether it is a card's number, by Luhn's check digit (ISO/IEC 7812) and a first digit that issuers use."""
     digits = [int(digit) for digit in text if digit.isdigit()]
     doubled = [n if place % 2 == 0 else n * 2 - 9 * (n > 4) for place, n in enumerate(reversed(digits))]
     return digits[0] in range(2, 7) and len(set(digits)) > 1 and sum(doubled) % 10 == 0
 
 
 def _is_iban(text: str) -> bool:
-    """Return whether it is one by its check digits (ISO 13616); what follows in capitals may have been taken along."""
+    """Return whether it begins with an IBAN, by the check digits (ISO 13616); capitals after it may be matched too."""
     bare = text.replace(" ", "")
     return any(
         int("".join(str(int(letter, 36)) for letter in bare[4:end] + bare[:4])) % 97 == 1
@@ -112,7 +112,7 @@ def _is_iban(text: str) -> bool:
 
 
 def _is_chinese_id(text: str) -> bool:
-    """Return whether it is one by its check digit (GB 11643)."""
+    """Return whether it is a Chinese identity number, by its check digit (GB 11643)."""
     weights = [2 ** (17 - place) % 11 for place in range(17)]
     total = sum(int(digit) * weight for digit, weight in zip(text, weights, strict=False))
     return "10X98765432"[total % 11] == text[-1].upper()

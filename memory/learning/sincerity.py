@@ -1,7 +1,7 @@
-"""Whether a line is meant as it says: no joke, irony or game, nothing imagined, quoted, asked for or taken back. Pure.
+"""Sincerity: whether a line is meant as it says, and is no joke, irony, game, quotation, request or the like. Pure.
 
-The model is asked how a line is meant, and its word is taken where it says that one is not; these rules are beside it,
-for models that say nothing. Which words tell is data (`memory.language`).
+The model is asked how a line is meant, and is believed if it says not seriously; these rules serve beside it, for
+models that do not say. The words that they look for are data (`memory.language`).
 """
 
 from collections.abc import Collection, Sequence
@@ -13,10 +13,10 @@ from memory.learning.subjects import subject
 from memory.learning.talk import Line, Talk
 from text.strings import cut_sentences, folded, split_sentences
 
-MIN_SHARED = 2  # terms of a sentence that tells of a line
-NEXT_LINES = 3  # of the same speaker, in which a line may be taken back
-GAME_LINES = 12  # so many lines a game or a story lasts at most, where nothing ends it
-MAX_BARE_TERMS = 3  # a correction with so few words of its own means all that was said right before it
+MIN_SHARED = 2  # terms that a text shares with a line of which it tells
+NEXT_LINES = 3  # next lines of the same speaker, in which a line may be taken back
+GAME_LINES = 12  # that a game or a story lasts at most, if nothing ends it
+MAX_BARE_TERMS = 3  # a correction with so few terms of its own means all that was said right before
 IRONY, JOKING, IMAGINED = pattern_of("irony"), pattern_of("joking"), pattern_of("imagined")
 PLAYS, PLAYS_ON, PLAYS_NO_MORE = pattern_of("plays"), pattern_of("plays_on"), pattern_of("plays_no_more")
 QUOTES_OTHERS, REQUESTS = pattern_of("quotes_others"), pattern_of("requests")
@@ -28,10 +28,10 @@ QUESTION_MARKS = ("?", "？")
 
 
 def why_not_meant(text: str, line: Line, talk: Talk, entry: str, names: Collection[str]) -> str:
-    """Return how the quote of a line is meant, if not seriously; nothing where it may be meant as it says.
+    """Return how the quote of a line is meant, or an empty string if it may be meant seriously.
 
-    It is one of joke, irony, if, role_play, quotation, question, request, taken_back, forgotten. `entry` is what is drawn
-    from it.
+    How it is meant is one of joke, irony, if, role_play, quotation, question, request, taken_back, forgotten. `entry`
+    is the text that is drawn from the quote.
     """
     place = next((at for at, one in enumerate(talk.lines) if one.message_id == line.message_id), None)
     if place is None:
@@ -47,7 +47,7 @@ def why_not_meant(text: str, line: Line, talk: Talk, entry: str, names: Collecti
 
 
 def find_sentence(quote: str, text: str) -> str:
-    """Return the sentences of the text in which the quote stands; all of it where it stands in none."""
+    """Return the sentences of the text that hold the quote, or the whole text if none does."""
     plain = " ".join(text.replace("’", "'").split())
     at = plain.find(quote)
     if at < 0 or not quote:
@@ -79,7 +79,7 @@ def _read_sentence(sentence: str, quote: str, whole: str) -> str:
 
 
 def _read_next(place: int, talk: Talk, entry: str, names: Collection[str]) -> str:
-    """Return why what follows takes the line back: the speaker was joking, or corrects it to something else."""
+    """Return "joke" or "taken_back" if the speaker's next lines take the line back, or an empty string."""
     line = talk.lines[place]
     own = [one for one in talk.lines[place + 1 :] if one.speaker == line.speaker][:NEXT_LINES]
     for distance, later in enumerate(own):
@@ -98,7 +98,7 @@ def _read_next(place: int, talk: Talk, entry: str, names: Collection[str]) -> st
 
 
 def is_in_game(said: Sequence[str]) -> bool:
-    """Return whether the last of the lines belongs to a game or a story that the two tell each other."""
+    """Return whether the last of the texts belongs to a game or a story that the two make up."""
     since: int | None = None
     for at, text in enumerate(said):
         if PLAYS_NO_MORE.search(text):
@@ -109,7 +109,7 @@ def is_in_game(said: Sequence[str]) -> bool:
 
 
 def is_forgotten(place: int, talk: Talk, told: str, names: Collection[str]) -> bool:
-    """Return whether the user asks in this line, or later, to have forgotten what is told in it."""
+    """Return whether the user asks, in the line at `place` or later, to have forgotten what is `told` in it."""
     return any(
         at >= place and (not about or about & _words(told, names, line))
         for at, line, about in find_requests_to_forget(talk, tuple(names))
@@ -118,7 +118,7 @@ def is_forgotten(place: int, talk: Talk, told: str, names: Collection[str]) -> b
 
 
 def is_asked_to_be_forgotten(text: str, talk: Talk, names: Collection[str]) -> bool:
-    """Return whether a text tells of what the user asks to have forgotten, by what they name, or of the lines before."""
+    """Return whether a text tells of what the user asks to have forgotten: what they name, or else just said."""
     for at, line, about in find_requests_to_forget(talk, tuple(names)):
         told = _words(text, names, line)
         if about & told:
@@ -132,9 +132,9 @@ def is_asked_to_be_forgotten(text: str, talk: Talk, names: Collection[str]) -> b
 
 
 def find_requests_to_forget(talk: Talk, names: Sequence[str]) -> list[tuple[int, Line, frozenset[str]]]:
-    """Return the lines in which the user asks to have something forgotten, with the terms of what they name there.
+    """Return the places and lines in which the user asks to have something forgotten, with the terms of what they name.
 
-    There are none where what was said right before is meant.
+    The terms are empty if they mean what was said right before.
     """
     found = []
     for at, line in enumerate(talk.lines):
@@ -156,5 +156,5 @@ def _words(text: str, names: Collection[str], line: Line) -> frozenset[str]:
 
 
 def _lines_before(at: int, talk: Talk) -> list[int]:
-    """Return the places of what the user said right before: the last two of their lines."""
+    """Return the places of the user's last two lines before the place `at`."""
     return [place for place in range(at) if talk.lines[place].speaker == "user"][-2:]

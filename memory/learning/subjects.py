@@ -1,4 +1,4 @@
-"""Whether two texts are about the same: by the terms that tell something, and by whom they speak of. Pure."""
+"""Subjects: whether two texts are about the same, by their telling terms and by whom they speak of. Pure."""
 
 from collections.abc import Collection, Iterable
 from datetime import datetime
@@ -21,7 +21,7 @@ COMMON = frozenset(term for word in words_of("common") for term in terms(word))
 MATTERS = {name: regex.compile("|".join(patterns)) for name, patterns in groups_of("matters").items()}
 BEGINS_IN_FIRST_PERSON = any_word_of("first_person", "^")
 TAKES_BACK = pattern_of("takes_back")
-PARTICLES = STOP_CHARACTERS | set("不没")  # a pair with one of them tells no more than the other character
+PARTICLES = STOP_CHARACTERS | set("不没")  # a pair with one of them says no more than its other character
 OTHER_SUBJECT, CLAUSE = pattern_of("other_subject"), pattern_of("clause_ends")
 THIRD_PERSON, OF_THEIRS = pattern_of("third_person"), pattern_of("of_theirs")
 FIRST_NAME = regex.compile(r"(\p{Lu}[\p{Ll}\p{M}]+)(?:'s)?\s")
@@ -32,7 +32,7 @@ MIN_SHARED, MIN_SHARE = 2, 1 / 2
 
 
 def subject(text: str, names: Collection[str], when: datetime) -> frozenset[str]:
-    """Return the terms of a text that tell what it is about: without names of the two who talk, days and common words."""
+    """Return the terms that say what a text is about, without names of the two who talk, days, common words and kin."""
     told = terms(_without_names(text, names), when)
     return (
         frozenset(term for term in told if not term.startswith("@") and not PARTICLES & set(term))
@@ -53,9 +53,10 @@ def is_same_subject(
     names: Collection[str],
     when: datetime,
 ) -> bool:
-    """Return whether what is new, with its quotes, is about what is known: it speaks of nobody else, and shares terms.
+    """Return whether the new text, with its quotes, is about the same as the known one: no other person, shared terms.
 
-    Two terms are enough, or one where that is half of the shorter text; words of one matter count as one term.
+    Two shared terms are enough, or one if that is half of the shorter text; words of one matter, e.g. of where somebody
+    lives, count as one term.
     """
     quotes = list(quotes)
     kin, known_kin = _find_kin(new), _find_kin(known)
@@ -75,7 +76,7 @@ def is_same_subject(
 
 
 def is_own(text: str, companion: str) -> bool:
-    """Return whether a text tells of the companion: it begins with "I …", or with its name."""
+    """Return whether a text tells of the companion: it begins with "I", or with the companion's name."""
     plain = folded(text).lstrip("“”\"'「『 ")
     name = folded(companion)
     return bool(BEGINS_IN_FIRST_PERSON.match(plain)) or bool(name and plain.startswith(name))
@@ -84,9 +85,9 @@ def is_own(text: str, companion: str) -> bool:
 def tells_of_another(
     text: str, sentence: str, quote: str, names: Collection[str], called: Collection[str]
 ) -> bool:
-    """Return whether a quote in its sentence tells of another than its speaker, while the text tells of the speaker.
+    """Return whether a quote tells of somebody else than its speaker, while the text tells of one of the two who talk.
 
-    `called` are the names, in small letters, of whoever the talk is about.
+    `names` are those of the two; `called` are the folded names of the people whom the talk mentions.
     """
     if not _is_about_one_of(text, names):
         return False
@@ -108,7 +109,7 @@ def tells_of_another(
 
 
 def _is_about_one_of(text: str, names: Collection[str]) -> bool:
-    """Return whether the text begins with one of the names, and not with something of theirs."""
+    """Return whether the text begins with one of the names, and not with something of theirs ("Ann's …")."""
     plain = folded(text)
     return any(
         name and plain.startswith(folded(name)) and not OF_THEIRS.match(plain[len(folded(name)) :])
@@ -117,14 +118,14 @@ def _is_about_one_of(text: str, names: Collection[str]) -> bool:
 
 
 def may_be_about_the_same(new: str, known: str, names: Collection[str]) -> bool:
-    """Return whether two texts may be about the same person: one who speaks of a sister need not mean who has her."""
+    """Return whether two texts may be about the same person: they share a name or a kind of kin, or one has no kin."""
     kin, known_kin = _find_kin(new), _find_kin(known)
     called, known_called = (set(NAME.findall(_without_names(text, names))) for text in (new, known))
     return bool(called & known_called) or not kin or not known_kin or bool(kin & known_kin)
 
 
 def _find_kin(text: str) -> set[str]:
-    """Return whose kin or pets, if any, the text speaks of."""
+    """Return the kinds of kin and pets ("sister", "dog") that the text speaks of."""
     plain = folded(text)
     said = set(WORD.findall(plain))
     return {
@@ -135,7 +136,9 @@ def _find_kin(text: str) -> set[str]:
 
 
 def _may_be_same_person(kin: set[str], known_kin: set[str]) -> bool:
-    """Return whether two texts may be about the same person: a sister is another than whoever has her."""
+    """Return whether texts that speak of these kin may be about one person: they share one, or have none at all; a
+    partner in only one of them is ignored.
+    """
     return bool(kin & known_kin) or not (kin ^ known_kin) - (set() if kin and known_kin else LOVERS)
 
 
@@ -144,15 +147,15 @@ def _find_matters(text: str) -> set[str]:
 
 
 def tells_the_same(new: str, at: datetime, known: str, known_at: datetime) -> bool:
-    """Return whether the new text names no day or number that the known one does not, and denies what that denies."""
+    """Return whether the new text names no day or number that the known one does not, and both or neither deny."""
     told, known_told = sign_facts(new, at), sign_facts(known, known_at)
     is_within = names_no_other_day(new, at, known, known_at) and told.numbers <= known_told.numbers
     return is_within and bool(told.denials) == bool(known_told.denials)
 
 
 def names_no_other_day(new: str, at: datetime, known: str, known_at: datetime) -> bool:
-    """Return whether the known text names every day that the new one does: "on Thursday" of Tuesday is "tomorrow" of
-    Wednesday, where neither tells of what was.
+    """Return whether the known text names every day that the new one does. If both name dates to come or in full, these
+    are compared: "on Thursday", said on a Tuesday, is "tomorrow", said on Wednesday.
     """
     ahead, known_ahead = days_told(new, at.date()), days_told(known, known_at.date())
     if ahead and known_ahead:
@@ -161,5 +164,5 @@ def names_no_other_day(new: str, at: datetime, known: str, known_at: datetime) -
 
 
 def denies(text: str, when: datetime) -> bool:
-    """Return whether a text takes something back."""
+    """Return whether a text denies something or takes it back."""
     return sign_facts(text, when).denials > 0 or bool(TAKES_BACK.search(folded(text)))

@@ -1,4 +1,4 @@
-"""What was said, as it is put before a model: plain lines, which it names by their numbers."""
+"""What was said, as a model is shown it: plain lines, to which the model refers by their numbers."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -13,16 +13,16 @@ from memory.learning.secrets import secrets_in
 from text.dates import days_ahead, read_dates
 from text.strings import folded, one_line, quoted
 
-# The marks by which the parts of a line are told apart.
+# The marks that separate the parts of a rendered line.
 FORM = regex.compile('["“”()（）\\[\\]［］【】:：]+')
 BARE_DAY = regex.compile(r"(?<!\d)(\d{1,2})(?:st|nd|rd|th)\b|(?<!\d)(\d{1,2})[号號日]")
 
 
 @dataclass(frozen=True)
 class Line:
-    """One thing said: by whom ("user" or "companion") under what name, and when, in the user's zone.
+    """One message of a talk: by whom ("user" or "companion"), under what name, and when, in the user's zone.
 
-    `given` are the texts of the memories that a reply was given as it said this: what merely repeats them is no news.
+    `given` are the texts of the memories that a reply was given when it said this: what merely repeats them is no news.
     """
 
     message_id: UUID
@@ -34,8 +34,8 @@ class Line:
 
     @cached_property
     def days(self) -> frozenset[str]:
-        """Return the days, as terms, that it names, and that on which it was said: read once for all that is held
-        against it.
+        """The days, as terms, that the line names, and the day on which it was said. Cached, as many texts are compared
+        with it.
         """
         text, on = folded(self.text), self.said_at
         written, told = read_dates(text, None)[0], read_dates(text, on)[0]
@@ -45,7 +45,7 @@ class Line:
         return frozenset({f"@{on:%Y-%m-%d}", f"@{on:%m-%d}", f"@{on:%Y-%m}", *written, *told, *ahead})
 
     def _read_bare_days(self, text: str) -> Iterator[date]:
-        """Yield the days of "on the 11th": of the month in which it was said, and the next."""
+        """Yield the days that "on the 11th" may mean: in the month in which the line was said, and in the next."""
         for match in BARE_DAY.finditer(text):
             for months in range(2):
                 year, month = divmod(self.said_at.year * 12 + self.said_at.month - 1 + months, 12)
@@ -55,22 +55,22 @@ class Line:
 
 @dataclass(frozen=True)
 class Talk:
-    """Lines in the order of time; the first has the number 1."""
+    """Lines, oldest first; the first has the number 1."""
 
     lines: Sequence[Line]
 
     def __getitem__(self, number: int) -> Line:
-        """Return the line of that number; KeyError where there is none."""
+        """Return the line with this number. Raise KeyError if there is none."""
         if not 1 <= number <= len(self.lines):
             raise KeyError(number)
         return self.lines[number - 1]
 
     def lines_of(self, numbers: Iterable[int]) -> list[Line]:
-        """Return the lines of these numbers, each once; numbers that there are not are left out."""
+        """Return the lines with these numbers, each once; numbers without a line are left out."""
         return [self[number] for number in dict.fromkeys(numbers) if 1 <= number <= len(self.lines)]
 
     def numbers_of(self, ids: Iterable[UUID]) -> list[int]:
-        """Return the numbers of the lines of these messages, each once; messages that there are not are left out."""
+        """Return the numbers of the lines of these messages, each once; messages without a line are left out."""
         numbers = {line.message_id: number for number, line in enumerate(self.lines, start=1)}
         return [numbers[id] for id in dict.fromkeys(ids) if id in numbers]
 
@@ -80,13 +80,13 @@ class Talk:
 
     @cached_property
     def secrets(self) -> frozenset[str]:
-        """Return what looks like a secret in the lines (`secrets_in`): looked for once, best in no transaction."""
+        """What looks like a secret in the lines (`secrets_in`). Cached; best computed outside of a transaction."""
         return secrets_in(line.text for line in self.lines)
 
     def render(self) -> list[str]:
-        """Return one text a line: `[3] 2023-05-02 09:05 Emily (user): "…"`.
+        """Return the lines as text, each as `[3] 2023-05-02 09:05 Emily (user): "…"`.
 
-        A name is without the marks of that form: it cannot tell of another line, or say who said what.
+        Names lose the marks of that form, so that a name cannot pass for another line or another speaker.
         """
         rendered = []
         for number, line in enumerate(self.lines, start=1):

@@ -1,4 +1,4 @@
-"""Applying what was learnt: add, reinforce, revise, retract. Rows only; no model is asked."""
+"""Applying what was learnt to the database: add, reinforce, revise, retract. No model is asked."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from memory.threads import update_threads
 from text.strings import folded
 
 NOON = time(12)
-GAIN = 0.3  # of what is missing to certainty, for each time that it is told again
+GAIN = 0.3  # of what a confidence lacks to 1, each time that the memory is told again
 MAX_QUOTES = 50
 UNREADABLE = {
     "verdict": "",
@@ -51,14 +51,14 @@ def learn(
     unreadable: int = 0,
     only: Collection[int] | None = None,
 ) -> Learning:
-    """Return what became of each verdict on the talk, with the memories kept, in the caller's transaction.
+    """Apply the verdicts on a talk, in the caller's transaction, and return what became of each.
 
     Call it with the companion locked and every message of the talk still there. `known` are the memories in the order
-    in which they were put before the model, as they were then: what was closed, corrected, hidden or deleted meanwhile
-    can no longer be meant. `names` are what "user" and "companion" are called. `contradicted` are by the place of an
-    entry the memories that it leaves untrue, `repeated` those that say the same, `read` what a second reading says of it
-    (`find_support`), `only` the places of the entries to apply, `unreadable` how many more the model gave that nobody
-    could read. The same batch applied twice changes nothing the second time; then the learning comes back unsaved.
+    in which the model was shown them, as they were then: one that was closed, corrected, hidden or deleted meanwhile is
+    left alone. `names` are what "user" and "companion" are called. By the place of an entry, `contradicted` are the
+    memories that it makes untrue, `repeated` those that say the same, and `read` a second reading's word on it
+    (`find_support`). `only` are the places of the entries to apply, if not all; `unreadable` is how many invalid
+    entries the model gave. Applying a batch again changes nothing; then the Learning is returned unsaved.
     """
     forgotten = load_forgotten(companion_id)
     batch = _Batch(companion_id, known, now, zone, names, call_id, forgotten)
@@ -88,7 +88,7 @@ def learn(
 
 @dataclass
 class _Batch:
-    """One batch as it is applied; each verdict leaves a record of what became of it, and why, without words."""
+    """A batch that is being applied; each verdict leaves a record of its outcome and the reason, without words."""
 
     companion_id: UUID
     known: Sequence[Memory]
@@ -99,7 +99,7 @@ class _Batch:
     forgotten: ForgottenStatements
 
     def apply(self, entry: Supported | Stopped, repeated: Sequence[Memory] = ()) -> dict[str, Any]:
-        """Apply the verdict of the entry, if nothing speaks against it, beside those memories that say the same."""
+        """Apply the entry's verdict if nothing speaks against it; return its record. `repeated` say the same as it."""
         if isinstance(entry, Stopped):
             return self._record(entry.learnt, None, None, "stopped", entry.reason)
         learnt = entry.learnt
@@ -122,7 +122,7 @@ class _Batch:
             return apply[learnt.verdict](entry, of)
         if learnt.verdict != "retract":
             return self._add(entry, None, "unknown_memory")
-        # The very line may have closed it already.
+        # The same line may have closed the memory already.
         closed = self._mine.filter(closed_at=entry.tellings[0].said_at, replaced_by=None)
         if seen and (before := closed.filter(pk=seen.pk).defer("entry").first()):
             return self._record(learnt, None, before, "already")
@@ -131,7 +131,7 @@ class _Batch:
     def close_contradicted(
         self, entry: Supported | Stopped, applied: dict[str, Any], memories: Sequence[Memory]
     ) -> list[dict[str, Any]]:
-        """Close what the entry leaves untrue, as it was kept, if nothing speaks against it; the records of that."""
+        """Close the memories that the entry, as it was kept, makes untrue, unless rules forbid it; return records."""
         new = self._open.filter(pk=applied["memory"]).first() if applied["memory"] else None
         if isinstance(entry, Stopped) or new is None:
             return []
@@ -146,13 +146,16 @@ class _Batch:
     # -- verdicts
 
     def _add(self, entry: Supported, of: Memory | None = None, reason: str = "") -> dict[str, Any]:
-        """Keep a new memory; one that says the same already is told again instead."""
+        """Save a new memory, or reinforce an existing one with the same text instead."""
         if same := self._find_same_text(entry.learnt.text):
             return self._tell_again(entry, same, reason)
         return self._record(entry.learnt, self._create(entry), of, "added", reason)
 
     def _reinforce(self, entry: Supported, of: Memory) -> dict[str, Any]:
-        """Tell the memory again, if it is about the same and tells as much; what ends a thread is told apart from it."""
+        """Reinforce the memory if the entry is about the same and tells no more; otherwise add the entry.
+
+        An entry that settles a thread is always added, so that it is told apart from the memory.
+        """
         if entry.learnt.thread == "settled":
             return self._add(entry, of, "settled")
         if not self._is_about(entry, of):
@@ -163,9 +166,9 @@ class _Batch:
         return self._tell_again(entry, of, "")
 
     def _repeat(self, entry: Supported, of: Memory) -> dict[str, Any]:
-        """Tell again what says the same in other words; what names more, by person, day or number, takes its place.
+        """Reinforce a memory that says the same; replace it if the entry names more people, days or numbers.
 
-        What is pinned, corrected by hand or pursued keeps its place.
+        A memory that is pinned or was corrected by hand is not replaced, nor a goal or an idea by anything else.
         """
         new = entry.learnt.text, self._happened_at(entry)
         known = of.text, of.happened_at.astimezone(self.zone)
@@ -178,7 +181,7 @@ class _Batch:
         return self._add(entry, of, "another_telling")
 
     def _names_no_more(self, text: str, at: datetime, other: str, other_at: datetime) -> bool:
-        """Return whether a text names nobody, no day and no number that the other does not."""
+        """Return whether a text names nobody, no day and no number that the other does not, and denies alike."""
         called = names_in(other) | {folded(name) for name in self.names.values()}
         return names_in(text) <= called and tells_the_same(text, at, other, other_at)
 
@@ -204,7 +207,7 @@ class _Batch:
         return self._record(entry.learnt, None, of, "retracted")
 
     def _refuse_to_retract(self, entry: Supported, of: Memory | None, reason: str) -> dict[str, Any]:
-        """Keep what is told as a memory of its own where a second reading says that it stands; else nothing of it."""
+        """Save the entry as a memory of its own if a second reading approves it; otherwise stop it."""
         if entry.is_read:
             return self._add(entry, of, reason)
         return self._record(entry.learnt, None, of, "stopped", reason)
@@ -220,12 +223,12 @@ class _Batch:
         return self._mine.open().learnt()
 
     def _find_unchanged(self, memory: Memory) -> Memory | None:
-        """Return the memory if it is still as the model saw it."""
+        """Return the memory if it is still as the model saw it, else None."""
         same = self._open.filter(pk=memory.pk, text=memory.text, is_private=False)
         return same.defer("entry").first()
 
     def _find_kept(self, entry: Supported) -> Memory | None:
-        """Return a memory of the same words that comes from one of these messages already, closed or not."""
+        """Return a memory with the same text, closed or not, that already comes from one of the entry's messages."""
         told = [line.message_id for line in entry.tellings]
         learnt = self._mine.learnt()
         return learnt.filter(text__iexact=entry.learnt.text, sources__in=told).defer("entry").first()
@@ -234,7 +237,7 @@ class _Batch:
         return self._open.filter(text__iexact=text, is_private=False).defer("entry").first()
 
     def _why_open(self, entry: Supported, of: Memory) -> str:
-        """Return why the memory must stay open; nothing where it may be closed."""
+        """Return why the memory must stay open, or an empty string if the entry may close it."""
         if not self._is_about(entry, of):
             return "another_subject"
         return why_not_theirs(entry, of)
@@ -272,7 +275,7 @@ class _Batch:
         return memory
 
     def _tell_again(self, entry: Supported, of: Memory, reason: str) -> dict[str, Any]:
-        """Let evidence, sources and quotes of the memory grow by those messages that it does not come from yet."""
+        """Reinforce the memory: messages that are new to it raise its evidence and confidence, and add quotes."""
         before = set(of.sources.values_list("pk", flat=True))
         new = [line for line in entry.tellings if line.message_id not in before]
         if not new:
@@ -298,7 +301,7 @@ class _Batch:
     # -- times and records
 
     def _happened_at(self, entry: Supported) -> datetime:
-        """Return when it was said, or at noon of the earlier day that is named, in the user's zone."""
+        """Return when the entry was said, or noon of the earlier day that it names, in the user's zone."""
         said_at = entry.tellings[0].said_at
         day = entry.learnt.happened_on
         if day is None or not date(1900, 1, 1) <= day < said_at.astimezone(self.zone).date():
@@ -319,14 +322,14 @@ class _Batch:
 
 
 def why_not_theirs(entry: Supported, of: Memory) -> str:
-    """Return why whoever tells the entry cannot close the memory; nothing where they can."""
+    """Return why the one who tells the entry cannot close the memory, or an empty string if they can."""
     if not entry.is_users and is_told_by_user(of):
         return "not_theirs"
     return "older" if entry.tellings[0].said_at <= of.happened_at else ""
 
 
 def is_told_by_user(memory: Memory) -> bool:
-    """Return whether the user told it, or wrote it down themselves."""
+    """Return whether the user told the memory, or wrote it down themselves."""
     said = Memory.objects.of(memory.companion_id).filter(message__in=memory.sources.values("pk"))
     return said.by_speaker("user").exists() or not memory.sources.exists()
 

@@ -1,6 +1,6 @@
-"""A second reading: what a model drafted of a talk is put before it once more, beside the lines that it comes from.
+"""Verification, or the second reading: a model is shown what it drafted once more, beside the lines that it comes from.
 
-Rules read words, not minds: whether a line is a joke, and whether it says what was made of it, a reader can tell.
+Rules see only words; a reader can tell whether a line is a joke, and whether it says what was made of it.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -21,16 +21,16 @@ from providers.selection import Capability, get_provider
 from providers.tokens import estimate_messages
 from text.strings import folded
 
-MAX_SAID = 400  # characters of a sentence that stands beside what was drawn from it
+MAX_SAID = 400  # characters of a sentence that is shown beside what was drawn from it
 REJECTIONS = ("joke", "irony", "if", "role_play", "quotation", "question", "taken_back", "not_said")
 MEANT_OTHERWISE = (
     "joke",
     "irony",
     "if",
     "role_play",
-)  # of how a line is meant, for all that is drawn from it
-OVER = "over"  # of what was known: it cannot be true any more
-SAME = "same"  # of what was known: what was said now says the same
+)  # they tell how a line is meant, and hold for all that is drawn from it
+OVER = "over"  # of a known memory: it cannot be true any more
+SAME = "same"  # of a known memory: what was said now says the same
 WORDS = {
     **MEANT_WORDS, **{word: word for word in (YES, OVER, SAME, *REJECTIONS)},
     "true": YES, "said": YES, "serious": YES, "meant": YES, "correct": YES, "是": YES, "literal": YES, "sincere": YES,
@@ -51,8 +51,8 @@ class Verification(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _find_answers(cls, answer: Any) -> Any:
-        """Read answers also where they stand for themselves, or in a list of objects; leave out what is no word, and what
-        is answered twice in two ways.
+        """Accept answers without the key "answers", or as a list of objects; leave out those that are not strings, and
+        empty those that are given twice in different ways.
         """
         given = answer.get("answers", answer) if isinstance(answer, dict) else answer
         if isinstance(given, list):
@@ -70,12 +70,12 @@ class Verification(BaseModel):
         return {"answers": answers}
 
     def read(self, count: int) -> list[str]:
-        """Return for each of so many sentences "yes", or why it is rejected; "" where nothing readable is answered."""
+        """Return for each of `count` sentences "yes", or why it is rejected; "" if nothing readable is answered."""
         return [read_word(self.answers.get(str(number), "")) for number in range(1, count + 1)]
 
 
 def read_word(word: str) -> str:
-    """Return "yes", or the reason to reject a sentence, that a model means by a word; "" for any other."""
+    """Return what a model means by a word: "yes", or the reason to reject a sentence; "" for an unknown word."""
     plain = word.strip(" .!\"'").lower()
     return WORDS.get(plain) or WORDS.get(plain.replace("-", "_").replace(" ", "_"), "")
 
@@ -88,7 +88,10 @@ def list_facts(
     whole: Talk | None = None,
     only: Collection[int] | None = None,
 ) -> list[Drafted]:
-    """Return those of the entries (`only` of these places) that a reader may judge; lines are numbered as in `whole`."""
+    """Return the entries that are not stopped by rules, for a second reading: all, or `only` those at these places.
+
+    Their lines are numbered as in the `whole` talk, if that is given.
+    """
     drafted = []
     for place, entry in enumerate(entries):
         if only is not None and place not in only:
@@ -103,12 +106,12 @@ def list_facts(
 
 
 def make_key(kind: str, place: int) -> str:
-    """Return by which key a drafted sentence is known: of which kind, at which place of its list."""
+    """Return the key of a drafted sentence, from its kind and its place in its list."""
     return f"{kind} {place}"
 
 
 def stands(word: str) -> bool:
-    """Return whether a second reading leaves standing what rules have let through: it says yes, or nothing."""
+    """Return whether a second reading's word lets stand what rules have let through: "yes", or nothing."""
     return word in {YES, ""}
 
 
@@ -118,7 +121,7 @@ def _show_sentence(quote: str, text: str) -> str:
 
 
 def take_fitting(drafted: Sequence[Drafted], talk: Talk, names: Mapping[str, str]) -> list[Drafted]:
-    """Return the first of the sentences that one request has room for with their lines, but one at least."""
+    """Return as many of the sentences, from the first on, as fit into one request with their lines: at least one."""
     room = get_provider(Capability.BACKGROUND).context_tokens * (1 - ANSWER_SHARE)
     count = len(drafted)
     while count > 1:
@@ -129,9 +132,9 @@ def take_fitting(drafted: Sequence[Drafted], talk: Talk, names: Mapping[str, str
 
 
 def ask_about(drafted: Sequence[Drafted], talk: Talk, names: Mapping[str, str]) -> dict[str, str]:
-    """Return by the key of each sentence what a second reading says of it: "yes", why not, or "" where it says nothing.
+    """Return, by the key of each sentence, a second reading's word on it: "yes", why not, or "" if it says nothing.
 
-    An answer out of form says nothing. ProviderUnavailable, ProviderRefused.
+    An invalid answer says nothing. Raises ProviderUnavailable, ProviderRefused.
     """
     try:
         answer = ask("verification", render_verification_request(drafted, talk, names), Verification)
@@ -146,8 +149,8 @@ def ask_about(drafted: Sequence[Drafted], talk: Talk, names: Mapping[str, str]) 
 
 
 def _agree(drafted: Sequence[Drafted], words: Sequence[str]) -> list[str]:
-    """Return the words, but for a "yes" to what the same reading has rejected in a sentence of the same line that tells
-    as much: rejected too. A diary may tell a joke as a joke.
+    """Return the words, with a "yes" replaced by the rejection of another sentence that comes from the same line and
+    tells at least as much. Diary sentences keep their "yes": they may tell a joke as a joke.
     """
     told = [
         (set(each.lines), frozenset(terms(each.text)), len(DENIAL.findall(folded(each.text))))
@@ -169,7 +172,7 @@ def _agree(drafted: Sequence[Drafted], words: Sequence[str]) -> list[str]:
 
 
 def verify(drafted: Sequence[Drafted], talk: Talk, names: Mapping[str, str]) -> dict[str, str]:
-    """Return what a second reading says of all the sentences, in as many calls as they need: none for none."""
+    """Return a second reading's words on all the sentences, in as many calls as necessary; without sentences, none."""
     words: dict[str, str] = {}
     while left := [sentence for sentence in drafted if sentence.key not in words]:
         words |= ask_about(take_fitting(left, talk, names), talk, names)

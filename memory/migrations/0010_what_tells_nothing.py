@@ -26,7 +26,7 @@ def mark_what_tells_nothing(apps: Apps, schema_editor: BaseDatabaseSchemaEditor)
 
 
 class Migration(migrations.Migration):
-    atomic = False  # each batch by itself: whoever talks meanwhile waits for none of the others
+    atomic = False  # one transaction per batch, so that talk meanwhile waits for one batch at most
     dependencies = [("memory", "0009_everyday_sentences_of_a_space")]
 
     operations = [migrations.RunPython(mark_what_tells_nothing, migrations.RunPython.noop, elidable=True)]

@@ -1,7 +1,7 @@
-"""Leave room on each page, so that rows fall asleep and wake without a word in any index.
+"""Leave free space on each page of the table, so that `is_asleep` can change without an update of any index.
 
-A branch that is chosen turns `is_asleep` of thousands of rows. The room is left on pages that are filled from now on;
-`VACUUM FULL memory_memory` gives it to those that are there.
+Choosing a branch changes `is_asleep` of thousands of rows. Pages that are filled from now on leave the space;
+`VACUUM FULL memory_memory` rewrites those that exist with it.
 """
 
 from django.db import migrations

@@ -8,9 +8,8 @@ from memory.models.memory import Memory
 
 
 class Consolidation(models.Model):
-    """A night's work on one companion's memories; what it did is in its changes. The next looks at what came since.
-
-    Until it is done, `draft` is what a model has answered so far.
+    """One night's work on a companion's memories; its changes say what it did. Until it ends, `draft` holds what a
+    model has answered so far.
     """
 
     class State(models.TextChoices):
@@ -48,10 +47,10 @@ class Consolidation(models.Model):
 
 
 class Change(models.Model):
-    """One thing that a night's work did, and what it takes to undo it.
+    """One thing that a consolidation run did, and what undoing it needs.
 
-    `memory` is what came of it, `others` what it came from; `before` holds numbers and ids, never words. Of a
-    contradiction the person may say which of the two holds: `memory` is a, the other b.
+    `memory` is the result and `others` are what it came from; `before` holds numbers and ids, never anybody's words.
+    Of a contradiction, `memory` is A and the other memory B; the person may settle which of them holds.
     """
 
     class Kind(models.TextChoices):
@@ -91,7 +90,7 @@ class Change(models.Model):
 
     @property
     def is_open(self) -> bool:
-        """Whether it is a contradiction that can be settled: both memories are there and hold."""
+        """Whether this is a contradiction still to be settled, of two memories that both still hold."""
         both = [self.memory, *self.others.all()]
         if self.kind != self.Kind.CONTRADICTION or self.settled or self.undone_at:
             return False

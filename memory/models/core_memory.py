@@ -1,4 +1,4 @@
-"""What is always in mind: slots, each a named fact, and blocks, each a named text."""
+"""Core memory, which is always in the prompt: slots, each a named fact, and blocks, each a named text."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -20,7 +20,7 @@ class By(models.TextChoices):
 
 
 class Slot(models.Model):
-    """A named fact that is always in the prompt: at most 100 of 200 characters."""
+    """A named fact that is always in the prompt: at most 200 characters, and at most 100 slots per companion."""
 
     companion = models.ForeignKey("companions.Companion", models.CASCADE, related_name="slots")
     name = models.CharField(_("name"), max_length=60)

@@ -12,10 +12,10 @@ NIGHT_ENDS = timedelta(hours=4)  # after midnight
 
 
 class DiaryEntry(models.Model):
-    """A closed session as its companion keeps it: a title, what it was about, how it felt, and when it was.
+    """A closed session in its companion's diary: a title, what it was about, how it felt, and when it was.
 
-    `sentences` are [{"text", "sources": ids of messages}]; `memory` mirrors the entry, so that it comes to mind. A stale
-    one is written anew at `next_at`; what is left of it stands until then.
+    `sentences` are [{"text", "sources": ids of messages}]; `memory` mirrors the entry, so that recall finds it. A stale
+    entry is rewritten at `next_at`; until then it keeps the sentences that are left.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -51,8 +51,8 @@ class DiaryEntry(models.Model):
         return f"{self.started_at:%Y-%m-%d} {self.pk}"
 
     def get_day(self, zone: tzinfo) -> date:
-        """Return the day that it is the diary of, in the person's zone: the one on which its session ended, or the day
-        before where that was in the small hours, before four.
+        """Return the day that the entry is about, in the person's zone: the day on which its session ended, or the day
+        before if it ended before four in the morning.
         """
         return (self.ended_at.astimezone(zone) - NIGHT_ENDS).date()
 

@@ -8,7 +8,7 @@ from memory.models.memory import Memory
 
 
 class Document(models.Model):
-    """A long text that was given to a companion: kept in pages, which joined are the text as long as none is deleted."""
+    """A long text that was given to a companion, split into pages. Joined, they are the text unless one was deleted."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     companion = models.ForeignKey("companions.Companion", models.CASCADE, related_name="documents")
@@ -35,14 +35,14 @@ class Document(models.Model):
 
 class PageQuerySet(OwnedQuerySet["Page"]):
     def waiting(self) -> "PageQuerySet":
-        """Return those whose gist is still to be written."""
+        """Return the pages whose gist is still to be written."""
         return self.filter(gist="").exclude(text="")
 
 
 class Page(models.Model):
-    """One page of a document; `gist` is empty until a model has written it, `memory` mirrors it then.
+    """One page of a document. `gist` is empty until a model has written it; then `memory` mirrors it.
 
-    One whose gist was deleted has no text any more.
+    A page whose gist was deleted has an empty text.
     """
 
     companion = models.ForeignKey("companions.Companion", models.CASCADE, related_name="+")

@@ -9,8 +9,8 @@ from accounts.models.user import OwnedQuerySet
 class Forgotten(models.Model):
     """What a person confirmed to be forgotten, so that it is not learnt again from what had been said until then.
 
-    Each of the `statements` is the digests of the words that one forgotten statement was about, keyed with the `salt`:
-    a text can be compared with them, but they cannot be read.
+    Each of the `statements` is a list of digests, keyed with the `salt`, of the words that one forgotten statement was
+    about: a text can be compared with them, but the words cannot be read.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

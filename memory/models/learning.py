@@ -6,10 +6,10 @@ from memory.models.memory import Memory
 
 
 class Learning(models.Model):
-    """One batch of what was said, learnt from: each verdict that the model gave, and what became of it.
+    """One batch of messages that was learnt from: each verdict that the model gave, and what became of it.
 
-    `verdicts` are [{"verdict", "kind", "memory": id or null, "of": id or null, "outcome", "reason"}], without words:
-    those are in the memories.
+    `verdicts` are [{"verdict", "kind", "memory": id or null, "of": id or null, "outcome", "reason"}]; the words
+    themselves are only in the memories.
     """
 
     companion = models.ForeignKey("companions.Companion", models.CASCADE, related_name="learnings")
@@ -36,9 +36,9 @@ class Learning(models.Model):
 
 
 class Retraction(models.Model):
-    """That a companion closed a memory as its person asked it to: by a call of `forget` or `revise` in that reply.
+    """A record that a companion closed a memory because its person asked it to, by a call of `forget` or `revise`.
 
-    While it stands, the person can undo it. `slot` is the name of the slot that had held what the memory says.
+    While the record exists, the person can undo that. `slot` is the name of the slot that had held the text, if any.
     """
 
     companion = models.ForeignKey("companions.Companion", models.CASCADE, related_name="+")

@@ -16,7 +16,7 @@ SHARE = [MinValueValidator(0.0), MaxValueValidator(1.0)]
 
 
 def from_messages(ids: Collection[uuid.UUID]) -> models.Q:
-    """Return whether a memory comes from one of these messages: mirrors it, or was drawn from it."""
+    """Return a condition for memories that come from one of these messages: mirror it, or were drawn from it."""
     drawn = Memory.sources.through.objects.filter(message__in=ids)
     return models.Q(message__in=ids) | models.Q(pk__in=drawn.values("memory"))
 
@@ -26,21 +26,21 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):
         return self.filter(companion_id=companion_id)
 
     def open(self) -> "MemoryQuerySet":
-        """Return those that still hold: not closed by what replaced them."""
+        """Return the memories that still hold, i.e. are not closed."""
         return self.filter(closed_at=None)
 
     def learnt(self) -> "MemoryQuerySet":
-        """Return what was learnt: all that does not merely repeat a message, a diary entry or a page."""
+        """Return what was learnt: the memories that do not merely mirror a message, a diary entry or a page."""
         return self.exclude(kind__in=Memory.MIRRORS)
 
     def as_of(self, moment: datetime) -> "MemoryQuerySet":
-        """Return those that held then: they had happened, and had not been closed."""
+        """Return the memories that held at `moment`: they had happened, and had not been closed."""
         return self.filter(models.Q(closed_at=None) | models.Q(closed_at__gt=moment), happened_at__lte=moment)
 
     def leaving_out(
         self, messages: Collection[uuid.UUID], memories: Collection[uuid.UUID]
     ) -> "MemoryQuerySet":
-        """Return all but these memories, and those of these messages."""
+        """Return the memories except these, and those that mirror these messages."""
         left = self.exclude(pk__in=memories) if memories else self
         return left.exclude(message__in=messages) if messages else left
 
@@ -49,17 +49,17 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):
         return self.filter(speaker=speaker)
 
     def by_role(self, role: str) -> "MemoryQuerySet":
-        """Return what was said in messages of that role: "user", "assistant" or "system", as models are told."""
+        """Return what was said in messages of that role: "user", "assistant" or "system", as in a chat request."""
         return self.filter(message__role=role)
 
     def by_content(self, text: str) -> "MemoryQuerySet":
-        """Return what holds this text, in capitals or not."""
+        """Return the memories that contain this text, ignoring case."""
         return self.filter(text__icontains=storable(text))
 
     def by_cause(self, *, message: uuid.UUID | None = None, call: int | None = None) -> "MemoryQuerySet":
-        """Return what comes from this message, and what this model call made: of both, where both are given.
+        """Return the memories that come from this message and were made by this model call, if both are given.
 
-        ValueError where neither is.
+        Raise ValueError if neither is given.
         """
         if message is None and call is None:
             raise ValueError("The cause is a message or a call.")
@@ -67,14 +67,15 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):
         return from_message.filter(call_id=call) if call is not None else from_message
 
     def newest(self, most: int) -> "MemoryQuerySet":
-        """Return the latest so many to have happened, the newest first; ValueError below 0."""
+        """Return the `most` memories that happened last, newest first. Raise ValueError if `most` is negative."""
         return self.order_by("-happened_at", "-id")[:most]
 
 
 class Memory(models.Model):
-    """One remembered thing of one companion: what, of which kind, when it happened, and from which messages it comes.
+    """One remembered thing of one companion: its text and kind, when it happened, and the messages it comes from.
 
-    What is asleep was said or learnt on a branch that is not chosen: it is not known; `everywhere` finds it too.
+    A memory that is asleep was said or learnt on a branch that is not chosen: the companion does not know it now, and
+    only the manager `everywhere` finds it.
     """
 
     class Kind(models.TextChoices):
@@ -94,7 +95,7 @@ class Memory(models.Model):
         USER = "user", _("user")
         COMPANION = "companion", _("companion")
 
-    MIRRORS = (Kind.SAID, Kind.DIARY, Kind.GIST)  # what merely repeats a message, a diary entry, a page
+    MIRRORS = (Kind.SAID, Kind.DIARY, Kind.GIST)  # they mirror a message, a diary entry or a page
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     companion = models.ForeignKey("companions.Companion", models.CASCADE, related_name="memories")
@@ -135,7 +136,7 @@ class Memory(models.Model):
     recalled_at = models.DateTimeField(_("last recalled"), null=True, blank=True, editable=False)
     entry = models.BinaryField(
         default=b"", editable=False
-    )  # what recall reads of it (memory.recall.candidates)
+    )  # what recall reads of a memory (memory.recall.candidates)
 
     is_asleep = models.BooleanField(_("on another branch"), default=False, editable=False)
 
@@ -149,7 +150,7 @@ class Memory(models.Model):
         indexes = [
             # The list.
             models.Index(fields=["companion", "-happened_at", "-id"], name="memory_companion_time"),
-            models.Index(  # what was learnt since the last night
+            models.Index(  # what was learnt since the last consolidation
                 fields=["companion", "learnt_at"],
                 condition=~models.Q(kind__in=["said", "diary", "gist", "insight"]),
                 name="memory_companion_learnt",
@@ -177,13 +178,13 @@ class Memory(models.Model):
 
     @property
     def sought(self) -> str:
-        """What it is found by, in words and in meaning: its text, and with the gist of a page what stands there."""
+        """The text that recall searches, by words and by meaning: the memory's own, and for a gist also the page's."""
         page = getattr(self, "page", None) if self.kind == self.Kind.GIST else None
         return f"{self.text}\n\n{page.text}" if page else self.text
 
     @property
     def has_open_thread(self) -> bool:
-        """Whether it is open between the companion and its person."""
+        """Whether the memory has a thread that is open between the companion and its person."""
         thread = getattr(self, "thread", None)
         return thread is not None and thread.state == thread.State.OPEN
 
@@ -239,7 +240,7 @@ class Recalled(models.Model):
     reasons = models.JSONField(_("reasons"))
     is_used = models.BooleanField(
         _("used"), default=False
-    )  # shown in a reply that was given: this strengthens
+    )  # shown to the model of a reply that was given, which strengthens the memory
 
     objects = RecalledQuerySet.as_manager()
 

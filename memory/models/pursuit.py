@@ -7,9 +7,9 @@ from memory.models.memory import Memory
 
 
 class Pursuit(models.Model):
-    """What a goal or an idea has beside its memory: how far it is, what it is a part of, how much it excites.
+    """The progress of a goal or an idea, beside its memory: how far it is, what it is part of, how much it excites.
 
-    It was reviewed whenever somebody looked at it, and moved when it got another status or progress by that.
+    `reviewed_at` is when it was last looked at, `moved_at` when that last changed its status or progress.
     """
 
     class Status(models.TextChoices):

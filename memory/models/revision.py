@@ -11,14 +11,14 @@ SENTENCE_CHARACTERS = 400
 
 class RevisionQuerySet(OwnedQuerySet["Revision"]):
     def of(self, companion_id: uuid.UUID, about: str) -> "RevisionQuerySet":
-        """Return all revisions of that one text of the companion, the newest, which holds, first."""
+        """Return the revisions of this one of the companion's texts, newest first; the newest is the current one."""
         return self.filter(companion_id=companion_id, about=about).order_by("-number")
 
 
 class Revision(models.Model):
-    """What a companion thinks of itself, or knows of its user, as it stood at a time; the highest number holds.
+    """What a companion thinks of itself, or knows of its user, at a time; the highest number is the current revision.
 
-    `sentences` are [{"text", "sources": ids of messages}], at most 20 of 400 characters.
+    `sentences` are [{"text", "sources": ids of messages}], at most 20 with at most 400 characters each.
     """
 
     class About(models.TextChoices):

@@ -11,8 +11,8 @@ from memory.models.memory import Memory
 class Thread(models.Model):
     """What is open between a companion and its person: a promise, an exam on Friday, an answer that is owed, a worry.
 
-    What it is about its memory tells, with which it goes. It comes up when it is due, and ends when it is settled, by
-    that message where one told it, or is dropped.
+    Its memory says what it is about, and is deleted together with it. A thread is shown in prompts when it is due. It
+    ends when it is dropped, or settled: by the message `settled_by`, if one told of its outcome.
     """
 
     class State(models.TextChoices):
@@ -23,7 +23,7 @@ class Thread(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     companion = models.ForeignKey("companions.Companion", models.CASCADE, related_name="threads")
     memory = models.OneToOneField(Memory, models.CASCADE, related_name="thread")
-    due_on = models.DateField(_("due"), null=True, blank=True)  # a day of the person's
+    due_on = models.DateField(_("due"), null=True, blank=True)  # in the person's time zone
     state = models.CharField(_("state"), max_length=16, choices=State, default=State.OPEN)
     opened_at = models.DateTimeField(_("open since"))
     closed_at = models.DateTimeField(_("closed"), null=True, blank=True)
@@ -52,7 +52,7 @@ class Thread(models.Model):
         indexes = [
             models.Index(
                 fields=["companion", "due_on"], condition=models.Q(state="open"), name="thread_open_due"
-            ),  # what comes up in a prompt
+            ),  # the threads to be shown in a prompt
         ]
 
     def __str__(self) -> str:

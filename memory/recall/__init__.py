@@ -1,1 +1,1 @@
-"""From a cue to the memories that it brings to mind, and why."""
+"""Recall: finds the memories that a cue brings to mind, and tells why."""

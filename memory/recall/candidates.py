@@ -1,6 +1,4 @@
-"""Candidates: which of a companion's memories there are for a question, what recall reads of each, and how near in
-meaning each is to a cue.
-"""
+"""Candidates of a recall: which memories take part, what recall reads of each, and how like each is to a cue."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -35,30 +33,29 @@ from memory.models.memory import MemoryQuerySet, from_messages
 from memory.recall.traits import Trait
 from providers.embedding.embedder import Floats
 
-HEAD = 3  # numbers of an entry before its terms
+HEAD = 3  # so many numbers come before the terms of an entry
 WIDE = ">u4"
 YES, NO = Value(b"\x01", BinaryField()), Value(b"\x00", BinaryField())
-MAX_EXACT = 300  # of wide vectors
+MAX_EXACT = 300  # of wide vectors, so many are compared exactly
 
 Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryFilter:
-    """Filters for recall and for lists; nothing given, nothing is left out but what no longer holds.
+    """Filters for recall and for lists. By default, all memories pass that still hold and that models may see.
 
-    What models are given leaves out what is private, and what is stale; its owner looks `with_private`.
+    Private and stale memories are kept from models; their owner sees them `with_private`.
 
-    What there is at all: `as_of` looks back to what had happened and still held then; `leaving_out` are ids of
-    messages and `leaving_out_memories` of memories that are known anyway. The rest is not there: it lends its
-    neighbours nothing, and no term is rarer or more common for it.
+    Which memories take part in a recall at all: `as_of` looks back to what had happened and still held then;
+    `leaving_out` are ids of messages, and `leaving_out_memories` of memories, that are known anyway. All others do not
+    exist for it: they lend their neighbours nothing, and do not count for how rare a term is.
 
-    What may come back: memories of these `kinds`, said by this `speaker` ("user" or "companion"), which happened from
-    `since` on and before `until`, which come from one of these messages, the `sources`, or which `is_pinned`. What
-    may not still counts: what the one says is understood by what the other asked, whoever's words are wanted.
+    Which of them may be results: those of these `kinds`, said by this `speaker` ("user" or "companion"), that happened
+    from `since` on and before `until`, that come from one of the messages `sources`, and, with `is_pinned`, that are
+    pinned. The others still count: an answer is understood by its question, whoever's words are wanted.
 
-    Raises FilterError where a time names no zone, where `since` lies after `until`, and for a kind or speaker that
-    there is not.
+    Raises FilterError if a time has no zone, if `since` lies after `until`, and for an unknown kind or speaker.
     """
 
     kinds: Collection[str] = ()
@@ -85,14 +82,14 @@ class MemoryFilter:
                 raise FilterError(f"There is no {word!r}; there are {', '.join(words.values)}.")
 
     def narrow(self, memories: MemoryQuerySet) -> MemoryQuerySet:
-        """Return the memories that recall works on at all; `wanted` says which of them may be results."""
+        """Return the memories that take part in a recall at all; `wanted` says which of them may be results."""
         there = memories.as_of(self.as_of) if self.as_of else memories.open()
         there = there.leaving_out(self.leaving_out, self.leaving_out_memories)
         return there if self.with_private else there.filter(is_private=False, is_stale=False)
 
     @property
     def wanted(self) -> Q:
-        """What may come back of them; an empty condition where all may."""
+        """The condition for memories that may be results; empty if all may."""
         wanted = Q(kind__in=self.kinds) if self.kinds else Q()
         wanted &= Q(speaker=self.speaker) if self.speaker else Q()
         wanted &= Q(happened_at__gte=self.since) if self.since else Q()
@@ -101,7 +98,7 @@ class MemoryFilter:
         return wanted & (Q(is_pinned=True) if self.is_pinned else Q())
 
     def apply(self, memories: MemoryQuerySet) -> MemoryQuerySet:
-        """Return those of the memories that there are and that may come back: a list of them."""
+        """Return the memories that take part and may be results, e.g. to list them."""
         return self.narrow(memories).filter(self.wanted)
 
 
@@ -109,18 +106,18 @@ EVERYTHING = MemoryFilter()
 
 
 def hash_term(term: str) -> int:
-    """Return a number for a term, 1 to 2³²−1.
+    """Return a hash of the term, 1 to 2³²−1.
 
-    Of ten terms in a cue, one shares its number with another of a companion's 10,000 once in some 40,000 recalls.
+    With ten terms in a cue and 10,000 known to a companion, two terms share a hash once in some 40,000 recalls.
     """
     return crc32(term.encode("utf-8", "ignore")) or 1
 
 
 def pack(happened_at: datetime, traits: Trait, terms: Iterable[str]) -> bytes:
-    """Return the entry of one memory: what recall reads of it, so that thousands are read at once.
+    """Return the packed entry of one memory: what recall reads of it, so that thousands can be read at once.
 
-    It is a row of unsigned 32-bit numbers, big end first, none of them 0 but the last: the seconds since 1970 when it
-    happened, the microseconds plus 1, its traits, and the hashes of its terms.
+    It is a row of big-endian unsigned 32-bit numbers, of which only the last is 0: the seconds since 1970 when the
+    memory happened, the microseconds plus 1, its traits, and the hashes of its terms.
     """
     seconds = min(max(int(happened_at.timestamp()), 1), 2**32 - 1)
     head = [seconds, happened_at.microsecond + 1, int(traits)]
@@ -129,10 +126,10 @@ def pack(happened_at: datetime, traits: Trait, terms: Iterable[str]) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class PackedIndex:
-    """The entries of n memories.
+    """The unpacked entries of n memories.
 
     `times` (n, float64 seconds since 1970), `traits` (n) and `lengths` (n, how many terms); the hash of each term in
-    `terms`, and in `places` the place (0 to n - 1) of the memory that says it.
+    `terms`, and in `places` the place (0 to n - 1) of the memory that has it.
     """
 
     times: NDArray[np.float64]
@@ -143,7 +140,7 @@ class PackedIndex:
 
     @classmethod
     def unpack(cls, packed: bytes) -> "PackedIndex":
-        """Return what several entries, one after the other, say."""
+        """Return the index of several packed entries, one after the other."""
         numbers = np.frombuffer(packed, dtype=WIDE).astype(np.uint32)
         ends = np.flatnonzero(numbers == 0)
         starts = np.concatenate(([0], ends[:-1] + 1)) if len(ends) else ends
@@ -156,7 +153,7 @@ class PackedIndex:
         return cls(times, traits, lengths, numbers[is_term], np.repeat(np.arange(len(starts)), lengths))
 
     def reorder(self, order: Numbers) -> "PackedIndex":
-        """Return these of the entries in this order: the first is the one that stood in place `order[0]`."""
+        """Return an index of the entries in the places `order`, in this order."""
         places = np.full(len(self.times), -1, dtype=np.int64)
         places[order] = np.arange(len(order))
         moved = places[self.places]
@@ -165,14 +162,14 @@ class PackedIndex:
         return PackedIndex(*heads, self.terms[is_kept], moved[is_kept])
 
     def count_terms(self, wanted: Sequence[int]) -> NDArray[np.float64]:
-        """Return how often each memory says each of the wanted terms (hashes), (n, wanted)."""
+        """Return how often each memory has each of the wanted terms (hashes), as an array (n, wanted)."""
         n = len(self.times)
         counts = [np.bincount(self.places[self.terms == term], minlength=n) for term in wanted]
         return np.array(counts, dtype=np.float64).reshape(len(wanted), n).T
 
 
 class PackedBytes(Aggregate):
-    """The bytes of all rows, one after the other: thousands of rows come as one, and are read by NumPy."""
+    """The concatenated bytes of all rows: thousands of rows arrive as one value, which NumPy reads."""
 
     function = "string_agg"
     template = "%(function)s(%(expressions)s, '')"
@@ -180,7 +177,7 @@ class PackedBytes(Aggregate):
 
 
 class HammingDistance(Func):
-    """How many bits of a wide vector's signs differ from those of another."""
+    """The number of bits in which the signs of two wide vectors differ."""
 
     template = "(%(expressions)s)"
     arg_joiner = " <~> "
@@ -189,11 +186,11 @@ class HammingDistance(Func):
 
 @dataclass(frozen=True, slots=True)
 class CandidateSet:
-    """n memories of one companion in the order of time, with what is known of each without reading it.
+    """n memories of one companion, oldest first, with what is known of each without loading it.
 
-    `ids` (n, bytes of UUIDs), the `index` of what they say, how like the cue each is (`likeness`, a cosine, NaN where a
-    memory has no embedding), and whether it is wanted (`may_come`): what is not still counts. `likeness_of_parts` tells
-    the likeness to sentences of the cue, by their texts.
+    `ids` (n, bytes of UUIDs), the `index` of their entries, the `likeness` of each to the cue (n, a cosine, NaN without
+    an embedding), and whether each may be a result (`may_come`, n); the others still count. `likeness_of_parts` is the
+    likeness to sentences of the cue, by their texts.
     """
 
     companion_id: UUID
@@ -207,7 +204,7 @@ class CandidateSet:
         return len(self.ids)
 
     def compare_with_part(self, part: str) -> "CandidateSet":
-        """Return the same memories, as like as each is to a sentence of the cue."""
+        """Return the same memories with their likeness to this sentence of the cue."""
         return replace(self, likeness=self.likeness_of_parts[part])
 
     def ids_of(self, places: Iterable[int]) -> list[UUID]:
@@ -216,11 +213,11 @@ class CandidateSet:
 
 
 def load_candidates(companion_id: UUID, filters: MemoryFilter, cue: CueVector | None = None) -> CandidateSet:
-    """Return the companion's memories that there are, compared with the cue and its parts, whose vectors have length 1;
-    one SQL query.
+    """Return those of the companion's memories that take part, compared with the cue and its parts, whose vectors have
+    length 1; one SQL query.
 
-    It has a row for each window of a memory, of which the most like counts. Grouped by Postgres, all would be sorted with
-    their vectors, on disk where there are thousands.
+    The query reads a row for each window of a memory, of which the likest counts. If PostgreSQL grouped the rows, it
+    would sort them with their vectors, on disk if there are thousands.
     """
     memories = filters.narrow(Memory.objects.of(companion_id)).exclude(entry=b"").order_by()
     columns: dict[str, Any] = {
@@ -266,9 +263,9 @@ def load_candidates(companion_id: UUID, filters: MemoryFilter, cue: CueVector | 
 
 
 def _cosine(companion_id: UUID, space: Space, vector: Floats) -> Any:
-    """Return the cosine of an embedding in the cue's space; of wide vectors an estimate, but for the nearest.
+    """Return an expression for the cosine of an embedding; of wide vectors an estimate, except for the nearest.
 
-    The estimate is from bits: two vectors at the angle a differ in about a / pi of their signs.
+    The estimate is from bits: two vectors at an angle a differ in about a / pi of their signs.
     """
     exact = -MaxInnerProduct("in_space__vector", vector)
     if space.width <= MAX_SCANNED:

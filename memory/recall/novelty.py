@@ -21,8 +21,8 @@ from text.strings import storable
 
 ALIKE = 0.95  # MetaGPT's: a squared distance below 0.1 between vectors of length 1, which is a cosine above 1 - 0.1 / 2
 MAX_OBSERVATIONS = 100
-MAX_SAME = 20  # in the same words: "tomorrow" in them may mean another day each time
-MAX_NEAREST = 5  # the nearest of them may name another day, and the next the same
+MAX_SAME = 20  # memories in the same words: "tomorrow" in them may mean another day each time
+MAX_NEAREST = 5  # memories near in meaning: the nearest may name another day, and the next one the same
 NEAR = """
 SELECT asked.place, near.memory_id, near.likeness
   FROM unnest(%(places)s::int[], %(vectors)s::vector[]) AS asked(place, vector)
@@ -43,7 +43,7 @@ Likely = Mapping[str, Sequence[tuple[Memory, float]]]
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """An observation that is known, the memory that knows it, and their likeness: a cosine, 1 for equal texts."""
+    """An observation that is known, the memory that tells it, and their likeness: a cosine, 1 for equal texts."""
 
     observation: str
     memory: Memory
@@ -52,9 +52,9 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Novelty:
-    """What is new, in the order in which it was asked and each text once, and what is known.
+    """The observations that are `new` and those that are `known`, in the given order, each text once.
 
-    `by_meaning` tells whether meanings were compared; without an embedder that answers only equal texts are known.
+    `by_meaning` tells whether meanings were compared; if no embedder answered, only equal texts are known.
     """
 
     new: list[str]
@@ -73,14 +73,14 @@ def find_novel(
 ) -> Novelty:
     """Return which of at most 100 observations the companion has no open memory of.
 
-    Known is what a memory says in the same words, or with a likeness (cosine) of `threshold` or more and the same
-    days, numbers and denials; "yesterday" counts from `now`, and in a memory from when it happened,
-    in the user's `zone`. The default is strict: that a thing is kept twice does less harm than that it is lost. What
-    says nothing is neither new nor known. A memory that is not embedded yet knows equal texts alone.
+    An observation is known if a memory has the same words, or a likeness (cosine) of at least `threshold`, and names
+    the same days, numbers and denials. "Yesterday" counts from `now`, in a memory from when it happened, in the user's
+    `zone`. The default is strict: keeping a thing twice does less harm than losing it. Blank observations are neither
+    new nor known. A memory that is not embedded yet is found by equal texts alone.
 
-    Vectors are compared exactly at every width, also beyond the 2,000 from which recall looks at their bits first: what
-    is estimated can miss a threshold. At most five SQL queries and 128 texts to the embedder, however many are asked.
-    Raises NoveltyError.
+    Vectors are compared exactly at every width, also beyond the 2,000 from which recall compares their bits first: an
+    estimate could miss the threshold. At most five SQL queries and 128 texts to the embedder, however many
+    observations. Raises NoveltyError.
     """
     if len(observations) > MAX_OBSERVATIONS:
         raise NoveltyError(
@@ -101,7 +101,7 @@ def find_novel(
 def _find_known(
     asked: Sequence[str], likely: Likely, now: datetime, zone: tzinfo
 ) -> Iterator[tuple[str, Known]]:
-    """Yield those of what was asked that a likely memory tells too: of several the first."""
+    """Yield each text that one of its likely memories tells too, with the first such memory."""
     for text in asked:
         signature = sign_facts(text, now.astimezone(zone))
         for memory, likeness in likely.get(text, ()):
@@ -111,7 +111,7 @@ def _find_known(
 
 
 def _load_same(companion_id: UUID, asked: Sequence[str]) -> Likely:
-    """Return the memories in the same words, the newest first, at most so many of each observation."""
+    """Return by text the open memories in the same words, newest first, at most `MAX_SAME` each."""
     same: dict[str, list[tuple[Memory, float]]] = defaultdict(list)
     if asked:
         place = Window(RowNumber(), partition_by="text", order_by=["-happened_at", "-id"])
@@ -124,7 +124,7 @@ def _load_same(companion_id: UUID, asked: Sequence[str]) -> Likely:
 def _load_near(
     companion_id: UUID, asked: Sequence[str], threshold: float, payer: Payer | None
 ) -> Likely | None:
-    """Return the memories that are so alike, the nearest first; None where no embedder answers."""
+    """Return by text the open memories that reach the threshold, nearest first; None if no embedder answers."""
     embedded = embed_texts(companion_id, asked, payer)
     if embedded is None:
         return None

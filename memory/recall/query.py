@@ -1,4 +1,4 @@
-"""Reading a cue: what it says, whom it means, which days it names, and what kind of answer it asks for."""
+"""Reading a cue: its terms, whose words it asks for, which days it names, and what kind of answer it wants."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from memory.recall.traits import NAME, is_question, is_small_talk, names_in, tel
 from text.dates import days_named
 from text.strings import ends, split_sentences
 
-MAX_CUE_TERMS = 64  # of a pasted page the first and the last: often a question stands at its end
-MAX_PARTS = 4  # sentences of a cue that are asked with one by one: of a pasted page the first and the last
+MAX_CUE_TERMS = 64  # of a longer cue, the first and the last: often a question stands at its end
+MAX_PARTS = 4  # sentences of a cue that are searched for one by one; of a longer cue, the first and the last
 MIN_NAME_CHARACTERS = 2
-MAX_TELLING_TERMS = 2  # of words; who says more than that says what it is about
-MAX_TELLING_PAIRS = 5  # of overlapping pairs of characters, which are about as much
+MAX_TELLING_TERMS = 2  # of words, in a follow-up: a message with more says itself what it is about
+MAX_TELLING_PAIRS = 5  # the same for overlapping pairs of characters, of which a word has more
 
 ASKS_WHEN, ASKS_HOW_MANY = pattern_of("asks_when"), pattern_of("asks_how_many")
-# "Do you remember what I said" asks the companion for the user's words: such frames say nothing.
+# "Do you remember what I said" asks for the user's words: the "you" in such a frame does not count.
 FRAME = pattern_of("frame")
 MEANS_USER, MEANS_COMPANION = pattern_of("means_user"), pattern_of("means_companion")
 REFERS, REFERS_IN_QUESTIONS = any_word_of("refers"), any_word_of("refers_in_questions")
@@ -34,10 +34,10 @@ NOBODY: Names = {}
 class Cue:
     """A cue as it was understood.
 
-    `terms` without repetitions and without the names of the two who talk; `speaker` is whom it means ("user",
-    "companion" or ""); `days` are the stretches that it names, each from the second at which its first day begins to
-    that at which its last one ends, in the user's zone, counted from 1970; `names` are terms with a capital of their own.
-    `asked_at` is when it is asked, in that zone.
+    `terms` are without repetitions and without the names of the two who talk; `speaker` is whose words it asks for
+    ("user", "companion" or ""); `days` are the stretches of days that it names, each from the beginning of its first
+    day to the end of its last one, in the user's zone, as seconds since 1970; `names` are the terms of capitalised
+    words. `asked_at` is when it is asked, in that zone.
     """
 
     terms: list[str]
@@ -51,7 +51,7 @@ class Cue:
 
     @property
     def past_days(self) -> list[tuple[float, float]]:
-        """Return those of the days that it names which are over."""
+        """The stretches of days that the cue names and that are over."""
         today = datetime.combine(self.asked_at.date(), time(), self.asked_at.tzinfo).timestamp()
         return [(begins, ends) for begins, ends in self.days if ends <= today]
 
@@ -73,16 +73,16 @@ def parse_cue(cue: str, when: datetime, names: Names) -> Cue:
 
 
 def split_cue(cue: str) -> list[str]:
-    """Return the sentences of the cue that say what it is about, at most four; none where that is one sentence.
+    """Return the sentences of the cue that say what it is about, at most four; an empty list if there is only one.
 
-    A long message is about several things: asked with as a whole it is like nothing, and each brings its own to mind.
+    A long message is about several things: as a whole it is like no memory, but each sentence brings its own to mind.
     """
     parts = list(dict.fromkeys(filter(_is_about_something, split_sentences(cue))))
     return ends(parts, MAX_PARTS) if len(parts) > 1 else []
 
 
 def _is_about_something(sentence: str) -> bool:
-    """Return whether it says more than one thing by itself, or asks: "lovely" and "not moving" are like anything."""
+    """Return whether the sentence says more than one thing, or asks: "lovely" and "not moving" are like anything."""
     telling = list(filter(tells_something, terms(sentence)))
     return len(telling) > 1 or (is_question(sentence) and not is_small_talk(sentence))
 
@@ -96,7 +96,7 @@ def _seconds(first: date, last: date, when: datetime) -> tuple[float, float]:
 def without_names(cue: str, names: Names) -> str:
     """Return the cue without the names of the two who talk, unless nothing else is left.
 
-    Whose words are wanted is known from them; in a vector they would only draw whatever names somebody.
+    The names only tell whose words are wanted; in a vector they would attract whatever names somebody.
     """
     bare = cue
     for name in _name_patterns(names).values():
@@ -106,7 +106,7 @@ def without_names(cue: str, names: Names) -> str:
 
 
 def _name_patterns(names: Names) -> "dict[str, regex.Pattern[str]]":
-    """Return a pattern of each name by whose it is; a name of one letter is none."""
+    """Return a pattern of each name, by whose it is; names of one letter are left out."""
     return {
         who: regex.compile(rf"(?<!\p{{Latin}}){regex.escape(name)}(?:['’]s)?(?!\p{{Latin}})")
         for who, name in names.items()
@@ -115,7 +115,7 @@ def _name_patterns(names: Names) -> "dict[str, regex.Pattern[str]]":
 
 
 def find_speaker(cue: str) -> str:
-    """Return whose words the cue asks for: the one whom its first "I" or "you" names ("user" or "companion"), or ""."""
+    """Return whose words the cue asks for, by its first "I" or "you": "user", "companion", or "" if it has neither."""
     asked = FRAME.sub(" ", cue.casefold().replace("’", "'"))
     user, companion = MEANS_USER.search(asked), MEANS_COMPANION.search(asked)
     if user and (companion is None or user.start() < companion.start()):
@@ -126,8 +126,8 @@ def find_speaker(cue: str) -> str:
 def is_follow_up(text: str, names: Names = NOBODY) -> bool:
     """Return whether the message refers to what was said before, and says little else.
 
-    `names` are those of the two who talk: by them the other is only addressed, at the beginning or the end. Whoever is
-    named besides is whom "her" means.
+    `names` are those of the two who talk; at the beginning or the end of the message they only address the other. If
+    anybody else is named, "her" means that person and does not refer back.
     """
     either = "|".join(regex.escape(name) for name in names.values() if name)
     address = rf"(?i)^\W*(?:{either})\s*[,，:：]|[,，]\s*(?:{either})(?=\W*$)"

@@ -1,7 +1,7 @@
-"""From candidates to what comes to mind: how well each fits the cue, which may come by itself, and the best of them.
+"""Ranking of candidates: how well each fits the cue, which may come to mind unasked, and the best of them.
 
-What fits is a sum in standard deviations, of words, meaning and what surrounds a memory in its talk, in the order of
-time, which tells what it is about. The constants are few, round and have a reason; docs/recall.md shows what each stage
+The fit is a sum, in standard deviations, of words, meaning and the memory's neighbours in its talk, in the order of
+time, which tell what it is about. The constants are few, round and have a reason; docs/recall.md shows what each stage
 was worth.
 """
 
@@ -28,16 +28,16 @@ Talks = NDArray[np.int64]
 
 # -- how well each fits the cue
 
-SILENCE_SECONDS = 3600.0  # a longer one begins another talk
-SATURATION = 0.6  # BM25's k1: how soon a repeated word stops counting more; low, for neighbours repeat words
-LENGTH_PENALTY = 0.4  # BM25's b: how much a long memory is held back
-# The shares of words said before and after: four each side, a little more of what came before, for answers refer to it.
+SILENCE_SECONDS = 3600.0  # a longer silence begins another talk
+SATURATION = 0.6  # BM25's k1: how soon a repeated word stops counting more; low, as neighbours repeat words
+LENGTH_PENALTY = 0.4  # BM25's b: how much the score of a long memory is lowered
+# The shares of words in the four memories before and after; a little more of those before, as answers refer to them.
 BEFORE, AFTER = (0.5, 0.3, 0.2, 0.1), (0.4, 0.2, 0.1, 0.05)
-AROUND = (0.5, 0.25)  # shares of the meaning of what stands before, and after: next to it and next but one
+AROUND = (0.5, 0.25)  # shares of the meaning of the two memories before, and of the two after
 ANSWERS = 0.2  # the share of its own fit that a question lends to what the other says next
 SPEAKER = 1.0
-FIRST_PERSON = 0.75  # who speaks of themselves says something worth remembering
-QUESTION = -0.5  # what only asks tells nothing
+FIRST_PERSON = 0.75  # for memories in the first person: they say something worth remembering
+QUESTION = -0.5  # for questions, which tell nothing
 LENGTH = 0.15
 NUMBER = 0.5
 TIME = 0.5
@@ -45,13 +45,13 @@ DATES = 3.0  # a day that is named decides: nobody names one in passing
 DAY_SECONDS = 86_400.0
 AFTER_SECONDS = 7 * DAY_SECONDS  # things are told within days,
 BEFORE_SECONDS = 2 * DAY_SECONDS  # and planned shortly before
-TALK = 0.1  # the share that the best of a talk lends to all of it
+TALK = 0.1  # the share of its best fit that a talk lends to all its memories
 
 
 @dataclass(frozen=True, slots=True)
 class WordMatch:
-    """For n memories and t terms: BM25 `scores` (n), the `rarity` of each term (t), whether each memory says it (n, t),
-    and how fully, 0 to 1, with its neighbours' shares (n, t).
+    """For n memories and t terms: the BM25 `scores` (n), the `rarity` of each term (t), whether each memory itself has
+    it (`is_said`, n × t), and how fully, 0 to 1, with its neighbours' shares (`saturated`, n × t).
     """
 
     scores: Values
@@ -61,12 +61,12 @@ class WordMatch:
     saturated: Values
 
     def matched(self, place: int) -> list[str]:
-        """Return the terms that the memory in this place says itself, the rarest first."""
+        """Return the terms that the memory in this place itself has, rarest first."""
         said: list[int] = np.flatnonzero(self.is_said[place]).tolist()
         return [self.terms[n] for n in sorted(said, key=lambda n: (-self.rarity[n], self.terms[n]))]
 
     def share(self, place: int) -> float:
-        """Return the score in this place as a share, 0 to 1, of what would say every term without end."""
+        """Return the score in this place as a share, 0 to 1, of the highest score that is possible."""
         most = float(self.rarity.sum())
         return float(self.scores[place]) / most if most else 0.0
 
@@ -75,7 +75,7 @@ class WordMatch:
 class Relevance:
     """For n memories in the order of time: `fit` in standard deviations, and the parts that it is the sum of.
 
-    `can_come` tells which of them are wanted and share anything with the cue at all.
+    `can_come` tells which of them may be results and have anything in common with the cue at all.
     """
 
     fit: Values
@@ -88,8 +88,8 @@ class Relevance:
 def measure_relevance(cue: Cue, candidates: CandidateSet, *, by_content: bool = False) -> Relevance:
     """Return how well each of the candidates fits the cue. No model is asked.
 
-    `by_content` looks at what each says alone, not at who says it in which talk: a page of a document is nobody's answer
-    to the page before it, and no better for asking nothing.
+    `by_content` looks only at what each says, not at who says it in which talk: a page of a document is no answer to
+    the page before it, and no worse for asking something.
     """
     index, n = candidates.index, len(candidates)
     talks = np.arange(n) if by_content else split_into_talks(index.times)
@@ -120,7 +120,7 @@ def measure_relevance(cue: Cue, candidates: CandidateSet, *, by_content: bool = 
 
 
 def standardise(values: Values) -> Values:
-    """Return (values - mean) / standard deviation; zeros where all are the same. None may be NaN."""
+    """Return (values - mean) / standard deviation, or zeros if all values are equal. None may be NaN."""
     away = values - values.mean() if len(values) else values
     spread = np.sqrt(np.dot(away, away) / max(len(away), 1))
     units: Values = away / spread if spread else np.zeros(len(values))
@@ -128,7 +128,7 @@ def standardise(values: Values) -> Values:
 
 
 def measure_nearness(days: Sequence[tuple[float, float]], times: Values) -> Values:
-    """Return how near to one of these days each of the times lies: 1 on it, down to 0 away from it; 0 without any."""
+    """Return how near each of the times is to one of these days: 1 on a day, down to 0 away from it; 0 without days."""
     near = np.zeros(len(times))
     for begins, ends in days:
         after = np.maximum(times - ends, 0) / AFTER_SECONDS
@@ -138,7 +138,7 @@ def measure_nearness(days: Sequence[tuple[float, float]], times: Values) -> Valu
 
 
 def _measure_meaning(candidates: CandidateSet, talks: Talks) -> Values:
-    """Return how like each is by itself, and with its neighbours' shares, half and half: they tell what it is about."""
+    """Return each memory's likeness, half by itself and half with its neighbours' shares, as they tell its context."""
     likeness = candidates.likeness
     is_known = ~np.isnan(likeness)
     if not is_known.any():
@@ -149,7 +149,7 @@ def _measure_meaning(candidates: CandidateSet, talks: Talks) -> Values:
 
 
 def _lend_to_answers(alike: Values, traits: NDArray[np.int64], talks: Talks) -> Values:
-    """Return what a question that fits lends to the next in the same talk, where the other speaks."""
+    """Return what each memory gets from a fitting question right before it, asked by the other in the same talk."""
     lent = np.zeros(len(alike))
     is_question = (traits[:-1] & Trait.QUESTION) > 0
     is_other = ((traits[:-1] ^ traits[1:]) & (Trait.OF_USER | Trait.OF_COMPANION)) > 0
@@ -158,7 +158,7 @@ def _lend_to_answers(alike: Values, traits: NDArray[np.int64], talks: Talks) -> 
 
 
 def match_words(terms: Sequence[str], index: PackedIndex, talks: Talks) -> WordMatch:
-    """Return BM25 (Robertson and Zaragoza 2009) of the terms; counts of neighbours saturate together with its own."""
+    """Return BM25 (Robertson and Zaragoza 2009) of the terms; neighbours' counts saturate together with one's own."""
     n = len(talks)
     if not terms or not n:
         return WordMatch(np.zeros(n), [], np.zeros(0), np.zeros((n, 0), dtype=np.bool_), np.zeros((n, 0)))
@@ -174,14 +174,16 @@ def match_words(terms: Sequence[str], index: PackedIndex, talks: Talks) -> WordM
 
 
 def split_into_talks(times: Values) -> Talks:
-    """Return the number of the talk that each of the rising times belongs to: what lies within an hour of the next."""
+    """Return the number of the talk that each of the rising times belongs to; an hour of silence begins another."""
     return np.cumsum(np.diff(times, prepend=times[:1]) > SILENCE_SECONDS)
 
 
 def smooth_over_neighbours(
     values: Values, talks: Talks, before: Sequence[float], after: Sequence[float]
 ) -> Values:
-    """Return (n,) or (n, k) values, each with shares of those that stand so many places before and after in its talk."""
+    """Return the values, (n,) or (n, k), each with shares of those that stand 1, 2, … places before and after it in its
+    talk added.
+    """
     total = values.copy()
     for steps, (share_before, share_after) in enumerate(zip(before, after, strict=True), start=1):
         if steps >= len(values):
@@ -201,28 +203,28 @@ def best_of_talk(values: Values, talks: Talks) -> Values:
     return best
 
 
-# -- the floor: what comes to mind by itself in a turn bears on the message, or does not come
+# -- the floor: a memory comes to mind unasked only if it bears on the message
 #
-# Whatever is recalled is the best that a companion has; for "hey" there is a best as well. So the floor is absolute: it
-# compares what a memory has in common with the message with what any text would have in common with it, before anything
-# is standardised within the companion and before a scoring policy has its say. Set on three conversations of LoCoMo and
-# tried on two others and on MemoryBank (docs/recall.md).
+# A recall always finds the best that a companion has, even for "hey". So the floor is absolute: it compares what a
+# memory has in common with the message with what any text would have in common with it, before anything is standardised
+# within the companion and before a scoring policy is applied. It was set on three conversations of LoCoMo, and tested
+# on two others and on MemoryBank (docs/recall.md).
 
 SURE = 0.25  # a memory that bears so much on the cue answers it: then others that bear on it may come with it
-LIKELY = 0.2  # where none is sure, what bears so much may come,
-MAX_LIKELY = 2  # but no more than that
-LEAST = 0.1  # of what comes with a sure one
-ALWAYS = 3  # of those the best come anyway,
-SHARE_OF_BEST = 0.5  # and the others fit at least half as well as the best
+LIKELY = 0.2  # if none is sure, those that bear so much may come,
+MAX_LIKELY = 2  # but no more than so many
+LEAST = 0.1  # what those that come with a sure one must bear;
+ALWAYS = 3  # the best of those come in any case,
+SHARE_OF_BEST = 0.5  # and the others if they fit at least half as well as the best
 MAX_TERMS = 5.0  # a long message is about several things: this many rare words in common are as good as all
-OTHER_TEXTS = 100
+OTHER_TEXTS = 100  # counted besides the memories, for companions that have few
 FEW_TERMS = 0.5  # a message that says hardly anything is matched by anything: so many rare words count half
 
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """Which of n memories may come to mind by themselves (`is_above`), how much each bears on the cue (0 to 1), and how
-    many may come at most.
+    """Which of n memories may come to mind unasked (`is_above`), how much each bears on the cue (`bearing`, 0 to 1),
+    and how many may come at most.
     """
 
     bearing: Values
@@ -231,10 +233,10 @@ class Floor:
 
 
 def measure_floor(cue: Cue, found: Relevance, candidates: CandidateSet, everyday: float, limit: int) -> Floor:
-    """Return which of those that can come may come by themselves; `everyday` sentences have that cosine with the cue.
+    """Return which of the found memories may come unasked; `everyday` is the cue's cosine with everyday sentences.
 
-    Where one is sure, those come that bear on the cue at all: the three that fit best, and of the others those that fit
-    at least half as well as the best. Else the likely ones come, two at most.
+    If one is sure, those that bear on the cue at all may come: the three that fit best, and others that fit at least
+    half as well as the best. Otherwise the likely ones may come, at most two.
     """
     bearing = _measure_bearing(cue, found.words, candidates, everyday)
     if not (found.can_come & (bearing >= SURE)).any():
@@ -248,8 +250,8 @@ def measure_floor(cue: Cue, found: Relevance, candidates: CandidateSet, everyday
 def _measure_bearing(cue: Cue, words: WordMatch, candidates: CandidateSet, everyday: float) -> Values:
     """Return how much each of the n candidates bears on the cue, 0 to 1: the mean of what words and meaning say.
 
-    Words decide alone where a memory has no vector. A past day that the cue names bears on what happened then. What only
-    asks or makes small talk bears on nothing.
+    Words alone decide if a memory has no vector. What happened on a past day that the cue names bears on it. A memory
+    that only asks or makes small talk bears on nothing.
     """
     likeness = candidates.likeness
     in_words, tells_anything = _share_of_words(cue, words)
@@ -262,10 +264,10 @@ def _measure_bearing(cue: Cue, words: WordMatch, candidates: CandidateSet, every
 
 
 def _share_of_words(cue: Cue, words: WordMatch) -> tuple[Values, bool]:
-    """Return how much of what the cue says each memory says too, 0 to 1, and whether it says any.
+    """Return how much of what the cue says each memory says too, 0 to 1, and whether the cue says anything.
 
-    Small talk is left out, and that it is about today. A term's weight is its rarity (as BM25's) as a share of that of a
-    term that was never heard; where little was said yet, everything else is thought to have been said as well.
+    Small talk and today's date are left out. A term's weight is its rarity (as in BM25) as a share of the rarity of a
+    term that was never said, among the memories and 100 other texts.
     """
     n, today = len(words.scores), f"@{cue.asked_at:%Y-%m-%d}"
     telling = [
@@ -282,9 +284,9 @@ def _share_of_words(cue: Cue, words: WordMatch) -> tuple[Values, bool]:
     return np.minimum(common / min(said, MAX_TERMS), 1) * (said / (said + FEW_TERMS)), True
 
 
-# -- the best of them, looked at closely, held apart, and scored by a policy
+# -- the best of them: loaded, diversified, and scored by a policy
 
-# What is read of a memory to look at it closely: not its text.
+# The fields of a memory that are loaded to rank it.
 LOOKED_AT = [
     "is_pinned",
     "happened_at",
@@ -295,10 +297,10 @@ LOOKED_AT = [
     "evidence",
     "times_recalled",
 ]
-# So many are looked at closely, however few are wanted: a longer list begins with the shorter one.
+# So many are loaded and ranked, however few are wanted, so that a longer list begins with the shorter one.
 MAX_FOUND = 100
 PINNED = 0.5  # in standard deviations: decides between equals, never lifts what does not fit
-DIVERSITY = 1.0  # what a memory loses where the next to it was picked before: it says much the same
+DIVERSITY = 1.0  # what a memory loses if one next to it was picked before: the two say much the same
 
 
 class Candidate(NamedTuple):
@@ -310,7 +312,7 @@ class Candidate(NamedTuple):
 
 
 class LookedAt(NamedTuple):
-    """What was read of memories to look at them closely: each by its place; when it was shown in replies, by its id."""
+    """What was loaded to rank memories: each memory by its place, and the times of its uses in replies by its id."""
 
     memories: Mapping[int, Memory]
     uses: Mapping[UUID, Sequence[datetime]]
@@ -319,14 +321,14 @@ class LookedAt(NamedTuple):
 def find_best(
     candidates: CandidateSet, found: Relevance, policy: Policy | None, floor: Floor | None
 ) -> list[int]:
-    """Return the places of those that are looked at closely. Without a policy what fits best comes first."""
+    """Return the places of the memories to be ranked: by fit without a policy or with Kith's own, else by likeness."""
     by_fit = policy is None or isinstance(policy, Kith)
     values = found.fit if by_fit else np.nan_to_num(candidates.likeness, nan=-np.inf)
     return best(values, floor.is_above if floor else found.can_come, MAX_FOUND)
 
 
 def look_at(candidates: CandidateSet, filters: MemoryFilter, places: Collection[int]) -> LookedAt:
-    """Read the memories in these places: two SQL queries, one where nothing was recalled before."""
+    """Load the memories in these places: two SQL queries, or one if none of them was recalled before."""
     place_of = dict(zip(candidates.ids_of(places), places, strict=True))
     there = filters.narrow(Memory.objects.of(candidates.companion_id)).filter(pk__in=place_of).order_by()
     memories = {place_of[memory.pk]: memory for memory in there.only(*LOOKED_AT)}
@@ -349,8 +351,8 @@ def rank(
     most: int,
     floor: Floor | None = None,
 ) -> list[Candidate]:
-    """Return at most so many of those in these places that come to mind, best first; those that were not there to be
-    looked at are left out.
+    """Return at most `most` of the memories in these places, as they come to mind, best first; those that could not be
+    loaded are left out.
     """
     memories = {place: looked_at.memories[place] for place in places if place in looked_at.memories}
     fits = {place: float(found.fit[place]) + PINNED * memory.is_pinned for place, memory in memories.items()}
@@ -384,14 +386,14 @@ def rank(
 
 
 def best(values: Values, can_come: NDArray[np.bool_], most: int) -> list[int]:
-    """Return the places of the highest values that can come to mind, best first."""
+    """Return the places of the `most` highest values among those that can come, best first."""
     values = np.where(can_come, values, -np.inf)
     top = np.argpartition(-values, most)[:most] if most < len(values) else np.arange(len(values))
     return [int(place) for place in top[np.argsort(-values[top], kind="stable")] if values[place] > -np.inf]
 
 
 def diversify(fits: dict[int, float], talks: Talks) -> dict[int, float]:
-    """Return the fits in the order of picking: whoever stands next to one that is picked already is held back."""
+    """Return the fits by place, in the order of picking: a memory next to one that is picked already loses fit."""
     left, picked = dict(sorted(fits.items())), {}
     while left:
         place = max(left, key=lambda place: left[place])
@@ -411,7 +413,7 @@ def explain(
     *,
     is_pinned: bool,
 ) -> dict[str, Any]:
-    """Return why a memory came, in numbers: what memory.recall.recall tells."""
+    """Return why a memory came, in numbers: the reasons that `memory.recall.recall.recall` describes."""
     parts = {name: round(float(values[place]), 3) for name, values in found.parts.items()}
     if is_pinned:
         parts["pinned"] = PINNED

@@ -1,7 +1,7 @@
-"""Recall: from a cue to ranked memories of one companion, each with its reasons; what comes to mind unasked; and where
-memories come from, so that no two of them say the same thing in one prompt.
+"""Recall: from a cue to ranked memories of one companion, each with its reasons; flashbacks, which come unasked; and
+where memories come from, so that no two of them say the same thing in one prompt.
 
-Looking changes nothing. All chance is passed in, so a seed decides.
+Recalling changes nothing. All randomness is passed in, so that a seed decides.
 """
 
 from collections import defaultdict
@@ -41,10 +41,10 @@ from text.strings import folded, storable
 MAX_HITS = 2000
 FLASHBACK_PROBABILITY = 0.05
 JOY_WEIGHT = 1.5
-AVERSION_WEIGHT = 2.0  # what hurt comes back by itself more than what pleased
-MAX_FLASHBACK_CANDIDATES = 25  # felt ones, and as many that were not recalled for long
+AVERSION_WEIGHT = 2.0  # what hurt comes back unasked more often than what pleased
+MAX_FLASHBACK_CANDIDATES = 25  # with feelings, and as many that were not recalled for long
 MIN_FLASHBACK_CHARACTERS = 12  # "Good night." is nothing to come back to,
-MAX_FLASHBACK_CHARACTERS = 400  # and no page comes in a flash
+MAX_FLASHBACK_CHARACTERS = 400  # and nobody recalls a whole page in a flash
 GAME_TIME = timedelta(hours=8)  # a game lasts no longer than a session
 LEARNT = [kind for kind in Memory.Kind if kind not in Memory.MIRRORS]
 
@@ -77,23 +77,23 @@ def recall(
 ) -> list[Found]:
     """Return at most `limit` (0 to 100) memories of the companion that the cue brings to mind, best first.
 
-    `vector` is the cue's from `embed_cue`; without it words decide alone, by Kith's own policy. `names` are what "user"
-    and "companion" are called. `zone` is the user's: "yesterday" in the cue is theirs. The score is the policy's
-    (memory.scoring), where Kith's own knows the companion's `mood` (-1 to 1) and brings to mind sooner what felt alike.
-    `filters` filters, and looks back as of a day. `offset` (0 to 100) skips the best so many: pages of one cue join
-    without a gap while nothing is kept or corrected, up to the 100th memory; asked as of the same moment, in an order
-    that no passing time touches.
+    `vector` is the cue's from `embed_cue`; without it words alone decide, by Kith's own policy. `names` are what "user"
+    and "companion" are called. `zone` is the user's, in which "yesterday" in the cue is read. `filters` filters, and
+    looks back as of a day. `offset` (0 to 100) skips the best so many: pages of one cue join without a gap, up to the
+    100th memory, while nothing is saved or corrected, if all are asked as of the same moment and the order does not
+    depend on passing time.
 
-    A `policy` given by its name is that with its own parameters. `by_itself` holds back what does not bear on the cue
-    (memory.recall.ranking), as nobody asked for it: then none may be a good answer. `by_content` looks at what each says
-    alone, for pages and talks: not at who says it where, and by no policy. `parts` are sentences of the cue
-    (memory.recall.query.split_cue, and embedded with it) that are asked with one by one as well; each memory counts by
-    what it fits best, and tells of that.
+    The score is the policy's (memory.scoring); Kith's own knows the companion's `mood` (-1 to 1) and prefers what felt
+    alike. A `policy` given by its name has its default parameters. `by_itself` is for recalls that nobody asked for: it
+    leaves out what does not bear on the cue (memory.recall.ranking), and may return nothing. `by_content` is for pages
+    and talks: it ranks by what each says alone, not by who says it where, and without a policy. `parts` are sentences
+    of the cue (memory.recall.query.split_cue, and embedded with it) that are searched for one by one as well; a memory
+    gets the score and reasons of the one that it fits best.
 
-    The reasons: `likeness` (cosine, or None), `words` (BM25 as a share of the cue's best), `matched` terms, `parts`
-    (what the fit is the sum of, in standard deviations above the companion's average memory) and `factors` (what a score
-    of Kith's own policy is multiplied by), and by itself `bearing` (how much it bears on the cue, 0 to 1). Three SQL
-    queries, one more where something was recalled before. Raises LimitError, OffsetError, PolicyError, VectorError and
+    The reasons: `likeness` (cosine, or None), `words` (BM25 as a share of the highest possible), `matched` terms,
+    `parts` (the summands of the fit, in standard deviations above the companion's average memory), `factors` (by which
+    Kith's own policy multiplies the score) and, if `by_itself`, `bearing` (how much it bears on the cue, 0 to 1). Three
+    SQL queries, one more if something was recalled before. Raises LimitError, OffsetError, PolicyError, VectorError and
     WidthError.
     """
     if not 0 <= limit <= MAX_FOUND:
@@ -130,13 +130,13 @@ def recall(
         ranked.sort(key=lambda candidate: -candidate.score)
     ids = [candidate.id for candidate in ranked[offset : offset + limit]]
     memories = Memory.objects.of(companion_id).defer("entry").in_bulk(ids)
-    return [  # one may have been deleted a moment ago
+    return [  # a memory may have been deleted a moment ago
         Found(memories[id], round(best[id].score, 4), best[id].reasons) for id in ids if id in memories
     ]
 
 
 class _Asked(NamedTuple):
-    """A cue, or a sentence of one: as it was understood, what it means, and how like it each memory is."""
+    """A cue, or one of its sentences, as it was understood; its vector, and the candidates compared with it."""
 
     cue: Cue
     vector: CueVector | None
@@ -146,7 +146,7 @@ class _Asked(NamedTuple):
 def _ask_parts(
     parts: Iterable[str], names: Names, vector: CueVector | None, candidates: CandidateSet, asked_at: datetime
 ) -> Iterator[_Asked]:
-    """Yield the sentences of a cue; where its meaning is known, those whose meaning is known as well."""
+    """Yield the sentences of a cue; if the cue has a vector, only those that have one as well."""
     for part in parts:
         cue = parse_cue(part, asked_at, names)
         if vector is None:
@@ -157,13 +157,13 @@ def _ask_parts(
 
 
 def choose_policy(policy: Policy | str, mood: float, *, has_vector: bool) -> Policy:
-    """Return the policy in that mood; where words decide alone it can be none but Kith's own."""
+    """Return the policy in this mood; without a vector, words alone decide, and it is always Kith's own."""
     named = by_name(policy) if isinstance(policy, str) else policy
     return in_mood(named if has_vector or isinstance(named, Kith) else by_name(DEFAULT), mood)
 
 
 def normalise_cue(cue: CueVector) -> CueVector:
-    """Return the cue's vector with length 1; raise WidthError or VectorError where it has none."""
+    """Return the cue with its vector scaled to length 1. Raise WidthError or VectorError if that is impossible."""
     if cue.vector.shape != (cue.space.width,):
         raise WidthError(cue.space.model, cue.space.width, cue.vector.shape)
     length = float(np.linalg.norm(cue.vector))
@@ -183,7 +183,7 @@ def record(
     policy: str = DEFAULT,
     offset: int = 0,
 ) -> Recall:
-    """Store the recall with what it found, its ranks counted on from `offset`."""
+    """Store the recall with what it found, in ranks that are counted on from `offset`."""
     kept = Recall.objects.create(
         companion_id=companion_id,
         by=by,
@@ -201,9 +201,9 @@ def record(
 
 
 def search(companion_id: UUID, words: str, filters: MemoryFilter, now: datetime, zone: tzinfo) -> list[UUID]:
-    """Return the ids of at most 2,000 memories that hold all the words, in any script, else those with the most.
+    """Return the ids of at most 2,000 memories that have all the words, in any script, or else the most; newest first.
 
-    The newest first. `zone` is the user's: "yesterday" is theirs. One SQL query.
+    `zone` is the user's, in which "yesterday" is read. One SQL query.
     """
     wanted = sorted({hash_term(term) for term in terms(words, now.astimezone(zone))})
     if not wanted:
@@ -216,16 +216,16 @@ def search(companion_id: UUID, words: str, filters: MemoryFilter, now: datetime,
 
 
 def list_visible_to_models(companion_id: UUID) -> MemoryQuerySet:
-    """Return what models may be given of the companion's memories: nothing private, nothing from a hidden message."""
+    """Return the companion's memories that models may see: none that is private or mirrors a hidden message."""
     mine = Memory.objects.of(companion_id).filter(is_private=False).exclude(message__is_hidden=True)
     return mine.select_related("message").defer("entry")
 
 
-# -- what comes to mind unasked
+# -- flashbacks: what comes to mind unasked
 
 
 def is_flashback_due(chance: Random, probability: float = FLASHBACK_PROBABILITY) -> bool:
-    """Return whether something comes to mind this time; takes one number from the source.
+    """Return whether a flashback comes to mind this time; takes one number from `chance`.
 
     Raise ValueError for a probability outside of 0 to 1.
     """
@@ -234,11 +234,11 @@ def is_flashback_due(chance: Random, probability: float = FLASHBACK_PROBABILITY)
 
 
 def find_flashback(companion_id: UUID, filters: MemoryFilter, chance: Random, now: datetime) -> Found | None:
-    """Return a memory of the companion that comes up of itself, or None where there is none; one SQL query.
+    """Return a memory of the companion that comes to mind unasked, or None if there is none; one SQL query.
 
-    A felt or long unrecalled one, never one that the filters leave out, that is closed or of which the message is
-    hidden. The same chance draws the same from the same memories. Its score is 0, for no cue fits it; its reasons say
-    `flashback`.
+    It is one with feelings or one not recalled for long, but none that the filters leave out, that is closed or whose
+    message is hidden. The same `chance` draws the same from the same memories. Its score is 0, as there is no cue; its
+    reasons say `flashback`.
     """
     memories = filters.apply(Memory.objects.of(companion_id)).exclude(message__is_hidden=True).defer("entry")
     fitting = memories.annotate(
@@ -266,20 +266,20 @@ def find_flashback(companion_id: UUID, filters: MemoryFilter, chance: Random, no
 
 
 def draw_flashback(candidates: Mapping[UUID, Remembered], chance: Random) -> UUID | None:
-    """Return one of the candidates, drawn by weight, or None where there is none.
+    """Return one of the candidates, drawn by weight, or None if there is none.
 
-    The same seed and candidates draw the same, in whichever order they are given.
+    The same seed and candidates draw the same, whatever the order of the candidates.
     """
     ids = sorted(candidates)
     return chance.choices(ids, [weigh_flashback(candidates[id]) for id in ids])[0] if ids else None
 
 
 def weigh_flashback(row: Remembered) -> float:
-    """Return what is still there of the memory, up to 4.5 times of it where it is felt; relevance has no part in it."""
+    """Return the weight of a candidate: its retention, times up to 4.5 for its feelings; relevance plays no part."""
     return retention(row) * (1 + JOY_WEIGHT * row.joy + AVERSION_WEIGHT * row.aversion)
 
 
-# -- where recalled memories come from, and which of them say again what stands in the prompt
+# -- where recalled memories come from, and which of them repeat what stands in the prompt
 
 SUMMARIES = (Memory.Kind.DIARY, Memory.Kind.GIST, Memory.Kind.INSIGHT)  # they sum up much and repeat nothing
 
@@ -288,10 +288,10 @@ SUMMARIES = (Memory.Kind.DIARY, Memory.Kind.GIST, Memory.Kind.INSIGHT)  # they s
 class Origins:
     """Where some recalled memories come from, by their ids.
 
-    `sources` are the messages behind what was learnt; `outdated` are lines of which something that was learnt has been
-    replaced, and `partly` those of them from which other things were learnt that still hold; `pages` are titles of
-    documents and the numbers of their pages; `played` are lines of which nothing that was learnt holds, and that may
-    belong to a game or a story.
+    `sources` are the messages behind what was learnt. A line is the memory of a message: `outdated` are the lines from
+    which something was learnt that has been replaced, and `partly` those of them from which other things were learnt
+    that still hold; `played` are lines from which nothing learnt holds, and that may belong to a game or a story.
+    `pages` are the document's title and the page's number of each gist.
     """
 
     sources: Mapping[UUID, frozenset[UUID]] = field(default_factory=dict)
@@ -305,10 +305,10 @@ NOWHERE = Origins()
 
 
 def load_origins(companion_id: UUID, memories: Sequence[Memory]) -> Origins:
-    """Return where these memories of the companion come from: a query, one more where gists are among them, and one more
-    where lines are of which nothing holds that was learnt.
+    """Return where these memories of the companion come from: one query, one more if gists are among them, and one more
+    if there are lines from which nothing learnt holds.
 
-    What a night has merged with its like is not outdated.
+    A merge by a consolidation run does not make lines outdated.
     """
     if not memories:
         return NOWHERE
@@ -323,7 +323,7 @@ def load_origins(companion_id: UUID, memories: Sequence[Memory]) -> Origins:
         .values_list("memory", "message", "memory__closed_at", "memory__replaced_by", "is_merged")  # type: ignore[misc]
     )
     sources: dict[UUID, set[UUID]] = defaultdict(set)
-    # Of each line, what took the place of what was learnt from it, and what was learnt from it and still holds.
+    # By line: what replaced the things learnt from it, and the things learnt from it that still hold.
     replaced_by: dict[UUID, set[UUID]] = defaultdict(set)
     holding: dict[UUID, set[UUID]] = defaultdict(set)
     for memory_id, message_id, closed_at, replacement, is_merged in rows:
@@ -390,19 +390,19 @@ class Statement:
         return cls(frozenset(terms(text)), len(DENIAL.findall(folded(text))))
 
     def is_within(self, other: "Statement") -> bool:
-        """Return whether the other says all of this, and denies as much."""
+        """Return whether the other statement says all that this one says, and denies as much."""
         return self.words <= other.words and self.denials == other.denials
 
 
 def drop_repetitions(
     found: Sequence[Found], origins: Origins, messages: Collection[UUID], texts: Iterable[str]
 ) -> list[Found]:
-    """Return the found memories without those that say again what stands in the prompt already, in their order.
+    """Return the found memories, in their order, without those that repeat what stands in the prompt or each other.
 
-    `messages` and `texts` stand there. What was learnt goes where all messages behind it stand there, or where one of
-    the texts says all of it. Of what was learnt and the line that it was learnt from that stays which says more of what
-    the cue said, and of equals what was learnt. Of the same words in another form the first stays, unless one speaker
-    asks what the other says.
+    `messages` (ids) and `texts` stand in the prompt. A memory is dropped if one of the texts says all of it, and a
+    learnt one also if all messages behind it stand there. Of a learnt memory and a line that it was learnt from, one
+    is dropped if the other has all of its cue terms; the line, if they have the same. Of memories with the same words
+    the first stays, unless the two speakers said them.
     """
     in_prompt = [Statement.of(text) for text in texts]
     kept: list[tuple[Found, Statement]] = []
@@ -422,7 +422,7 @@ def drop_repetitions(
 
 
 def _drop_pairs(found: Sequence[Found], origins: Origins) -> list[Found]:
-    """Return them without lines that what was learnt from them says as well, and the other way round."""
+    """Return the found memories without lines whose cue terms the memories learnt from them have too, or vice versa."""
     place = {hit.memory.pk: number for number, hit in enumerate(found)}
     lines = {hit.memory.message_id: hit for hit in found if hit.memory.message_id}
     learnt: dict[UUID, list[Found]] = defaultdict(list)
@@ -443,5 +443,5 @@ def _drop_pairs(found: Sequence[Found], origins: Origins) -> list[Found]:
 
 
 def _matched(*found: Found) -> set[str]:
-    """Return the terms of the cue that these say."""
+    """Return the terms of the cue that these memories have."""
     return {term for hit in found for term in hit.reasons.get("matched") or ()}

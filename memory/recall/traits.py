@@ -1,7 +1,7 @@
-"""What can be told of a text before anything asks for it: its terms, whether it is small talk, its traits and facts.
+"""What is read from a text in advance, before any cue: its terms, whether it is small talk, its traits and facts.
 
-A cue and a memory meet where they share terms. Words of scripts with spaces are stemmed; Chinese, Japanese, Korean, Thai
-and their like, which have none that help, become overlapping pairs of characters; dates become terms of their own
+A cue matches a memory by shared terms. Words of scripts with spaces are stemmed; Chinese, Japanese, Korean, Thai and
+the like, whose spaces do not help, become overlapping pairs of characters; dates become terms of their own
 (`text.dates`). Which words say what is data (`memory.language`).
 """
 
@@ -23,7 +23,7 @@ from text.dates import read_dates
 from text.strings import folded, split_sentences
 
 MAX_TERM_CHARACTERS = 40
-MAX_REPETITIONS = 16  # more repetitions of a term than that weigh nothing
+MAX_REPETITIONS = 16  # of a term in one text; further ones are dropped
 MAX_TERMS = 32_768
 
 PAIRED = r"[\p{Han}\p{Hiragana}\p{Katakana}ー\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}\p{Bopomofo}\p{Yi}]"
@@ -33,7 +33,7 @@ RUN = regex.compile(
 CHARACTER = regex.compile(r"\X")
 LATIN = regex.compile(r"[\p{Latin}\p{N}\p{M}]+")
 CYRILLIC = regex.compile(r"\p{Cyrillic}+")
-# A capital within a sentence, but for "I".
+# A word with a capital within a sentence, except "I".
 NAME = regex.compile(r"(?<=[\p{L}\p{N},;:'’]\s)(?!I\b)\p{Lu}\p{L}+")
 FIGURE = regex.compile(r"\d+(?:[.,:]\d+)*")
 
@@ -44,7 +44,7 @@ NUMBER, TIME, DENIAL = pattern_of("number"), pattern_of("time"), pattern_of("den
 
 
 class _Stemmers(threading.local):
-    """The stemmers of one thread: each keeps its word while it works."""
+    """The stemmers of one thread: they keep a state while they work, so threads cannot share them."""
 
     def __init__(self) -> None:
         self.english = Stemmer.Stemmer("english")
@@ -55,7 +55,7 @@ _stemmers = _Stemmers()
 
 
 def terms(text: str, when: datetime | None = None) -> list[str]:
-    """Return the terms of `text` in its order, repetitions kept (at most 16 of one, 32,768 in all).
+    """Return the terms of `text`, dates first, then in order; with repetitions (at most 16 of one, 32,768 in all).
 
     `when` is the time of speaking in the speaker's zone: "yesterday" counts from it. Function words are
     left out, unless there is nothing else.
@@ -83,7 +83,7 @@ def _read_terms(text: str) -> Iterator[str]:
 
 @lru_cache(maxsize=65_536)
 def _stem(word: str) -> str:
-    """Return the Snowball stem: English for Latin letters without their accents, Russian for Cyrillic ones."""
+    """Return the Snowball stem: English for Latin letters, without their accents, and Russian for Cyrillic ones."""
     if word in STOP_WORDS:
         return word
     if LATIN.fullmatch(word):
@@ -126,7 +126,7 @@ def tells_nothing(text: str) -> bool:
 
 
 class Trait(IntFlag):
-    """Bits of one text; `ANY` is always set."""
+    """The traits of a text, as bits; `ANY` is always set, so that the number is never 0."""
 
     ANY = 1
     OF_USER = 2
@@ -142,7 +142,7 @@ SPEAKERS = {"user": Trait.OF_USER, "companion": Trait.OF_COMPANION}
 
 
 def traits(text: str, speaker: str) -> Trait:
-    """Return the traits of a text that this speaker ("user", "companion" or "") said."""
+    """Return the traits of a text by this speaker ("user", "companion" or "")."""
     found = Trait.ANY | SPEAKERS.get(speaker, Trait.ANY)
     text = text.replace("’", "'")
     if any(is_question(line) for line in text.splitlines()):
@@ -157,10 +157,11 @@ def traits(text: str, speaker: str) -> Trait:
 
 @dataclass(frozen=True, slots=True)
 class FactSignature:
-    """What a vector does not tell apart: the days that a text names, as terms, the numbers in the rest of it, and how
-    often it denies something.
+    """The facts of a text that its vector hardly shows: the days that it names, as terms, the numbers in the rest of
+    it, and how often it denies something.
 
-    "The rent is 900" is to "The rent is 950" as 0.97, "I am allergic" to "I am not allergic" too (all-MiniLM-L6-v2).
+    "The rent is 900" and "The rent is 950" have a cosine of 0.97, and so have "I am allergic" and "I am not allergic"
+    (all-MiniLM-L6-v2).
     """
 
     days: frozenset[str]
@@ -169,6 +170,8 @@ class FactSignature:
 
 
 def sign_facts(text: str, when: datetime) -> FactSignature:
-    """Return those of `text`, said at `when` in the speaker's zone: texts that differ in them tell different things."""
+    """Return the fact signature of a text said at `when`, in the speaker's zone. Texts in which it differs tell
+    different things.
+    """
     days, rest = read_dates(folded(text), when)
     return FactSignature(frozenset(days), frozenset(FIGURE.findall(rest)), len(DENIAL.findall(rest)))

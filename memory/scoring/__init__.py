@@ -1,4 +1,4 @@
-"""Scoring policies: how much a memory comes to mind, by one rule or another. Pure: computed when read, stored nowhere."""
+"""Scoring policies: rules for how readily a memory comes to mind. Pure: computed when needed, stored nowhere."""
 
 from memory.scoring.choices import CHOICES, DEFAULT, Parameter, by_name, in_mood, offer_of
 from memory.scoring.policy import Policy, Remembered

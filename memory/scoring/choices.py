@@ -1,4 +1,4 @@
-"""The policies that a companion may be given, by name, and what of each a person may set."""
+"""The policies that a companion may be given, by name, with the parameters that a person may set."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ NO_PARAMETERS = _("This policy has no parameter %(name)s; it has none.")
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One number of a policy, from `least` to `most` in steps of `step`; a step of 1 that `is_whole` takes no other."""
+    """A number of a policy that may be set, from `least` to `most` in steps of `step`; a whole number if `is_whole`."""
 
     name: str
     label: Promise
@@ -38,7 +38,7 @@ class Parameter:
     is_whole: bool = False
 
     def check(self, value: object) -> float:
-        """Return the value as the policy takes it; ParameterError for what is no number, or outside of the range."""
+        """Return the value as the policy takes it. Raise ParameterError if it is no number, or outside of the range."""
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise self._error(_("%(name)s must be a number, not %(value)s."), value)
         if not self.least <= value <= self.most:
@@ -54,7 +54,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A policy as a companion gets it, in words, with what of it may be set."""
+    """A policy that may be chosen for a companion, described in `words`, with the parameters that may be set."""
 
     policy: Adjustable
     words: Promise
@@ -62,16 +62,16 @@ class Offer:
 
     @property
     def defaults(self) -> dict[str, float]:
-        """Each parameter as it is where nobody has set it."""
+        """The default value of each parameter."""
         return self.values(self.policy)
 
     def values(self, policy: Policy) -> dict[str, float]:
-        """Return each parameter as it is in a policy of this kind."""
+        """Return the value of each parameter in a policy of this kind."""
         holder = policy.curve if isinstance(policy, AiriDecay) else policy
         return {parameter.name: getattr(holder, parameter.name) for parameter in self.parameters}
 
     def build(self, given: Mapping[str, object]) -> Policy:
-        """Return the policy with these of its parameters; ParameterError where it cannot be."""
+        """Return the policy with the given parameters. Raise ParameterError if it cannot be built from them."""
         known = {parameter.name: parameter for parameter in self.parameters}
         if unknown := [str(name)[:40] for name in given if name not in known]:
             why = (
@@ -83,7 +83,7 @@ class Offer:
             if isinstance(self.policy, AiriDecay):
                 return replace(self.policy, curve=replace(self.policy.curve, **values))
             return replace(self.policy, **values)
-        except ValueError as error:  # each is in its range, but they do not go together
+        except ValueError as error:  # each value is in its range, but not all of them together
             raise ParameterError(str(error)) from error
 
 
@@ -138,8 +138,8 @@ OFFERED = [
         ),
     ),
     Offer(MemoryBank(), _("MemoryBank: gone in days, each recall makes it last longer"), (UNIT_DAYS,)),
-    # Hou's threshold of .86 asks for a likeness of .78 at the very moment, which few embedders give to a question and its
-    # answer, and a unit of a day halves that within the day: so the unit is a month and the threshold a variant's.
+    # Hou's threshold of .86 needs a likeness of .78 even right after a recall, which few embedders give to a question
+    # and its answer, and a unit of a day halves that within the day: so the unit is a month, the threshold a variant's.
     Offer(
         Hou(unit_days=30, threshold=0.6),
         _("Hou: what is recalled at growing intervals stays"),
@@ -156,7 +156,7 @@ CHOICES: list[tuple[str, Promise]] = [(offer.policy.name, offer.words) for offer
 
 
 def offer_of(name: str) -> Offer:
-    """Return what is offered by that name; PolicyError where there is nothing."""
+    """Return the offer of that name. Raise PolicyError if there is none."""
     offers = {offer.policy.name: offer for offer in OFFERED}
     if name not in offers:
         raise PolicyError(name, list(offers))
@@ -164,14 +164,14 @@ def offer_of(name: str) -> Offer:
 
 
 def by_name(name: str, mood: float = 0.0, parameters: Mapping[str, object] | None = None) -> Policy:
-    """Return the policy of that name with these parameters, in that mood (-1 to 1) where it knows moods.
+    """Return the policy of that name with these parameters and, if it depends on moods, in this mood (-1 to 1).
 
-    PolicyError where there is none, and its ParameterError for a parameter that it has not, that is no number, or that
-    lies outside of its range.
+    Raise PolicyError if there is no such policy, and ParameterError for a parameter that is unknown, no number, or
+    outside of its range.
     """
     return in_mood(offer_of(name).build(parameters or {}), mood)
 
 
 def in_mood(policy: Policy, mood: float) -> Policy:
-    """Return the policy as it is in that mood; the same where it knows no moods."""
+    """Return the policy in this mood; unchanged if it does not depend on moods."""
     return replace(policy, mood=mood) if isinstance(policy, Kith) and mood else policy

@@ -1,4 +1,4 @@
-"""What a scoring policy looks at in a candidate memory, what a policy is, and Kith's own."""
+"""What a scoring policy is, what it looks at in a candidate memory, and Kith's own policy."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ BOUNDS = {
     "aversion": (0, 1),
     "evidence": (1, MAX_COUNT),
 }
-UNKNOWN_GAP_DAYS = 1  # a recall of which the time is not known counts as one after a day
+UNKNOWN_GAP_DAYS = 1  # a recall at an unknown time counts as one after a day
 
 # Kith's own policy: small factors decide between equals; five times as much cost a hit in every hundred questions.
 RECENCY = RETENTION = 0.01
@@ -30,7 +30,7 @@ IMPORTANCE = 0.1
 EVIDENCE = 0.05
 MONTH_DAYS = 30.0
 USUAL_IMPORTANCE = 5
-MAX_WEIGHT = 0.3  # of one factor: all together stay above 0 and never outdo what fits
+MAX_WEIGHT = 0.3  # of one factor: together, the factors stay above 0 and never outdo the fit
 
 
 def require(name: str, value: float, least: float, most: float) -> None:
@@ -40,18 +40,18 @@ def require(name: str, value: float, least: float, most: float) -> None:
 
 
 def days_between(earlier: datetime, later: datetime) -> float:
-    """Return the days between them, never below 0: clocks differ a little."""
+    """Return the days from `earlier` to `later`, never below 0, since clocks differ a little."""
     return max((later - earlier) / DAY, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """One candidate memory as policies see it; ValueError where a number lies outside of its range.
+    """One candidate memory as policies see it. Raises ValueError if a number is outside of its range.
 
     `fit` is Kith's own relevance, in standard deviations above the companion's average memory; `likeness` is a
-    cosine, None without an embedding. `age_days` count since it happened, `idle_days` since it was last recalled,
-    else since it was learnt. `gaps_days`, oldest first, lie between learning and the first recall, and between
-    recalls; it may be shorter than `recalls` where they are not known. `importance` goes from 1 to 10, 5 is usual.
+    cosine, None without an embedding. `age_days` count since it happened, `idle_days` since it was last recalled or,
+    if it never was, since it was learnt. `gaps_days`, oldest first, lie between learning and the first recall, and
+    between recalls; there are fewer than `recalls` if some are unknown. `importance` is 1 to 10, and usually 5.
     """
 
     fit: float
@@ -67,7 +67,7 @@ class Remembered:
 
     def __post_init__(self) -> None:
         if self.likeness is not None:
-            require("likeness", self.likeness, -1.01, 1.01)  # vectors are rounded
+            require("likeness", self.likeness, -1.01, 1.01)  # beyond ±1, since vectors are rounded
         for name, bounds in BOUNDS.items():
             require(name, getattr(self, name), *bounds)
         require("the number of gaps_days", len(self.gaps_days), 0, self.recalls)
@@ -89,7 +89,7 @@ class Remembered:
         aversion: float = 0.0,
         evidence: int = 1,
     ) -> Self:
-        """Return a memory as it was at `now`, from moments; recalls after that had not been yet."""
+        """Return the memory as it was at `now`, computed from these times; recalls after `now` do not count."""
         times = [learnt_at, *sorted(at for at in recalled_at if at <= now)]
         return cls(
             fit=fit,
@@ -106,48 +106,48 @@ class Remembered:
 
 
 class Policy(Protocol):
-    """Scores all candidates of one recall at once: some policies compare them with each other."""
+    """A scoring policy. It scores all candidates of a recall at once, as some policies compare them with each other."""
 
     @property
     def name(self) -> str:
-        """The name that a companion keeps."""
+        """The name that is stored as a companion's choice."""
 
     def score(self, rows: Sequence[Remembered]) -> list[float | None]:
-        """Return a finite score for each row in its place, higher is sooner; None: it does not come to mind at all."""
+        """Return a finite score for each row, in their order, higher is better; None if it does not come to mind."""
 
     def left(self, row: Remembered) -> float:
         """Return what forgetting has left of the memory, as the score counts it: 1 when fresh, 0 when gone."""
 
 
 def relevance(fit: float) -> float:
-    """Return softplus, ln(1 + e^fit): never below 0, so that a factor above 1 raises what does not fit too."""
+    """Return softplus, ln(1 + e^fit): never below 0, so that a factor above 1 also raises what does not fit."""
     return max(fit, 0) + log1p(exp(-abs(fit)))
 
 
 def fading(days: float, half_days: float) -> float:
-    """Return 1 down to 0, a half after `half_days`: a hyperbola, which still tells years apart."""
+    """Return a share falling from 1 towards 0, a half after `half_days`: a hyperbola, which still tells years apart."""
     return 1 / (1 + days / half_days)
 
 
 def consolidation(row: Remembered, unit_days: float = 1.0) -> float:
-    """Return Hou's g (memory.scoring.policies.Hou), 1 and above: each recall adds tanh(gap / 2)."""
+    """Return Hou's g (memory.scoring.policies.Hou), at least 1: each recall adds tanh(gap / 2)."""
     unknown = row.recalls - len(row.gaps_days)
     known = sum(tanh(gap / unit_days / 2) for gap in row.gaps_days)
     return 1 + known + unknown * tanh(UNKNOWN_GAP_DAYS / unit_days / 2)
 
 
 def retention(row: Remembered, month_days: float = MONTH_DAYS) -> float:
-    """Return the share that is still there: half after a month, and a month later for each well-spaced recall."""
+    """Return the share that is left: a half after a month, and later by a month for each well-spaced recall."""
     return fading(row.idle_days, month_days * consolidation(row))
 
 
 @dataclass(frozen=True, slots=True)
 class Kith:
-    """The default: how well a memory fits, times small factors, which together stay between 0.9 and 1.24.
+    """The default policy: how well a memory fits, times small factors, which together stay between 0.9 and 1.24.
 
-    An addition would let a barely related memory overtake the right one. `mood` (−1 to 1) is the companion's: it brings
-    to mind sooner what felt alike. A month is the half-life of what is never recalled; the others are how much each
-    factor may move a score.
+    Adding instead would let a barely related memory overtake the right one. `mood` (−1 to 1) is the companion's, which
+    favours what felt alike. `month_days` is the half-life of a memory that is never recalled; the other fields are how
+    much each factor may move a score.
     """
 
     mood: float = 0.0
@@ -167,15 +167,15 @@ class Kith:
             require(name, getattr(self, name), 0, MAX_WEIGHT)
 
     def score(self, rows: Sequence[Remembered]) -> list[float | None]:
-        """From 0 up, never None: whatever was found may come to mind."""
+        """Return scores from 0 up, never None: whatever was found may come to mind."""
         return [relevance(row.fit) * prod(self.factors(row).values()) for row in rows]
 
     def factors(self, row: Remembered) -> dict[str, float]:
-        """Return what relevance is multiplied by, as reasons: the last three are 1 for a memory like any other.
+        """Return the factors of the relevance, which are told as reasons; the last three are 1 for an ordinary memory.
 
         By default: recency 0.99 to 1.01, 1 after a month; retention likewise; emotion 1 to 1.05; importance 0.92 to
-        1.1; evidence 1 to 1.05. Emotion counts half of the stronger feeling; in a mood alike all of it, in
-        the other none.
+        1.1; evidence 1 to 1.05. Emotion counts half of the stronger feeling; in a mood like it all of it, in the
+        opposite mood none.
         """
         feeling = (max(row.joy, row.aversion) + self.mood * (row.joy - row.aversion)) / 2
         return {
@@ -187,5 +187,5 @@ class Kith:
         }
 
     def left(self, row: Remembered) -> float:
-        """The retention, 0 to 1."""
+        """Return the retention, 0 to 1."""
         return retention(row, self.month_days)

@@ -1,7 +1,7 @@
-"""What forgetting and recalling would make of memories at any moment. Nothing is stored, and no formula is its own.
+"""Projection: what forgetting and recalls would make of memories at any moment. Nothing is stored.
 
-What is left of a memory is what its policy says, what it weighs the policy's score for a cue that brings nothing of its
-own.
+The formulas are the policy's: what is left of a memory is what the policy says, and its weight is the policy's score
+for a cue that contributes nothing of its own.
 """
 
 from collections.abc import Sequence
@@ -22,12 +22,12 @@ from memory.scoring.policy import MAX_DAYS
 MAX_LIVES = 5_000
 TEXT_CHARACTERS = 200
 POINTS = 120  # of a curve
-EPSILON = timedelta(seconds=1)  # before a recall, where the curve jumps
+EPSILON = timedelta(seconds=1)  # before a recall, at which the curve jumps
 
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """A memory with all that a policy looks at, to be asked about at any moment; recalls may lie ahead."""
+    """A memory with all that a policy needs to score it at any moment; its recalls may lie in the future."""
 
     learnt_at: datetime
     happened_at: datetime
@@ -40,7 +40,7 @@ class Life:
     recalled_at: tuple[datetime, ...] = ()
 
     def at(self, now: datetime) -> Remembered:
-        """Return what a policy would look at then, for a cue that fits as well as one can and no better than average."""
+        """Return what a policy would see at `now`, for a cue with a likeness of 1 and an average fit."""
         return Remembered.at(
             now,
             happened_at=self.happened_at,
@@ -57,7 +57,7 @@ class Life:
 
 @dataclass(frozen=True, slots=True)
 class Strength:
-    """How strong a memory is at a moment: what is left of it, and what it weighs; None where it would not come at all."""
+    """How strong a memory is at a moment: what is left of it, and its weight; None if it would not come to mind."""
 
     life: Life
     left: float
@@ -71,7 +71,7 @@ class Strength:
 
 
 def rank_by_strength(lives: Sequence[Life], policy: Policy, now: datetime) -> list[Strength]:
-    """Return all of them as they would be then under that policy, the strongest first."""
+    """Return how strong each of the memories would be at `now` under the policy, strongest first."""
     rows = [life.at(now) for life in lives]
     strengths = [
         Strength(
@@ -93,7 +93,7 @@ def rank_by_strength(lives: Sequence[Life], policy: Policy, now: datetime) -> li
 
 
 def draw_curve(life: Life, policy: Policy, now: datetime, days: float) -> list[tuple[float, float]]:
-    """Return what is left of it over so many days from now on: days and shares, with a jump at each recall."""
+    """Return what is left of the memory over the next `days` days, as (day, share), with a jump at each recall."""
     end = now + timedelta(days=days)
     moments = {now + (end - now) * n / POINTS for n in range(POINTS + 1)}
     for at in life.recalled_at:
@@ -103,7 +103,7 @@ def draw_curve(life: Life, policy: Policy, now: datetime, days: float) -> list[t
 
 
 def half_life_days(policy: Policy) -> float | None:
-    """Return after how many days half is left of a memory that is never recalled; None where that is never."""
+    """Return after how many days half is left of a memory that is never recalled, or None if that is never."""
 
     def left(days: float) -> float:
         return policy.left(Remembered(fit=0.0, likeness=1.0, age_days=days, idle_days=days))
@@ -120,7 +120,7 @@ def half_life_days(policy: Policy) -> float | None:
 
 
 def load_lives(companion_id: UUID) -> list[Life]:
-    """Return the companion's open memories, at most 5,000: those recalled or learnt last; one SQL query."""
+    """Return at most 5,000 of the companion's open memories, those recalled or learnt last; one SQL query."""
     shown = Q(recalled__is_used=True)
     used = ArrayAgg("recalled__recall__at", filter=shown, default=[], order_by="recalled__recall__at")
     memories = (
@@ -133,7 +133,7 @@ def load_lives(companion_id: UUID) -> list[Life]:
 
 
 def count_recalls_by_day(companion_id: UUID, since: datetime, zone: tzinfo) -> dict[date, int]:
-    """Return how many memories replies were given on each day of that zone since then; one SQL query."""
+    """Return by day, in the zone, how many memories were used in replies since `since`; one SQL query."""
     used = Recalled.objects.of(companion_id).filter(is_used=True, recall__at__gte=since)
     days = used.order_by().values_list(TruncDate("recall__at", tzinfo=zone))
     return dict(days.annotate(count=Count("pk")))
