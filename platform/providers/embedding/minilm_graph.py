@@ -96,7 +96,7 @@ class Graph:
         return name
 
     def add_linear(self, name: str, hidden: str) -> str:
-        """Multiply hidden states by a published matrix (outputs, inputs), without bias, and return the output's name."""
+        """Multiply hidden states by a published matrix (outputs, inputs), without bias; return the output's name."""
         matrix = self._tensors[f"{name}.weight"].T
         return self.add("MatMul", name, hidden, self.add_weight(f"{name}.weight", matrix))
 
