@@ -80,7 +80,7 @@ async def choose(providers: Sequence[ChatProvider], *, passes_breakers: bool = F
     """Return the first of the providers that may be asked now, and count the request.
 
     If none may, raise LimitReached, ProviderBusy if all breakers are open, or ModelMissing if `providers` is empty.
-    With `passes_breakers`, as for a person who waits, return the first provider whose breaker is open instead.
+    With `passes_breakers`, as for a person who waits, return the first one whose breaker is open instead, if any.
     """
     refusals = []
     for provider in providers:

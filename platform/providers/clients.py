@@ -40,9 +40,10 @@ _lock = Lock()
 
 
 def get_chat_client(provider: "ChatProvider", clock: Callable[[], float] = time.monotonic) -> "ChatClient":
-    """Return the running loop's client of the provider, made at first use. Raise ProviderRefused if its key is lost.
+    """Return the running loop's client of the provider, made at its first use.
 
     Making a client closes those of the loop that were unused for IDLE_SECONDS, e.g. one made with a replaced key.
+    Raise ProviderRefused if the provider's key cannot be decrypted.
     """
     from providers.chat.client import ChatClient, Timeouts  # the SDK takes most of a second to load
 

@@ -68,7 +68,7 @@ def may_another_server_answer(error: ProviderError) -> bool:
 
 
 def may_another_model_answer(error: ProviderError) -> bool:
-    """Return whether another model may answer: if another server may, or the server was busy or refused the request."""
+    """Return whether another model may answer: if another server may, or on ProviderBusy or a plain ProviderRefused."""
     return (
         may_another_server_answer(error) or isinstance(error, ProviderBusy) or type(error) is ProviderRefused
     )

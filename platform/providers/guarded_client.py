@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 from django.conf import settings
 
-from providers.guarded_http import OutboundError, Resolve, choose_number, parse_address, resolve_host
+from providers.guarded_http import OutboundError, Resolve, choose_ip_address, parse_address, resolve_host
 
 # Not the loop's default executor, whose threads serve the database: a hostile name server may be arbitrarily slow.
 LOOKUPS = ThreadPoolExecutor(4, thread_name_prefix="lookup")
@@ -25,8 +25,8 @@ def build_guard(resolve: Resolve = resolve_host) -> dict[str, Any]:
         allowed, host = settings.OWN_PROVIDERS_ALLOWED, request.url.host
         parts = parse_address(str(request.url), allowed)
         loop = asyncio.get_running_loop()
-        number = await loop.run_in_executor(LOOKUPS, choose_number, parts, resolve, allowed)
-        request.url = request.url.copy_with(scheme=parts.scheme, host=number, port=parts.port)
+        ip_address = await loop.run_in_executor(LOOKUPS, choose_ip_address, parts, resolve, allowed)
+        request.url = request.url.copy_with(scheme=parts.scheme, host=ip_address, port=parts.port)
         request.extensions = {**request.extensions, "sni_hostname": host}
         request.headers["Accept-Encoding"] = "identity"
 

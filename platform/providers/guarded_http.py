@@ -32,7 +32,7 @@ STALL_SECONDS = 30.0
 MAX_HOST_CHARACTERS = 253
 # The global unicast range of IPv6: the rest is local, reserved, or embeds another address.
 PUBLIC_IPV6 = ipaddress.ip_network("2000::/3")
-# Excluded from it: 6to4 and Teredo, which embed an IPv4 address that cannot be checked here, and documentation.
+# Excluded from it: 6to4 and Teredo, which lead to an embedded address, and the range for documentation.
 EXCLUDED_IPV6 = [ipaddress.ip_network(block) for block in ("2002::/16", "2001::/32", "3fff::/20")]
 Resolve = Callable[[str, int], Sequence[str]]
 
@@ -75,12 +75,12 @@ def resolve_host(host: str, port: int, timeout_seconds: float = CONNECT_TIMEOUT_
         found.put([])
 
     Thread(target=look_up, daemon=True).start()
-    numbers: list[str] = []
+    ip_addresses: list[str] = []
     with suppress(Empty):  # a hostile name server may be arbitrarily slow
-        numbers = found.get(timeout=timeout_seconds)
-    if not numbers:
+        ip_addresses = found.get(timeout=timeout_seconds)
+    if not ip_addresses:
         raise OutboundError("no_such_host", "There is no such host.")
-    return list(dict.fromkeys(numbers))
+    return list(dict.fromkeys(ip_addresses))
 
 
 def parse_address(url: str, allowed: Collection[str] | None = None) -> Url:
@@ -105,12 +105,12 @@ def require_public(
     url: str, *, resolve: Resolve = resolve_host, allowed: Collection[str] | None = None
 ) -> None:
     """Raise OutboundError unless the address may be asked, as its host resolves now. No request is made."""
-    choose_number(parse_address(url, allowed), resolve, allowed)
+    choose_ip_address(parse_address(url, allowed), resolve, allowed)
 
 
-def is_public(number: str) -> bool:
+def is_public(ip_address: str) -> bool:
     """Return whether the IP address is on the open Internet; of an IPv4-mapped IPv6 address the IPv4 part decides."""
-    address: ipaddress.IPv4Address | ipaddress.IPv6Address = ipaddress.ip_address(number.split("%")[0])
+    address: ipaddress.IPv4Address | ipaddress.IPv6Address = ipaddress.ip_address(ip_address.split("%")[0])
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped:
             address = address.ipv4_mapped
@@ -134,9 +134,9 @@ def send_request(
     Raise OutboundError if the address may not be asked, or no whole answer comes in time.
     """
     parts = parse_address(url)
-    number = choose_number(parts, resolve)
+    ip_address = choose_ip_address(parts, resolve)
     try:
-        with _connect(parts, number) as wire, _cut_after(wire, timeout_seconds):
+        with _connect(parts, ip_address) as wire, _cut_after(wire, timeout_seconds):
             response = _ask(wire, parts, method, body, headers or {})
             read = response.read(max_bytes)
             if len(read) < max_bytes and response.length:
@@ -163,7 +163,7 @@ def open_stream(
     for hop in range(MAX_REDIRECTS + 1):
         with ExitStack() as stack:
             try:
-                wire = stack.enter_context(_connect(parts, choose_number(parts, resolve)))
+                wire = stack.enter_context(_connect(parts, choose_ip_address(parts, resolve)))
                 with _cut_after(wire, TIMEOUT_SECONDS):
                     response = _ask(wire, parts, "GET", b"", sent)
             except OutboundError as error:
@@ -227,20 +227,25 @@ def _bare_host(parts: Url) -> str:
     return (parts.host or "").strip("[]")
 
 
-def choose_number(parts: Url, resolve: Resolve = resolve_host, allowed: Collection[str] | None = None) -> str:
-    """Resolve the host and return one of its IP addresses. Raise OutboundError unless all of them are public."""
-    numbers = list(resolve(_bare_host(parts), _get_port(parts)))
-    if not numbers:
+def choose_ip_address(
+    parts: Url, resolve: Resolve = resolve_host, allowed: Collection[str] | None = None
+) -> str:
+    """Resolve the host and return one of its IP addresses.
+
+    Raise OutboundError if there is none, or unless all are public or the host is allowed in any case.
+    """
+    ip_addresses = list(resolve(_bare_host(parts), _get_port(parts)))
+    if not ip_addresses:
         raise OutboundError("no_such_host", "There is no such host.")
-    if not _is_allowed(parts, allowed) and not all(map(is_public, numbers)):
+    if not _is_allowed(parts, allowed) and not all(map(is_public, ip_addresses)):
         raise OutboundError("not_public", "This host is not on the open Internet.")
-    return numbers[0]
+    return ip_addresses[0]
 
 
 @contextmanager
-def _connect(parts: Url, number: str) -> Iterator[socket.socket]:
+def _connect(parts: Url, ip_address: str) -> Iterator[socket.socket]:
     """Connect to the IP address; with https, check the certificate against the host's name."""
-    with socket.create_connection((number, _get_port(parts)), CONNECT_TIMEOUT_SECONDS) as plain:
+    with socket.create_connection((ip_address, _get_port(parts)), CONNECT_TIMEOUT_SECONDS) as plain:
         if parts.scheme == "http":
             yield plain
         else:

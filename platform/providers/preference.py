@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """The preferred models, by their names in requests, and the most context; empty for those of the installation.
+    """The preferred models, by their names in requests, and a limit of context; empty for those of the installation.
 
     `user_id` is the person whose own providers may be asked in addition to the installation's.
     """

@@ -63,7 +63,10 @@ class SoundServer:
 
     @_retry_if_disconnected
     async def request(self, method: str, url: str, **content: Any) -> bytes:
-        """Return the body of the answer. Raise ProviderUnavailable or ProviderRefused, with the server's words."""
+        """Return the body of the answer.
+
+        Raise ProviderUnavailable or ProviderRefused, with the server's words if there are any, on failure.
+        """
         headers = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
         headers |= content.pop("headers", {})
         async with self._bound():

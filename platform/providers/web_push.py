@@ -22,7 +22,10 @@ class WebPushError(Exception):
 
 
 def parse_browser_keys(p256dh: str, auth: str) -> tuple[bytes, bytes]:
-    """Return a browser's public key (65 bytes of a point on P-256) and its secret (16 bytes); raise WebPushError."""
+    """Return a browser's public key (65 bytes, a point on P-256) and its secret (16 bytes).
+
+    Raise WebPushError if either is invalid.
+    """
     public_key, auth_secret = _decode(p256dh), _decode(auth)
     if len(public_key) != POINT_BYTES or len(auth_secret) != SECRET_BYTES:
         raise WebPushError("wrong length")

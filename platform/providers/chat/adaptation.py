@@ -155,7 +155,7 @@ def arrange(messages: Messages, refused: frozenset[str]) -> Messages:
         messages = _leave_out_earlier_calls(messages)
     if not refused & {"system", "roles"}:
         return list(messages)
-    told = [str(message["content"]) for message in messages if message["role"] == "system"]
+    system_texts = [str(message["content"]) for message in messages if message["role"] == "system"]
     rest = [message for message in messages if message["role"] != "system"]
     begins = next((at for at, message in enumerate(rest) if message["role"] == "user"), 0)
     if early := [
@@ -163,9 +163,9 @@ def arrange(messages: Messages, refused: frozenset[str]) -> Messages:
         for message in rest[:begins]
         if message["role"] != "tool" and message.get("content")
     ]:
-        told.append("\n".join([SPOKE_FIRST, *early]))
+        system_texts.append("\n".join([SPOKE_FIRST, *early]))
     arranged = merge_roles(rest[begins:])
-    system = "\n\n".join(told)
+    system = "\n\n".join(system_texts)
     if not system:
         return arranged
     if "system" not in refused:

@@ -36,7 +36,7 @@ from providers.tokens import estimate_messages, neutralise_messages
 MAX_BACKOFF_SECONDS = 8.0
 LOADING_SECONDS = 1.0  # between two tries while the model is being loaded
 PROBE_TIMEOUT_SECONDS = 2.0
-ROOM_SECONDS = 600.0  # so long prompts are kept as short as the server wanted; then they are sent whole again
+ROOM_SECONDS = 600.0  # how long to keep prompts as short as the server wanted before sending them whole again
 CHANCE = random.SystemRandom()
 ANY_SAMPLING = Sampling()
 
@@ -79,11 +79,11 @@ class ChatClient:
         timeout = httpx2.Timeout(None, connect=timeouts.connect_seconds)
         # With aiohttp, receiving a piece takes 22 µs of processor time; with the SDK's own default client, 60 µs.
         # A key is sent only to the address that it was entered for, so redirects are not followed with one.
-        manner: dict[str, Any] = build_guard() if is_guarded else {"follow_redirects": not api_key}
-        hooks: dict[str, Any] = manner.pop("event_hooks", {})
+        options: dict[str, Any] = build_guard() if is_guarded else {"follow_redirects": not api_key}
+        hooks: dict[str, Any] = options.pop("event_hooks", {})
         hooks = {**hooks, "response": [*hooks.get("response", ()), cut_error_body_async]}
         http_client = openai.DefaultAioHttpClient(
-            timeout=timeout, verify=get_tls_context(), event_hooks=hooks, **manner
+            timeout=timeout, verify=get_tls_context(), event_hooks=hooks, **options
         )
         self._client = openai.AsyncOpenAI(
             base_url=base_url, api_key=api_key or "none", max_retries=0, http_client=http_client

@@ -86,7 +86,7 @@ async def _read_all(response: httpx2.Response, deadline: Deadline) -> bytes:
 async def _read_stream(
     response: httpx2.Response, parser: StreamParser, deadline: Deadline
 ) -> AsyncIterator[Event]:
-    """Yield the events that the response's server-sent events hold, with lines that end in LF or CRLF."""
+    """Yield what the response's server-sent events say. Their lines may end in LF or CRLF."""
     rest, reads = bytearray(), _read_bounded(response, MAX_BYTES)
     while not parser.is_ended:
         async with deadline.bound():

@@ -58,7 +58,7 @@ class ThoughtSplitter:
         self._since_closed: list[str] = []
 
     def feed(self, text: str) -> list[Text]:
-        """Take more text, and return the part of the text so far of which it is certain what it is."""
+        """Take more text, and return events for what is certain by now; the rest is held back."""
         held, self._held = self._held + text, ""
         texts: list[Text] = []
         if self._state == "start":
@@ -85,7 +85,7 @@ class ThoughtSplitter:
         return [*texts, Piece(held)] if held else texts
 
     def _read_open(self, text: str, *, is_end: bool = False) -> list[Text]:
-        """Return the part of an answer that is certain, with Retracted if a closing tag shows that it was reasoning."""
+        """Return the certain part of an answer; Retracted follows if a closing tag shows that it was reasoning."""
         start, end = 0, len(text)
         while (at := text.find(CLOSE_THOUGHT, start)) >= 0:
             after = at + len(CLOSE_THOUGHT)

@@ -94,8 +94,8 @@ async def read_server(
     """
     base_url = base_url.rstrip("/")
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-    manner = build_guard() if is_guarded else {"follow_redirects": False}
-    client = httpx2.AsyncClient(headers=headers, timeout=timeout_seconds, verify=get_tls_context(), **manner)
+    options = build_guard() if is_guarded else {"follow_redirects": False}
+    client = httpx2.AsyncClient(headers=headers, timeout=timeout_seconds, verify=get_tls_context(), **options)
     async with client:
         try:
             async with asyncio.timeout(timeout_seconds):

@@ -1,6 +1,6 @@
 """Trying a model: its answer to a sentence, with times, and its other abilities, found by asking for them.
 
-`try_provider` asks for the answer alone, with the timeouts of a talk; `probe_model` asks for all of it, from a model
+`try_provider` asks for the answer alone, with the timeouts of a talk; `probe_model` asks for everything, from a model
 that may still have to be loaded.
 Both ask through the client that talks use, so what works here works there.
 """

@@ -37,8 +37,9 @@ def get_part_path(download_id: int) -> Path:
 
 @contextmanager
 def lock_part(path: Path) -> Iterator[FileIO | None]:
-    """Open the incomplete file, created if missing, under an exclusive lock; yield None if another process holds it.
+    """Open the incomplete file, created if missing, under an exclusive lock.
 
+    Yield None if another process holds the lock, or the file was removed meanwhile.
     The system releases the lock when the process ends, however it ends.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)

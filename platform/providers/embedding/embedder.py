@@ -86,7 +86,7 @@ class Embedder(Protocol):
         """Return an array of shape (n, width) with a row for each text."""
 
     def embed_queries(self, texts: Sequence[str]) -> Floats:
-        """Return an array of shape (n, width) with a row for each text, which is the query of a search."""
+        """Return an array of shape (n, width) with a row for each text, the query of a search."""
 
 
 def normalised(vectors: Floats) -> Floats:

@@ -135,7 +135,10 @@ class MiniLM:
         return InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
     def _encode(self, rows: Sequence[Sequence[int]]) -> Floats:
-        """Return shape (n, 384) for n rows of token ids, including [CLS] and [SEP]: each row's mean, with length 1."""
+        """Return an array of shape (n, 384): the mean vector, with length 1, of each of n rows of token ids.
+
+        The rows include [CLS] and [SEP].
+        """
         longest = max(map(len, rows))
         ids = np.zeros((len(rows), longest), dtype=np.int64)
         mask = np.zeros((len(rows), longest), dtype=np.int32)

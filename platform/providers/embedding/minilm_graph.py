@@ -143,7 +143,7 @@ def build_encoder(tensors: Tensors) -> tuple[bytes, dict[str, Floats]]:
     """Return the serialised graph and its weights.
 
     The graph's inputs are `ids` and their `mask` (1 for a token, 0 for padding), both of shape (n, length), and
-    `places`, which are range(length); its output are the hidden states, of shape (n, length, width).
+    `places`, which are range(length); its output is the hidden states, of shape (n, length, width).
     """
     graph = Graph(tensors)
     hidden = _add_embeddings(graph, tensors)

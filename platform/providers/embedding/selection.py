@@ -77,7 +77,7 @@ def _connect_embedder(wanted_json: str) -> Embedder:
 
 @cache
 def _load_built_in_embedder() -> Embedder | None:
-    from providers.embedding.minilm import MiniLM, find_weights  # its libraries load only for who embeds
+    from providers.embedding.minilm import MiniLM, find_weights  # loads its libraries
 
     folder = find_weights()
     return MiniLM(folder, settings.KITH_HOME / "models") if folder else None

@@ -154,28 +154,28 @@ def _read(reader: "_Reader", path: Path, size: int) -> ModelFile:
             version=version,
         )
     tensors, entries = reader.count(MAX_TENSORS), reader.count(MAX_ENTRIES)
-    said: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
     for _entry in range(entries):
         key, value = reader.text(), reader.value(reader.number("I"))
         if key.endswith(WANTED):
-            said[key] = value
-    end = _find_end(reader, tensors, _find_number(said, "general.alignment") or ALIGNMENT)
+            metadata[key] = value
+    end = _find_end(reader, tensors, _find_number(metadata, "general.alignment") or ALIGNMENT)
     if size < end:
         raise ModelFileError(
             _("%(path)s is cut short: %(count)s bytes are missing. Fetch it again."),
             path=path,
             count=f"{end - size:,}",
         )
-    architecture = str(said.get("general.architecture", ""))
+    architecture = str(metadata.get("general.architecture", ""))
     return ModelFile(
         path=path,
-        name=str(said.get("general.name") or storable(path.stem)[:MAX_CHARACTERS]),
+        name=str(metadata.get("general.name") or storable(path.stem)[:MAX_CHARACTERS]),
         architecture=architecture,
         size_bytes=size,
-        context_tokens=_find_number(said, f"{architecture}.context_length"),
-        context_token_bytes=_count_context_bytes(said, architecture),
-        has_template=bool(said.get("tokenizer.chat_template")),
-        has_pooling=f"{architecture}.pooling_type" in said,
+        context_tokens=_find_number(metadata, f"{architecture}.context_length"),
+        context_token_bytes=_count_context_bytes(metadata, architecture),
+        has_template=bool(metadata.get("tokenizer.chat_template")),
+        has_pooling=f"{architecture}.pooling_type" in metadata,
     )
 
 
@@ -196,17 +196,17 @@ def _find_end(reader: "_Reader", tensors: int, alignment: int) -> int:
     return begins + end if tensors else 0
 
 
-def _find_number(said: Mapping[str, Any], key: str) -> int:
+def _find_number(metadata: Mapping[str, Any], key: str) -> int:
     """Return the integer that the file says under the key, or 0 if it says none or a negative one."""
-    value = said.get(key)
+    value = metadata.get(key)
     return max(value, 0) if isinstance(value, int) else 0
 
 
-def _count_context_bytes(said: Mapping[str, Any], architecture: str) -> int:
+def _count_context_bytes(metadata: Mapping[str, Any], architecture: str) -> int:
     """Return the bytes of one token's keys and values in all layers, at 16 bits each; 0 if the file does not say."""
 
     def find(name: str) -> int:
-        return _find_number(said, f"{architecture}.{name}")
+        return _find_number(metadata, f"{architecture}.{name}")
 
     heads = find("attention.head_count") or 1
     width = find("attention.key_length") or find("embedding_length") // heads
@@ -249,7 +249,7 @@ class _Reader:
         return count
 
     def text(self) -> str:
-        """Return a string's first MAX_CHARACTERS, without characters that a database cannot store."""
+        """Return a string's first MAX_CHARACTERS, free of what a database cannot store."""
         length = self.number("Q")
         read = self.take(min(length, 4 * MAX_CHARACTERS))
         self.skip(length - len(read))

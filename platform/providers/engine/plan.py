@@ -8,7 +8,7 @@ from django.utils.translation import gettext_noop as _
 
 from providers.engine.gguf import ModelFile, ModelFileError
 
-CONTEXT_TOKENS, MIN_CONTEXT_TOKENS = 8192, 2048  # the default, and below which it is not halved further
+CONTEXT_TOKENS, MIN_CONTEXT_TOKENS = 8192, 2048  # the default, and the size from which it is not halved
 EMBEDDING_CONTEXT_TOKENS = 2048  # longer texts are embedded in smaller windows
 MEMORY_SHARE = 0.85  # of the memory that is free now, at most
 

@@ -35,7 +35,7 @@ class Step:
     delay_between: float | None = None
     cut_after: int | None = None  # after so many pieces the connection is closed
     end_after: int | None = None  # after so many pieces the body ends properly, without the end of the answer
-    hang_after: int | None = None  # after so many pieces nothing comes any more
+    hang_after: int | None = None  # after so many pieces nothing comes for ten minutes
     parrots: bool = False  # repeats what it is given to remember, and learns from what it says
     # For sound
     seconds: float = 0.0  # the length of the tone

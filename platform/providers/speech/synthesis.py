@@ -74,7 +74,7 @@ ENGINES = MappingProxyType(
     }
 )
 MIN_LIMIT_SECONDS, MAX_LIMIT_SECONDS, LIMIT_SECONDS_A_LETTER = 30.0, 600.0, 2.0
-MAX_LETTERS_A_SECOND = 150  # four times as fast as anyone speaks: a sound with more was cut
+MAX_LETTERS_A_SECOND = 150  # four times as fast as anyone speaks: a shorter sound was cut
 LETTER = re.compile(r"\w")
 PAGE = re.compile(rb"\s*(?:<!doctype|<html|<\?xml|\{)", re.IGNORECASE)
 
