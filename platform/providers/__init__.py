@@ -2,7 +2,7 @@
 
 import os
 
-# Read once, as the libraries are loaded. Many texts run side by side in Kith's worker threads, so one needs no second
-# core: on two busy ones, OpenBLAS's own threads made eight times as long of it.
+# The libraries read these once, when they are loaded. Kith's worker threads embed many texts in parallel, so one text
+# needs no second core: on two busy cores, OpenBLAS's own threads made it eight times slower.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")

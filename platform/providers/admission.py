@@ -1,8 +1,8 @@
-"""Which provider may be asked now: a circuit breaker and limits for each, counted in Redis over all processes.
+"""Which provider may be asked now: a circuit breaker and rate limits for each, counted in Redis over all processes.
 
-A breaker opens after MAX_FAILURES in a row, and is then half-open: after a pause, which doubles from trial to trial, one
-request is let through. Its answer closes the breaker. Days and minutes of limits are those of UTC. Without Redis nobody
-is held up.
+A breaker opens after MAX_FAILURES failures in a row. After a pause, which doubles with each failed trial, it lets one
+trial request through, and an answer closes it. Limits count minutes and days in UTC. If Redis cannot be reached, every
+request is let through.
 """
 
 from collections.abc import Sequence
@@ -19,10 +19,10 @@ from providers.errors import LimitReached, ModelMissing, ProviderBusy, ProviderE
 from providers.failures import may_another_server_answer
 from providers.tokens import estimate_messages
 
-MAX_FAILURES, WINDOW_SECONDS = 5, 300  # in a row, the first and the last no further apart than this
+MAX_FAILURES, WINDOW_SECONDS = 5, 300  # so many failures in a row within so many seconds open a breaker
 FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 10, 300
-TRIAL_SECONDS = 60  # then the trial is taken for lost, and another is let through
-KEPT_SECONDS = 2 * 86_400
+TRIAL_SECONDS = 60  # after this a trial without a result counts as lost, and another is let through
+KEPT_SECONDS = 2 * 86_400  # how long a provider's state stays in Redis after its last change
 UNAVAILABLE = (RedisError, OSError)
 OPEN, OVER_LIMIT = b"open", b"limit"
 
@@ -67,7 +67,7 @@ if pause > 0 then write('pause', pause, 'open_until', now + pause, 'trial_until'
 
 
 def get_admission_key(provider: ChatProvider) -> str:
-    """Return the key in Redis of the provider's breaker and counts; another address or model begins anew."""
+    """Return the Redis key of the provider's breaker and counts, which start anew if its address or model changes."""
     row = f"{provider.user_id or ''}:{provider.id or 'environment'}"
     return f"kith:provider:{row}:{provider.base_url} {provider.model}"
 
@@ -79,8 +79,8 @@ async def _eval(provider: ChatProvider, script: str, *arguments: object) -> Any:
 async def choose(providers: Sequence[ChatProvider], *, passes_breakers: bool = False) -> ChatProvider:
     """Return the first of the providers that may be asked now, and count the request.
 
-    Where none may, raise LimitReached, ProviderBusy where breakers alone are in the way, ModelMissing where there are
-    none. Who `passes_breakers`, as a person who waits does, gets the first behind a breaker then: it may answer again.
+    If none may, raise LimitReached, ProviderBusy if all breakers are open, or ModelMissing if `providers` is empty.
+    With `passes_breakers`, as for a person who waits, return the first one whose breaker is open instead, if any.
     """
     refusals = []
     for provider in providers:
@@ -102,14 +102,14 @@ async def choose(providers: Sequence[ChatProvider], *, passes_breakers: bool = F
 
 
 async def note_answer(provider: ChatProvider, usage: Usage | None = None) -> None:
-    """Close the provider's breaker, and count the tokens."""
+    """Close the provider's breaker, and count the tokens used towards its limit."""
     tokens = usage.prompt_tokens + usage.completion_tokens if usage else 0
     with suppress(*UNAVAILABLE):
         await _eval(provider, NOTE_ANSWER, tokens, KEPT_SECONDS)
 
 
 async def note_error(provider: ChatProvider, error: ProviderError) -> None:
-    """Count what it cost; and the error for the breaker, where it tells of the server and not of what was asked."""
+    """Count the tokens that the failed call used, and the failure itself for the breaker if the server is to blame."""
     tokens = error.usage.prompt_tokens + error.usage.completion_tokens if error.usage else 0
     pauses = FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS
     counts = "yes" if may_another_server_answer(error) else ""
@@ -122,7 +122,10 @@ async def note_error(provider: ChatProvider, error: ProviderError) -> None:
 def leave_out_small(
     providers: Sequence[ChatProvider], messages: Messages, tools: Messages = ()
 ) -> list[ChatProvider]:
-    """Return the first provider, and those after it that read as much or have room for this: some cut it silently."""
+    """Return the first provider, and the others whose context is as large or has room for the prompt and its answer.
+
+    A provider with less is left out since some servers cut a prompt silently.
+    """
     if len(providers) < 2:
         return list(providers)
     first, *others = providers

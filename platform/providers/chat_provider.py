@@ -1,4 +1,4 @@
-"""What is known of a model's server: how a row is asked, the operator's or a person's own."""
+"""How a model's server is asked: its address, key, context and limits, from the operator's row or a person's own."""
 
 import ipaddress
 from dataclasses import dataclass, field, replace
@@ -11,18 +11,17 @@ from providers.engine.registry import NOT_STARTED, read_running
 from providers.errors import ProviderRefused
 from providers.models import OwnProvider, Provider
 
-ENGINE_DRY_MULTIPLIER = (
-    0.8  # small models, as people run them by themselves, often say the same again and again
-)
-OWN_SLOTS = 2  # of the worker's calls at once, over all own providers of one person
-OWN = "own"  # in place of the address of a person's own provider, which is nobody else's business
+ENGINE_DRY_MULTIPLIER = 0.8  # small models, as people run them at home, often repeat themselves
+OWN_SLOTS = 2  # how many calls of the worker may run at once on all own providers of one person
+OWN = "own"  # recorded instead of the address of a person's own provider, which is private
 
 
 @dataclass(frozen=True, slots=True)
 class ChatProvider:
     """A server, a model on it, and what it can do.
 
-    `id` is its row's; None where the environment set it. `user_id` is whose own it is; None where it is the operator's.
+    `id` is that of its row, or None if the environment set it. `user_id` is the person whose own provider it is, or
+    None if it is the operator's.
     """
 
     base_url: str
@@ -34,7 +33,7 @@ class ChatProvider:
     id: int | None = None
     dry_multiplier: float | None = None
     user_id: int | None = None
-    has_lost_key: bool = False  # KITH_ENCRYPTION_KEY no longer opens it: it is not asked without
+    has_lost_key: bool = False  # KITH_ENCRYPTION_KEY cannot decrypt its key: it is not asked
     requests_per_minute: int | None = None
     tokens_per_day: int | None = None
     query_prefix: str = ""
@@ -46,18 +45,18 @@ class ChatProvider:
 
     @property
     def place(self) -> str:
-        """Return the address for records."""
+        """Return what records call the provider: its address, or OWN for a person's own."""
         return OWN if self.is_own else self.base_url
 
     def require_key(self) -> str:
-        """Return the key, empty where it wants none; ProviderRefused where it has one that is lost."""
+        """Return the key, or an empty string if it needs none. Raise ProviderRefused if the key cannot be decrypted."""
         if self.has_lost_key:
             raise ProviderRefused("KITH_ENCRYPTION_KEY no longer opens this provider's key", status=401)
         return self.api_key
 
 
 def describe(row: Provider) -> ChatProvider:
-    """Return how the row's provider is asked. Kith's own engine has an address and a key of this run."""
+    """Return how the row's provider is asked. For Kith's own engine, address and key are those of the present run."""
     is_embedder = row.capability == Provider.Capability.EMBEDDING
     most = int(settings.EMBEDDING.get("max_tokens", 0)) if is_embedder else settings.CONTEXT_TOKENS
     key = _open_key(row)
@@ -87,7 +86,7 @@ def describe(row: Provider) -> ChatProvider:
 
 
 def describe_own(row: OwnProvider) -> ChatProvider:
-    """Return how a person's own provider is asked: through the guard, and by few of the worker's calls at once."""
+    """Return how a person's own provider is asked: by at most OWN_SLOTS of the worker's calls at once."""
     key = _open_key(row)
     return ChatProvider(
         row.base_url,
@@ -102,7 +101,7 @@ def describe_own(row: OwnProvider) -> ChatProvider:
 
 
 def _open_key(row: Provider | OwnProvider) -> str | None:
-    """Return the key; None where KITH_ENCRYPTION_KEY no longer opens it."""
+    """Return the row's key, or None if KITH_ENCRYPTION_KEY no longer decrypts it."""
     try:
         return row.api_key
     except DecryptionError:
@@ -110,9 +109,9 @@ def _open_key(row: Provider | OwnProvider) -> str | None:
 
 
 def count_slots(base_url: str) -> int:
-    """Return how many requests a chat server is taken to answer at once: 1 on this machine or in its network.
+    """Return how many requests a chat server is assumed to answer at once: 1 on this machine or in its local network.
 
-    0, for as many as there are, of one elsewhere, and where there is none.
+    Return 0, which means no limit, for a server elsewhere or an address without a host.
     """
     host = urlsplit(base_url).hostname or ""
     if not host:

@@ -1,4 +1,4 @@
-"""System checks of how embedders and speech are asked for."""
+"""System checks of the settings for embedding and speech."""
 
 import shutil
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ from providers.models import MAX_PREFIX
 from providers.speech.espeak import PROGRAM
 from providers.speech.synthesis import BROWSER, ENGINES, choose_engine_name
 
-MAX_FIELDS = 300  # characters, as MAX_PREFIX: they tell a space, in an index of the database
+MAX_FIELDS = 300  # characters; like prefixes, fields are part of an embedding space's key in a database index
 FIELDS_EXAMPLE = (
     "Write a JSON object, such as EMBEDDING_QUERY_FIELDS="
     """'{"task": "retrieval.query", "dimensions": 512}'."""
@@ -87,7 +87,7 @@ def _check_speech(wanted: Mapping[str, Any], name: str) -> Iterator[CheckMessage
 
 
 def _are_references(given: object) -> bool:
-    """Return whether each name has an object of texts, its path among them."""
+    """Return whether `given` maps each name to an object of strings with a path among them."""
     if not isinstance(given, Mapping):
         return False
     return all(

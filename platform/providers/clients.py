@@ -1,6 +1,6 @@
-"""The clients of the running event loop, since connections belong to one.
+"""The HTTP clients of each event loop, since connections belong to one loop.
 
-For callers that stand in no loop there is one in a thread of its own.
+Callers outside any loop use a background loop, which runs in a thread of its own.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ IDLE_SECONDS = 3600.0  # longer than any answer takes
 
 @dataclass
 class _LoopClients:
-    chats: "dict[object, ChatClient]" = field(default_factory=dict)  # by what they were made from
+    chats: "dict[object, ChatClient]" = field(default_factory=dict)  # keyed by what each was made from
     used_at: dict[object, float] = field(default_factory=dict)
     http: "httpx2.AsyncClient | None" = None
 
@@ -40,9 +40,10 @@ _lock = Lock()
 
 
 def get_chat_client(provider: "ChatProvider", clock: Callable[[], float] = time.monotonic) -> "ChatClient":
-    """Return the running loop's client of that provider, made at its first use; ProviderRefused where its key is lost.
+    """Return the running loop's client of the provider, made at its first use.
 
-    Whoever makes another has those closed that nobody asked for in IDLE_SECONDS, as after a change of the key.
+    Making a client closes those of the loop that were unused for IDLE_SECONDS, e.g. one made with a replaced key.
+    Raise ProviderRefused if the provider's key cannot be decrypted.
     """
     from providers.chat.client import ChatClient, Timeouts  # the SDK takes most of a second to load
 
@@ -62,7 +63,7 @@ def get_chat_client(provider: "ChatProvider", clock: Callable[[], float] = time.
 
 
 def get_http_client() -> "httpx2.AsyncClient":
-    """Return the running loop's client for sound; it has no time-out of its own, whoever asks gives one."""
+    """Return the running loop's client for speech and transcription. It has no timeout: each request must give one."""
     import openai
 
     from providers.error_bodies import cut_error_body_async
@@ -77,7 +78,7 @@ def get_http_client() -> "httpx2.AsyncClient":
 
 
 async def aclose_clients() -> None:
-    """Close the running loop's clients, if it has any; to be called before a loop ends."""
+    """Close the running loop's clients, if it has any. Call this before a loop ends."""
     with _lock:
         clients = _clients.pop(asyncio.get_running_loop(), _LoopClients())
     for client in (*clients.chats.values(), clients.http):
@@ -87,16 +88,16 @@ async def aclose_clients() -> None:
 
 def _of_running_loop() -> _LoopClients:
     with _lock:
-        # Open connections point back at their loop, so weakness alone would keep a closed loop's clients alive.
+        # Open connections refer to their loop, so that weak keys alone would not free a closed loop's clients.
         for loop in [loop for loop in _clients if loop.is_closed()]:
             del _clients[loop]
         return _clients.setdefault(asyncio.get_running_loop(), _LoopClients())
 
 
 def run_in_background(work: Coroutine[Any, Any, T]) -> T:
-    """Return what the work gives, for which the calling thread waits; left before, the work is cancelled.
+    """Run the coroutine in the background loop and return its result; cancel it if the calling thread stops waiting.
 
-    Its loop stays, and the loop's clients with it: their connections are kept from call to call.
+    The loop and its clients live on, so that their connections are reused from call to call.
     """
     future = asyncio.run_coroutine_threadsafe(work, _start_loop())
     try:
@@ -108,7 +109,7 @@ def run_in_background(work: Coroutine[Any, Any, T]) -> T:
 
 @atexit.register
 def close_background_clients() -> None:
-    """Close the connections that are kept from one call to the next, and forget what the server was found to refuse."""
+    """Close the background loop's clients: their connections, and what they learned about what servers refuse."""
     if _start_loop.cache_info().currsize and _start_loop() in _clients:
         run_in_background(aclose_clients())
 
@@ -120,5 +121,5 @@ def _start_loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
-# A child of a fork has no thread but the one that forked: it starts a loop of its own.
+# A forked child has only the thread that forked, so it starts a background loop of its own.
 os.register_at_fork(after_in_child=_start_loop.cache_clear)

@@ -1,11 +1,11 @@
-"""Bodies of errors and redirects, cut: clients read them whole before they raise, and a server may never end one."""
+"""Limits for the bodies of errors and redirects: clients read them whole before they raise, however long they are."""
 
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import httpx2
 
-MAX_BYTES = 16_384  # as they come, maybe packed
+MAX_BYTES = 16_384  # as received, maybe compressed
 
 
 class CutStream(httpx2.AsyncByteStream, httpx2.SyncByteStream):
@@ -38,11 +38,11 @@ class CutStream(httpx2.AsyncByteStream, httpx2.SyncByteStream):
 
 
 def cut_error_body(response: httpx2.Response) -> None:
-    """Have no more than the beginning of the body read, where it is no answer: a hook of a client."""
+    """Limit the body of an unsuccessful response to its first MAX_BYTES. To be used as a client's response hook."""
     if not response.is_success:
         response.stream = CutStream(response.stream)
 
 
 async def cut_error_body_async(response: httpx2.Response) -> None:
-    """As cut_error_body, for an asynchronous client."""
+    """Do what `cut_error_body` does, as a hook of an asynchronous client."""
     cut_error_body(response)

@@ -1,18 +1,18 @@
 """What may go wrong with a provider.
 
 ProviderError
-├── ProviderUnavailable   not reached, too slow, 5xx, 429, a cut stream, HTML in place of JSON: later may help
-│   ├── ProviderBusy      people talk with it all the while: what can wait is put off
-│   │   └── LimitReached  a limit of the operator's: what can wait is put off, whoever talks is told
+├── ProviderUnavailable   unreachable, too slow, 5xx, 429, a cut stream, HTML instead of JSON: a later try may help
+│   ├── ProviderBusy      busy with people's talks, or failing repeatedly: background work is postponed
+│   │   └── LimitReached  a limit of the operator's: background work is postponed, a person who waits is told
 │   ├── ModelMissing      no provider in force has the model that was asked for
-│   └── ModelLoading      its server has only begun: soon it will answer
-├── ProviderRefused       4xx: bad request, bad key: again will not help
-│   ├── AddressRefused    nobody may have it asked from here
-│   ├── AnswerWithheld    what was asked, or answered, is not to be said
-│   ├── NoVectors         what came in place of embeddings cannot be used
-│   └── ContextTooLong    the prompt does not fit, however short its history
-├── EmptyAnswer           nothing was said, also when asked again
-└── MalformedError        it answered, in another form than it was asked for: later may help
+│   └── ModelLoading      the server has just started: it will answer soon
+├── ProviderRefused       4xx, such as a bad request or a bad key: another try will not help
+│   ├── AddressRefused    a person's own address that must not be asked from here
+│   ├── AnswerWithheld    the provider's content filter withheld the answer
+│   ├── NoVectors         the answer to a request for embeddings cannot be used
+│   └── ContextTooLong    the prompt does not fit, even with its history shortened
+├── EmptyAnswer           the model said nothing that can be used
+└── MalformedError        the answer is not in the form that was asked for: a later try may help
 """
 
 from typing import TYPE_CHECKING
@@ -30,8 +30,8 @@ MAX_CHARACTERS = 2000
 class ProviderError(RetryableError):
     """A failed call.
 
-    `said` holds the provider's own words for the operator, at most 2,000 characters; `status` its HTTP
-    status, where there was one; `usage` what was spent before it failed, where pieces had come already;
+    `said` holds the provider's own words for the operator, at most 2,000 characters; `status` is the HTTP
+    status, or None; `usage` is what the call used if it failed after its first pieces, otherwise None;
     `code` is for programs and `sentence` for the person who waits.
     """
 
@@ -39,7 +39,7 @@ class ProviderError(RetryableError):
     sentence = _("The model could not answer.")
 
     def __init__(self, said: str, *, status: int | None = None, usage: "Usage | None" = None) -> None:
-        # A database takes no NUL and nothing that UTF-8 has not, and an engine may answer both.
+        # A database refuses NUL and lone surrogates, and a server may answer with either.
         self.said = said[:MAX_CHARACTERS].replace("\0", "").encode(errors="replace").decode()
         self.status = status
         self.usage = usage
@@ -47,7 +47,7 @@ class ProviderError(RetryableError):
 
 
 class ProviderUnavailable(ProviderError):
-    """`retry_after_seconds` is what the provider asked for, 0 where it asked for nothing."""
+    """A failure that a later try may mend. `retry_after_seconds` is the wait that the provider asked for, or 0."""
 
     retry_after_seconds = 0.0
     code = "provider_unavailable"
@@ -57,13 +57,13 @@ class ProviderUnavailable(ProviderError):
 
 
 class ProviderBusy(ProviderUnavailable, PostponedError):
-    """No slot of the server was free of talk for long enough, or it failed too often just now."""
+    """No slot of the server stayed free of talks for long enough, or its breaker is open after repeated failures."""
 
     code = "provider_busy"
 
 
 class LimitReached(ProviderBusy):
-    """A limit that the operator has set for the provider."""
+    """A limit on requests or tokens that the operator has set is reached."""
 
     code = "limit_reached"
     sentence = _(
@@ -81,7 +81,7 @@ class ModelMissing(ProviderUnavailable):
 
 
 class ModelLoading(ProviderUnavailable):
-    """llama.cpp's server says so until it has read the model from disk."""
+    """The server is still loading its model, as llama.cpp's server says until it has read the model from disk."""
 
     code = "model_loading"
     sentence = _(
@@ -98,7 +98,7 @@ class ProviderRefused(ProviderError):
 
 
 class AddressRefused(ProviderRefused):
-    """A person's own address that is none of the open Internet."""
+    """The address of a person's own provider may not be asked, e.g. because it is not on the open Internet."""
 
 
 class AnswerWithheld(ProviderRefused):
@@ -107,7 +107,7 @@ class AnswerWithheld(ProviderRefused):
 
 
 class NoVectors(ProviderRefused):
-    """The answer to a request for embeddings holds something else, or not as many as were asked for."""
+    """The answer to a request for embeddings holds no usable vectors, or not one for each text."""
 
 
 class ContextTooLong(ProviderRefused):
@@ -119,7 +119,7 @@ class ContextTooLong(ProviderRefused):
 
 
 class EmptyAnswer(ProviderError):
-    """Its words are Kith's own."""
+    """The model said nothing that can be used. `said` is in Kith's own words."""
 
     code = "empty_answer"
     sentence = _(
@@ -128,7 +128,7 @@ class EmptyAnswer(ProviderError):
 
 
 class MalformedError(ProviderError):
-    """Its words are Kith's own: what the model said does not belong into a log."""
+    """The answer has another form than was asked for. `said` is in Kith's own words: logs must not quote the model."""
 
     code = "malformed_answer"
     sentence = _("The model answered in another form than it was asked for.")

@@ -1,4 +1,4 @@
-"""What a failed call means for whoever runs Kith: one of a few sentences that say what happened and what to do."""
+"""What a failed call means for whoever runs Kith: each kind of failure says what happened and what to do."""
 
 import re
 from datetime import datetime
@@ -63,21 +63,21 @@ def classify(error: ProviderError) -> Failure:
 
 
 def may_another_server_answer(error: ProviderError) -> bool:
-    """Return whether another server may well answer what this one did not."""
+    """Return whether another server may answer: not if this one was only busy, or if the request itself is at fault."""
     return not isinstance(error, ProviderBusy) and classify(error) not in OF_THE_REQUEST
 
 
 def may_another_model_answer(error: ProviderError) -> bool:
-    """Return whether another model may well answer what this one did not."""
+    """Return whether another model may answer: if another server may, or on ProviderBusy or a plain ProviderRefused."""
     return (
         may_another_server_answer(error) or isinstance(error, ProviderBusy) or type(error) is ProviderRefused
     )
 
 
 def note_failure(place: str, model: str, error: ProviderError, now: datetime, user_id: int | None) -> None:
-    """Note the error at the database's provider of that address and model, if there is one, or of that model's file.
+    """Save the error as the last one of the provider with that address and model, or with a file of that model.
 
-    Where the place is OWN, it is the person's.
+    If `place` is OWN, it is saved at the person's own provider of that model. ProviderBusy is not saved.
     """
     if isinstance(error, ProviderBusy):
         return

@@ -1,8 +1,8 @@
 """The guarded client: the only way to an address that a person, a card or a file has supplied.
 
-The address is read once; its name is looked up once, every number that it has is checked, and the connection goes to
-one that was checked. No more is read than is allowed, and however slowly the other end trickles, it is over in time.
-`send_request` is not redirected. `open_stream` is, to addresses that are read, looked up and checked as the first was.
+The address is parsed once; its host is resolved once, all its IP addresses are checked, and the connection goes to one
+that was checked. Size and time are limited, however slowly the other end sends. `send_request` follows no redirects;
+`open_stream` follows them to addresses that are parsed, resolved and checked like the first.
 """
 
 import ipaddress
@@ -21,24 +21,24 @@ from django.conf import settings
 from urllib3.exceptions import LocationParseError
 from urllib3.util import Url, parse_url
 
-CONNECT_TIMEOUT_SECONDS = 5.0  # for looking the name up, for the connection, and for its encryption, each
+CONNECT_TIMEOUT_SECONDS = 5.0  # each for resolving the name, for connecting, and for the TLS handshake
 TIMEOUT_SECONDS = 20.0
 MAX_BYTES = 65_536
 MAX_REDIRECTS = 5
 REDIRECTS = {301, 302, 303, 307, 308}
-CARRIED_HEADERS = {"user-agent", "range", "if-range"}  # to where a redirect leads; nothing that opens a door
-BLOCK_BYTES = 131_072  # of a stream: so much has to come within its stall time
+CARRIED_HEADERS = {"user-agent", "range", "if-range"}  # sent on after a redirect: no credentials
+BLOCK_BYTES = 131_072  # of a stream: each block has to come within the stall time
 STALL_SECONDS = 30.0
 MAX_HOST_CHARACTERS = 253
-# What was given out of IPv6 for the Internet: the rest is local, reserved, or holds another number.
+# The global unicast range of IPv6: the rest is local, reserved, or embeds another address.
 PUBLIC_IPV6 = ipaddress.ip_network("2000::/3")
-# Of these, numbers that hold another one, whose end is not to be seen from here, and those for books.
+# Excluded from it: 6to4 and Teredo, which lead to an embedded address, and the range for documentation.
 EXCLUDED_IPV6 = [ipaddress.ip_network(block) for block in ("2002::/16", "2001::/32", "3fff::/20")]
 Resolve = Callable[[str, int], Sequence[str]]
 
 
 class OutboundError(Exception):
-    """Why nothing was asked, or nothing came back; `code` is for records. Nothing secret is in the words."""
+    """A request was not made, or got no whole answer. `code` is for records; the message holds no secrets."""
 
     def __init__(self, code: str, detail: str) -> None:
         super().__init__(detail)
@@ -47,7 +47,7 @@ class OutboundError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the other end said, its body cut at what is allowed."""
+    """The answer to a request; its body is cut at the allowed size."""
 
     status: int
     headers: Mapping[str, str]
@@ -56,7 +56,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """What the other end said last, its body in blocks as they come; OutboundError from them where it breaks off."""
+    """The answer after all redirects; iterating over its `blocks` raises OutboundError if the body breaks off."""
 
     status: int
     headers: Message
@@ -64,7 +64,7 @@ class Stream:
 
 
 def resolve_host(host: str, port: int, timeout_seconds: float = CONNECT_TIMEOUT_SECONDS) -> Sequence[str]:
-    """Return the numbers that the host's name stands for; OutboundError where there is none, or none in time."""
+    """Return the IP addresses of the host. Raise OutboundError if none is found within `timeout_seconds`."""
     found: SimpleQueue[list[str]] = SimpleQueue()
 
     def look_up() -> None:
@@ -75,18 +75,18 @@ def resolve_host(host: str, port: int, timeout_seconds: float = CONNECT_TIMEOUT_
         found.put([])
 
     Thread(target=look_up, daemon=True).start()
-    numbers: list[str] = []
-    with suppress(Empty):  # a name's own server may be as slow as its owner likes
-        numbers = found.get(timeout=timeout_seconds)
-    if not numbers:
+    ip_addresses: list[str] = []
+    with suppress(Empty):  # a hostile name server may be arbitrarily slow
+        ip_addresses = found.get(timeout=timeout_seconds)
+    if not ip_addresses:
         raise OutboundError("no_such_host", "There is no such host.")
-    return list(dict.fromkeys(numbers))
+    return list(dict.fromkeys(ip_addresses))
 
 
 def parse_address(url: str, allowed: Collection[str] | None = None) -> Url:
-    """Return the address, read; OutboundError where nobody may ask there. Its host is looked up when it is asked.
+    """Return the parsed address. Raise OutboundError if it may not be asked. Its host is not resolved yet.
 
-    `allowed` are hosts with their ports that may be asked in any case, settings.OUTBOUND_ALLOWED where none are given.
+    `allowed` are `host:port` pairs that may always be asked; settings.OUTBOUND_ALLOWED if None.
     """
     try:
         parts = parse_url(url)
@@ -104,13 +104,13 @@ def parse_address(url: str, allowed: Collection[str] | None = None) -> Url:
 def require_public(
     url: str, *, resolve: Resolve = resolve_host, allowed: Collection[str] | None = None
 ) -> None:
-    """Return where the address may be asked as its host is now; OutboundError where not. Nothing is asked."""
-    choose_number(parse_address(url, allowed), resolve, allowed)
+    """Raise OutboundError unless the address may be asked, as its host resolves now. No request is made."""
+    choose_ip_address(parse_address(url, allowed), resolve, allowed)
 
 
-def is_public(number: str) -> bool:
-    """Return whether the number is one of the open Internet, whatever it is wrapped in."""
-    address: ipaddress.IPv4Address | ipaddress.IPv6Address = ipaddress.ip_address(number.split("%")[0])
+def is_public(ip_address: str) -> bool:
+    """Return whether the IP address is on the open Internet; of an IPv4-mapped IPv6 address the IPv4 part decides."""
+    address: ipaddress.IPv4Address | ipaddress.IPv6Address = ipaddress.ip_address(ip_address.split("%")[0])
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped:
             address = address.ipv4_mapped
@@ -129,14 +129,14 @@ def send_request(
     timeout_seconds: float = TIMEOUT_SECONDS,
     resolve: Resolve = resolve_host,
 ) -> Answer:
-    """Return what the address answers to one request, whatever its status; the time-out counts from being connected.
+    """Return the answer to one request, whatever its status. The timeout counts from the moment of being connected.
 
-    OutboundError where nobody may ask there, or nothing whole comes back in time.
+    Raise OutboundError if the address may not be asked, or no whole answer comes in time.
     """
     parts = parse_address(url)
-    number = choose_number(parts, resolve)
+    ip_address = choose_ip_address(parts, resolve)
     try:
-        with _connect(parts, number) as wire, _cut_after(wire, timeout_seconds):
+        with _connect(parts, ip_address) as wire, _cut_after(wire, timeout_seconds):
             response = _ask(wire, parts, method, body, headers or {})
             read = response.read(max_bytes)
             if len(read) < max_bytes and response.length:
@@ -154,16 +154,16 @@ def open_stream(
     stall_seconds: float = STALL_SECONDS,
     resolve: Resolve = resolve_host,
 ) -> Iterator[Stream]:
-    """Get what the address answers, or the last of those that it redirects to; the body is read as the caller goes on.
+    """Make a GET request, follow redirects, and yield the last answer, whose body is read as the caller iterates.
 
-    OutboundError: `redirect` where one leads to where nobody may ask, or to yet another; `too_slow` where the head
-    takes longer than TIMEOUT_SECONDS, or a block than `stall_seconds`.
+    Raise OutboundError with the code `redirect` if a redirect may not be followed or there are too many, `too_slow` if
+    the head takes longer than TIMEOUT_SECONDS or a block longer than `stall_seconds`, or others as `send_request` does.
     """
     parts, sent = parse_address(url), dict(headers or {})
     for hop in range(MAX_REDIRECTS + 1):
         with ExitStack() as stack:
             try:
-                wire = stack.enter_context(_connect(parts, choose_number(parts, resolve)))
+                wire = stack.enter_context(_connect(parts, choose_ip_address(parts, resolve)))
                 with _cut_after(wire, TIMEOUT_SECONDS):
                     response = _ask(wire, parts, "GET", b"", sent)
             except OutboundError as error:
@@ -181,7 +181,7 @@ def open_stream(
 
 
 def _parse_redirect(parts: Url, location: str) -> Url:
-    """Return where a redirect leads; OutboundError where nobody may ask there, or encryption would be given up."""
+    """Return the target of a redirect. Raise OutboundError if it may not be asked, or leads from https to http."""
     try:
         target = parse_address(urljoin(parts.url, location))
     except (OutboundError, ValueError) as error:
@@ -215,7 +215,7 @@ def _ask(
 
 
 def _is_allowed(parts: Url, allowed: Collection[str] | None) -> bool:
-    """Return whether the operator has named this host and port as one of their own."""
+    """Return whether the operator allows this host and port in any case."""
     return f"{parts.host}:{_get_port(parts)}" in (settings.OUTBOUND_ALLOWED if allowed is None else allowed)
 
 
@@ -227,20 +227,25 @@ def _bare_host(parts: Url) -> str:
     return (parts.host or "").strip("[]")
 
 
-def choose_number(parts: Url, resolve: Resolve = resolve_host, allowed: Collection[str] | None = None) -> str:
-    """Return a number that was checked; a name that stands for anything of ours beside is refused as a whole."""
-    numbers = list(resolve(_bare_host(parts), _get_port(parts)))
-    if not numbers:
+def choose_ip_address(
+    parts: Url, resolve: Resolve = resolve_host, allowed: Collection[str] | None = None
+) -> str:
+    """Resolve the host and return one of its IP addresses.
+
+    Raise OutboundError if there is none, or unless all are public or the host is allowed in any case.
+    """
+    ip_addresses = list(resolve(_bare_host(parts), _get_port(parts)))
+    if not ip_addresses:
         raise OutboundError("no_such_host", "There is no such host.")
-    if not _is_allowed(parts, allowed) and not all(map(is_public, numbers)):
+    if not _is_allowed(parts, allowed) and not all(map(is_public, ip_addresses)):
         raise OutboundError("not_public", "This host is not on the open Internet.")
-    return numbers[0]
+    return ip_addresses[0]
 
 
 @contextmanager
-def _connect(parts: Url, number: str) -> Iterator[socket.socket]:
-    """Connect to the number, encrypted for the host's name, with a certificate that is that name's."""
-    with socket.create_connection((number, _get_port(parts)), CONNECT_TIMEOUT_SECONDS) as plain:
+def _connect(parts: Url, ip_address: str) -> Iterator[socket.socket]:
+    """Connect to the IP address; with https, check the certificate against the host's name."""
+    with socket.create_connection((ip_address, _get_port(parts)), CONNECT_TIMEOUT_SECONDS) as plain:
         if parts.scheme == "http":
             yield plain
         else:
@@ -251,7 +256,7 @@ def _connect(parts: Url, number: str) -> Iterator[socket.socket]:
 
 @contextmanager
 def _cut_after(wire: socket.socket, seconds: float) -> Iterator[None]:
-    """Cut the connection then, even within a byte: OutboundError, whatever had come by then."""
+    """Shut the connection down and raise OutboundError if the block takes longer than so many seconds."""
     is_late = Event()
 
     def cut() -> None:

@@ -1,4 +1,4 @@
-"""Providers that operators keep in the database, beside those that the environment sets; and people's own."""
+"""Providers that operators keep in the database, in addition to those that the environment sets; and people's own."""
 
 from decimal import Decimal
 from typing import Any, Self
@@ -19,7 +19,7 @@ from providers.guarded_http import OutboundError, parse_address
 MIN_CONTEXT_TOKENS, MAX_CONTEXT_TOKENS = 1024, 10_000_000
 MIN_EMBEDDING_TOKENS, MAX_PREFIX = 128, 200
 MAX_SLOTS, MAX_THREADS = 1000, 1024
-SHOWN_CHARACTERS, MIN_SHOWN_OF = 4, 12  # of a key's end, where the key is long enough to stay secret
+SHOWN_CHARACTERS, MIN_SHOWN_OF = 4, 12  # of a key's end, shown if the key is long enough to stay secret
 
 PRICE: Any = {
     "max_digits": 12,
@@ -29,12 +29,12 @@ PRICE: Any = {
     "validators": [MinValueValidator(0)],
 }
 
-# What a header can hold: a quotation mark or a blank that was copied along would fail every request.
+# Only what a header can hold: with a typographic quotation mark or a blank copied along, every request would fail.
 validate_key = RegexValidator(r"\A[!-~]*\Z", _("A key has no blanks and only plain letters. Copy it again."))
 
 
 def validate_address(address: str) -> None:
-    """Raise ValidationError where it is no http(s) address of a server, or holds what belongs elsewhere."""
+    """Raise ValidationError unless the address is an http(s) URL of a server, without a user, query or fragment."""
     try:
         parts = urlsplit(address)
         has_host = bool(parts.hostname) and (parts.port is None or parts.port > 0)
@@ -55,7 +55,7 @@ def validate_address(address: str) -> None:
 
 
 def validate_outside_address(address: str) -> None:
-    """Raise ValidationError where no person may have Kith ask, but for what its name stands for."""
+    """Raise ValidationError if a person's own provider may not have this address. The host is not resolved."""
     validate_address(address)
     try:
         parse_address(address, settings.OWN_PROVIDERS_ALLOWED)
@@ -68,13 +68,13 @@ def validate_outside_address(address: str) -> None:
 
 
 def is_same_server(address: str, other: str) -> bool:
-    """Return whether two addresses lead to one server: a key is sent to the one alone that it was entered for."""
+    """Return whether two addresses have the same scheme, host and port: a key is sent only where it was entered for."""
     first, second = urlsplit(address), urlsplit(other)
     return (first.scheme, first.netloc) == (second.scheme, second.netloc)
 
 
 class KeyedModel(models.Model):
-    """A row with a key: `sealed_key` is encrypted; empty where none is wanted."""
+    """A row with an API key, which is encrypted in `sealed_key`; empty if the server needs none."""
 
     sealed_key = models.BinaryField(_("key, encrypted"), blank=True, default=b"", editable=False)
 
@@ -83,7 +83,7 @@ class KeyedModel(models.Model):
 
     @property
     def api_key(self) -> str:
-        """Return the key; DecryptionError where it was sealed with another KITH_ENCRYPTION_KEY."""
+        """Return the key. Raise DecryptionError if it was encrypted with another KITH_ENCRYPTION_KEY."""
         return decrypt(self.sealed_key).decode() if self.sealed_key else ""
 
     @api_key.setter
@@ -92,12 +92,15 @@ class KeyedModel(models.Model):
 
     @property
     def key_end(self) -> str:
-        """Return the last characters of a key that is long enough, by which who has several tells them apart."""
+        """Return the key's last characters, by which people tell keys apart; empty if the key is too short for that."""
         key = self.api_key
         return key[-SHOWN_CHARACTERS:] if len(key) >= MIN_SHOWN_OF else ""
 
     def describe_key(self, nothing: str, lost: str) -> str:
-        """Return whether there is a key, with its end where that gives nothing away; else `nothing`, or `lost`."""
+        """Return a sentence that a key is set, with its end if that may be shown.
+
+        Return `nothing` if there is no key, and `lost` if it cannot be decrypted.
+        """
         if not self.sealed_key:
             return nothing
         try:
@@ -110,12 +113,12 @@ class KeyedModel(models.Model):
 
 
 class Provider(KeyedModel):
-    """A server of OpenAI's chat completions, embeddings, speech or transcriptions, and a model on it; or a model's file,
-    which Kith's own engine runs.
+    """A model on a server with OpenAI's API for chat, embeddings, speech or transcriptions; or a model file that Kith's
+    own engine runs.
 
-    Of each capability the first active one by `order` is asked, where the environment sets none; see
-    `providers.selection` and, for embedding, `providers.embedding.selection`. `last_error` is how it last failed, not in
-    the server's words, which may quote what people said.
+    For each capability the first active provider by `order` is asked, unless the environment sets one; see
+    `providers.selection` and, for embedding, `providers.embedding.selection`. `last_error` is the kind of the last
+    failure, never the server's words, which may quote what people said.
     """
 
     class Capability(models.TextChoices):
@@ -255,14 +258,14 @@ class Provider(KeyedModel):
         return self.name
 
     def clean(self) -> None:
-        """Raise ValidationError where a model that is no embedder reads too little for a talk."""
+        """Raise ValidationError if a model that is not for embedding has fewer than MIN_CONTEXT_TOKENS of context."""
         is_embedder = self.capability == self.Capability.EMBEDDING
         if not is_embedder and self.context_tokens and self.context_tokens < MIN_CONTEXT_TOKENS:
             least = _("At least %(tokens)s, but for embedding.") % {"tokens": MIN_CONTEXT_TOKENS}
             raise ValidationError({"context_tokens": least})
 
     def compute_cost(self, sent: int, received: int) -> Decimal | None:
-        """Return what so many tokens cost, in the money of the prices; None where none is given."""
+        """Return what the tokens cost, in the currency of the prices, or None if no price is given."""
         if self.prompt_price is None and self.completion_price is None:
             return None
         price = sent * (self.prompt_price or Decimal()) + received * (self.completion_price or Decimal())
@@ -271,15 +274,15 @@ class Provider(KeyedModel):
 
 class OwnProviderQuerySet(models.QuerySet["OwnProvider"]):
     def owned_by(self, user: Any) -> Self:
-        """Return those of the person, who is given as such or by id."""
+        """Return the person's own providers; `user` is a User or its id."""
         return self.filter(user=user)
 
 
 class OwnProvider(KeyedModel):
-    """A person's own server of OpenAI's chat completions, and a model on it.
+    """A person's own model, on a server with OpenAI's API for chat completions.
 
-    Their companions that are to be answered by a model of that name are answered by it, and nobody else's are. It is
-    asked through the guard of `providers.guarded_client`.
+    It answers for the person's companions that are set to a model of its name, and for nobody else's. It is asked
+    through the guard of `providers.guarded_client`.
     """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="own_providers")

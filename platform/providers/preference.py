@@ -1,7 +1,7 @@
-"""What one companion wants of the chat providers, within a block, as `translation.override` does it for languages.
+"""Which chat models one companion prefers, in force within a block, as `translation.override` does it for languages.
 
-`providers.selection.get_provider` goes by it. All that sees the same context variables does too, as the tasks and threads
-that are begun within the block.
+`providers.selection.get_provider` follows it. Tasks and threads that are started within the block, and see its context
+variables, follow it too.
 """
 
 from collections.abc import Iterator
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """Which models, by the names that requests give them, and at most how much context; empty: the installation's.
+    """The preferred models, by their names in requests, and a limit of context; empty for those of the installation.
 
-    `user_id` is whose own providers may be asked beside the installation's.
+    `user_id` is the person whose own providers may be asked in addition to the installation's.
     """
 
     chat_model: str = ""
@@ -29,7 +29,7 @@ _preference: ContextVar[Preference] = ContextVar("preference", default=NO_PREFER
 
 @contextmanager
 def preferring(preference: Preference) -> Iterator[None]:
-    """Have the providers chosen by this preference within the block."""
+    """Choose providers by this preference within the block."""
     token = _preference.set(preference)
     try:
         yield
@@ -38,5 +38,5 @@ def preferring(preference: Preference) -> Iterator[None]:
 
 
 def get_preference() -> Preference:
-    """Return the preference of the block that is open, one for nothing outside of all."""
+    """Return the preference of the innermost open block, or NO_PREFERENCE outside of any."""
     return _preference.get()

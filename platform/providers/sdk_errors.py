@@ -1,4 +1,4 @@
-"""Errors of the SDK and of its HTTP client, translated into ours. Importing this loads the SDK."""
+"""The errors of the SDK and its HTTP client, translated into Kith's. Importing this module loads the SDK."""
 
 import json
 import re
@@ -13,24 +13,24 @@ from providers.guarded_http import OutboundError
 
 SECRET = re.compile(r"(?i)\b(?:sk|pk|gsk|xai|hf)[-_][\w-]{8,}|(?<=bearer )\S+")
 MAX_SHOWN_CHARACTERS = 500
-# Everything that the SDK, the clients below it and their guard raise when a call fails.
+# All that the SDK, the HTTP clients below it and their guard raise when a call fails.
 SDK_ERRORS = (openai.APIError, httpx2.HTTPError, aiohttp.ClientError, OutboundError)
 FORBIDDEN = {"bad_address", "bad_port", "not_https", "not_public"}  # codes of OutboundError
 TEMPORARY_REFUSALS = {408, 409, 425, 429}  # 4xx that say "later", not "never"
 
 
 def redact(text: str, api_key: str) -> str:
-    """Return the text without the key, nor anything else that looks like one."""
+    """Return the text with the key, and anything else that looks like a key, replaced by an ellipsis."""
     return SECRET.sub("…", text.replace(api_key, "…") if api_key else text)
 
 
 def excerpt(came: bytes, api_key: str) -> str:
-    """Return the beginning of what a server answered, redacted as a whole: half of a key would not be found."""
+    """Return the beginning of a server's answer, redacted before it is cut: half of a key would not be recognised."""
     return redact(came.decode(errors="replace"), api_key)[:MAX_SHOWN_CHARACTERS]
 
 
 def extract_message(body: object) -> str:
-    """Return the human part of an error's body, in any of the forms that servers use; else the body itself."""
+    """Return the message in an error's body, in any of the forms that servers use; the body as JSON if it has none."""
     found = body.get("error", body) if isinstance(body, dict) else body
     if isinstance(found, dict):
         found = found.get("message") or found.get("detail") or found
@@ -41,7 +41,7 @@ def extract_message(body: object) -> str:
 
 
 def make_error(status: int | None, message: str) -> ProviderError:
-    """Return the error for an HTTP status, or for one given inside a stream."""
+    """Return the error for an HTTP status, or for the status given inside a stream, if there was one."""
     if status == 503 and "loading model" in message.lower():
         return ModelLoading(message, status=status)
     # A redirect that may not be followed is a refusal too.
@@ -52,7 +52,7 @@ def make_error(status: int | None, message: str) -> ProviderError:
 def translate_error(
     error: openai.APIError | httpx2.HTTPError | aiohttp.ClientError | OutboundError, api_key: str
 ) -> ProviderError:
-    """Return one of our errors for one of the SDK's, its HTTP client's or the guard's, with the provider's own words."""
+    """Return Kith's error for one of the SDK, its HTTP client or the guard, with the provider's own words, redacted."""
     if isinstance(error, OutboundError):
         return (AddressRefused if error.code in FORBIDDEN else ProviderUnavailable)(str(error))
     if not isinstance(error, openai.APIStatusError):
@@ -67,7 +67,7 @@ def translate_error(
 
 
 def translate_stream_error(error: Any, api_key: str) -> ProviderError:
-    """Return our error for an error object sent as an event of a stream that began well."""
+    """Return Kith's error for an error object that came as an event within a stream."""
     code = error.get("code") if isinstance(error, dict) else None
     status = int(code) if isinstance(code, int) or (isinstance(code, str) and code.isdecimal()) else None
     return make_error(status, redact(extract_message(error), api_key))

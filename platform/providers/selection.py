@@ -1,9 +1,9 @@
-"""Which chat providers are in force: the environment's, else the database's active ones, else what `make up` found.
+"""Which providers are in force: the environment's, else the database's active ones, else what `make up` found.
 
-Beside these a person's own, for their companions alone and only by the name of its model.
+A person's own providers answer in addition, for that person's companions only, and only if asked for by model name.
 
-The database is read by whoever asks, at most once in FRESH_SECONDS in each process, so all of them follow a change within
-that time; an event loop, in which nothing may wait for it, goes by what its process has read last.
+Each process reads the database at most once in FRESH_SECONDS, when a caller asks, so that all processes follow a change
+within that time. In an event loop, which must not wait for the database, callers get what the process read last.
 """
 
 import asyncio
@@ -30,12 +30,12 @@ from providers.preference import get_preference
 log = structlog.get_logger(__name__)
 Capability = Provider.Capability
 FRESH_SECONDS = 2.0
-MAX_PEOPLE = 1000  # whose own providers a process remembers
+MAX_PEOPLE = 1000  # for so many people a process caches their own providers
 ActiveProviders = Mapping[str, Sequence[ChatProvider]]  # by capability, in order of fallback
 
 
 class Cache:
-    """What this process has read of the database last."""
+    """The active providers as this process last read them from the database."""
 
     def __init__(
         self,
@@ -48,9 +48,10 @@ class Cache:
         self._known: ActiveProviders | None = None
 
     def get(self) -> ActiveProviders:
-        """Return the active providers, read anew where that may be and is due.
+        """Return the active providers, read anew if FRESH_SECONDS have passed and the database may be read here.
 
-        While the database is away, they are what was read before. A transaction that is under way outlives that.
+        While the database is unavailable, return what was read before. A failed read does not break the caller's
+        transaction.
         """
         now = self._clock()
         if now - self._read_at >= FRESH_SECONDS and not _is_in_loop() and not connection.needs_rollback:
@@ -64,7 +65,7 @@ class Cache:
         return self._known or {}
 
     def forget(self) -> None:
-        """Read the database anew at the next call."""
+        """Have the next `get` read the database anew."""
         self._read_at = float("-inf")
 
 
@@ -78,9 +79,9 @@ def _get_own_cache(user_id: int) -> Cache:
 
 
 def get_provider(capability: Capability = Capability.CHAT, model: str | None = None) -> ChatProvider:
-    """Return the first provider in force, of that model where one is named; ModelMissing where none has it.
+    """Return the first provider in force that has the model. Raise ModelMissing if none has it.
 
-    Where none is named, it is one of the preferred model, if there is one.
+    If `model` is None, return the first that has the preferred model, or else the first of all.
     """
     preference = get_preference()
     preferred = preference.chat_model if capability == Capability.CHAT else preference.background_model
@@ -95,11 +96,11 @@ def get_provider(capability: Capability = Capability.CHAT, model: str | None = N
 def find_providers(
     capability: Capability = Capability.CHAT, model: str | None = None
 ) -> Sequence[ChatProvider]:
-    """Return the providers in force in order of fallback, of that model alone where one is named: maybe none.
+    """Return the providers in force, in order of fallback; only those that have the model, if one is named.
 
-    Where the person whom the preference names has one of that model, it is that alone: no other is asked in its place.
-    For work beside the talk those of the talk come after its own. What `make up` found stands in where the database has
-    none, or none of that model.
+    If the person whom the preference names has an own provider of that model, return it alone: no other may stand in
+    for it. For background work, the chat providers follow the background ones. What `make up` found is returned if the
+    database has no provider, or none of that model.
     """
     user_id = get_preference().user_id
     if model and user_id and (own := [each for each in find_own(user_id) if each.model == model]):
@@ -120,21 +121,21 @@ def find_providers(
 
 
 def find_active(capability: Capability) -> Sequence[ChatProvider]:
-    """Return the database's active providers, in order of fallback, but those whose key cannot be opened."""
+    """Return the database's active providers in order of fallback, except those whose key cannot be decrypted."""
     return [row for row in _cache.get().get(capability, ()) if not row.has_lost_key]
 
 
 def find_own(user_id: int) -> Sequence[ChatProvider]:
-    """Return the person's own providers, each of another model; none where the operator allows none."""
+    """Return the person's own providers, each with a different model; none if the operator does not allow any."""
     return _get_own_cache(user_id).get().get(OWN, ()) if settings.OWN_PROVIDERS_EACH else ()
 
 
 def find_fallbacks(
     provider: ChatProvider, capability: Capability = Capability.CHAT
 ) -> Sequence[ChatProvider]:
-    """Return the others that may be asked where this one fails: for the talk those with its model alone.
+    """Return the other providers to ask if this one fails; for chat, only those that have the same model.
 
-    None where it is not in force, as one that was chosen before a change.
+    Return none if `provider` is no longer in force, e.g. because it was chosen before a change.
     """
     model = provider.model if capability == Capability.CHAT else None
     in_force = find_providers(capability, model)
@@ -142,7 +143,7 @@ def find_fallbacks(
 
 
 def _limit_context(providers: Sequence[ChatProvider]) -> Sequence[ChatProvider]:
-    """Return the providers with at most the context that is preferred."""
+    """Return the providers with their context limited to the preferred one."""
     most = get_preference().context_tokens
     if most is None:
         return providers
@@ -150,26 +151,26 @@ def _limit_context(providers: Sequence[ChatProvider]) -> Sequence[ChatProvider]:
 
 
 def is_rehearsal(model: str) -> bool:
-    """Return whether it is the rehearsal model, which is no language model."""
+    """Return whether the model is the rehearsal model in force, which is no language model."""
     environment = get_environment_provider()
     return environment.is_rehearsal and environment.model == model
 
 
 def follow_change() -> None:
-    """Have this process and the engines follow a change of the rows with its commit; others do within FRESH_SECONDS."""
+    """On commit, have this process read the rows anew and update the engines; others follow within FRESH_SECONDS."""
     transaction.on_commit(forget_providers)
     transaction.on_commit(lambda: want_engines(are_waiting=is_set_by_environment()))
 
 
 def follow_own_change(user_id: int) -> None:
-    """Have this process follow a change of the person's own rows with its commit; others do within FRESH_SECONDS."""
+    """On commit, have this process read the person's own rows anew; others follow within FRESH_SECONDS."""
     transaction.on_commit(_get_own_cache(user_id).forget)
 
 
 def get_sound_settings(capability: Capability) -> Mapping[str, Any]:
-    """Return settings.SPEECH or settings.TRANSCRIPTION, with the first active provider's server where they name none.
+    """Return settings.SPEECH or settings.TRANSCRIPTION, with the first active provider's server if they name none.
 
-    One whose key cannot be opened is passed over.
+    A provider whose key cannot be decrypted is skipped.
     """
     wanted = settings.SPEECH if capability == Capability.SPEECH else settings.TRANSCRIPTION
     if is_sound_set_by_environment(capability):
@@ -182,19 +183,19 @@ def get_sound_settings(capability: Capability) -> Mapping[str, Any]:
 
 
 def is_sound_set_by_environment(capability: Capability) -> bool:
-    """Return whether the environment names a server, or an engine, of speech or transcription, which then wins."""
+    """Return whether the environment names a server or an engine for the capability, which then takes precedence."""
     if capability == Capability.SPEECH:
         return bool(settings.SPEECH["engine"] or settings.SPEECH["base_url"])
     return bool(settings.TRANSCRIPTION["base_url"])
 
 
 def is_set_by_environment() -> bool:
-    """Return whether the environment names the chat provider, which then wins."""
+    """Return whether the environment names the chat provider, which then takes precedence over the database's."""
     return bool(settings.CHAT["base_url"]) and not settings.CHAT_IS_FOUND
 
 
 def get_environment_provider() -> ChatProvider:
-    """Return what the environment says: set by the operator, or found by `make up`; without an address where neither."""
+    """Return the environment's provider, set by the operator or found by `make up`; without an address if neither."""
     chat, slots = settings.CHAT, settings.LLM_SLOTS
     if slots is None:
         slots = 0 if chat["is_rehearsal"] else count_slots(chat["base_url"])
@@ -228,10 +229,10 @@ def choose_chat(
     engine_file: str = "",
     threads: int | None = None,
 ) -> Provider:
-    """Put this provider before all others of the talk, and return its row; ValidationError where a value will not do.
+    """Make this the first chat provider, and return its row. Raise ValidationError if a value is invalid.
 
-    A row of this address and model is changed, and keeps its key, context and slots where none are given. One that Kith's
-    own engine runs has a file and no address.
+    An existing row with this address and model is updated; it keeps its key, context and slots unless others are given.
+    A provider that Kith's own engine runs has an `engine_file` and an empty `base_url`.
     """
     Provider(name=name, base_url=base_url, model=model, engine_file=engine_file).clean_fields()
     row: Provider = Provider.objects.get_or_create(
@@ -254,7 +255,7 @@ def choose_chat(
 
 @transaction.atomic
 def choose_embedder_file(name: str, model: str, engine_file: str) -> Provider:
-    """Put this file before all other providers of embedding, and return its row; ValidationError as for `choose_chat`."""
+    """Make this model file the first embedding provider, and return its row. Raise as `choose_chat` does."""
     Provider(name=name, model=model, engine_file=engine_file).clean_fields()
     row: Provider = Provider.objects.get_or_create(
         capability=Capability.EMBEDDING,
@@ -270,7 +271,7 @@ def choose_embedder_file(name: str, model: str, engine_file: str) -> Provider:
 
 
 def _put_first(row: Provider) -> None:
-    """Save the row as active, before all others of its capability, with no error of earlier times."""
+    """Save the row as active, as the first of its capability, and with its last error cleared."""
     others = Provider.objects.filter(capability=row.capability, is_active=True).exclude(pk=row.pk)
     first = others.aggregate(first=Min("order"))["first"]
     row.order = 0 if first is None else first - 1

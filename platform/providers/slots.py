@@ -1,9 +1,9 @@
-"""Slots of the chat server: whoever talks goes first, and calls in the background wait for the talk to pause.
+"""Slots of the chat server: people's talks go first, and background calls wait until a talk pauses.
 
-A talk holds a slot from its message until a little after its answer. Background calls take what is left, one a slot,
-and give it up when a talk wants it; one that finds no pause is put off. Counted in Redis for each server over all
-processes; what its process no longer renews lapses, and without Redis nobody waits. Of a person's own servers the calls
-alone are counted, for all of them together, so that a slow one holds few of the worker's threads.
+A talk holds a slot from its message until a little after its answer. Background calls take the slots that are left, one
+each, and give theirs up when a talk wants it; a call that gets none in time is postponed. Slots are leases in Redis,
+counted for each server over all processes, and lapse unless renewed; without Redis nobody waits. For a person's own
+servers only the calls are counted, for all of them together, so that a slow one holds few of the worker's threads.
 """
 
 import asyncio
@@ -20,9 +20,9 @@ from jobs.background import get_redis
 from providers.chat_provider import ChatProvider
 from providers.errors import ProviderBusy
 
-LEASE_SECONDS = 15.0  # of a talk and of a call; renewed long before
-LOOK_SECONDS = 0.5  # between two looks at whether there is a slot, and whether it is still ours
-# Then it is put off, and the worker's thread given to other work, as reminders that are due.
+LEASE_SECONDS = 15.0  # of a talk's or a call's slot; renewed long before it ends
+LOOK_SECONDS = 0.5  # between two checks whether a slot is free, and whether a call may keep its own
+# After this a call is postponed, so that the worker's thread is free for other work, such as due reminders.
 MAX_WAIT_SECONDS = 3.0
 UNAVAILABLE = (RedisError, OSError)
 
@@ -40,7 +40,7 @@ if redis.call('ZCARD', KEYS[1]) + redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[
 redis.call('ZADD', KEYS[2], now + ARGV[2], ARGV[3])
 return 1
 """
-# Where talks want more slots than are left, the calls give theirs up, each by its place among them.
+# If talks and calls together hold more slots than there are, the call that renews next gives its slot up.
 RENEW = f"""{PRUNE}
 redis.call('ZADD', KEYS[2], now + ARGV[2], ARGV[3])
 if redis.call('ZCARD', KEYS[1]) + redis.call('ZRANK', KEYS[2], ARGV[3]) >= tonumber(ARGV[1]) then return 0 end
@@ -49,7 +49,7 @@ return 1
 
 
 def get_slot_keys(provider: ChatProvider) -> tuple[str, str]:
-    """Return the keys in Redis of the talks and of the calls that hold slots of the server, or of a person's own ones."""
+    """Return the Redis keys of the talks and of the calls that hold slots of a server, or of a person's own servers."""
     server = f"own:{provider.user_id}" if provider.is_own else provider.base_url
     return f"kith:slots:talks:{server}", f"kith:slots:calls:{server}"
 
@@ -62,14 +62,14 @@ async def _eval(provider: ChatProvider, script: str, *arguments: object) -> bool
 
 
 async def note_talks(provider: ChatProvider, whose: Iterable[object], seconds: float = LEASE_SECONDS) -> None:
-    """Keep a slot of the provider for each of these talks, by their companions' ids, for so many seconds from now."""
+    """Hold a slot of the provider for each talk, by an id such as its companion's, for `seconds` from now."""
     if provider.slots and not provider.is_own and (ids := list(whose)):
         with suppress(*UNAVAILABLE):
             await _eval(provider, NOTE_TALKS, seconds, *ids)
 
 
 async def note_pause(provider: ChatProvider, whose: object) -> None:
-    """Keep the talk's slot only for the little while in which its person may go on."""
+    """Hold the talk's slot for LLM_QUIET_SECONDS more, in which its person may go on talking."""
     await note_talks(provider, [whose], settings.LLM_QUIET_SECONDS)
 
 
@@ -81,10 +81,10 @@ async def run_in_pause(
     provider: ChatProvider,
     wait_seconds: float = MAX_WAIT_SECONDS,
 ) -> None:
-    """Run the call of the provider once there is a slot for it; broken off where a talk wants it, it is run anew later.
+    """Run the call once the provider has a slot for it. If a talk wants the slot, cancel the call and rerun it later.
 
-    Raise ProviderBusy where that has not come to an end after `wait_seconds` in all, and a talk wants the slot: on a slow
-    machine a call that held it would keep whoever talks from their answer. So it is where other calls hold all slots.
+    Raise ProviderBusy if, once `wait_seconds` have passed, the call has no slot or loses it to a talk. A call that kept
+    its slot then would make a person wait, on a slow machine for long.
     """
     if not provider.slots:
         await call()
@@ -112,7 +112,7 @@ async def run_in_pause(
 async def _run_holding(
     id: str, call: Callable[[], Coroutine[Any, Any, None]], provider: ChatProvider
 ) -> bool:
-    """Return whether the call came to its end; False where it gave its slot up to a talk."""
+    """Run the call, renewing its slot. Return True if it ended, or False if it was cancelled to free its slot."""
     running = asyncio.ensure_future(call())
     try:
         while not (await asyncio.wait({running}, timeout=LOOK_SECONDS))[0]:

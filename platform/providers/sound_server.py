@@ -1,4 +1,4 @@
-"""A server that is asked for sound or about it: within a time, and never for more than so many bytes."""
+"""A server for speech or transcription, asked with limits on the time and size of its answer."""
 
 import asyncio
 import json
@@ -24,7 +24,7 @@ FIRST_ERROR_STATUS = 400
 
 
 def _retry_if_disconnected(request: Request[P]) -> Request[P]:
-    """Make the request once more where the server had closed the kept connection meanwhile."""
+    """Decorate a request so that it is made once more if the server had closed the reused connection."""
 
     @wraps(request)
     async def retrying(*args: P.args, **kwargs: P.kwargs) -> bytes:
@@ -43,7 +43,7 @@ def _retry_if_disconnected(request: Request[P]) -> Request[P]:
 
 @dataclass(frozen=True, slots=True)
 class SoundServer:
-    """Where it is, its key, and how long it is waited for."""
+    """The server's address and key, and how long to wait for a connection and for the whole answer."""
 
     base_url: str
     api_key: str
@@ -52,18 +52,21 @@ class SoundServer:
 
     @classmethod
     def from_settings(cls, wanted: Mapping[str, Any]) -> "SoundServer":
-        """Make the server of settings.SPEECH or settings.TRANSCRIPTION."""
+        """Return the server that `wanted`, a value of `get_sound_settings`, describes."""
         base_url = wanted["base_url"].rstrip("/")
         return cls(base_url, wanted["api_key"], wanted["connect_seconds"], wanted["seconds"])
 
     @property
     def root(self) -> str:
-        """The address without /v1, for servers whose other pages lie beside it."""
+        """Return the address without /v1, for servers that have other paths beside it."""
         return self.base_url.removesuffix("/v1")
 
     @_retry_if_disconnected
     async def request(self, method: str, url: str, **content: Any) -> bytes:
-        """Return the body of the answer; ProviderUnavailable or ProviderRefused with the server's words else."""
+        """Return the body of the answer.
+
+        Raise ProviderUnavailable or ProviderRefused, with the server's words if there are any, on failure.
+        """
         headers = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
         headers |= content.pop("headers", {})
         async with self._bound():
@@ -80,7 +83,7 @@ class SoundServer:
 
     @_retry_if_disconnected
     async def request_by_sdk(self, create: Callable[[openai.resources.AsyncAudio], Any]) -> bytes:
-        """Return the body of the streaming response that `create` makes of the SDK's `audio`."""
+        """Return the body of the streaming response that `create` requests from the SDK's `audio` resource."""
         sdk = openai.AsyncOpenAI(  # costs next to nothing and is not to be closed
             base_url=self.base_url,
             api_key=self.api_key or "none",
@@ -97,7 +100,7 @@ class SoundServer:
 
     @asynccontextmanager
     async def _bound(self) -> AsyncIterator[None]:
-        """Raise a ProviderError for whatever fails in the block, also where it takes too long as a whole."""
+        """Raise a ProviderError if a request in the block fails, or the block takes longer than `self.seconds`."""
         try:
             async with asyncio.timeout(self.seconds):
                 yield

@@ -8,5 +8,5 @@ import httpx2
 
 @cache
 def get_tls_context() -> ssl.SSLContext:
-    """Return one for all clients of the process: each would take 25 ms to read the certificates that it trusts."""
+    """Return the one TLS context of the process: making another takes 25 ms, to read the trusted certificates."""
     return httpx2.create_ssl_context()

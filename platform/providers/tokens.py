@@ -1,4 +1,4 @@
-"""Tokens: counted without a tokeniser, made harmless where a chat template would read them, and noted as used."""
+"""Tokens: estimated without a tokeniser, neutralised if a chat template would interpret them, and metered by call."""
 
 import json
 import re
@@ -25,12 +25,12 @@ TOKEN = re.compile(
     r"|[^\sA-Za-z]"
 )
 MESSAGE_TOKENS = 4  # role and separators
-ANSWER_TOKENS = 3  # what opens the answer
-LETTERS_EACH = 4.4  # of a token of talk in Latin letters, with the blank after it
+ANSWER_TOKENS = 3  # the tokens that open the answer
+LETTERS_EACH = 4.4  # characters per token of talk in Latin letters, counting the space after a word
 
 
 def estimate(text: str) -> int:
-    """Return the text's tokens, about: a word of up to 10 Latin letters, a Han character, a mark count one each.
+    """Estimate the text's tokens: a word of up to 10 Latin letters, a Han character, a punctuation mark count one each.
 
     Against MiniLM's own word pieces, on texts written for tests/providers/test_tokens.py: within 3 % for talk,
     diary, code and Chinese, 9 % too many for formal English, 1 % too many over all of these; German 35 % and
@@ -40,24 +40,24 @@ def estimate(text: str) -> int:
 
 
 def estimate_of_size(letters: int, octets: int) -> int:
-    """Return the tokens of a text of so many letters and bytes of UTF-8, about, where it need not be read.
+    """Estimate the tokens of a text from its length in characters and in bytes of UTF-8, without reading it.
 
-    What is not ASCII takes a byte or two more: half of those bytes are its tokens, a Han character or two Cyrillic
-    letters each. Of the rest, a token has LETTERS_EACH. Against `estimate`: within 7 % for talk, diary and German, 20 %
-    too many for formal English.
+    A character outside ASCII takes a byte or two more: half of those bytes are its tokens, one for a Han character or
+    two Cyrillic letters. The rest has a token for LETTERS_EACH characters. Against `estimate`: within 7 % for talk,
+    diary and German, 20 % too many for formal English.
     """
     others = (octets - letters) / 2
     return round(others + max(0, letters - others) / LETTERS_EACH)
 
 
 def beginning(text: str, most: int) -> str:
-    """Return the text, or where it has more than `most` tokens, about, its beginning and an ellipsis."""
+    """Return the text, cut after `most` tokens (estimated) with an ellipsis if it has more."""
     next_token = next(islice(TOKEN.finditer(text), most, None), None)
     return text if next_token is None else f"{text[: next_token.start()].rstrip()}…"
 
 
 def keep_fitting(things: Iterable[T], tokens: int, count: Callable[[T], int]) -> list[T]:
-    """Return those that fit, in their order; one that is too long makes room for the shorter ones after it."""
+    """Return the things that fit into `tokens` together, in order; one that does not fit is skipped."""
     kept = []
     for thing in things:
         if (needed := count(thing)) <= tokens:
@@ -67,7 +67,7 @@ def keep_fitting(things: Iterable[T], tokens: int, count: Callable[[T], int]) ->
 
 
 def split(text: str, most: int, overlap: int) -> list[str]:
-    """Return the text, or where it has more than `most` tokens, about, its parts, each begun `overlap` earlier."""
+    """Return the text in parts of at most `most` tokens (estimated), each overlapping the last by about `overlap`."""
     starts = [match.start() for match in TOKEN.finditer(text)]
     parts, first = [], 0
     while len(starts) - first > most:
@@ -78,13 +78,13 @@ def split(text: str, most: int, overlap: int) -> list[str]:
 
 
 def _find_word_start(text: str, starts: Sequence[int], first: int, at: int) -> int:
-    """Return the last token up to `at` with a space before it; `at` itself where a script writes without spaces."""
+    """Return the index of the last token up to `at` that follows a space, or `at` if no space is near."""
     spaced = (place for place in range(at, max(first, at - 40), -1) if text[starts[place] - 1].isspace())
     return next(spaced, at)
 
 
 def estimate_messages(messages: Messages, tools: Messages = ()) -> int:
-    """Return the tokens of a whole prompt as sent, about, with the tools that it offers."""
+    """Estimate the tokens of a whole prompt as it is sent, with the tools that it offers."""
     count = ANSWER_TOKENS
     for message in messages:
         content = message.get("content")
@@ -97,14 +97,14 @@ def estimate_messages(messages: Messages, tools: Messages = ()) -> int:
 
 
 def estimate_answer(text: str, thought: str = "", calls: Iterable[ToolCall] = ()) -> int:
-    """Return the tokens of what a model gave, about: answer, reasoning and tool calls."""
+    """Estimate the tokens of a model's output: answer, reasoning and tool calls."""
     count = estimate(text) + estimate(thought)
     return count + sum(estimate(call.name) + estimate(call.arguments) for call in calls)
 
 
-# Control tokens of chat templates. A server that reads them in a message's text would take what a document says for the
-# system's own words. Each is its first character and a pattern of what follows it, matched as the servers do: letter by
-# letter. Full-width signs stand for plain ones in some tokenisers.
+# Control tokens of chat templates. A server that interprets them in a message's text would take what a document says
+# for the system's own words. Each is given as its first character and a pattern of the rest, and matched literally, as
+# servers do. Some tokenisers read full-width signs as plain ones.
 CONTROL_TOKENS = (
     # <|im_start|> ChatML, Qwen, Yi; <|eot_id|> Llama; <|user|> Phi, GLM; <|start|> Harmony; <|endoftext|> GPT
     ("<", r"[|｜][^\s<>＜＞|｜]{1,80}[|｜][>＞]"),
@@ -143,24 +143,24 @@ CONTROL_TOKENS = (
     # <extra_id_0> Nemotron, T5; <unused0> Gemma; <reserved_106> Baichuan
     ("<", r"(?i:(?:extra_id_|unused|reserved_|special_)\d{1,6}>)"),
 )
-# What follows is looked at and not taken, for a token may begin within another. One branch for each first character:
-# between those the search runs in C, a millisecond for a long prompt.
+# The rest is a lookahead, since a token may begin within another. There is one branch for each first character, so that
+# the search between those runs in C: a long prompt takes a millisecond.
 CONTROL_TOKEN_START = re.compile(
     "|".join(
         f"{re.escape(first)}(?={'|'.join(rest for beginning, rest in CONTROL_TOKENS if beginning == first)})"
         for first in dict.fromkeys(first for first, _rest in CONTROL_TOKENS)
     )
 )
-NO_TEXT = frozenset({"role", "type", "image_url", "input_audio", "file"})  # of a message, or a part of one
+NO_TEXT = frozenset({"role", "type", "image_url", "input_audio", "file"})  # fields that are not neutralised
 
 
 def neutralise(text: str) -> str:
-    """Return the text with a blank in each control token; what has none, or has been through here, stays as it is."""
+    """Return the text with a space inserted into each control token. Text without any, or neutralised before, stays."""
     return CONTROL_TOKEN_START.sub(r"\g<0> ", text)
 
 
 def neutralise_messages(messages: Messages) -> list[Mapping[str, Any]]:
-    """Return the messages as they may be sent: no text in them is read as a control token."""
+    """Return the messages with all their text neutralised, so that no server finds a control token in it."""
     return [_neutralise_fields(message) for message in messages]
 
 
@@ -183,7 +183,7 @@ def _neutralise_value(value: Any) -> Any:
 
 
 def _neutralise_json(text: str) -> str:
-    r"""Return the arguments of a call, which a template may open: there "\u003cs>" is a token."""
+    r"""Return a tool call's arguments, neutralised also where a template would decode them: "\u003cs>" is "<s>"."""
     if "\\" in text:
         try:
             plain = json.dumps(json.loads(text), ensure_ascii=False)
@@ -196,7 +196,7 @@ def _neutralise_json(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Metered:
-    """One call: where, with which model, its tokens sent and received, how long it took, the error in which it ended."""
+    """One call of a provider: its address, model, tokens sent and received, duration, and error if it failed."""
 
     provider: str
     model: str
@@ -213,7 +213,7 @@ _meter: ContextVar[list[Metered] | None] = ContextVar("meter", default=None)
 
 @contextmanager
 def metered() -> Iterator[list[Metered]]:
-    """Give the list of the calls that this thread makes within the block, noted as they end."""
+    """Yield a list to which each call that this thread makes within the block is added when it ends."""
     calls: list[Metered] = []
     token = _meter.set(calls)
     try:

@@ -1,4 +1,4 @@
-"""What was said in a sound, by any server with OpenAI's /v1/audio/transcriptions."""
+"""Speech to text, by any server with OpenAI's /v1/audio/transcriptions."""
 
 import json
 from collections.abc import Mapping
@@ -25,9 +25,9 @@ LANGUAGE_TAGS = {
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """`language` is what the server heard, else what it was told, as a tag such as `en`; empty where nobody knows.
+    """A recording's text. `language` is a tag such as `en`: what the server heard, else what it was told, else empty.
 
-    `seconds` is how long the server says the sound is, 0 where it does not say.
+    `seconds` is the recording's length according to the server, or 0 if it does not say.
     """
 
     text: str
@@ -36,18 +36,18 @@ class Transcript:
 
 
 def is_offered() -> bool:
-    """Return whether a server is set, by the environment or in the admin."""
+    """Return whether a transcription server is set, by the environment or in the admin."""
     return bool(place())
 
 
 def place() -> str:
-    """Return the address that is asked; empty where there is none."""
+    """Return the address of the transcription server, or an empty string if none is set."""
     address: str = _get_settings()["base_url"]
     return address
 
 
 def model() -> str:
-    """Return which model is asked."""
+    """Return the name of the transcription model."""
     return _get_settings()["model"] or DEFAULT_MODEL
 
 
@@ -58,9 +58,9 @@ def _get_settings() -> Mapping[str, Any]:
 async def transcribe(
     content: bytes, name: str = "speech.wav", language: str = "", prompt: str = ""
 ) -> Transcript:
-    """Return what was said in the file of sound. `name` tells the server its kind; `prompt` words that may occur.
+    """Transcribe the recording. Its file `name` tells the server its format; `prompt` holds words that may occur.
 
-    Raises ProviderUnavailable, also where no server is set, and ProviderRefused, with the server's own words.
+    Raise ProviderUnavailable, also if no server is set, or ProviderRefused, with the server's own words.
     """
     from providers.sound_server import SoundServer  # the SDK takes most of a second to load
 
@@ -97,6 +97,6 @@ def _read_transcript(body: bytes, language: str, api_key: str) -> Transcript:
 
 
 def _shorten_tag(language: str) -> str:
-    """Return the tag that whisper knows: `zh` of `zh-hans`; empty for what is no tag."""
+    """Return the tag as Whisper knows it, e.g. `zh` for `zh-hans`, or an empty string if it is no language tag."""
     short = language.lower().replace("_", "-").split("-")[0]
     return short if short.isalpha() and 2 <= len(short) <= 3 else ""

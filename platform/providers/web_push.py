@@ -1,4 +1,4 @@
-"""Web Push: a payload encrypted for one browser (RFC 8291), and the header that tells who sends it (VAPID, RFC 8292)."""
+"""Web Push: a payload encrypted for one browser (RFC 8291), and the header that names the sender (VAPID, RFC 8292)."""
 
 import base64
 import binascii
@@ -18,11 +18,14 @@ SIGNATURE_LIFETIME = timedelta(hours=12)  # RFC 8292 allows a day; clocks differ
 
 
 class WebPushError(Exception):
-    """An invalid key, or an address that cannot be signed for."""
+    """A key is invalid, or the header for an address cannot be signed."""
 
 
 def parse_browser_keys(p256dh: str, auth: str) -> tuple[bytes, bytes]:
-    """Return a browser's public key (65 bytes of a point on P-256) and its secret (16 bytes); raise WebPushError."""
+    """Return a browser's public key (65 bytes, a point on P-256) and its secret (16 bytes).
+
+    Raise WebPushError if either is invalid.
+    """
     public_key, auth_secret = _decode(p256dh), _decode(auth)
     if len(public_key) != POINT_BYTES or len(auth_secret) != SECRET_BYTES:
         raise WebPushError("wrong length")
@@ -41,7 +44,7 @@ def encrypt(
     salt: bytes | None = None,
     sender: ec.EllipticCurvePrivateKey | None = None,
 ) -> bytes:
-    """Return the payload for one browser in `aes128gcm`; `salt` and `sender` are made anew where they are not given."""
+    """Return the payload encrypted for one browser in `aes128gcm`; `salt` and `sender` are generated unless given."""
     sender = sender or ec.generate_private_key(ec.SECP256R1())
     body: bytes = http_ece.encrypt(
         payload, salt=salt, private_key=sender, dh=public_key, auth_secret=auth_secret, version="aes128gcm"
@@ -50,7 +53,7 @@ def encrypt(
 
 
 def derive_public_key(private_key: str) -> str:
-    """Return the public key of a private one (32 bytes in base64url), as browsers take it: base64url without padding."""
+    """Return the public key of a private one (32 bytes, base64url) as browsers take it: base64url without padding."""
     point = _read_private_key(private_key).public_key.public_bytes(
         Encoding.X962, PublicFormat.UncompressedPoint
     )
@@ -58,7 +61,10 @@ def derive_public_key(private_key: str) -> str:
 
 
 def build_vapid_header(endpoint: str, private_key: str, contact: str, now: datetime) -> str:
-    """Return the `Authorization` for a push service: who sends, and the e-mail address of who answers for it."""
+    """Return the `Authorization` header for a push service, naming `contact`, an e-mail address, as the sender.
+
+    Raise WebPushError if the key is invalid or the header cannot be signed.
+    """
     parts = urlsplit(endpoint)
     claims = {
         "aud": f"{parts.scheme}://{parts.netloc}",

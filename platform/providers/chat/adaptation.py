@@ -1,4 +1,4 @@
-"""What a chat server turns out not to take, read in its own words, and the request that it does take."""
+"""What a chat server does not accept, as its error messages say, and the request adapted to that."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from providers.errors import ProviderError
 from providers.tokens import estimate_messages
 
 REFUSING_STATUSES = {400, 404, 405, 413, 415, 422, 500, 501}
-# A part of the body that may be left out, and how servers say that they do not know it.
+# Parts of the body that may be left out, and how servers say that they do not accept them.
 REFUSALS = {
     "stream_options": re.compile(r"(?i)stream_options|include_usage"),
     "response_format": re.compile(
@@ -43,8 +43,8 @@ WANTED_ROLES = (
     r"|system (?:message|prompt|role)s?.{0,20}(?:beginning|first|start)"
     r"|after the optional system|expected.{0,20}role"
 )
-# How servers say that messages must stand in another order: `roles` that alternate, from the user's on, behind one
-# message of the system's, no message of the `system`'s at all, or no `calls` of tools in the talk before.
+# How servers say that they want other messages: `roles` that alternate, beginning with the user's, after one system
+# message; no `system` message at all; or no tool `calls` earlier in the talk.
 ORDERS = {
     "system": re.compile(
         r"(?i)system.{0,5}(?:role|messages?|prompts?|instructions?)?.{0,20}"
@@ -57,7 +57,7 @@ ORDERS = {
         rf"{WANTED_ROLES}|\brole.{{0,20}}\btool\b|\btool\b.{{0,20}}\brole|\bonly (?:the )?user\b"
         r"|tool.?call.{0,12}\bids?\b|single tool.?call|number of (?:function|tool) calls"
         r"|tool_calls?\b.{0,40}(?:must|should|follow|preced)|(?:must|should|follow|preced).{0,40}tool_calls?\b"
-        r"|tool.?(?:use|calling|config)\b.{0,80}\b(?:without|must|defin)"  # where none are offered now
+        r"|tool.?(?:use|calling|config)\b.{0,80}\b(?:without|must|defin)"  # if the request offers no tools
     ),
 }
 TOO_LONG = re.compile(
@@ -66,7 +66,7 @@ TOO_LONG = re.compile(
     r"|exceeds? .{0,30}(?:max(?:imum)?|limit).{0,20}tokens|tokens? limit exceeded|longer than the (?:maximum|model)"
     r"|max_new_tokens.{0,12} must be <=|上下文|超过.{0,12}最大.{0,4}长度"
 )
-LIMITS = (  # of tokens, as servers tell it
+LIMITS = (  # the limit of tokens, as servers state it
     re.compile(
         r"(?i)(?:context (?:length|size|window)|\bn_ctx|num_ctx|max_model_len|must be <=)\D{0,24}?(\d[\d,]{2,})"
     ),
@@ -81,7 +81,7 @@ SENT = re.compile(  # how many tokens the prompt had
     r"|(\d[\d,]{2,}) `inputs`|resulted in (\d[\d,]{2,})"
 )
 MAX_SHORTENINGS = 3
-SHORTER = 0.7  # of the prompt, where the server tells no number
+SHORTER = 0.7  # of the prompt's tokens, if the server states no limit
 MARGIN = 0.95
 MIN_ANSWER_TOKENS = 64
 SPOKE_FIRST = "Before the person wrote anything, you had said:"
@@ -89,8 +89,8 @@ SPOKE_FIRST = "Before the person wrote anything, you had said:"
 
 @dataclass(frozen=True, slots=True)
 class Adaptation:
-    """What is known of a server: parts and orders that it refuses, and how many tokens its prompts may have, as they
-    are estimated here, up to a time: it may be given a larger context.
+    """What is known of a server: which keys of REFUSALS and ORDERS it refused, and the `room` for a prompt, in
+    estimated tokens. The room is known only until `room_until`, since the server may be given a larger context.
     """
 
     refused: frozenset[str] = frozenset()
@@ -101,11 +101,11 @@ class Adaptation:
         return replace(self, refused=self.refused | {part})
 
     def at(self, now: float) -> "Adaptation":
-        """Return what still holds."""
+        """Return what still holds at the time `now`."""
         return self if now < self.room_until else Adaptation(self.refused)
 
     def merge(self, other: "Adaptation") -> "Adaptation":
-        """Return what both know, with the smaller room."""
+        """Return what either knows; of two rooms, the smaller one."""
         rooms = [(each.room, each.room_until) for each in (self, other) if each.room]
         return Adaptation(self.refused | other.refused, *min(rooms, default=(None, 0.0)))
 
@@ -118,7 +118,7 @@ def build_body(
     sampling: Sampling,
     refused: frozenset[str],
 ) -> dict[str, Any]:
-    """Return the body of a streaming request, without what the server refuses."""
+    """Return the body of a streaming request, adapted to what the server refused."""
     optional: dict[str, Any] = {"stream_options": {"include_usage": True}, **sampling.as_fields()}
     if "max_tokens" in refused and "max_tokens" in optional:
         optional["max_completion_tokens"] = optional["max_tokens"]
@@ -131,7 +131,7 @@ def build_body(
 
 
 def find_refused_part(error: ProviderError, body: Mapping[str, Any], refused: frozenset[str]) -> str:
-    """Return what of the body a server's words refuse, where it can be asked without; else an empty string."""
+    """Return the key of ORDERS or REFUSALS that the error is about, if the request can do without; otherwise ""."""
     if error.status not in REFUSING_STATUSES:
         return ""
     for part, refusal in ORDERS.items():
@@ -145,17 +145,17 @@ def find_refused_part(error: ProviderError, body: Mapping[str, Any], refused: fr
 
 
 def arrange(messages: Messages, refused: frozenset[str]) -> Messages:
-    """Return the messages in the order that the server wants: as they are, where it refused none.
+    """Return the messages arranged for what the server refused; unchanged if it refused nothing that concerns them.
 
-    Without the calls of tools in the talk before, where it takes none.
-    Else system first, or within the user's first message; then the user's, and no two of a role in a row. What the
-    assistant said before is told in the system's message.
+    If it refused `tools` or `calls`, earlier tool calls are left out. If it refused `roles` or `system`, one system
+    message comes first, or stands within the user's first message for `system`; then the roles alternate, beginning
+    with the user's. What the assistant said before that is told in the system message.
     """
     if refused & {"tools", "calls"}:
         messages = _leave_out_earlier_calls(messages)
     if not refused & {"system", "roles"}:
         return list(messages)
-    told = [str(message["content"]) for message in messages if message["role"] == "system"]
+    system_texts = [str(message["content"]) for message in messages if message["role"] == "system"]
     rest = [message for message in messages if message["role"] != "system"]
     begins = next((at for at, message in enumerate(rest) if message["role"] == "user"), 0)
     if early := [
@@ -163,9 +163,9 @@ def arrange(messages: Messages, refused: frozenset[str]) -> Messages:
         for message in rest[:begins]
         if message["role"] != "tool" and message.get("content")
     ]:
-        told.append("\n".join([SPOKE_FIRST, *early]))
+        system_texts.append("\n".join([SPOKE_FIRST, *early]))
     arranged = merge_roles(rest[begins:])
-    system = "\n\n".join(told)
+    system = "\n\n".join(system_texts)
     if not system:
         return arranged
     if "system" not in refused:
@@ -177,7 +177,7 @@ def arrange(messages: Messages, refused: frozenset[str]) -> Messages:
 
 
 def _leave_out_earlier_calls(messages: Messages) -> Messages:
-    """Return the messages without the calls of tools before the user's last one, and without what these gave."""
+    """Return the messages without the tool calls before the user's last message, and without their results."""
     last = _find_last_asked(messages)
     return [
         message
@@ -191,7 +191,7 @@ def _find_last_asked(messages: Messages) -> int:
 
 
 def merge_roles(messages: Messages) -> list[dict[str, Any]]:
-    """Return the messages with neighbours of the user's or the assistant's as one; calls of tools stay apart."""
+    """Return the messages with neighbouring ones of the user or the assistant joined; tool calls stay apart."""
     merged: list[dict[str, Any]] = []
     for message in messages:
         before = merged[-1] if merged and message["role"] in ("user", "assistant") else None
@@ -215,7 +215,7 @@ def is_too_long(error: ProviderError) -> bool:
 
 
 def read_room(error: ProviderError, messages: Messages, tools: Messages, sampling: Sampling) -> int:
-    """Return how many tokens the prompt may have, as they are estimated here, by what the server told."""
+    """Return how many estimated tokens the prompt may have, according to the server's error."""
     estimated = estimate_messages(messages, tools)
     limit, sent = _read_numbers(error.said)
     if not limit:
@@ -226,7 +226,7 @@ def read_room(error: ProviderError, messages: Messages, tools: Messages, samplin
 
 
 def lower_max_tokens(error: ProviderError, sampling: Sampling) -> Sampling | None:
-    """Return the sampling with as many tokens for the answer as the server has left; None where that is no help."""
+    """Return the sampling with `max_tokens` lowered to what the server has left, or None if that does not help."""
     limit, sent = _read_numbers(error.said)
     left = limit - sent if limit and sent else 0
     if left < MIN_ANSWER_TOKENS or not sampling.max_tokens or sampling.max_tokens <= left:
@@ -235,7 +235,7 @@ def lower_max_tokens(error: ProviderError, sampling: Sampling) -> Sampling | Non
 
 
 def _read_numbers(said: str) -> tuple[int, int]:
-    """Return the tokens that the server's model has, and those that the prompt had; 0 for what it does not tell."""
+    """Return the model's limit of tokens and the prompt's tokens, as the server states them; 0 for what it does not."""
     limit = next((found for pattern in LIMITS if (found := pattern.search(said))), None)
     sent = SENT.search(said)
     return _as_number(limit), _as_number(sent)
@@ -247,10 +247,10 @@ def _as_number(found: "re.Match[str] | None") -> int:
 
 
 def shorten_history(messages: Messages, tools: Messages, tokens: int) -> Messages | None:
-    """Return the messages without their oldest that are not the system's, so that they have at most so many tokens.
+    """Return the messages without the oldest, at least one, until about `tokens` are left.
 
-    The user's last message stays, and all after it; what a tool gave goes with its call. None where there is nothing to
-    leave out.
+    System messages, the user's last message and all after it are kept; a tool's result goes with its call. Return None
+    if there is nothing to leave out.
     """
     last = _find_last_asked(messages)
     older = [at for at in range(last) if messages[at]["role"] != "system"]

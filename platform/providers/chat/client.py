@@ -34,16 +34,16 @@ from providers.tls import get_tls_context
 from providers.tokens import estimate_messages, neutralise_messages
 
 MAX_BACKOFF_SECONDS = 8.0
-LOADING_SECONDS = 1.0  # between two questions whether a model is loaded by now
+LOADING_SECONDS = 1.0  # between two tries while the model is being loaded
 PROBE_TIMEOUT_SECONDS = 2.0
-ROOM_SECONDS = 600.0  # so long a prompt is as short as the server last wanted it; then it is sent whole again
+ROOM_SECONDS = 600.0  # how long to keep prompts as short as the server wanted before sending them whole again
 CHANCE = random.SystemRandom()
 ANY_SAMPLING = Sampling()
 
 
 @dataclass(frozen=True)
 class Timeouts:
-    """How long a server is waited for, in seconds, and how often it is asked again."""
+    """How long to wait for a server, in seconds, and how often to retry."""
 
     connect_seconds: float
     first_piece_seconds: float
@@ -53,9 +53,9 @@ class Timeouts:
 
 
 class ChatClient:
-    """One server and one client for it; used in one event loop only. One that a person named is asked through the guard.
+    """The client of one model on one server, for one event loop. With `is_guarded`, it asks through the guard.
 
-    Every method may raise ProviderUnavailable or ProviderRefused, and nothing else of a provider's.
+    `stream` may raise any ProviderError, but no error of the SDK or its HTTP client.
     """
 
     def __init__(
@@ -72,18 +72,18 @@ class ChatClient:
         self._clock = clock
         self._api_key = api_key
         self._timeouts = timeouts
-        self._known = Adaptation()  # what the server was found not to take
-        # Its template opens a block of reasoning, which the model only closes.
+        self._known = Adaptation()  # what the server is known to refuse
+        # Whether the model's template opens a block of reasoning, which the model only closes.
         self._begins_in_thought = False
-        # A read is timed by what it waits for, a first piece or the next; the client cannot tell which.
+        # No timeout for reads: that depends on whether the first piece or the next is awaited, so Deadline sets it.
         timeout = httpx2.Timeout(None, connect=timeouts.connect_seconds)
-        # On aiohttp a piece costs 22 µs of processor time to receive, on the SDK's own default 60.
-        # A key goes to the address that it was entered for, and to no other that this names.
-        manner: dict[str, Any] = build_guard() if is_guarded else {"follow_redirects": not api_key}
-        hooks: dict[str, Any] = manner.pop("event_hooks", {})
+        # With aiohttp, receiving a piece takes 22 µs of processor time; with the SDK's own default client, 60 µs.
+        # A key is sent only to the address that it was entered for, so redirects are not followed with one.
+        options: dict[str, Any] = build_guard() if is_guarded else {"follow_redirects": not api_key}
+        hooks: dict[str, Any] = options.pop("event_hooks", {})
         hooks = {**hooks, "response": [*hooks.get("response", ()), cut_error_body_async]}
         http_client = openai.DefaultAioHttpClient(
-            timeout=timeout, verify=get_tls_context(), event_hooks=hooks, **manner
+            timeout=timeout, verify=get_tls_context(), event_hooks=hooks, **options
         )
         self._client = openai.AsyncOpenAI(
             base_url=base_url, api_key=api_key or "none", max_retries=0, http_client=http_client
@@ -98,12 +98,12 @@ class ChatClient:
     ) -> AsyncGenerator[Event, None]:
         """Yield the answer's pieces and thoughts as they come, then its tool calls, whether it was cut, and its usage.
 
-        `form` is the wanted `response_format`, for servers that know it. What stands in the messages is sent without
-        control tokens. What the server refuses is left out, or put into another order, and it is asked again; where
-        the prompt is too long for it, the oldest of the history is left out.
-        A failure is raised where it happens: before the first piece after retries, later at once, with what was used
-        until then in the error's `usage`. Retracted tells that the pieces before it were reasoning: once it has come, the
-        model's later answers begin with thoughts. Close the iterator (contextlib.aclosing) to stop early.
+        `form` is the wanted `response_format`, for servers that support it. Control tokens in the messages are
+        neutralised. If the server refuses a part of the request or the order of messages, it is asked again without
+        that; if the prompt is too long, the oldest messages are left out.
+        A failure before the first piece is raised after retries, a later one at once, with the tokens used so far in
+        the error's `usage`. Retracted tells that the pieces before it were reasoning; after it, the model's later
+        answers are read as beginning with reasoning. Close the iterator (contextlib.aclosing) to stop early.
         """
         first_piece_by = _now() + self._timeouts.first_piece_seconds
         tries = shortenings = 0
@@ -145,17 +145,17 @@ class ChatClient:
                     raise
                 await asyncio.sleep(backoff)
                 tries += 1
-        if parser.has_only_thought and parser.is_cut:  # it thinks for longer than an answer may be long
+        if parser.has_only_thought and parser.is_cut:  # its reasoning is longer than the limit of an answer
             known = known.without("max_tokens").without("max_completion_tokens")
         self._learn(known)
-        if parser.is_without_thought and not form:  # a form may leave it no room to think
+        if parser.is_without_thought and not form:  # an answer in a form may have no room for reasoning
             self._begins_in_thought = False
         if parser.is_cut:
             yield Truncated()
         yield parser.count_usage(messages, body.get("tools", ()))
 
     def _learn(self, known: Adaptation) -> None:
-        """Remember what the server has answered without; another request may have found out more meanwhile."""
+        """Remember the adaptation that the server answered to, merged with what other requests found out meanwhile."""
         now = self._clock()
         self._known = self._known.at(now).merge(known.at(now))
 
@@ -164,8 +164,8 @@ class ChatClient:
     ) -> AsyncGenerator[Event, None]:
         """Yield the events of one request.
 
-        It is made by the SDK's `post` and not its `chat.completions.create`, which rebuilds each message in its own
-        types: 18 ms of processor time for a prompt of a hundred messages, against 2 ms.
+        The request uses the SDK's `post` instead of its `chat.completions.create`, which rebuilds each message in its
+        own types: 18 ms of processor time for a prompt of a hundred messages, against 2 ms.
         """
         deadline = Deadline(first_piece_by, self._timeouts.silence_seconds)
         try:
@@ -187,9 +187,9 @@ class ChatClient:
             raise translate_error(error, self._api_key) from error
 
     def _backoff(self, error: ProviderError, tries: int) -> float | None:
-        """Return the seconds until the next try; None where trying again is of no use or not wanted so soon.
+        """Return the seconds until the next try, or None if a retry is useless or the server wants it much later.
 
-        A model that is being loaded is waited for, however often that takes.
+        While a model is being loaded, the number of tries is not limited.
         """
         if isinstance(error, ModelLoading):
             return LOADING_SECONDS
@@ -207,13 +207,13 @@ class ChatClient:
             async with asyncio.timeout(PROBE_TIMEOUT_SECONDS):
                 response = await self._client.get("/models", cast_to=httpx2.Response)
         except openai.APIStatusError as error:
-            return error.status_code in {404, 405}  # up, and merely without this page
+            return error.status_code in {404, 405}  # the server is up, but has no /models
         except (TimeoutError, *SDK_ERRORS):
             return False
         return "html" not in response.headers.get("content-type", "")
 
     async def aclose(self) -> None:
-        """Close its connections; it cannot be used afterwards."""
+        """Close the client's connections. It cannot be used afterwards."""
         await self._client.close()
 
 

@@ -1,4 +1,4 @@
-"""One whole answer of the chat model, for a caller that waits for it: within bounds, and noted for an open meter."""
+"""A whole answer of a chat model, for a caller that waits for it: limited in time and size, and metered."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
@@ -22,21 +22,21 @@ from providers.slots import MAX_WAIT_SECONDS, run_in_pause
 from providers.tokens import Metered, estimate_answer, estimate_messages, note
 
 MAX_CHARACTERS = 200_000  # of answer and reasoning together
-TIMEOUT_SECONDS = 900.0  # a server may trickle for as long as it never falls silent
+TIMEOUT_SECONDS = 900.0  # of the whole answer: a server may send slowly without ever falling silent
 
 NOTHING = Usage(0, 0)
 
 
 @dataclass
 class Completion:
-    """What the model says, what it thought, which tools it calls, and what that took."""
+    """A model's answer, its reasoning, its tool calls, and the tokens used."""
 
     text: str = ""
     thought: str = ""
     calls: list[ToolCall] = field(default_factory=list)
-    is_cut: bool = False  # at the limit of its tokens
+    is_cut: bool = False  # the answer was cut at its limit of tokens
     usage: Usage = NOTHING
-    broken_off: Usage = NOTHING  # by tries that gave their slot up to a talk
+    broken_off: Usage = NOTHING  # used by tries that gave their slot up to a talk
 
 
 def complete(
@@ -47,11 +47,11 @@ def complete(
     sampling: Sampling | None = None,
     timeout_seconds: float = TIMEOUT_SECONDS,
 ) -> Completion:
-    """Return the provider's answer to the messages; the calling thread waits for it, and for a pause in the talk.
+    """Return the provider's answer to the messages; the calling thread waits for it, and for a free slot.
 
-    Where it fails another with the same model is asked. Of the tool calls the first TOOL_CALLS are given, as the model
-    wrote them. Raises ProviderUnavailable, also where the answer does not end in time, ProviderRefused, and
-    MalformedError where it has no end.
+    If the provider fails, others with the same model are asked. At most settings.TOOL_CALLS tool calls are returned, as
+    the model wrote them. Raise ProviderUnavailable, also if the answer does not end in time, ProviderRefused, or
+    MalformedError if the answer is too long.
     """
     sampling = sampling or Sampling.for_talk(())
     with metered_completion(
@@ -74,10 +74,10 @@ def metered_completion(
     timeout_seconds: float = TIMEOUT_SECONDS,
     sampling: Sampling | None = None,
 ) -> Iterator[Completion]:
-    """Give the whole answer of the first provider that answers to the block, at whose end the call is noted.
+    """Yield the whole answer of the first provider that answers, and meter the call at the end of the block.
 
-    A ProviderError raised in the block is that call's. Where a provider failed and another is asked in its place, the
-    failure is noted as a call of its own.
+    A ProviderError raised in the block is metered as the call's error. A provider that fails before another answers is
+    metered as a call of its own.
     """
     left = leave_out_small(providers, messages, tools)
     deadline = monotonic() + timeout_seconds
@@ -114,9 +114,9 @@ def metered_completion(
 def _noted(
     provider: ChatProvider, completion: Completion, messages: Messages, tools: Messages
 ) -> Iterator[None]:
-    """Note the call at the block's end, with the ProviderError that is raised in it.
+    """Meter the call at the end of the block, with the ProviderError that the block raised, if any.
 
-    Tries that were broken off for a talk are counted with it, also where it is put off after them.
+    The call includes tries that were cancelled for a talk, also if it is postponed after them.
     """
     began = perf_counter()
     failed: ProviderError | None = ProviderUnavailable("The call was left before it ended")
@@ -155,7 +155,7 @@ async def _run(
     completion: Completion,
     wait_seconds: float,
 ) -> None:
-    """Collect the answer once the talk pauses, and tell the provider's breaker how that ended."""
+    """Collect the answer once there is a free slot, and report the outcome to the provider's breaker."""
     try:
         await run_in_pause(collect, provider, wait_seconds)
     except ProviderError as error:
@@ -173,7 +173,7 @@ async def _collect(
     sampling: Sampling,
     timeout_seconds: float,
 ) -> None:
-    """Fill the completion; MalformedError where the answer does not come to an end."""
+    """Fill the completion from the provider's stream. Raise MalformedError if the answer exceeds MAX_CHARACTERS."""
     pieces: list[str] = []
     thoughts: list[str] = []
     characters = 0

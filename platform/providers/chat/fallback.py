@@ -1,4 +1,4 @@
-"""A talk's request, to the first of several providers that answers. None goes on with what another has begun."""
+"""A talk's request to the first of several providers that answers. None continues what another has begun."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
@@ -16,7 +16,7 @@ from providers.tokens import estimate, estimate_messages
 
 @dataclass(frozen=True, slots=True)
 class ProviderChosen:
-    """What follows comes from this provider; `error` is how the one before it failed, None for the first."""
+    """The events that follow come from this provider. `error` is how the previous one failed; None for the first."""
 
     provider: ChatProvider
     error: ProviderError | None = None
@@ -30,10 +30,10 @@ async def stream_with_fallback(
     *,
     passes_breakers: bool = True,
 ) -> AsyncGenerator[Event | ProviderChosen, None]:
-    """Yield ProviderChosen, then what `ChatClient.stream` yields; again where a provider failed before it said anything.
+    """Yield ProviderChosen, then what `ChatClient.stream` yields; if a provider fails at once, the same from the next.
 
-    All of them have the same model. Raises what the last one raised, or LimitReached; unless it `passes_breakers`,
-    ProviderBusy as well, where the breakers of all of them are open.
+    A provider that fails after its first event is not replaced. All of them have the same model. Raise the last one's
+    error, or LimitReached, or, without `passes_breakers`, ProviderBusy if the breakers of all are open.
     """
     left = admission.leave_out_small(providers, messages, tools)
     error: ProviderError | None = None
@@ -64,6 +64,6 @@ async def stream_with_fallback(
             if texts or not left or not may_another_server_answer(failed):
                 raise
         finally:
-            if texts and error is None:  # also where the consumer stops early
+            if texts and error is None:  # also if the consumer stops early
                 usage = usage or Usage(estimate_messages(messages, tools), estimate("".join(texts)))
                 await admission.note_answer(provider, usage)

@@ -1,6 +1,6 @@
-"""Repairing JSON that is nearly right: trailing commas, single quotes, a comment, an answer that was cut.
+"""Repair of JSON that is nearly valid: trailing commas, single quotes, a comment, an answer that was cut.
 
-What was cut is left out whole: half an entry would tell half the truth.
+An entry that was cut is left out as a whole: half an entry would tell half the truth.
 """
 
 import re
@@ -9,13 +9,13 @@ from typing import Any
 from json_repair import repair_json
 
 MAX_CHARACTERS = 60_000
-MAX_DEPTH = 12  # deeper ones are no answer, and take the library the square of their depth
-CUT_DEPTH = 2  # of the entries in the lists of an answer: what is whole down to there is kept
+MAX_DEPTH = 12  # deeper objects are no answer, and take the library time quadratic in their depth
+CUT_DEPTH = 2  # the depth of lists in an answer: their whole entries are kept if the rest was cut
 FENCE = re.compile(r"\n?```\s*\Z")
 
 
 def repair_object(text: str) -> dict[str, Any] | None:
-    """Return the object that begins where the text does, repaired; None where nothing whole is left of it."""
+    """Return the object that begins at the start of the text, repaired, or None if nothing whole is left of it."""
     text = FENCE.sub("", text[:MAX_CHARACTERS])
     whole = _leave_out_cut(text)
     if whole is None:
@@ -30,7 +30,10 @@ def repair_object(text: str) -> dict[str, Any] | None:
 
 
 def _leave_out_cut(text: str) -> str | None:
-    """Return the text up to its last whole entry, all of it where its end closes it; None where it is nested too deep."""
+    """Return the text up to the end of its object or, if that was cut, of its last whole entry.
+
+    Return None if it has no whole entry or is nested too deeply.
+    """
     depth, whole_until, is_string, is_escaped = 0, 0, False, False
     for at, character in enumerate(text):
         if is_escaped:

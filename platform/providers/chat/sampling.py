@@ -1,4 +1,4 @@
-"""How a chat model is to choose its words, how long it may go on, and where it has to stop."""
+"""Sampling: how a chat model chooses its words, how long its answer may be, and where it has to stop."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -7,14 +7,14 @@ from typing import Any, Self
 
 from django.conf import settings
 
-MAX_STOPS = 4  # OpenAI takes no more
-MAX_OWN_STOPS = 2  # of those that are chosen for one companion
-STOPS = ("<|im_end|>", "<|eot_id|>", "[INST]")  # what models write whose server does not know their template
-# "Don't repeat yourself" looks among so many of the last tokens for what is said again, and begins anew at a quotation
-# mark alone. By themselves llama.cpp's servers look at 64, and begin anew at each colon and line.
+MAX_STOPS = 4  # OpenAI accepts no more
+MAX_OWN_STOPS = 2  # so many of the stops chosen for one companion are used
+STOPS = ("<|im_end|>", "<|eot_id|>", "[INST]")  # what a model writes if its server does not know its template
+# The DRY sampler ("don't repeat yourself") looks for repetitions among so many of the last tokens, broken only at
+# quotation marks. By default llama.cpp's servers look at 64 tokens, and also break at each colon and line.
 DRY = {"dry_penalty_last_n": 2048, "dry_sequence_breakers": ['"']}
-FORM_TEMPERATURE = 0.3  # of an answer in a given form
-# Of such an answer, by what is asked for, and of any other.
+FORM_TEMPERATURE = 0.3  # for an answer in a given form
+# The most tokens of an answer in a given form, by task, and for any other task.
 FORM_TOKENS = {"check": 300, "reflection": 800, "verification": 1000}
 MOST_FORM_TOKENS = 2048
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -22,7 +22,7 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """What is left out (None, nothing, a penalty of 0) is the server's to choose."""
+    """The sampling fields of a request. Those left out (None, empty, a penalty of 0) are the server's to choose."""
 
     max_tokens: int | None = None
     temperature: float | None = None
@@ -38,10 +38,10 @@ class Sampling:
 
     @classmethod
     def for_talk(cls, names: Iterable[str], chosen: Mapping[str, Any] = NOTHING) -> Self:
-        """Return that of an answer in a talk: up to a line in which another of these speaks.
+        """Return the sampling for an answer in a talk, which stops at a line that begins with one of the `names`.
 
-        `chosen` are fields that go before settings.SAMPLING. An answer is never longer than the installation has it, and
-        of Kith's own stops those are left out that the chosen ones leave no place.
+        The fields in `chosen` take precedence over settings.SAMPLING. The answer has at most settings.ANSWER_TOKENS,
+        and Kith's own stops are dropped if the others leave no place for them.
         """
         turns = [f"\n{' '.join(name.split())}:" for name in names if len(name.strip()) > 1]
         stop = [*turns, *chosen.get("stop", ())[:MAX_OWN_STOPS], *STOPS][:MAX_STOPS]
@@ -52,18 +52,18 @@ class Sampling:
 
     @classmethod
     def for_form(cls, task: str, context_tokens: int) -> Self:
-        """Return that of an answer in a given form: a quarter of the context at most."""
+        """Return the sampling for an answer in a form: at most ANSWER_TOKENS or a quarter of the context, if more."""
         most = max(settings.ANSWER_TOKENS, context_tokens // 4)
         return cls(
             max_tokens=min(FORM_TOKENS.get(task, MOST_FORM_TOKENS), most), temperature=FORM_TEMPERATURE
         )
 
     def fill_in(self, dry_multiplier: float | None) -> Self:
-        """Return it with this value of the provider that is asked, where none is chosen."""
+        """Return the sampling with the provider's `dry_multiplier`, unless one is chosen already."""
         return replace(self, dry_multiplier=dry_multiplier) if self.dry_multiplier is None else self
 
     def as_fields(self) -> dict[str, Any]:
-        """Return the fields of a request; that against repetition by both of the names that servers have for it."""
+        """Return the fields of a request, with the repetition penalty under both names that servers have for it."""
         fields = {
             "max_tokens": self.max_tokens,
             "temperature": self.temperature,

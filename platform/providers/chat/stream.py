@@ -1,4 +1,4 @@
-"""A chat stream's bytes, read before a deadline and up to a size."""
+"""Reading a chat stream's bytes, with limits on time and size."""
 
 import asyncio
 from collections.abc import AsyncIterable, AsyncIterator
@@ -13,14 +13,14 @@ from providers.errors import ProviderUnavailable
 from providers.sdk_errors import SDK_ERRORS, excerpt
 
 MAX_LINE_BYTES = 256_000
-ANSWER_SECONDS = 900.0  # a server may trickle for as long as it never falls silent
-DRAIN_SECONDS = 0.1  # what follows [DONE] is read, so that the connection can be used again
+ANSWER_SECONDS = 900.0  # of the whole answer: a server may send slowly without ever falling silent
+DRAIN_SECONDS = 0.1  # for reading what follows [DONE], so that the connection can be reused
 MAX_BYTES = 32_000_000
-MAX_WHOLE_BYTES = 4_000_000  # of an answer that is not streamed, and is read at one go
+MAX_WHOLE_BYTES = 4_000_000  # of an answer that is not streamed, but read as a whole
 
 
 class Deadline:
-    """When to give up a stream: at `first_piece_by` until the answer has begun, then after some silence or as a whole."""
+    """When to give up a stream: at `first_piece_by`; once the answer has begun, after a silence or a total time."""
 
     def __init__(
         self, first_piece_by: float, silence_seconds: float, answer_seconds: float = ANSWER_SECONDS
@@ -31,9 +31,9 @@ class Deadline:
         self._end_by: float | None = None  # known once the answer has begun
 
     def extend(self) -> None:
-        """Count the silence from here on.
+        """Measure the silence from now on.
 
-        To be called when reading goes on and not when an event comes: a slow reader is not the server's silence.
+        Call this when reading resumes, not when an event comes: a slow consumer is not the server's silence.
         """
         now = asyncio.get_running_loop().time()
         self._end_by = self._end_by or now + self._answer_seconds
@@ -41,7 +41,7 @@ class Deadline:
 
     @asynccontextmanager
     async def bound(self) -> AsyncIterator[None]:
-        """Raise ProviderUnavailable where the wait for the server in the block takes too long."""
+        """Raise ProviderUnavailable if the block, which waits for the server, does not end by the deadline."""
         try:
             async with asyncio.timeout_at(self._at):
                 yield
@@ -58,7 +58,7 @@ class Deadline:
 async def read_events(
     response: httpx2.Response, parser: StreamParser, deadline: Deadline, api_key: str
 ) -> AsyncIterator[Event]:
-    """Yield what the response says, tool calls last; ProviderError where it breaks off, fails or takes too long."""
+    """Yield the response's events, tool calls last. Raise ProviderError if it breaks off, fails or takes too long."""
     kind = response.headers.get("content-type", "")
     if "html" in kind:
         shown = excerpt(await _read_all(response, deadline), api_key)
@@ -86,7 +86,7 @@ async def _read_all(response: httpx2.Response, deadline: Deadline) -> bytes:
 async def _read_stream(
     response: httpx2.Response, parser: StreamParser, deadline: Deadline
 ) -> AsyncIterator[Event]:
-    """Yield what the server-sent events of a response say, whatever line ends the server writes."""
+    """Yield what the response's server-sent events say. Their lines may end in LF or CRLF."""
     rest, reads = bytearray(), _read_bounded(response, MAX_BYTES)
     while not parser.is_ended:
         async with deadline.bound():
@@ -113,10 +113,10 @@ async def _read_stream(
 
 
 async def _read_bounded(response: httpx2.Response, max_bytes: int) -> AsyncIterator[bytes]:
-    """Yield the body as it comes; ProviderUnavailable where it does not come to an end."""
+    """Yield the body as it comes. Raise ProviderUnavailable if it exceeds `max_bytes`."""
     body: AsyncIterable[bytes] = response.aiter_bytes()
     if response.headers.get("content-encoding", "identity") == "identity":
-        body = cast(httpx2.AsyncByteStream, response.stream)  # past two layers that unpack and count
+        body = cast(httpx2.AsyncByteStream, response.stream)  # skips two layers that decompress and count
     left = max_bytes
     async for data in body:
         left -= len(data)

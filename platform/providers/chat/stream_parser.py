@@ -1,4 +1,4 @@
-"""A chat stream's events as pieces and thoughts, with its tool calls, which stream in parts, and its usage at the end.
+"""A parser of a chat stream's events into pieces and thoughts, and at the end into tool calls and the usage.
 
 The SDK builds a pydantic model for each piece: 112 µs of processor time on the machine that this was measured on,
 against 8 µs for reading the lines and their JSON here. A web process that relays thousands of pieces a second needs the
@@ -22,27 +22,27 @@ from providers.sdk_errors import excerpt, translate_stream_error
 from providers.tokens import estimate_answer, estimate_messages
 
 DONE = b"[DONE]"
-MAX_TOKENS = 2**31 - 1  # as many as a database column counts
+MAX_TOKENS = 2**31 - 1  # the most that a database column holds
 CUT_REASONS = {"length", "max_tokens", "model_length"}
 MAX_OPEN_CALLS = 64  # tool calls of one answer; a turn runs far fewer
-MAX_ARGUMENT_CHARACTERS = 1_000_000  # of all of them; what is too long for a tool is told to the model
+MAX_ARGUMENT_CHARACTERS = 1_000_000  # of all calls; the model is told if one is just too long for its tool
 
 
 def parse_event(payload: bytes, api_key: str) -> dict[str, Any]:
-    """Return an event's object; ProviderUnavailable where it is none, with its first characters without the key."""
+    """Return the event's JSON object. If it is none, raise ProviderUnavailable with its redacted beginning."""
     event: object = None
     try:
         event = orjson.loads(payload)
     except orjson.JSONDecodeError:
         with suppress(ValueError, RecursionError):
-            event = json.loads(payload)  # takes half a surrogate pair and NaN too
+            event = json.loads(payload)  # unlike orjson, accepts lone surrogates and NaN
     if not isinstance(event, dict):
         raise ProviderUnavailable(f"What came was no JSON object: {excerpt(payload, api_key)}")
     return event
 
 
 class StreamParser:
-    """Turns one answer's events into pieces and thoughts; knows its tool calls and its usage at the end."""
+    """A parser that turns one answer's events into pieces and thoughts, and collects its tool calls and usage."""
 
     def __init__(self, api_key: str, *, begins_in_thought: bool = False) -> None:
         self._api_key = api_key
@@ -51,34 +51,34 @@ class StreamParser:
         self._usage: Usage | None = None
         self._texts: list[Text] = []
         self.finish = ""
-        self.is_whole = False  # the server has said that this is all
-        self.is_ended = False  # the closing mark has come
-        self.received = 0  # texts and changes of tool calls so far
+        self.is_whole = False  # a finish reason or [DONE] has come
+        self.is_ended = False  # [DONE] has come
+        self.received = 0  # how many texts and changes of tool calls have come
 
     @property
     def has_begun(self) -> bool:
-        """Whether something of the answer has come, be it only part of a tool call."""
+        """Return whether any of the answer has come, even if only part of a tool call."""
         return self.received > 0
 
     @property
     def is_cut(self) -> bool:
-        """Whether the answer ended at the limit of its tokens."""
+        """Return whether the answer was cut at its limit of tokens."""
         return self.finish in CUT_REASONS
 
     @property
     def is_without_thought(self) -> bool:
-        """Whether a whole answer came where it was to begin with reasoning."""
+        """Return whether an answer that was expected to begin with reasoning had none."""
         return self._splitter.is_without_thought
 
     @property
     def has_only_thought(self) -> bool:
-        """Whether nothing of an answer came but reasoning."""
+        """Return whether all text that came was reasoning, and there was some."""
         return bool(self._texts) and all(isinstance(text, Thought) for text in self._texts)
 
     def feed(self, payloads: Iterable[bytes]) -> Iterator[Text]:
-        """Yield what the payloads of one read say, in as few events as may be, up to the closing mark.
+        """Yield the texts in the payloads of one read, up to [DONE], joined into as few events as possible.
 
-        What came before a failure is yielded before the failure is raised.
+        Texts that came before a failure are yielded before it is raised.
         """
         texts: list[Text] = []
         try:
@@ -93,7 +93,7 @@ class StreamParser:
         yield from _join(texts)
 
     def read(self, payload: bytes) -> list[Text]:
-        """Return what an event says; ProviderError where it tells of a failure, or is no event of a chat."""
+        """Return the texts of an event. Raise ProviderError if it reports a failure or is no event of a chat."""
         event = parse_event(payload, self._api_key)
         try:
             return self._keep(self._read(event))
@@ -102,17 +102,17 @@ class StreamParser:
             raise ProviderUnavailable(f"What came was no event of a chat: {shown}") from wrong
 
     def end(self) -> list[Text | ToolCall]:
-        """Return what was held back, then the tool calls; AnswerWithheld where all of it was."""
+        """Return the text held back, then the tool calls. Raise AnswerWithheld if a filter withheld the answer."""
         calls = self._calls.finish()
         rest = self._keep(self._splitter.end(is_whole=not calls and not self.is_cut))
-        if self._splitter.is_without_thought:  # what came as thoughts is the answer
+        if self._splitter.is_without_thought:  # what was yielded as thoughts is the answer
             self._texts = list(rest)
         if self.finish == "content_filter" and not self.has_begun:
             raise AnswerWithheld("The provider withheld the answer: finish_reason is content_filter")
         return [*rest, *calls]
 
     def count_usage(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> Usage:
-        """Return the tokens as the server told them, else as estimated from what was sent and what came."""
+        """Return the usage that the server reported, or else an estimate from what was sent and received."""
         if self._usage is not None:
             return self._usage
         answer = "".join(text.text for text in self._texts if isinstance(text, Piece))
@@ -155,7 +155,7 @@ class StreamParser:
 
 
 def _join(texts: Iterable[Text]) -> Iterator[Text]:
-    """Yield neighbours of one kind as one event: a busy process reads many at once, and each costs it time."""
+    """Yield neighbouring texts of one kind as one event: a busy process reads many at once, and events cost time."""
     for kind, group in groupby(texts, type):
         if kind is Retracted:
             yield from group
@@ -164,7 +164,7 @@ def _join(texts: Iterable[Text]) -> Iterator[Text]:
 
 
 def _read_usage(told: dict[str, Any]) -> Usage | None:
-    """Return the usage that a server told; None where a number of it is none that can be."""
+    """Return the usage that the server reported, or None if one of its numbers is impossible."""
     details = told.get("prompt_tokens_details") or {}
     cached = details.get("cached_tokens") or told.get("prompt_cache_hit_tokens") or 0
     sent, received = told.get("prompt_tokens") or 0, told.get("completion_tokens") or 0
@@ -174,7 +174,7 @@ def _read_usage(told: dict[str, Any]) -> Usage | None:
 
 
 def _read_parts(content: list[dict[str, Any]]) -> list[Text]:
-    """Return content in parts, as some servers send it: texts, and thinking that is text or parts itself."""
+    """Return the texts of content in parts, as some servers send it: text, and thinking, as a text or parts itself."""
     texts: list[Text] = []
     for part in content:
         if part.get("type") == "thinking":
@@ -195,19 +195,19 @@ class _OpenCall:
 
 
 class ToolCallCollector:
-    """Puts tool calls together by index; understands servers that leave out indexes or ids, or send calls whole.
+    """A collector that assembles tool calls by index; servers may omit indexes or ids, or send calls whole.
 
-    It takes MAX_OPEN_CALLS; from the next one on all is dropped.
+    It accepts MAX_OPEN_CALLS calls and drops all after these.
     """
 
     def __init__(self) -> None:
         self._open: list[_OpenCall] = []
-        self._last_at: dict[int, _OpenCall] = {}  # of those with an index
+        self._last_at: dict[int, _OpenCall] = {}  # the last call of each index
         self._is_full = False
         self._characters = 0  # of all arguments
 
     def feed(self, changes: list[dict[str, Any]]) -> None:
-        """Take the changes of one event; MalformedError where there are more than MAX_ARGUMENT_CHARACTERS."""
+        """Take the changes of one event. Raise MalformedError if all arguments exceed MAX_ARGUMENT_CHARACTERS."""
         for change in changes:
             function = change.get("function") or {}
             id_, name = _as_text(change.get("id")), _as_text(function.get("name"))
@@ -224,7 +224,7 @@ class ToolCallCollector:
                 raise MalformedError(f"The arguments of the tool calls have more than {most} characters")
 
     def _find(self, index: int | None, id_: str, name: str) -> _OpenCall | None:
-        """Return the open call that a change goes on with, or a new one; None where there are too many."""
+        """Return the open call that a change continues, or a new one; None if there are too many."""
         call = self._last_at.get(index) if index is not None else self._open[-1] if self._open else None
         has_new_id = bool(call and id_ and call.id and id_ != call.id)
         has_new_name = bool(call and index is None and name and call.name)
@@ -238,7 +238,7 @@ class ToolCallCollector:
         return None if self._is_full else call
 
     def finish(self) -> list[ToolCall]:
-        """Return every call that has a name, in their order; a missing id is drawn by chance."""
+        """Return the calls that have a name, in order; one without an id gets a random one."""
         calls = [call for call in self._open if call.name]
         for call in calls:
             call.id = call.id or f"call_{secrets.token_hex(8)}"

@@ -1,4 +1,4 @@
-"""An answer in a given form: asked for as JSON, found in whatever the model wrote around it, validated."""
+"""Structured answers: asked for as JSON, found within whatever the model wrote around it, and validated."""
 
 import json
 import math
@@ -20,7 +20,7 @@ Answer = TypeVar("Answer", bound=BaseModel)
 
 BROKEN_START = re.compile(r"\{\s*[\"'\w]")
 START = re.compile(r'\{(?=\s*")')  # an empty object answers nothing
-INSIDE = re.compile(r'(?:[\[{]|[\]}"\d]\s*,|"\s*:)\Z')  # what stands before a part of something broken
+INSIDE = re.compile(r'(?:[\[{]|[\]}"\d]\s*,|"\s*:)\Z')  # what precedes an object within a broken one
 LOOK_BACK_CHARACTERS = 40
 MAX_STARTS = 50
 MAX_REPAIRS = 4
@@ -28,12 +28,12 @@ MAX_DIGITS = 18
 
 
 def ask(task: str, messages: Messages, answer: type[Answer]) -> Answer:
-    """Return the model's answer to the messages, as an object of that type; the calling thread waits for it.
+    """Return the background model's answer to the messages as an object of type `answer`; the calling thread waits.
 
-    `task` names what is asked for: digest, diary, facts, verification, understanding, reflection,
-    gists or night. The schema is sent beside the messages, and left out for servers that do not know how; so the messages
-    tell the form too. The call is noted for an open meter.
-    Raises ProviderUnavailable, ProviderRefused, and MalformedError where no object in that form was answered.
+    `task` names what is asked for: check, digest, diary, facts, verification, understanding, reflection, gists or
+    night. The schema is sent with the messages, but left out for servers that do not support it, so the messages must
+    tell the form too. The call is metered.
+    Raise ProviderUnavailable, ProviderRefused, or MalformedError if the answer holds no object in that form.
     """
     schema = {"name": task, "schema": answer.model_json_schema(), "strict": False}
     provider = get_provider(Capability.BACKGROUND)
@@ -45,10 +45,10 @@ def ask(task: str, messages: Messages, answer: type[Answer]) -> Answer:
 
 
 def parse_answer(text: str, answer: type[Answer]) -> Answer:
-    """Return the last object in the text that is in form; MalformedError, without any of its words, if there is none.
+    """Return the last object in the text that is valid as `answer`. Raise MalformedError, not quoting it, if none is.
 
-    Where none is, one that is nearly right is repaired, and one that stands within another, as a schema has it in its
-    "properties", is taken out of it.
+    If none is valid as it stands, objects are tried that are nested in others, e.g. in "properties" as in a schema, and
+    repaired ones.
     """
     found = find_objects(text)
     faults = "" if found else "no JSON object"
@@ -63,7 +63,7 @@ def parse_answer(text: str, answer: type[Answer]) -> Answer:
 
 
 def _find_candidates(text: str, found: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield what may be the answer, the likeliest first."""
+    """Yield the objects that may be the answer, most likely first."""
     yield from reversed(found)
     yield from filter(None, map(_unwrap, reversed(found)))
     for repaired in _repair_objects(text):
@@ -73,13 +73,13 @@ def _find_candidates(text: str, found: Sequence[dict[str, Any]]) -> Iterator[dic
 
 
 def _unwrap(candidate: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the object within one that is shaped like a schema, or has nothing else in it."""
+    """Return the object nested in a candidate that is shaped like a schema, or has a single value; None otherwise."""
     inner = candidate.get("properties") or (next(iter(candidate.values())) if len(candidate) == 1 else None)
     return inner if isinstance(inner, dict) else None
 
 
 def _repair_objects(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the first objects that are broken, repaired; none beyond one that is out of all bounds."""
+    """Yield the first MAX_REPAIRS broken objects, repaired; stop at one that exceeds the decoder's limits."""
     repairs = 0
     for start in islice(BROKEN_START.finditer(text), MAX_STARTS):
         try:
@@ -92,7 +92,7 @@ def _repair_objects(text: str) -> Iterator[dict[str, Any]]:
         repairs += 1
         if repaired is not None:
             try:
-                strict = DECODER.decode(json.dumps(repaired))  # read as strictly as any
+                strict = DECODER.decode(json.dumps(repaired))  # read as strictly as an unrepaired one
             except (ValueError, RecursionError):
                 return
             if _is_storable(strict):
@@ -102,16 +102,16 @@ def _repair_objects(text: str) -> Iterator[dict[str, Any]]:
 
 
 def _describe_faults(error: ValidationError, answer: type[BaseModel]) -> str:
-    """Return which fields are wrong, and how; without the values."""
+    """Return which fields are wrong, and how, without their values."""
     faults: Sequence[Any] = error.errors(include_url=False, include_context=False, include_input=False)
     named = [(str(fault["loc"][0]) if fault["loc"] else "", fault["type"]) for fault in faults[:5]]
     return ", ".join(f"{name}: {kind}" if name in answer.model_fields else kind for name, kind in named)
 
 
 def find_objects(text: str) -> list[dict[str, Any]]:
-    """Return the JSON objects that stand in the text for themselves, in their order: behind prose, in fences.
+    """Return the JSON objects in the text that are not part of another value, in order, e.g. after prose or in fences.
 
-    One with a key twice, a number beyond all bounds, NaN, a NUL or a lone surrogate is none.
+    An object with a duplicate key, too large a number, NaN, a NUL or a lone surrogate is skipped.
     """
     found: list[dict[str, Any]] = []
     at = 0

@@ -1,10 +1,10 @@
-"""Reasoning that a model writes into its answer, between tags, taken out while the answer streams."""
+"""Separating reasoning that a model writes into its answer, between tags, while the answer streams."""
 
 import re
 
 from providers.chat.events import Piece, Retracted, Text, Thought
 
-MAX_HELD_CHARACTERS = 1_000  # of text that waits for what follows; white space may go on for ever
+MAX_HELD_CHARACTERS = 1_000  # of text held back until what follows decides; white space could go on for ever
 OPEN_THOUGHT, CLOSE_THOUGHT = "<think>", "</think>"
 THOUGHT_TAG = re.compile("</?think>")
 REST_OF_LINE = re.compile("[ \t]*")
@@ -13,16 +13,16 @@ FENCE = "```"
 
 
 class OpenText:
-    """Counts of a text that tell whether a tag closes it, so that none of it is read twice."""
+    """Running counts of an answer's text, by which to tell whether a tag closes it, without reading it twice."""
 
     def __init__(self) -> None:
-        self._is_line_blank = True  # the last one so far
+        self._is_line_blank = True  # whether the last line is blank so far
         self._fences = 0
-        self._ticks = ""  # at the end of it, and of no fence yet
-        self._depth = 0  # of tags that opened reasoning and were not closed
+        self._ticks = ""  # backticks at the end that are not a fence yet
+        self._depth = 0  # how many tags opened reasoning and were not closed
 
     def add(self, text: str) -> None:
-        """Count what follows; a tag is never cut in two."""
+        """Count the text that follows. The text must not end within a tag."""
         _, line_end, line = text.rpartition("\n")
         self._is_line_blank = (bool(line_end) or self._is_line_blank) and not line.strip()
         ticked = self._ticks + text
@@ -32,33 +32,33 @@ class OpenText:
         self._depth += text.count(OPEN_THOUGHT) - text.count(CLOSE_THOUGHT)
 
     def is_closed_by_tag(self, *, is_line_end: bool) -> bool:
-        """Return whether a tag here stands at a line's end, or alone in it, outside of code, and nothing opened it."""
+        """Return whether a closing tag here begins or ends a line, outside of code, and nothing before opened it."""
         is_code = self._fences % 2 == 1
         return (self._is_line_blank or is_line_end) and not is_code and self._depth <= 0
 
 
 class ThoughtSplitter:
-    """Takes reasoning between <think> and </think> out of the text; only an answer's very start may reason.
+    """A splitter that separates reasoning, between <think> and </think> at an answer's very start, from the answer.
 
-    Reasoning may reason within itself. Where it is closed once less than it was opened, the answer is what follows the
-    last time. It may begin without a tag, which a template has written: where it is known to, it is reasoning from the
-    start (`begins_in_thought`); else a tag that closes what nothing opened, at an end of a line, tells that all before it
-    was reasoning.
+    Reasoning may hold nested tags. If it is closed, but less often than opened, the answer is what follows the last
+    closing tag. The opening tag may be missing because the model's template wrote it: with `begins_in_thought`, the
+    text is reasoning from the start; otherwise a closing tag at the beginning or end of a line, which nothing opened,
+    tells that all text before it was reasoning.
     """
 
     def __init__(self, *, begins_in_thought: bool = False) -> None:
-        self._held = ""  # may be part of a tag
-        self._state = "start"  # then perhaps "thought" and "after", or "open"; at last "answer"
-        # It is the answer where nothing closes it.
+        self._held = ""  # text held back, since it may be part of a tag
+        self._state = "start"  # then "thought" and "after", or "open" and perhaps "after"; at last "answer"
+        # Text assumed to be reasoning; it is the answer if nothing closes it.
         self._assumed: list[str] | None = [] if begins_in_thought else None
         self._open = OpenText()  # the answer so far, which may turn out to have been reasoning
         self.is_without_thought = False
         self._depth = 1
-        self._closed = False  # at least once
+        self._closed = False  # whether a closing tag has come
         self._since_closed: list[str] = []
 
     def feed(self, text: str) -> list[Text]:
-        """Return what of the text so far is certain."""
+        """Take more text, and return events for what is certain by now; the rest is held back."""
         held, self._held = self._held + text, ""
         texts: list[Text] = []
         if self._state == "start":
@@ -85,14 +85,14 @@ class ThoughtSplitter:
         return [*texts, Piece(held)] if held else texts
 
     def _read_open(self, text: str, *, is_end: bool = False) -> list[Text]:
-        """Return what of an answer is certain, or where a tag closes what nothing opened, that it was reasoning."""
+        """Return the certain part of an answer; Retracted follows if a closing tag shows that it was reasoning."""
         start, end = 0, len(text)
         while (at := text.find(CLOSE_THOUGHT, start)) >= 0:
             after = at + len(CLOSE_THOUGHT)
             next_at = REST_OF_LINE.match(text, after).end()  # type: ignore[union-attr]
             if (
                 next_at == end and not is_end and end - at <= MAX_HELD_CHARACTERS
-            ):  # what follows in the line tells
+            ):  # what follows in the line decides
                 end = at
                 break
             self._open.add(text[start:at])
@@ -109,7 +109,7 @@ class ThoughtSplitter:
         return _piece(text[:end])
 
     def _split_thought(self, text: str) -> tuple[str, str]:
-        """Return the reasoning that is certain, and what follows its end."""
+        """Return the reasoning that is certain, and the text after its end."""
         thoughts, at = [], 0
         for tag in THOUGHT_TAG.finditer(text):
             thoughts.append(text[at : tag.start()])
@@ -121,7 +121,7 @@ class ThoughtSplitter:
                 return "".join(thoughts), text[at:]
             if not is_opened:
                 self._closed, self._since_closed = True, []
-        tail = BEGUN_TAG.search(text, at)  # may be a tag's first characters
+        tail = BEGUN_TAG.search(text, at)  # possibly the first characters of a tag
         end = tail.start() if tail else len(text)
         self._held = text[end:]
         if self._closed:
@@ -129,7 +129,7 @@ class ThoughtSplitter:
         return "".join([*thoughts, text[at:end]]), ""
 
     def end(self, *, is_whole: bool = True) -> list[Text]:
-        """Return what still waited when the stream ended; `is_whole` where the answer is to have a word."""
+        """Return the text held back when the stream ended; with `is_whole`, reasoning never closed is the answer."""
         held, self._held = self._held, ""
         if self._state == "open":
             return self._read_open(held, is_end=True)

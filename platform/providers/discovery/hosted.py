@@ -10,7 +10,7 @@ TABLE = Path(__file__).with_name("hosted.toml")
 
 @dataclass(frozen=True, slots=True)
 class HostedService:
-    """A service, its address, and for what Kith can use it: chat, embedding, speech, transcription."""
+    """A hosted service: its address, and what Kith can use it for: chat, embedding, speech, transcription."""
 
     name: str
     base_url: str
@@ -28,5 +28,5 @@ def load_hosted() -> tuple[HostedService, ...]:
 
 
 def find_hosted(base_url: str) -> HostedService | None:
-    """Return the service at that address, if it is one of them."""
+    """Return the known service at that address, or None if there is none."""
     return next((service for service in load_hosted() if service.base_url == base_url.rstrip("/")), None)

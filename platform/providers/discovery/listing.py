@@ -1,7 +1,7 @@
-"""A server's models, read within bounds, and what kind of server it is by what it answers.
+"""A server's models, read with limits on time and size, and the kind of server, recognised by its answers.
 
-llama.cpp says in `owned_by` who it is and `/props` tells its context; vLLM says both in its list; LM Studio's own list
-stands at `/api/v0/models`, Ollama's at `/api/tags`. LM Studio answers 200 for pages that it does not have, and
+llama.cpp names itself in `owned_by` and gives its context at `/props`; vLLM gives both in its list; LM Studio's own
+list is at `/api/v0/models`, Ollama's at `/api/tags`. LM Studio answers 200 for pages that it does not have, and
 llama.cpp has Ollama's page too.
 """
 
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 
 TIMEOUT_SECONDS = 10.0
 LOCAL_TIMEOUT_SECONDS = 2.0
-MAX_DETAIL_BYTES = 1_000_000  # of one model: its licence and template stand there too
+MAX_DETAIL_BYTES = 1_000_000  # of one model's details, which include its licence and template
 MAX_AT_ONCE = 8
-DETAIL_TIMEOUT_SECONDS = 1.0  # for what tells more of a model: without it, its name has to do
+DETAIL_TIMEOUT_SECONDS = 1.0  # for details of a model, which are optional
 MAX_BYTES = 8_000_000
-MAX_GUARDED_BYTES = 1_000_000  # parsed, it takes many times as much
+MAX_GUARDED_BYTES = 1_000_000  # when parsed, it takes many times as much memory
 MAX_MODELS = 5_000
-MAX_DETAILED = 50  # of Ollama's models, each of which is a request
+MAX_DETAILED = 50  # of Ollama's models: each takes a request
 MAX_NAME_CHARACTERS = 200
-MAX_NUMBER = 2**53  # of tokens or bytes: what is more is no number of either
+MAX_NUMBER = 2**53  # of tokens or bytes: a larger number cannot be true
 USUAL_PORTS = {11434: Kind.OLLAMA, 1234: Kind.LM_STUDIO, 8080: Kind.LLAMA_CPP, 8000: Kind.VLLM}
-CONTEXT_FIELDS = (  # the first is what is in force
+CONTEXT_FIELDS = (  # in order of preference: the first is the context in use
     "loaded_context_length",
     "max_model_len",
     "context_length",
@@ -51,7 +51,7 @@ Fields = Mapping[str, Any]
 
 
 class ListingError(ProviderError):
-    """Why there is no list of models: `said` for records, `sentence` for the operator."""
+    """A server's list of models cannot be read: `said` is for records, `sentence` for the operator."""
 
     code = "no_model_list"
 
@@ -65,11 +65,11 @@ class NothingThereError(ListingError):
 
 
 class SilentError(ListingError):
-    """What listens there did not answer in time."""
+    """The server at the address did not answer in time."""
 
 
 async def find_servers(own_port: int, ports: Mapping[int, Kind] = USUAL_PORTS) -> list[Server]:
-    """Return what answers on the usual ports of this machine, but for Kith itself; each is asked at the same time."""
+    """Return the servers that answer on the usual ports of this machine, except Kith itself, asked concurrently."""
     asked = (_look_at(port, kind) for port, kind in ports.items() if port != own_port)
     return [server for server in await asyncio.gather(*asked) if server and server.kind is not Kind.KITH]
 
@@ -88,14 +88,14 @@ async def _look_at(port: int, usual: Kind) -> Server | None:
 async def read_server(
     base_url: str, api_key: str = "", timeout_seconds: float = TIMEOUT_SECONDS, *, is_guarded: bool = False
 ) -> Server:
-    """Return what the server at the address says of itself and its models; ListingError where it is none.
+    """Return the server at the address with its models. Raise ListingError if there is no model server.
 
-    An address that a person gave is asked through the guard, for its list alone.
+    With `is_guarded`, as for an address that a person gave, it is asked through the guard, and only for its list.
     """
     base_url = base_url.rstrip("/")
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-    manner = build_guard() if is_guarded else {"follow_redirects": False}
-    client = httpx2.AsyncClient(headers=headers, timeout=timeout_seconds, verify=get_tls_context(), **manner)
+    options = build_guard() if is_guarded else {"follow_redirects": False}
+    client = httpx2.AsyncClient(headers=headers, timeout=timeout_seconds, verify=get_tls_context(), **options)
     async with client:
         try:
             async with asyncio.timeout(timeout_seconds):
@@ -123,7 +123,7 @@ async def read_server(
 async def _read_kind(
     client: httpx2.AsyncClient, base_url: str, entries: dict[str, Fields]
 ) -> tuple[Kind, dict[str, dict[str, Any]]]:
-    """Return what kind of server it is, and what its other pages tell of its models."""
+    """Return the kind of server, and the details of its models that its other pages give, by the models' names."""
     root = base_url.removesuffix("/v1")
     first = next(iter(entries.values()), {})
     kind, details = Kind.OTHER, {}
@@ -148,7 +148,7 @@ async def _read_kind(
 async def _read_own_lists(
     client: httpx2.AsyncClient, root: str, entries: dict[str, Fields]
 ) -> tuple[Kind, dict[str, dict[str, Any]]]:
-    """Return what LM Studio or Ollama tell of their models beside the common list."""
+    """Return LM Studio or Ollama, with the details of models from their own pages, or OTHER if it is neither."""
     studio, tags, running = await asyncio.gather(
         *(_find(client, f"{root}{path}") for path in ("/api/v0/models", "/api/tags", "/api/ps"))
     )
@@ -173,7 +173,7 @@ async def _read_own_lists(
 async def _show(
     client: httpx2.AsyncClient, root: str, name: str, at_once: asyncio.Semaphore
 ) -> dict[str, Any]:
-    """Return what Ollama's model is capable of; nothing where it is too old to say."""
+    """Return the capabilities of a model of Ollama's; None in their place if Ollama is too old to give them."""
     async with at_once:
         shown = await _find(client, f"{root}/api/show", {"model": name}, MAX_DETAIL_BYTES)
     return {"capabilities": shown.get("capabilities")}
@@ -217,7 +217,7 @@ def _explain_emptiness(kind: Kind, entries: dict[str, Fields]) -> "_StrPromise":
 async def _find(
     client: httpx2.AsyncClient, url: str, body: Fields | None = None, max_bytes: int = MAX_BYTES
 ) -> Fields:
-    """Return the object at the address; an empty one where there is none, or none soon."""
+    """Return the JSON object at the address, or an empty one if none comes within DETAIL_TIMEOUT_SECONDS."""
     with suppress(ListingError, TimeoutError):
         async with asyncio.timeout(DETAIL_TIMEOUT_SECONDS):
             return await _get_object(client, url, body, max_bytes)
@@ -227,7 +227,7 @@ async def _find(
 async def _get_object(
     client: httpx2.AsyncClient, url: str, body: Fields | None = None, max_bytes: int = MAX_BYTES
 ) -> Fields:
-    """Return the JSON object that is answered; ListingError where it is none."""
+    """Return the JSON object that the server answers with. Raise ListingError if there is none, or TimeoutError."""
     method, content = ("POST", json.dumps(body)) if body else ("GET", None)
     received = bytearray()
     try:
@@ -258,7 +258,7 @@ async def _get_object(
 
 
 def _require_success(response: httpx2.Response, url: str) -> None:
-    """Raise ListingError where the answer is none that counts."""
+    """Raise ListingError, with a sentence that says what to do, unless the response is successful."""
     status, place = response.status_code, _place(url)
     if response.is_success:
         return
@@ -290,7 +290,7 @@ def _place(url: str) -> str:
 
 
 def _read_entries(listed: object, key: str) -> dict[str, Fields] | None:
-    """Return a list's objects by their names; None where it is no list. Ollama's empty one is null."""
+    """Return the list's objects, keyed by their names, or None if `listed` is no list. Ollama's empty list is null."""
     if listed is not None and not isinstance(listed, list):
         return None
     named = ((entry.get(key), entry) for entry in listed or () if isinstance(entry, dict))

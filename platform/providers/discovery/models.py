@@ -1,17 +1,17 @@
-"""What is found of model servers: each with its models, and which of them can hold a talk."""
+"""Model servers that were found, their models, and which models can chat."""
 
 import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-# For servers that do not say what a model is for.
+# Names of models that cannot chat, for servers that do not say what a model is for.
 NOT_FOR_CHAT = re.compile(
     r"(?i)embed|bge-|minilm|rerank|whisper|\btts\b|transcri|dall-e|gpt-image|moderation|realtime"
 )
 
 
 class Kind(StrEnum):
-    """What a server was recognised as, by its answers."""
+    """The kind of a server, as recognised by its answers."""
 
     OLLAMA = "Ollama"
     LM_STUDIO = "LM Studio"
@@ -23,18 +23,18 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model by the name that requests give it; what the server does not tell is 0 or empty."""
+    """A model, by its name in requests; what the server does not say is 0 or empty."""
 
     name: str
     description: str = ""  # family, size and quantisation, in the server's own words
     size_bytes: int = 0
-    context_tokens: int = 0  # that it reads at once as it is run now; of one not loaded, at most
+    context_tokens: int = 0  # as it is run now; if it is not loaded, the most that it can have
     is_loaded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server with the models that can hold a talk, the loaded ones first; `trouble` says why it has none."""
+    """A server with the models that can chat, loaded ones first; `trouble` says why there are none."""
 
     kind: Kind
     base_url: str
@@ -43,5 +43,5 @@ class Server:
 
 
 def can_chat(name: str) -> bool:
-    """Return whether a model may hold a talk, by its name alone."""
+    """Return whether a model can probably chat, judged by its name alone."""
     return not NOT_FOR_CHAT.search(name)

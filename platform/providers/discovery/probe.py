@@ -1,8 +1,8 @@
-"""What a model does when it is tried: a sentence with its times, and what it can do beside talking, found by asking.
+"""Trying a model: its answer to a sentence, with times, and its other abilities, found by asking for them.
 
-`try_provider` asks for the sentence alone, as a talk would; `probe_model` asks for all of it, of a model that may still
-have to be loaded.
-Everything is asked through the client that a talk is held with, so what works here works there.
+`try_provider` asks for the answer alone, with the timeouts of a talk; `probe_model` asks for everything, from a model
+that may still have to be loaded.
+Both ask through the client that talks use, so what works here works there.
 """
 
 import asyncio
@@ -33,11 +33,11 @@ from providers.tokens import estimate
 from text.strings import storable
 
 TIMEOUTS = Timeouts(connect_seconds=5.0, first_piece_seconds=180.0, silence_seconds=30.0, retries=2)
-TIMEOUT_SECONDS = 240.0  # of the sentence: a large model is first read from disk
+TIMEOUT_SECONDS = 240.0  # for the first answer: a large model is first read from disk
 TRIAL_TIMEOUT_SECONDS = 60.0
 ABILITY_TIMEOUT_SECONDS = 60.0
 MAX_TOKENS = 1024
-MAX_CHARACTERS, MAX_ABILITY_CHARACTERS = 2_000, 400  # then a small model would only ramble on
+MAX_CHARACTERS, MAX_ABILITY_CHARACTERS = 2_000, 400  # beyond these a small model would only ramble on
 HELLO = _("Good evening. Tell me in one sentence what makes an evening a good one.")
 TOOL = {
     "type": "function",
@@ -65,12 +65,12 @@ class Place(BaseModel):
 
 @dataclass(slots=True)
 class Probe:
-    """What a model did when it was tried. An ability is None where it could not be found out: the server was busy."""
+    """What a model did when it was probed. An ability is None if it could not be found out, e.g. from a busy server."""
 
     answer: str
     first_piece_seconds: float
-    tokens_per_second: float  # 0 where the answer came at once
-    context_tokens: int  # 0 where the server does not tell
+    tokens_per_second: float  # 0 if the answer came at once
+    context_tokens: int  # 0 if the server does not say
     thinks: bool  # it showed its reasoning in one of the answers
     tools: bool | None
     json: bool | None
@@ -79,7 +79,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What a provider said, and after how many seconds the first piece and the last came; or the error of its failure."""
+    """A provider's answer, and the seconds until its first piece and its end; or the `error` with which it failed."""
 
     text: str = ""
     first_piece_seconds: float = 0.0
@@ -95,7 +95,7 @@ class _Answer:
     first_event_at: float = 0.0
     first_piece_at: float = 0.0
     ended_at: float = 0.0
-    tokens: int = 0  # as the server counts them, else estimated
+    tokens: int = 0  # as counted by the server, else estimated
 
     def add(self, event: Event, now: float) -> None:
         match event:
@@ -118,7 +118,7 @@ class _Answer:
 async def try_provider(
     provider: ChatProvider, sentence: str, timeout_seconds: float = TRIAL_TIMEOUT_SECONDS
 ) -> Trial:
-    """Say the sentence to it, once, and return what came of that; a piece of reasoning counts as the first one too."""
+    """Say the sentence to the provider, without retries, and return the outcome. Reasoning counts as a first piece."""
     timeouts, began = Timeouts(**settings.CHAT_TIMEOUTS, retries=0), perf_counter()
     try:
         client = ChatClient(
@@ -138,9 +138,9 @@ async def try_provider(
 async def probe_model(
     base_url: str, api_key: str, model: str, question: str, chance: random.Random = CHANCE
 ) -> Probe:
-    """Return what the model answers to the question, and what it can do.
+    """Return the model's answer to the question, and its abilities.
 
-    ProviderError where it does not answer; what it cannot do beside that is no error.
+    Raise ProviderError if it does not answer; a missing ability is no error.
     """
     client = ChatClient(base_url, api_key, model, TIMEOUTS)
     try:
@@ -175,10 +175,10 @@ async def probe_model(
 
 
 async def _settle(finding: Awaitable[bool | None]) -> bool | None:
-    """Return what was found; False where the server refuses to be asked so, None where it could not be found out."""
+    """Return the finding; False if the server refuses such a request, or None if the ability could not be found out."""
     try:
         return await finding
-    except ProviderUnavailable as error:  # some answer 500 to what they do not know
+    except ProviderUnavailable as error:  # some servers answer 500 to what they do not support
         return False if error.status and error.status >= 500 and UNSUPPORTED.search(error.said) else None
     except ProviderRefused as error:
         return None if error.status in {401, 402, 403} else False
@@ -188,7 +188,7 @@ async def _settle(finding: Awaitable[bool | None]) -> bool | None:
 
 async def _ask_sentence(client: ChatClient, sentence: str, timeout_seconds: float) -> _Answer:
     answer = await _ask(client, _say(sentence), timeout_seconds, MAX_CHARACTERS)
-    answer.text = storable(answer.text)  # no page can show half of a surrogate pair
+    answer.text = storable(answer.text)  # no page can show a lone surrogate
     if not answer.text.strip():
         raise EmptyAnswer("The answer was empty")
     return answer
@@ -197,7 +197,7 @@ async def _ask_sentence(client: ChatClient, sentence: str, timeout_seconds: floa
 async def _ask(
     client: ChatClient, messages: Messages, timeout_seconds: float, max_characters: int, **parts: Any
 ) -> _Answer:
-    """Return the answer, or so many characters of it."""
+    """Return the answer, broken off once it has more than `max_characters`."""
     answer = _Answer()
     sampling = Sampling(max_tokens=MAX_TOKENS, temperature=0.3)
     try:
@@ -215,13 +215,13 @@ async def _ask(
 
 
 def _measure_speed(answer: _Answer) -> float:
-    """Return the tokens a second, thoughts included, from the first that came to the last."""
+    """Return the tokens per second, including reasoning, measured from the first piece to the last."""
     seconds = answer.ended_at - answer.first_event_at
     return (answer.tokens - 1) / seconds if seconds > 0 and answer.tokens > 1 else 0.0
 
 
 async def read_context(base_url: str, api_key: str, model: str) -> int:
-    """Return how many tokens the model reads at once, now that it is loaded; 0 where the server does not tell."""
+    """Return the context of the model, which should be loaded by now, in tokens; 0 if the server does not say."""
     with suppress(ProviderError):
         server = await read_server(base_url, api_key)
         names = {model, f"{model}:latest"}
@@ -237,7 +237,7 @@ def _say(text: str) -> Messages:
 
 
 def _show(number: str) -> Messages:
-    """Return the question which number stands in a picture: nobody guesses it blindly."""
+    """Return the question which number a picture shows: a model that cannot see it will hardly guess it."""
     picture = Image.new("RGB", PICTURE_SIZE, "white")
     font = ImageFont.load_default(DIGIT_SIZE)
     ImageDraw.Draw(picture).text((40, 15), number, fill="black", font=font)

@@ -1,1 +1,1 @@
-"""Models that Kith can fetch: a catalogue, downloads that survive kills and restarts, and the check of what came."""
+"""Models that Kith can fetch: a catalogue, downloads that survive kills and restarts, and checks of the files."""

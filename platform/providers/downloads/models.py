@@ -1,4 +1,4 @@
-"""Files of models that are fetched, and the digests by which a file is known again."""
+"""Downloads of model files, and the digests by which a file is recognised when it is fetched again."""
 
 from typing import Any
 
@@ -10,10 +10,10 @@ from providers.downloads.storage import open_folder
 
 
 class Download(models.Model):
-    """A model's file that is fetched, or was: then it lies in the models folder as `file_name`.
+    """The download of a model file, which lies in the models folder as `file_name` once it is done.
 
-    `received_bytes` is what is safe on the disk, `validator` the version (ETag, or date) that it is of. `sha256` is
-    what the file must have, where that is known beforehand.
+    `received_bytes` are safely on the disk; `validator` is the version of the file that they belong to, an ETag or a
+    date. `sha256` is the file's expected digest, or empty if it is not known beforehand.
     """
 
     class State(models.TextChoices):
@@ -96,17 +96,17 @@ class Download(models.Model):
 
     @property
     def is_received(self) -> bool:
-        """Return whether all of the file has come: then it is being checked."""
+        """Return whether the whole file has come; until the download is done, it is then being checked."""
         return self.total_bytes is not None and self.received_bytes >= self.total_bytes
 
     @property
     def is_missing(self) -> bool:
-        """Return whether the file was there once and is no longer."""
+        """Return whether the download is done, but its file no longer exists."""
         return self.state == self.State.DONE and not (open_folder() / self.file_name).exists()
 
 
 class PinnedDigest(models.Model):
-    """The SHA-256 of the file that an address gave first; one that gives another later is refused."""
+    """The SHA-256 of the first file that came from an address; a different file from there is refused later."""
 
     url = models.CharField(_("address"), max_length=1000, unique=True)
     sha256 = models.CharField("SHA-256", max_length=64)

@@ -1,4 +1,4 @@
-"""What an operator does to downloads: start, pause, resume, remove, and accept that a file has changed."""
+"""What an operator does with downloads: start, pause, resume and remove them, and accept that a file has changed."""
 
 import re
 from datetime import datetime
@@ -19,11 +19,11 @@ MAX_URL_CHARACTERS = 1000
 
 
 class DownloadError(Exception):
-    """Why a download cannot be started, in one sentence for the operator."""
+    """A download cannot be started; the message is one sentence for the operator."""
 
 
 def start_download(url: str, now: datetime, *, name: str = "", sha256: str = "") -> Download:
-    """Begin to fetch the file at the address; DownloadError where that cannot be."""
+    """Start to fetch the file at the address. Raise DownloadError if that is not possible."""
     url, sha256 = _read_address(url), sha256.strip().lower()
     if sha256 and not SHA256.match(sha256):
         raise DownloadError(
@@ -51,12 +51,12 @@ def start_download(url: str, now: datetime, *, name: str = "", sha256: str = "")
 
 
 def pause_download(download_id: int) -> None:
-    """Let it rest, with what has come; whoever fetches it stops within seconds."""
+    """Pause the download, keeping what has come. A task that is fetching it stops within seconds."""
     Download.objects.filter(pk=download_id, state=State.ACTIVE).update(state=State.PAUSED, failure="")
 
 
 def resume_download(download_id: int, now: datetime) -> None:
-    """Go on where it rests, failed or waits."""
+    """Continue the download now, unless it is done, with its failed attempts and checks counted anew."""
     waiting = Download.objects.filter(pk=download_id).exclude(state=State.DONE)
     if waiting.update(state=State.ACTIVE, failure="", attempts=0, checks=0, next_at=now):
         enqueue(SWEEP)
@@ -64,7 +64,7 @@ def resume_download(download_id: int, now: datetime) -> None:
 
 @transaction.atomic
 def remove_download(download_id: int) -> None:
-    """Delete the row and the file, whole or not. The digest stays pinned. Whoever fetches it stops within seconds."""
+    """Delete the row and the file, even if incomplete. The digest stays pinned. A task fetching it stops in seconds."""
     row = Download.objects.select_for_update().filter(pk=download_id).first()
     if row is None:
         return
@@ -75,7 +75,7 @@ def remove_download(download_id: int) -> None:
 
 
 def accept_change(download_id: int, now: datetime) -> None:
-    """Forget which file the address gave first, and fetch what it gives now."""
+    """If the download failed because its file had changed, delete the pinned digest and fetch the file as it is now."""
     row = Download.objects.filter(pk=download_id, failure=Download.Failure.PINNED).first()
     if row is not None:
         PinnedDigest.objects.filter(url=row.url).delete()
@@ -83,7 +83,7 @@ def accept_change(download_id: int, now: datetime) -> None:
 
 
 def _read_address(text: str) -> str:
-    """Return the address as it is asked; DownloadError where it cannot be, or would be kept with a secret in it."""
+    """Return the address to request. Raise DownloadError if it may not be requested, or its query may hold a secret."""
     try:
         parts = parse_address(text.strip())
     except OutboundError as error:

@@ -1,4 +1,4 @@
-"""The models folder: what files are called there, which are incomplete, and whether the disk has room."""
+"""The models folder: the names of its files, incomplete files and their locks, and the room on the disk."""
 
 import fcntl
 import os
@@ -17,29 +17,30 @@ MAX_NAME_CHARACTERS = 150
 
 
 def open_folder() -> Path:
-    """Return the models folder in Kith's home, made where it is not there yet."""
+    """Return the models folder in Kith's home, which is created if it does not exist yet."""
     folder: Path = settings.KITH_HOME / "models"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder
 
 
 def choose_file_name(url: str) -> str:
-    """Return a plain file name, ending in .gguf, from the last part of an address that nobody vouches for."""
+    """Return a safe file name, ending in .gguf, made from the last part of an untrusted address."""
     last = unquote((parse_url(url).path or "").rsplit("/", 1)[-1])
     stem = re.sub(r"[^A-Za-z0-9._-]+", "-", re.sub(r"\.gguf\Z", "", last, flags=re.IGNORECASE)).strip(".-_")
     return f"{stem[:MAX_NAME_CHARACTERS] or 'model'}.gguf"
 
 
 def get_part_path(download_id: int) -> Path:
-    """Return where the file of that download lies until it is whole."""
+    """Return the path of the download's file while it is incomplete."""
     return open_folder() / f"{download_id}.part"
 
 
 @contextmanager
 def lock_part(path: Path) -> Iterator[FileIO | None]:
-    """Open the incomplete file, made where it is not there, for this process alone; None where another has it.
+    """Open the incomplete file, created if missing, under an exclusive lock.
 
-    The system lets go of it as the process ends, however it ends.
+    Yield None if another process holds the lock, or the file was removed meanwhile.
+    The system releases the lock when the process ends, however it ends.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     with FileIO(descriptor, "r+") as file:
@@ -52,12 +53,12 @@ def lock_part(path: Path) -> Iterator[FileIO | None]:
 
 
 def has_room(more_bytes: int, margin_bytes: int) -> bool:
-    """Return whether so much more fits on the disk, and the margin stays free."""
+    """Return whether `more_bytes` fit on the disk while `margin_bytes` stay free."""
     return shutil.disk_usage(open_folder()).free >= more_bytes + margin_bytes
 
 
 def move_into_place(part: Path, path: Path) -> None:
-    """Give the whole file its name, so that it is there whole after any failure, or not at all."""
+    """Rename the complete file and sync its folder, so that after any failure it is there as a whole or not at all."""
     part.rename(path)
     folder = os.open(path.parent, os.O_RDONLY)
     try:

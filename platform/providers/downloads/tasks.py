@@ -1,4 +1,4 @@
-"""Tasks of downloads: one goes on with a file, the other finds those that wait, or whose process died."""
+"""Tasks of downloads: one continues a file, the other finds downloads that are due or whose process died."""
 
 import threading
 from typing import Any
@@ -11,7 +11,7 @@ from jobs.background import enqueue
 from providers.downloads.models import Download
 from providers.downloads.transfer import run_download
 
-MAX_AT_ONCE = 2  # each takes a thread of the worker's for hours
+MAX_AT_ONCE = 2  # each occupies a thread of the worker for hours
 STOPPING = threading.Event()
 
 
@@ -22,13 +22,13 @@ def _stop(**_: Any) -> None:
 
 @shared_task
 def fetch_file(download_id: str) -> None:
-    """Go on with one file until it is there or has to wait."""
+    """Continue one download until it is done or has to wait."""
     run_download(int(download_id), timezone.now, is_stopping=STOPPING.is_set)
 
 
 @shared_task
 def resume_downloads() -> None:
-    """Go on with the oldest downloads that are due; for one that is under way nothing happens."""
+    """Enqueue `fetch_file` for the MAX_AT_ONCE oldest due downloads; for one that is being fetched it does nothing."""
     due = Download.objects.filter(state=Download.State.ACTIVE, next_at__lte=timezone.now())
     for download_id in due.order_by("pk").values_list("pk", flat=True)[:MAX_AT_ONCE]:
         enqueue("providers.downloads.tasks.fetch_file", str(download_id))

@@ -1,7 +1,7 @@
-"""Fetching one model's file: resumed where it broke off, checked as a whole, then put in its place.
+"""Fetching one model file: resumed where it broke off, checked as a whole, then put in its place.
 
-Whoever fetches holds a lock on the incomplete file, which ends with the process. All else is in the row and in that file,
-so it can be killed at any line and run again.
+The process that fetches holds a lock on the incomplete file, which ends with the process. All other state is in the row
+and in that file, so that the process can be killed at any line and the work run again.
 """
 
 import errno
@@ -28,9 +28,9 @@ from providers.guarded_http import STALL_SECONDS, OutboundError, Stream, open_st
 log = structlog.get_logger(__name__)
 State, Failure = Download.State, Download.Failure
 PROGRESS_INTERVAL = timedelta(seconds=1)
-MARGIN_BYTES = 1_000_000_000  # that the disk keeps free: the database lies there too
-MAX_ATTEMPTS = 8  # one after another that bring nothing
-MAX_CHECKS = 3  # that ended with their process
+MARGIN_BYTES = 1_000_000_000  # of the disk stay free: the database may lie there too
+MAX_ATTEMPTS = 8  # in a row in which nothing comes
+MAX_CHECKS = 3  # of a file, if their process dies each time
 DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 LENGTH = re.compile(r"\d{1,18}\Z")
 CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-\d{1,18}/(\d{1,18})\Z")
@@ -63,7 +63,7 @@ OF_STATUS = {
 
 
 class TransferError(Exception):
-    """Why a file was not fetched."""
+    """A file was not fetched; `failure` says why."""
 
     def __init__(self, failure: Download.Failure) -> None:
         super().__init__(failure.value)
@@ -71,12 +71,12 @@ class TransferError(Exception):
 
 
 class StoppedError(Exception):
-    """The download was paused or removed meanwhile, or this process is to end."""
+    """The download was paused or removed meanwhile, or this process is about to end."""
 
 
 @dataclass
 class Transfer:
-    """One attempt at a file, which goes on from what came before."""
+    """One attempt to fetch a file, continuing from what came before."""
 
     row: Download
     part: Path
@@ -87,7 +87,7 @@ class Transfer:
     margin_bytes: int
 
     def fetch(self) -> None:
-        """Receive what is missing; TransferError, StoppedError."""
+        """Receive what is missing of the file. Raise TransferError, OutboundError or OSError, or StoppedError."""
         row = self.row
         if os.fstat(self.file.fileno()).st_size < row.received_bytes:
             self._begin_anew()
@@ -120,7 +120,10 @@ class Transfer:
                 saved_at = now
 
     def _read_head(self, stream: Stream) -> None:
-        """Find out where the answer goes on and how long the file is; TransferError where it is no part of it."""
+        """Read from the answer's head whether it continues the file and how long the file is.
+
+        Raise TransferError if the answer is of no use, the file is too large, or the disk has no room for it.
+        """
         row = self.row
         version = find_validator(stream)
         if stream.status == 206:
@@ -158,7 +161,10 @@ class Transfer:
         self.row.received_bytes, self.row.validator, self.row.total_bytes = 0, "", None
 
     def _save_progress(self) -> None:
-        """Write what has come to the disk, then to the row; StoppedError where that is not to go on."""
+        """Sync the file to the disk, then save its progress in the row.
+
+        Raise StoppedError if the download is no longer active, or TransferError if the disk is full.
+        """
         os.fsync(self.file.fileno())
         update_active(
             self.row,
@@ -167,13 +173,13 @@ class Transfer:
             validator=self.row.validator,
             failure="",
         )
-        if not connection.in_atomic_block:  # a download takes hours, and needs it for milliseconds
+        if not connection.in_atomic_block:  # a download takes hours, and needs a connection for milliseconds
             connection.close_if_unusable_or_obsolete()
         if not has_room(0, self.margin_bytes):
             raise TransferError(Failure.DISK_FULL)
 
     def install(self) -> None:
-        """Check the file and put it in its place; TransferError, StoppedError."""
+        """Check the file and move it into place. Raise TransferError if it is not the expected one, or StoppedError."""
         row, path = self.row, open_folder() / self.row.file_name
         digest = check_file(row, self.part)
         if not row.sha256:
@@ -199,7 +205,10 @@ def run_download(
     stall_seconds: float = STALL_SECONDS,
     margin_bytes: int = MARGIN_BYTES,
 ) -> None:
-    """Fetch the file of that download; return where it is not due, another process does it, or it has to go on later."""
+    """Fetch the file of the download, unless it is not due or another process is fetching it.
+
+    A failure is saved in the row, with the time of the next attempt if there is to be one.
+    """
     due = Download.objects.filter(pk=download_id, state=State.ACTIVE, next_at__lte=clock())
     row = due.first()
     if row is None:
@@ -227,7 +236,7 @@ def run_download(
 
 
 def classify(error: TransferError | OutboundError | OSError) -> Download.Failure:
-    """Return what went wrong, as the page says it."""
+    """Return the kind of failure that the error is."""
     if isinstance(error, TransferError):
         return error.failure
     if isinstance(error, OutboundError):
@@ -236,16 +245,16 @@ def classify(error: TransferError | OutboundError | OSError) -> Download.Failure
 
 
 def find_validator(stream: Stream) -> str:
-    """Return by what the server tells versions of the file apart: a strong ETag, else its date; "" where by nothing."""
+    """Return what identifies the file's version at the server: a strong ETag, else its date, else an empty string."""
     tag = stream.headers.get("ETag", "")
     found = tag if tag.startswith('"') else stream.headers.get("Last-Modified", "")
     return found if VALIDATOR.match(found) else ""
 
 
 def check_file(row: Download, path: Path) -> str:
-    """Return the file's SHA-256; TransferError where it is no whole model in GGUF, StoppedError.
+    """Return the file's SHA-256. Raise TransferError if it is no whole model in GGUF, or StoppedError.
 
-    It is counted before it begins: what kills its process again and again is given up.
+    The check is counted before it begins, so that a file whose check kills its process again and again is given up.
     """
     if row.checks >= MAX_CHECKS:
         raise TransferError(Failure.UNCHECKED)
@@ -260,9 +269,9 @@ def check_file(row: Download, path: Path) -> str:
 
 
 def is_in_place(row: Download) -> bool:
-    """Return whether the file has its name already, as after a kill right before that was written down.
+    """Return whether the file is in place already, e.g. because the process was killed before the row was saved.
 
-    TransferError where a file of that name is not known to be this one.
+    Raise TransferError if a file of that name exists, but is not known to be this one.
     """
     path = open_folder() / row.file_name
     if not path.exists():
@@ -274,13 +283,13 @@ def is_in_place(row: Download) -> bool:
 
 
 def update_active(row: Download, **fields: Any) -> None:
-    """Write these fields; StoppedError where the download is not to go on."""
+    """Save these fields of the row. Raise StoppedError if the download is no longer active."""
     if not Download.objects.filter(pk=row.pk, state=State.ACTIVE).update(**fields):
         raise StoppedError
 
 
 def note_failure(row: Download, failure: Download.Failure, now: datetime, has_come: bool = False) -> None:
-    """Write down what went wrong, and when it goes on by itself, if it does; what is worthless is removed."""
+    """Save the failure in the row, with the time of the next attempt if there is one; delete a file that is useless."""
     attempts = 0 if has_come else row.attempts
     fields: dict[str, Any] = {"failure": failure, "attempts": attempts + 1}
     if failure in RETRIED and attempts < MAX_ATTEMPTS:

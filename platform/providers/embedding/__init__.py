@@ -1,1 +1,1 @@
-"""Embeddings: texts as vectors of length 1, by the model that is built in or by a server."""
+"""Embeddings: texts as vectors of length 1, from the built-in model or a server."""

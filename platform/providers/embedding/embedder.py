@@ -1,4 +1,4 @@
-"""What every embedder can do, how its model is to be asked, and the vectors that it gives: rows of 32-bit floats."""
+"""The protocol of embedders, how their models are asked, and their vectors: rows of 32-bit floats."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,10 @@ RESERVED_FIELDS = frozenset({"model", "input", "encoding_format"})
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingProfile:
-    """E5 wants a prefix before each text, jina-embeddings-v3 a `task` in each request: another profile, other vectors."""
+    """How a model is asked, e.g. E5 with a prefix before each text, jina-embeddings-v3 with a `task` in each request.
+
+    Vectors of one model that were made with different profiles are not comparable.
+    """
 
     query_prefix: str = ""
     document_prefix: str = ""
@@ -24,7 +27,7 @@ class EmbeddingProfile:
 
     @classmethod
     def from_settings(cls, wanted: Mapping[str, Any]) -> "EmbeddingProfile":
-        """Read an entry of the settings; ImproperlyConfigured where its fields are no JSON object."""
+        """Return the profile in an entry of the settings. Raise ImproperlyConfigured if its fields are invalid."""
         return cls(
             wanted.get("query_prefix", ""),
             wanted.get("document_prefix", ""),
@@ -37,7 +40,7 @@ PLAIN_PROFILE = EmbeddingProfile()
 
 
 def parse_fields(text: str) -> dict[str, Any]:
-    """Return the JSON object, {} for nothing; ImproperlyConfigured says what else was written."""
+    """Return the JSON object in the text, {} if it is empty. Raise ImproperlyConfigured if it is invalid."""
     try:
         fields = json.loads(text) if text.strip() else {}
     except ValueError:
@@ -52,7 +55,10 @@ def parse_fields(text: str) -> dict[str, Any]:
 
 
 class Embedder(Protocol):
-    """Called from worker threads, never from an event loop; raises ProviderUnavailable and ProviderRefused."""
+    """A model that embeds texts. Call it from threads, never in an event loop.
+
+    Its methods may raise ProviderUnavailable or ProviderRefused.
+    """
 
     def __hash__(self) -> int: ...
 
@@ -64,27 +70,27 @@ class Embedder(Protocol):
 
     @property
     def is_built_in(self) -> bool:
-        """Whether no provider outside is asked, so that an embedding costs nothing but a moment."""
+        """Return whether the model runs in this process, so that an embedding costs only a moment."""
 
     @property
     def width(self) -> int:
-        """How many numbers a vector has; may ask the provider."""
+        """Return how many numbers a vector has. This may ask the provider."""
 
     @property
     def max_tokens(self) -> int: ...
 
     def windows(self, text: str) -> list[str]:
-        """Return the text, or its overlapping parts where it has more than `max_tokens`."""
+        """Return the text, or its overlapping parts if it has more than `max_tokens`."""
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
-        """Return (n, width), a row for each text."""
+        """Return an array of shape (n, width) with a row for each text."""
 
     def embed_queries(self, texts: Sequence[str]) -> Floats:
-        """Return (n, width), a row for each text that a search starts from."""
+        """Return an array of shape (n, width) with a row for each text, the query of a search."""
 
 
 def normalised(vectors: Floats) -> Floats:
-    """Return the same directions with length 1; a vector of length 0 stays as it is."""
+    """Return the vectors scaled to length 1; a vector of length 0 stays as it is."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     directions: Floats = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
     return directions

@@ -1,4 +1,4 @@
-"""One embedding model at several servers: where one fails the next is asked, and one that failed often is left alone."""
+"""One embedding model on several servers: if one fails the next is asked, and one that fails often is not asked."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class FallbackEmbedder:
-    """Providers of the same model and manner, in order of fallback, as one embedder."""
+    """Providers of the same model and prefixes, in order of fallback, as one embedder."""
 
     is_built_in = False
 
@@ -30,11 +30,11 @@ class FallbackEmbedder:
 
     @property
     def width(self) -> int:
-        """How many numbers a vector has now, found by embedding one word."""
+        """Return how many numbers a vector has now, found by embedding one word."""
         return self._ask(lambda embedder: embedder.width)
 
     def windows(self, text: str) -> list[str]:
-        """Return the text, or its overlapping parts, each short enough for all of them."""
+        """Return the text, or its overlapping parts, each short enough for all the providers."""
         return self._first.windows(text)
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
@@ -44,9 +44,9 @@ class FallbackEmbedder:
         return self._ask(lambda embedder: embedder.embed_queries(texts))
 
     def _ask(self, work: Callable[[RemoteEmbedder], T]) -> T:
-        """Return what the first provider answers that may be asked and does not fail; else raise what the last one did.
+        """Return the result of `work` from the first provider that may be asked and does not fail.
 
-        ProviderBusy where all of them are left alone for now.
+        If all fail, raise the last one's error, or ProviderBusy if none may be asked now.
         """
         left, error = self._providers, None
         while True:
@@ -68,7 +68,7 @@ class FallbackEmbedder:
 
 
 def connect(provider: ChatProvider, max_tokens: int = MAX_TOKENS) -> RemoteEmbedder:
-    """Return the provider's embedder; ProviderRefused where its key is lost."""
+    """Return the provider's embedder. Raise ProviderRefused if its key cannot be decrypted."""
     return RemoteEmbedder(
         provider.base_url,
         provider.require_key(),
@@ -80,7 +80,7 @@ def connect(provider: ChatProvider, max_tokens: int = MAX_TOKENS) -> RemoteEmbed
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingTrial:
-    """How many numbers a text's vector has, and the milliseconds until it came; or the error in its place."""
+    """How many numbers a text's vector has, and the milliseconds until it came; or the `error` instead."""
 
     width: int = 0
     milliseconds: int = 0
@@ -88,7 +88,7 @@ class EmbeddingTrial:
 
 
 def try_embedding(provider: ChatProvider, text: str) -> EmbeddingTrial:
-    """Have the provider embed the text, though it is left alone just now."""
+    """Have the provider embed the text, even if its breaker is open, and return the outcome."""
     began = perf_counter()
     try:
         width = connect(provider).embed_documents([text]).shape[1]

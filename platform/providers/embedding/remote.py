@@ -19,13 +19,13 @@ from providers.tokens import Metered, estimate, note, split
 
 BATCH_TEXTS = 64
 OVERLAP_TOKENS = 48
-MAX_TOKENS = 480  # estimated, and low enough for the usual models
-MIN_WINDOW_TOKENS = 2 * OVERLAP_TOKENS  # what a prefix leaves of a window, however long it is
+MAX_TOKENS = 480  # estimated tokens, low enough for the usual models
+MIN_WINDOW_TOKENS = 2 * OVERLAP_TOKENS  # for the text of a window, however long the prefix is
 TIMEOUT = httpx2.Timeout(60.0, connect=5.0)
 
 
 class RemoteEmbedder:
-    """One model of one server, asked by one profile. `max_tokens` is estimated."""
+    """One model of one server, asked by one profile. `max_tokens` counts estimated tokens."""
 
     is_built_in = False
 
@@ -45,7 +45,7 @@ class RemoteEmbedder:
             timeout=timeout,
             verify=get_tls_context(),
             event_hooks={"response": [cut_error_body]},
-            follow_redirects=not api_key,  # a key goes to nobody but whom it was entered for
+            follow_redirects=not api_key,  # a key is sent only to the server that it was entered for
         )
         self._client = openai.OpenAI(
             base_url=base_url,
@@ -57,7 +57,7 @@ class RemoteEmbedder:
 
     @classmethod
     def from_settings(cls, wanted: Mapping[str, Any]) -> Self:
-        """Make the embedder that an entry of the settings describes."""
+        """Return the embedder that an entry of the settings describes."""
         profile = EmbeddingProfile.from_settings(wanted)
         max_tokens = wanted.get("max_tokens") or MAX_TOKENS
         return cls(
@@ -66,20 +66,20 @@ class RemoteEmbedder:
 
     @property
     def width(self) -> int:
-        """How many numbers a vector has now, found by embedding one word."""
+        """Return how many numbers a vector has now, found by embedding one word."""
         return int(self._request(["width"], self.profile.document_fields).shape[1])
 
     def windows(self, text: str) -> list[str]:
-        """Return the text, or its overlapping parts of so many tokens, about, that a prefix has room before them."""
+        """Return the text, or its overlapping parts, each short enough to leave room for a prefix, by estimate."""
         prefix = max(estimate(self.profile.query_prefix), estimate(self.profile.document_prefix))
         return split(text, max(self.max_tokens - prefix, MIN_WINDOW_TOKENS), OVERLAP_TOKENS)
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
-        """Return (n, width); a text of several windows gets the direction of their mean."""
+        """Return an array of shape (n, width); a text of several windows gets their mean, with length 1."""
         return self._embed(texts, self.profile.document_prefix, self.profile.document_fields)
 
     def embed_queries(self, texts: Sequence[str]) -> Floats:
-        """Return (n, width) for questions."""
+        """Return an array of shape (n, width) for n queries."""
         return self._embed(texts, self.profile.query_prefix, self.profile.query_fields)
 
     def _embed(self, texts: Sequence[str], prefix: str, fields: Mapping[str, Any]) -> Floats:
@@ -97,7 +97,7 @@ class RemoteEmbedder:
         return normalised(summed)
 
     def _request(self, texts: Sequence[str], fields: Mapping[str, Any], width: int | None = None) -> Floats:
-        """Return the vectors; the call is noted for an open meter, also where it fails."""
+        """Return the vectors of the texts. The call is metered, also if it fails."""
         began, tokens, failed = perf_counter(), None, None
         try:
             answer = self._post(texts, fields)
@@ -126,7 +126,7 @@ class RemoteEmbedder:
 
 
 def _read_vectors(answer: object, count: int, width: int | None, api_key: str) -> Floats:
-    """Return the vectors of an answer; NoVectors with what is wrong with them."""
+    """Return the vectors of an answer. Raise NoVectors, which says what is wrong, if they cannot be used."""
     data = answer.get("data") if isinstance(answer, dict) else None
     if not isinstance(data, list):
         raise NoVectors(f"The answer of /embeddings has no data: {redact(str(answer), api_key)}")

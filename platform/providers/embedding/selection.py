@@ -1,7 +1,6 @@
 """Which embedders are in force: the environment's, else the database's active ones, else the built-in one.
 
-Those of one model and one manner stand for one another, and no other does: vectors of two models say nothing to each
-other.
+Only providers with the same model and prefixes replace each other: vectors of two models cannot be compared.
 """
 
 import json
@@ -16,13 +15,13 @@ from providers.chat_provider import ChatProvider
 from providers.embedding.embedder import Embedder
 from providers.selection import Capability, find_active
 
-_loading = Lock()  # what is loaded is large: it is not loaded twice
+_loading = Lock()  # keeps the libraries and models, which are large, from being loaded twice
 
 
 def get_embedder() -> Embedder | None:
-    """Return the embedder in force: settings.EMBEDDING's, else that of the first active provider, else the built-in one.
+    """Return the embedder in force: settings.EMBEDDING's, else the first active provider's, else the built-in one.
 
-    None where the weights of that are missing.
+    Return None if it would be the built-in one, but its weights are missing.
     """
     if not is_embedding_set_by_environment() and (active := _find_active_embedders()):
         return active[0]
@@ -30,7 +29,7 @@ def get_embedder() -> Embedder | None:
 
 
 def get_embedders() -> list[Embedder]:
-    """Return all that can be asked: the one in force, those of the other active providers, that before
+    """Return all embedders that can be asked: the one in force, those of the other active providers, the previous one
     (settings.EMBEDDING_PREVIOUS), the built-in one.
     """
     previous, built_in = _load_embedder(settings.EMBEDDING_PREVIOUS), _load_embedder({})
@@ -39,7 +38,7 @@ def get_embedders() -> list[Embedder]:
 
 
 def is_embedding_set_by_environment() -> bool:
-    """Return whether the environment names an embedder, which then wins."""
+    """Return whether the environment names an embedder, which then takes precedence."""
     return bool(settings.EMBEDDING.get("base_url"))
 
 
@@ -49,9 +48,9 @@ def _find_active_embedders() -> list[Embedder]:
         return _connect_rows(rows)
 
 
-@lru_cache(maxsize=1)  # after a change of a row, its key among them, nobody is asked as before
+@lru_cache(maxsize=1)  # after a change of any row, e.g. of its key, the embedders are built anew
 def _connect_rows(rows: tuple[ChatProvider, ...]) -> list[Embedder]:
-    """Return an embedder for each model and manner, in the order of the providers."""
+    """Return an embedder for each model with its prefixes, in the order of the providers."""
     alike: dict[tuple[str, str, str], list[ChatProvider]] = {}
     for row in rows:
         alike.setdefault((row.model, row.query_prefix, row.document_prefix), []).append(row)
@@ -78,7 +77,7 @@ def _connect_embedder(wanted_json: str) -> Embedder:
 
 @cache
 def _load_built_in_embedder() -> Embedder | None:
-    from providers.embedding.minilm import MiniLM, find_weights  # only those who embed wait for its libraries
+    from providers.embedding.minilm import MiniLM, find_weights  # loads its libraries
 
     folder = find_weights()
     return MiniLM(folder, settings.KITH_HOME / "models") if folder else None

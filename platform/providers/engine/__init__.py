@@ -1,1 +1,1 @@
-"""Kith's own engine: llama.cpp's server on a model file that the operator named, as one more process."""
+"""Kith's own engine: llama.cpp's server, in a process of its own, with a model file that the operator named."""

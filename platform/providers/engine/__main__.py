@@ -12,12 +12,12 @@ from pathlib import Path
 
 from providers.engine.gguf import ModelFileError, read_model_file
 
-# A thread of llama.cpp writes its log, and nobody can ask whether it has: what is said here is to stand last.
+# llama.cpp writes its log from a thread that cannot be awaited: after this pause, the line written here comes last.
 LOG_SECONDS = 1.0
 
 
 def main() -> int:
-    """Return 1 after a line that says why, where the model cannot be served."""
+    """Serve the model until a signal ends the process. Return 1 if it cannot be served, after a line that says why."""
     parser = argparse.ArgumentParser(prog="python -m providers.engine", description=__doc__)
     parser.add_argument("--file", type=Path, required=True)
     parser.add_argument("--port", type=int, required=True)

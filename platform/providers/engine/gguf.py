@@ -1,8 +1,8 @@
-"""What a model file in GGUF says of itself, read from its head alone.
+"""The metadata of a model file in GGUF, read from its head alone.
 
-The format is that of ggml-org/ggml, docs/gguf.md, versions 2 and 3. The `gguf` package reads all of a file's vocabulary
-into Python, seconds and hundreds of megabytes of it, to tell the ten numbers that are wanted here. Whoever made the file
-may mean harm: what is not wanted is skipped, and a head is bounded in all that it may make its reader do.
+The format is that of ggml-org/ggml, docs/gguf.md, versions 2 and 3. The `gguf` package would load a file's whole
+vocabulary into Python, which takes seconds and hundreds of megabytes, for the ten numbers that are wanted here. A file
+may be hostile: what is not wanted is skipped, and the size and contents of its head are limited.
 """
 
 import struct
@@ -24,18 +24,18 @@ MAX_HEAD_BYTES = 64_000_000  # a vocabulary of 262,144 tokens takes about 10 MB
 MAX_STRINGS = 1_000_000  # in all lists together; the largest vocabularies, with their merges, have 780,000
 MAX_ENTRIES = 10_000  # of metadata
 MAX_TENSORS = 100_000
-MAX_CHARACTERS = 200  # that are read of a string
+MAX_CHARACTERS = 200  # of a string; the rest is skipped
 MAX_DIMENSIONS = 8
 ALIGNMENT = 32
 STRING, ARRAY = 8, 9
 SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
-# What is wanted of the metadata, by how the keys end: the architecture's numbers begin with its name.
+# The endings of the metadata's keys that are read: keys of the architecture's numbers begin with its name.
 WANTED = (
     "general.architecture", "general.name", "general.alignment", "tokenizer.chat_template", ".context_length",
     ".block_count", ".embedding_length", ".attention.head_count", ".attention.head_count_kv", ".attention.key_length",
     ".pooling_type",
 )  # fmt: skip
-# Of the types of tensors: so many weights stand in so many bytes. Of one that is not here the size is not known.
+# For each type of tensor: so many weights take so many bytes. The sizes of other types are not known.
 BLOCKS = {
     0: (1, 4), 1: (1, 2), 2: (32, 18), 3: (32, 20), 6: (32, 22), 7: (32, 24), 8: (32, 34), 9: (32, 40),
     10: (256, 84), 11: (256, 110), 12: (256, 144), 13: (256, 176), 14: (256, 210), 15: (256, 292),
@@ -44,9 +44,9 @@ BLOCKS = {
 
 
 class ModelFileError(Exception):
-    """Why a file is no model that can be run, in one sentence for the operator: English in logs, translated on pages.
+    """A file is no model that can be run. Its one sentence for the operator is English in logs, translated on pages.
 
-    `sentence` names its values as `%(path)s`.
+    `sentence` names its `values` as in `%(path)s`.
     """
 
     def __init__(self, sentence: str, **values: object) -> None:
@@ -54,41 +54,41 @@ class ModelFileError(Exception):
         self._sentence, self._values = sentence, values
 
     def translate(self) -> str:
-        """Return the sentence in the language that is in force; Django's settings are needed for it."""
+        """Return the sentence in the active language. This needs Django's settings."""
         return gettext(self._sentence) % self._values
 
 
 class HeadTooLargeError(Exception):
-    """The head is larger, or has more in it, than that of any model."""
+    """The file's head is larger, or holds more strings, than any model needs."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    """A model file: what it is called, for how many tokens of context it was made, and what that takes."""
+    """A model file's name, kind and size, the context that it was made for, and the memory that context takes."""
 
     path: Path
     name: str
     architecture: str
     size_bytes: int
-    context_tokens: int  # 0 where it does not say
-    context_token_bytes: int  # what each token of the context takes beside the weights
-    has_template: bool  # of a chat
-    has_pooling: bool  # it says how the vector of a text is made of those of its tokens
+    context_tokens: int  # 0 if the file does not say
+    context_token_bytes: int  # memory for each token of context, in addition to the weights
+    has_template: bool  # the file has a chat template
+    has_pooling: bool  # the file says how a text's vector is computed from those of its tokens
 
     @property
     def is_embedder(self) -> bool:
-        """Whether it was made to embed texts, as its kind or its pooling tells."""
+        """Return whether the model was made to embed texts, judged by its architecture or pooling."""
         return self.has_pooling or self.architecture.endswith("bert")
 
     def estimate_bytes(self, context_tokens: int) -> int:
-        """Return about how much memory it takes with a context of so many tokens."""
+        """Estimate how much memory the model takes with so many tokens of context."""
         return int(self.size_bytes * 1.05) + context_tokens * self.context_token_bytes + 200_000_000
 
 
 def read_model_file(path: Path) -> ModelFile:
-    """Return what the model says of itself; ModelFileError where a file of it is missing, is no GGUF, or is cut short.
+    """Return the model's metadata. Raise ModelFileError if one of its files is missing, is no GGUF, or is cut short.
 
-    One in several files is read by the first; its size is that of all.
+    The `path` of a model in several files must be that of the first; the model's size is that of all of them.
     """
     first, *others = parts = find_parts(path)
     if path != first:
@@ -115,7 +115,7 @@ def _read_file(path: Path) -> ModelFile:
             raise ModelFileError(
                 _("%(path)s is a folder. Name the file in it that ends in .gguf."), path=path
             )
-        if path.exists() and not path.is_file():  # to open a pipe would wait for whoever writes to it
+        if path.exists() and not path.is_file():  # opening a named pipe would block
             raise ModelFileError(_("%(path)s is no file."), path=path)
         with path.open("rb") as file:
             size = path.stat().st_size
@@ -154,33 +154,33 @@ def _read(reader: "_Reader", path: Path, size: int) -> ModelFile:
             version=version,
         )
     tensors, entries = reader.count(MAX_TENSORS), reader.count(MAX_ENTRIES)
-    said: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
     for _entry in range(entries):
         key, value = reader.text(), reader.value(reader.number("I"))
         if key.endswith(WANTED):
-            said[key] = value
-    end = _find_end(reader, tensors, _find_number(said, "general.alignment") or ALIGNMENT)
+            metadata[key] = value
+    end = _find_end(reader, tensors, _find_number(metadata, "general.alignment") or ALIGNMENT)
     if size < end:
         raise ModelFileError(
             _("%(path)s is cut short: %(count)s bytes are missing. Fetch it again."),
             path=path,
             count=f"{end - size:,}",
         )
-    architecture = str(said.get("general.architecture", ""))
+    architecture = str(metadata.get("general.architecture", ""))
     return ModelFile(
         path=path,
-        name=str(said.get("general.name") or storable(path.stem)[:MAX_CHARACTERS]),
+        name=str(metadata.get("general.name") or storable(path.stem)[:MAX_CHARACTERS]),
         architecture=architecture,
         size_bytes=size,
-        context_tokens=_find_number(said, f"{architecture}.context_length"),
-        context_token_bytes=_count_context_bytes(said, architecture),
-        has_template=bool(said.get("tokenizer.chat_template")),
-        has_pooling=f"{architecture}.pooling_type" in said,
+        context_tokens=_find_number(metadata, f"{architecture}.context_length"),
+        context_token_bytes=_count_context_bytes(metadata, architecture),
+        has_template=bool(metadata.get("tokenizer.chat_template")),
+        has_pooling=f"{architecture}.pooling_type" in metadata,
     )
 
 
 def _find_end(reader: "_Reader", tensors: int, alignment: int) -> int:
-    """Return where the last tensor ends, as far as its size is known."""
+    """Return where in the file the last tensor ends, as far as the tensors' sizes are known."""
     end = 0
     for _tensor in range(tensors):
         reader.text()
@@ -196,17 +196,17 @@ def _find_end(reader: "_Reader", tensors: int, alignment: int) -> int:
     return begins + end if tensors else 0
 
 
-def _find_number(said: Mapping[str, Any], key: str) -> int:
-    """Return a whole number that the file says; 0 where it says none, or less."""
-    value = said.get(key)
+def _find_number(metadata: Mapping[str, Any], key: str) -> int:
+    """Return the integer that the file says under the key, or 0 if it says none or a negative one."""
+    value = metadata.get(key)
     return max(value, 0) if isinstance(value, int) else 0
 
 
-def _count_context_bytes(said: Mapping[str, Any], architecture: str) -> int:
-    """Return what keys and values of one token take in all layers, in 16 bits each; 0 where the file does not say."""
+def _count_context_bytes(metadata: Mapping[str, Any], architecture: str) -> int:
+    """Return the bytes of one token's keys and values in all layers, at 16 bits each; 0 if the file does not say."""
 
     def find(name: str) -> int:
-        return _find_number(said, f"{architecture}.{name}")
+        return _find_number(metadata, f"{architecture}.{name}")
 
     heads = find("attention.head_count") or 1
     width = find("attention.key_length") or find("embedding_length") // heads
@@ -214,11 +214,11 @@ def _count_context_bytes(said: Mapping[str, Any], architecture: str) -> int:
 
 
 class _Reader:
-    """The head of a file, read forward; EOFError where it ends or says what cannot be, HeadTooLargeError."""
+    """A forward reader of a file's head. It raises EOFError at its end or an impossible value, or HeadTooLargeError."""
 
     def __init__(self, file: BufferedReader, size: int) -> None:
         self._file, self._size = file, size
-        self._strings = 0  # of the lists that were read
+        self._strings = 0  # how many strings the lists so far held
         self.place = file.tell()
 
     def _advance(self, count: int) -> None:
@@ -249,19 +249,19 @@ class _Reader:
         return count
 
     def text(self) -> str:
-        """Return a string, or its first MAX_CHARACTERS, as a database can keep it."""
+        """Return a string's first MAX_CHARACTERS, free of what a database cannot store."""
         length = self.number("Q")
         read = self.take(min(length, 4 * MAX_CHARACTERS))
         self.skip(length - len(read))
         return storable(read.decode("utf-8", "replace"))[:MAX_CHARACTERS]
 
     def value(self, kind: int) -> Any:
-        """Return a value; of an array only how long it is, for none is needed here."""
+        """Return a value; for an array, a list with only its length, since no array's values are needed."""
         if kind == STRING:
             return self.text()
         if kind == ARRAY:
             each, length = self.number("I"), self.number("Q")
-            if length > self._size or each == ARRAY:  # no model has one within another
+            if length > self._size or each == ARRAY:  # no model has nested arrays
                 raise EOFError
             if each in SCALARS:
                 self.skip(length * struct.calcsize(f"<{SCALARS[each]}"))

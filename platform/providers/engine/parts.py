@@ -1,14 +1,14 @@
-"""A model that was cut into several files, as llama.cpp's gguf-split does it: its engine is given the first of them."""
+"""Models split into several files, as llama.cpp's gguf-split does it. The engine is given the first of them."""
 
 import re
 from pathlib import Path
 
 PART = re.compile(r"(?P<name>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})\.gguf", re.DOTALL)
-MAX_PARTS = 1000  # what is called a part of more is taken for a file of its own
+MAX_PARTS = 1000  # a file named as one of more parts is treated as a whole model
 
 
 def find_parts(path: Path) -> list[Path]:
-    """Return all files of the model that this one is part of, be they there or not; itself alone where it is none."""
+    """Return all files, existing or not, of the model that `path` is a part of; `path` alone if it is no part."""
     part = PART.fullmatch(path.name)
     if not part or not 1 <= int(part["number"]) <= int(part["count"]) <= MAX_PARTS:
         return [path]

@@ -1,4 +1,4 @@
-"""How a model file is run on this machine: context, requests at once and threads, by what is wanted and what is free."""
+"""How a model file is run on this machine: its context, slots and threads, as wanted and as there is memory for."""
 
 import os
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from django.utils.translation import gettext_noop as _
 
 from providers.engine.gguf import ModelFile, ModelFileError
 
-CONTEXT_TOKENS, MIN_CONTEXT_TOKENS = 8192, 2048  # what is chosen where none is wanted, and the least of it
-EMBEDDING_CONTEXT_TOKENS = 2048  # longer texts are embedded in windows of fewer
-MEMORY_SHARE = 0.85  # of what is free now, at most
+CONTEXT_TOKENS, MIN_CONTEXT_TOKENS = 8192, 2048  # the default, and the size from which it is not halved
+EMBEDDING_CONTEXT_TOKENS = 2048  # longer texts are embedded in smaller windows
+MEMORY_SHARE = 0.85  # of the memory that is free now, at most
 
 
 @dataclass(frozen=True, slots=True)
 class EnginePlan:
-    """How a model file is run: `context_tokens` are those of each of the `slots`, which are requests at once."""
+    """How a model file is run: `slots` is the number of simultaneous requests, `context_tokens` the context of each."""
 
     context_tokens: int
     slots: int
@@ -30,10 +30,10 @@ def measure_room() -> int:
 def plan_engine(
     model: ModelFile, room_bytes: int, *, context_tokens: int = 0, slots: int = 0, threads: int = 0
 ) -> EnginePlan:
-    """Return how to run the model; what is 0 is chosen. ModelFileError where it does not fit into the room.
+    """Return how to run the model; values of 0 are chosen. Raise ModelFileError if it does not fit into `room_bytes`.
 
-    Context is as much as the model was made for, and where none is wanted, as there is memory for. One core is left to
-    the rest.
+    The context is limited to what the model was made for and, if it is chosen, to what there is memory for. By default
+    one core is left to other processes.
     """
     slots, threads = slots or 1, threads or max((os.cpu_count() or 1) - 1, 1)
     context = context_tokens or CONTEXT_TOKENS
@@ -59,7 +59,7 @@ def plan_engine(
 
 
 def require_chat(model: ModelFile) -> None:
-    """Raise ModelFileError where the model was not made to hold a talk."""
+    """Raise ModelFileError if the model has no chat template."""
     if not model.has_template:
         raise ModelFileError(
             _(
@@ -71,7 +71,7 @@ def require_chat(model: ModelFile) -> None:
 
 
 def plan_embedder(model: ModelFile, room_bytes: int) -> EnginePlan:
-    """Return how to run the model for embedding; ModelFileError where it was not made for that, or does not fit."""
+    """Return how to run the model for embedding. Raise ModelFileError if it was not made for that or does not fit."""
     if not model.is_embedder:
         raise ModelFileError(
             _("%(path)s was not made for embedding. Choose a file of an embedding model, such as bge-m3."),

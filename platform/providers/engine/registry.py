@@ -1,7 +1,7 @@
-"""Kith's own engines, between those who want them and `make up`, which runs them: two small files in Kith's home.
+"""Two small files in Kith's home, by which Kith tells `make up` which engines to run, and learns where they run.
 
-`engines.json` says which files are to be run, each for a provider by its id; it is written from the database.
-`engines-running.json` says on which port each one is served, and how often it ended; `make up` writes it.
+`engines.json`, written from the database, says which model files are to be run, by their providers' ids.
+`engines-running.json`, written by `make up`, says on which port each engine listens, and how often it ended.
 """
 
 import http.client
@@ -21,7 +21,7 @@ HEALTH_TIMEOUT_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class WantedEngine:
-    """A model file, the name that requests give it, and how it is run: to talk, or to embed."""
+    """A model file that is to be run: the model's name in requests, and how it is run, for chat or for embedding."""
 
     file: str
     name: str
@@ -33,7 +33,7 @@ class WantedEngine:
 
 @dataclass(frozen=True, slots=True)
 class RunningEngine:
-    """The port that an engine was given, and how often it ended since it last ran steadily."""
+    """An engine's port, and how often the engine ended since it last ran steadily."""
 
     port: int
     ends: int = 0
@@ -44,7 +44,7 @@ class RunningEngine:
 
 
 Engine = TypeVar("Engine", WantedEngine, RunningEngine)
-NOT_STARTED = RunningEngine(port=1)  # where nothing listens: whoever asks is refused at once
+NOT_STARTED = RunningEngine(port=1)  # nothing listens on this port, so requests are refused at once
 
 
 class Health(Enum):
@@ -64,22 +64,22 @@ def get_running_path(home: Path) -> Path:
 
 
 def read_wanted(home: Path) -> dict[int, WantedEngine]:
-    """Return which engines are to run, by their providers' ids."""
+    """Return the engines that are to run, keyed by their providers' ids."""
     return _read(get_wanted_path(home), WantedEngine)
 
 
 def write_wanted(home: Path, engines: Mapping[int, WantedEngine]) -> None:
-    """Say which engines are to run, and no others."""
+    """Write which engines are to run, replacing all that were wanted before."""
     _write(get_wanted_path(home), engines)
 
 
 def read_running(home: Path) -> dict[int, RunningEngine]:
-    """Return which engines were started, by their providers' ids."""
+    """Return the engines that were started, keyed by their providers' ids."""
     return _read(get_running_path(home), RunningEngine)
 
 
 def write_running(home: Path, engines: Mapping[int, RunningEngine]) -> None:
-    """Say which engines were started, and no others."""
+    """Write which engines were started, replacing all that were written before."""
     _write(get_running_path(home), engines)
 
 
@@ -103,7 +103,7 @@ def _read(path: Path, kind: type[Engine]) -> dict[int, Engine]:
 
 
 def _write(path: Path, engines: Mapping[int, WantedEngine | RunningEngine]) -> None:
-    """Replace the file, whole or not at all; it names files of the operator's, so that only this user may read it."""
+    """Replace the file atomically. Only this user may read it, since it names files of the operator's."""
     descriptor, new = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
     with os.fdopen(descriptor, "w") as file:
         json.dump({id: asdict(engine) for id, engine in engines.items()}, file)

@@ -1,4 +1,4 @@
-"""The providers whose models Kith's own engine runs: which engines the database wants, and a file put in force."""
+"""The providers whose models Kith's own engine runs, and the engines that are to run for them."""
 
 import fcntl
 
@@ -10,8 +10,9 @@ from providers.models import Provider
 
 
 def read_active_engines(*, are_waiting: bool) -> dict[int, WantedEngine]:
-    """Return the engines of all active providers that have a file, by the providers' ids; of embedding alone, where the
-    others wait.
+    """Return the engines of the active providers that have a model file, keyed by the providers' ids.
+
+    With `are_waiting`, return only those for embedding.
     """
     rows = Provider.objects.filter(is_active=True).exclude(engine_file="").order_by("pk")
     return {
@@ -28,16 +29,17 @@ def is_embedder(row: Provider) -> bool:
 
 
 def count_context(row: Provider) -> int:
-    """Return the tokens of context of each request; for an embedder twice those of its windows, which are estimated."""
+    """Return the tokens of context for each request; for an embedder twice its windows, whose tokens are estimates."""
     if is_embedder(row):
         return max(EMBEDDING_CONTEXT_TOKENS, 2 * (row.context_tokens or 0))
     return row.context_tokens or CONTEXT_TOKENS
 
 
 def want_engines(*, are_waiting: bool = False) -> None:
-    """Tell `make up`, where it runs Kith, which engines to run: of the talk none while the environment sets that.
+    """Tell `make up`, if it runs Kith, which engines to run; only those for embedding if `are_waiting`.
 
-    Of several that tell it at once, the last to read the database writes last.
+    `are_waiting` is true while the environment sets the chat provider. A lock makes the last one to read the database
+    also the last to write.
     """
     if not settings.ENGINE_KEY:
         return

@@ -1,1 +1,1 @@
-"""The rehearsal model: a small deterministic server of the OpenAI protocol, for when there is no model."""
+"""The rehearsal model: a small deterministic server with OpenAI's API, for when there is no language model."""

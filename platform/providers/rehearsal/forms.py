@@ -1,4 +1,4 @@
-"""What the rehearsal model answers where a form is asked for: drawn from the blocks that it is given, word for word."""
+"""The rehearsal model's answers in a given form, quoted word for word from the blocks of the request."""
 
 import json
 import re
@@ -26,7 +26,7 @@ from providers.rehearsal.words import (
 
 Form = dict[str, Any]
 
-SAME = 0.6  # likeness
+SAME = 0.6  # from this likeness on, two texts say the same
 NAMED = re.compile(r"\d|[A-Z][a-z]+|《[^》]+》|最|第一|因为")
 QUOTED = re.compile(r"“([^“”]{4,})”")
 SINGLE_QUOTES = str.maketrans("“”", "‘’")
@@ -38,7 +38,7 @@ MAX_COMPARED = 200
 
 @dataclass(frozen=True)
 class Sentence:
-    """One sentence as it stands in its line."""
+    """One sentence of a line of the talk."""
 
     line: Said
     text: str
@@ -53,13 +53,13 @@ class Sentence:
 
     @cached_property
     def weight(self) -> float:
-        """How much it tells: its terms, names and numbers, and whether it is more than a mere fact."""
+        """Return how telling the sentence is: by its terms, names and numbers, and whether it is more than a fact."""
         worth = 2.0 if find_kind(self.text) not in {"fact", "event"} else 0.0
         own = 1.0 if self.line.is_user else 0.0 if self.is_echo else 0.7
         return own * (min(len(self.terms), 12) + min(len(NAMED.findall(self.text)), 4) + worth)
 
     def cite(self, english: str, chinese: str) -> str:
-        """Return it in quotation marks, after one of two phrases with the name of who said it."""
+        """Return the sentence in quotation marks, after the phrase of its language, with the speaker's name in it."""
         phrase = (chinese if is_chinese(self.text) else english).format(self.line.name)
         return f"{phrase}“{self.text.translate(SINGLE_QUOTES)}”"
 
@@ -67,7 +67,7 @@ class Sentence:
 def write_form(task: str, messages: Messages, *, swallows: bool = False) -> str:
     """Return the answer to a task, as JSON.
 
-    One that `swallows` wants to keep every sentence of the companion's as news: a bad habit that tests script.
+    With `swallows`, it also remembers every sentence of the companion's as news: a bad habit that tests script.
     """
     material = Material(messages)
     form = TASKS[task](material)
@@ -91,7 +91,7 @@ def _swallow(material: Material) -> Iterator[Form]:
 
 
 def _group_statements(material: Material, *, is_user: bool) -> list[list[Sentence]]:
-    """Return what one side says of itself, what says the same together, in the order of the talk."""
+    """Return what one side says of itself, in the order of the talk; sentences that say the same form a group."""
     groups: list[list[Sentence]] = []
     lines = [line for line in material.said if line.is_user == is_user]
     for sentence in (Sentence(line, part) for line in lines for part in cut_parts(line.text)):
@@ -103,7 +103,7 @@ def _group_statements(material: Material, *, is_user: bool) -> list[list[Sentenc
 
 
 def _find_most_telling(material: Material, limit: int) -> list[Sentence]:
-    """Return the sentences that tell most, one a line, in the order of the talk."""
+    """Return the most telling sentences, at most one of each line, in the order of the talk."""
     lines = [[Sentence(line, part) for part in cut_parts(line.text)] for line in material.said]
     best = [max(sentences, key=lambda sentence: sentence.weight) for sentences in lines if sentences]
     chosen = sorted(best, key=lambda sentence: (-sentence.weight, sentence.line.number))[:limit]
@@ -111,7 +111,7 @@ def _find_most_telling(material: Material, limit: int) -> list[Sentence]:
 
 
 def _digest(material: Material) -> Form:
-    """Return a summary, the earlier one in it, and what is to be kept: what the user says, and the own promises."""
+    """Return a summary, continuing the earlier one, and memories of what the user says and the companion promises."""
     new = [Sentence(told.line, told.text[:160]) for told in _find_most_telling(material, MAX_SUMMARY_NEW)]
     entries = [*material.summary.splitlines(), *(sentence.cite("{} said: ", "{}说：") for sentence in new)]
     while len(entries) > 1 and len("\n".join(entries)) > MAX_SUMMARY:
@@ -145,7 +145,7 @@ def _write_memory(group: list[Sentence], known: dict[int, str]) -> Form:
 
 
 def _find_same(sentence: Sentence, known: dict[int, str]) -> int | None:
-    """Return the number of what says the same."""
+    """Return the number of a known text that says the same as the sentence, or None if there is none."""
     terms = {number: count_terms(text, {sentence.line.name}) for number, text in known.items()}
     alike = (number for number in known if measure_likeness(sentence.terms, terms[number]) >= SAME)
     return next(alike, None)
@@ -156,7 +156,7 @@ def _learn(material: Material) -> Form:
 
 
 def _close_day(material: Material) -> Form:
-    """Return a diary entry of the session, and how it feels inside where that is asked for."""
+    """Return a diary entry of the session, and the new inner state if the present one is given."""
     emotion, intensity = find_emotion(material.user_text)
     form = {
         "title": _entitle(material),
@@ -175,7 +175,7 @@ def _understand(material: Material) -> Form:
 
 
 def _verify(material: Material) -> Form:
-    """Find all that it is asked about said, meant, and still true: it writes down nothing but what was said."""
+    """Answer yes to every drafted memory, since the rehearsal model drafts nothing but what was said."""
     return {"answers": {str(number): "yes" for number in material.read_known("drafted")}}
 
 
@@ -196,7 +196,7 @@ def _write_diary(material: Material) -> list[Form]:
 
 
 def _describe(material: Material, name: str, *, is_user: bool) -> list[Form]:
-    """Return what is to be added of one side: the most telling of what it says of itself."""
+    """Return what is to be added about one side: the most telling of what it says of itself that is not known yet."""
     known = material.read_known(name)
     groups = _group_statements(material, is_user=is_user)
     new = [group[0] for group in groups if _find_same(group[0], known) is None]
@@ -212,7 +212,7 @@ def _write_sentence(text: str, source: Sentence | None = None) -> Form:
 
 
 def _reflect(material: Material) -> Form:
-    """Return a mood by the words that were said, and what moved it most, word for word."""
+    """Return an inner state: a mood judged by the user's words, and the most moving sentences, word for word."""
     emotion, intensity = find_emotion(material.user_text)
     told = _find_most_telling(material, len(material.said))
     moving = [sentence for sentence in told if sentence.line.is_user] or told
@@ -229,7 +229,7 @@ def _reflect(material: Material) -> Form:
 
 
 def _write_gists(material: Material) -> Form:
-    """Return each page's first sentences, at most 60 words or 100 Chinese characters of them."""
+    """Return each page's first sentences, up to 60 words or 100 Chinese characters, but at least one."""
     gists = []
     for number, page in material.pages:
         between = "" if is_chinese(page) else " "
@@ -247,7 +247,7 @@ def _write_gists(material: Material) -> Form:
 
 
 def _consolidate(material: Material) -> Form:
-    """Merge the memories that say the same in the same words."""
+    """Merge the memories that have the same terms."""
     facts = [(number, count_terms(text)) for number, text in material.read_known("known").items()]
     merges: dict[int, list[int]] = {}
     merged: set[int] = set()

@@ -1,4 +1,4 @@
-"""What the rehearsal model reads in the messages that it is sent."""
+"""What the rehearsal model reads from the messages of a request."""
 
 import json
 import re
@@ -15,9 +15,9 @@ BLOCK = re.compile(
     r"<kith-(?P<name>[a-z-]+)(?P<more>[^<>\n]*)>\n?(?P<text>.*?)\n?</kith-(?P=name)[^<>\n]*>", re.DOTALL
 )
 CONTEXT = re.compile(r"<kith-(?:context|directive)>.*?</kith-(?:context|directive)>", re.DOTALL)
-# Beside what the person said.
+# Blocks in a user's message that the person did not write.
 NOT_SAID = re.compile(r"<kith-(context|directive|persona)>.*?</kith-\1>", re.DOTALL)
-TIME = re.compile(r"^\[\w+ \d+ \w+, \d\d:\d\d\]\n")  # at which the talk went on
+TIME = re.compile(r"^\[\w+ \d+ \w+, \d\d:\d\d\]\n")  # stands before a message after a pause
 PINNED_LINE = re.compile(r'^- (?P<name>[^"\n]*)(?P<text>".*")$', re.MULTILINE)
 REMEMBERED_LINE = re.compile(
     r"^\s*-\s*(?:\[(?P<on>\d{4}-\d\d-\d\d)[^\]]*\]\s*)?(?P<who>[^:\"\n]*?)(?: said)?:\s*(?P<text>.+)$",
@@ -42,7 +42,7 @@ def read_text(content: object) -> str:
 
 
 def unquote(text: str) -> str:
-    """Return a JSON string's text; any other text as it is."""
+    """Return the value of a JSON string; any other text is returned as it is."""
     try:
         value = json.loads(text)
     except ValueError:
@@ -51,13 +51,13 @@ def unquote(text: str) -> str:
 
 
 def read_last_asked(messages: Messages) -> str:
-    """Return the last message of the user, whole."""
+    """Return the whole text of the user's last message, or an empty string if there is none."""
     asked = [read_text(message.get("content")) for message in messages if message.get("role") == "user"]
     return asked[-1] if asked else ""
 
 
 def find_task(body: Mapping[str, Any]) -> str:
-    """Return which form a request asks for, by its schema's name or its system message; empty for a talk."""
+    """Return the task whose form a request asks for, by its schema's name or system message; empty for a talk."""
     schema = (body.get("response_format") or {}).get("json_schema")
     if schema:
         return str(schema.get("name") or "")
@@ -68,7 +68,7 @@ def find_task(body: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Line:
-    """Something once said: in what words, by whom, on which day (ISO, or empty)."""
+    """Something that was said: in what words, by whom, and on which day (ISO date, or empty)."""
 
     text: str
     who: str = ""
@@ -80,13 +80,13 @@ class Line:
 
 
 def read_lines(text: str) -> list[Line]:
-    """Return the remembered lines in a text, in their order."""
+    """Return the remembered lines in a text, in order."""
     lines = REMEMBERED_LINE.finditer(text)
     return [Line(unquote(line["text"]).strip(), line["who"].strip(), line["on"] or "") for line in lines]
 
 
 class Talk:
-    """The question of a talk and all that may be known about it."""
+    """The user's question in a talk, and all that the messages tell that may answer it."""
 
     def __init__(self, messages: Messages) -> None:
         asked = max((at for at, message in enumerate(messages) if message.get("role") == "user"), default=-1)
@@ -100,7 +100,7 @@ class Talk:
         self.name = (name[1] or name[2]).strip() if name else ""
         self.shows_emotion = "<emotion " in rules
         self.remembered = read_lines(context.partition("Remembered:")[2])
-        self.pinned = [  # what is always in mind of the person
+        self.pinned = [  # the pinned lines about the person
             Line(line["name"] + unquote(line["text"]), "User")
             for block in BLOCK.finditer(rules)
             if block["name"] in ("user-profile", "slots")
@@ -115,7 +115,7 @@ class Talk:
 
 
 def _read_results(messages: Messages) -> list[tuple[str, dict[str, Any], str]]:
-    """Return the tools that were called, each with its arguments and what it gave."""
+    """Return the tools that were called, each as its name, arguments and result."""
     calls = {call["id"]: call["function"] for message in messages for call in message.get("tool_calls") or ()}
     results = []
     for message in messages:
@@ -127,7 +127,7 @@ def _read_results(messages: Messages) -> list[tuple[str, dict[str, Any], str]]:
 
 
 def read_object(text: str) -> dict[str, Any]:
-    """Return the JSON object; an empty one where it is none."""
+    """Return the JSON object in the text, or an empty one if it is none."""
     try:
         value = json.loads(text)
     except ValueError:
@@ -137,7 +137,7 @@ def read_object(text: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Said:
-    """One line of a talk that is to be learnt from."""
+    """One line of a talk in a request for a form."""
 
     number: int
     on: date
@@ -147,7 +147,7 @@ class Said:
 
 
 class Material:
-    """All that a request for a form gives in the blocks of its last message; what it lacks is empty."""
+    """The contents of the blocks in the last message of a request for a form; what it lacks is empty."""
 
     def __init__(self, messages: Messages) -> None:
         self._blocks = list(BLOCK.finditer(read_last_asked(messages)))
@@ -175,7 +175,7 @@ class Material:
         ]
 
     def read_known(self, name: str) -> dict[int, str]:
-        """Return the lines of a block by their numbers: `known`, `self` or `profile`."""
+        """Return the numbered lines of a block, such as `known`, `self` or `profile`, keyed by their numbers."""
         lines = filter(None, map(NUMBERED.match, self._lines(name)))
         return {int(line["number"]): unquote(line["text"]) for line in lines}
 

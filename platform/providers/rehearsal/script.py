@@ -1,4 +1,4 @@
-"""What a test tells the rehearsal model to do, one step for each request, and what the model has been asked."""
+"""What a test scripts the rehearsal model to do, in steps for requests, and the requests that the model received."""
 
 import json
 from collections import deque
@@ -13,51 +13,51 @@ PAGE = "<!doctype html><title>Sign in</title><p>Welcome to the proxy"
 
 @dataclass
 class Step:
-    """How one request is answered; what is left out is as in ordinary use. Times are in seconds."""
+    """How one request is answered; what is left out is done as without a script. Times are in seconds."""
 
     capability: str = "chat"  # or speech, or transcription
-    task: str = ""  # only for a request for this form; "any" for whatever form, else for a talk only
-    # Only where this stands in the question, the text to be spoken or a transcription's prompt.
+    task: str = ""  # the step is for requests for this form, for "any" form, or by default for talks
+    # The step is for requests that have this in the question, the text to be spoken or a transcription's prompt.
     when: str = ""
     repeat: int = 1
     delay: float = 0.0  # before anything is sent
     error: dict[str, Any] | None = None  # status, body, headers
     html: bool = False
-    refuses: tuple[str, ...] = ()  # parts of a request
-    # Of a chat
+    refuses: tuple[str, ...] = ()  # parts of a request: one that has any of these is answered with an error
+    # For a chat
     answer: str | None = None
     pieces: list[str] | None = None
-    events: list[Any] | None = None  # sent as they are, a dict as JSON, a string raw
+    events: list[Any] | None = None  # sent instead of an answer: a dict as JSON, a string raw
     thought: str = ""
     tool_calls: list[dict[str, Any]] | None = None
-    usage: Any = True  # false for a server that sends none, null for a null
+    usage: Any = True  # what to report: true for the counted tokens, false for no usage, null for a null
     finish_reason: str = ""
     delay_between: float | None = None
-    cut_after: int | None = None  # pieces: the connection is broken
-    end_after: int | None = None  # the body ends in good order, the answer does not
-    hang_after: int | None = None
+    cut_after: int | None = None  # after so many pieces the connection is closed
+    end_after: int | None = None  # after so many pieces the body ends properly, without the end of the answer
+    hang_after: int | None = None  # after so many pieces nothing comes for ten minutes
     parrots: bool = False  # repeats what it is given to remember, and learns from what it says
-    # Of sound
-    seconds: float = 0.0  # how long the tone is
-    text: str | None = None  # heard
-    language: str = ""  # heard
-    body: str | None = None  # sent in place of the sound or of the transcript, in base64
-    kind: str = "audio/mpeg"  # its content type
+    # For sound
+    seconds: float = 0.0  # the length of the tone
+    text: str | None = None  # the transcript
+    language: str = ""  # the language of the transcript
+    body: str | None = None  # sent instead of the sound or the transcript, in base64
+    kind: str = "audio/mpeg"  # the content type of `body`
 
     @classmethod
     def read(cls, wanted: dict[str, Any]) -> Self:
-        """Return the step that a test wrote as JSON; ValueError names what it does not know."""
+        """Return the step that a test wrote as JSON. Raise ValueError, naming them, if it has unknown fields."""
         if unknown := set(wanted) - {field.name for field in fields(cls)}:
             raise ValueError(f"Unknown in a step: {', '.join(sorted(unknown))}")
         return cls(**wanted)
 
     def is_for(self, capability: str, text: str, task: str) -> bool:
-        """Return whether it is meant: a talk's step is never used up by a task in the background."""
+        """Return whether the step is for such a request. A background task never uses up a step for a talk."""
         tasks = {task, "any"} if task else {""}
         return self.capability == capability and self.task in tasks and self.when in text
 
     def refuse(self, body: Mapping[str, Any]) -> web.Response | None:
-        """Return the error that the step wants in place of an answer, if it wants one."""
+        """Return the error response that the step wants instead of an answer, or None if it wants none."""
         if self.html:
             return web.Response(text=PAGE, content_type="text/html")
         if refused := next((part for part in self.refuses if body.get(part)), ""):
@@ -71,13 +71,13 @@ class Step:
 
 
 def make_error(message: str) -> web.Response:
-    """Return what a server answers to a request that it does not understand."""
+    """Return a server's response, with status 400, to an invalid request."""
     return web.json_response({"error": {"message": message, "type": "invalid_request_error"}}, status=400)
 
 
 @dataclass
 class Call:
-    """One chat request in the ledger, with the tokens that the server counted itself."""
+    """One chat request in the ledger, with the tokens as this server counted them."""
 
     id: str
     model: str
@@ -85,11 +85,11 @@ class Call:
     peer_port: int
     completion_tokens: int = 0
     cached_tokens: int = 0
-    state: str = "open"  # then done, broken (as scripted), refused or left (by the client)
+    state: str = "open"  # then "done", "broken" or "refused" (both as scripted), or "left" (by the client)
 
 
 class Script:
-    """Steps still to be played, in order, and the requests that came; all of it bounded."""
+    """The steps still to be played, in order, and the latest requests; all lists are bounded."""
 
     def __init__(self) -> None:
         self.steps: deque[Step] = deque(maxlen=10_000)
@@ -98,7 +98,7 @@ class Script:
         self.sound_requests: deque[dict[str, Any]] = deque(maxlen=200)
 
     def take(self, capability: str, text: str, task: str = "") -> Step:
-        """Return the first step meant for this request, used up by asking; where none is left, ordinary use."""
+        """Return the first step for this request, and count its use; if there is none, a step that scripts nothing."""
         for step in self.steps:
             if step.is_for(capability, text, task):
                 step.repeat -= 1
@@ -108,7 +108,7 @@ class Script:
         return Step()
 
     def reset(self) -> None:
-        """Forget all of it."""
+        """Delete all steps and recorded requests."""
         for known in (self.steps, self.calls, self.requests, self.sound_requests):
             known.clear()
 

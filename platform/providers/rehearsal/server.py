@@ -1,4 +1,4 @@
-"""The rehearsal model's HTTP server; /control/* is how a test scripts it and sees what it was sent."""
+"""The rehearsal model's HTTP server. By /control/* a test scripts it and reads what it was sent."""
 
 import asyncio
 import base64
@@ -27,7 +27,7 @@ NUMBERS = itertools.count(1)
 
 
 def build_app(pause_seconds: float, *, is_scriptable: bool) -> web.Application:
-    """Return the whole server; /control/* only where it is scriptable."""
+    """Return the server's application, with /control/* only if `is_scriptable`."""
     app = web.Application(client_max_size=MAX_REQUEST_BYTES)
     app[SCRIPT], app[PAUSE_SECONDS] = Script(), pause_seconds
     app.add_routes(
@@ -57,7 +57,7 @@ async def list_models(_request: web.Request) -> web.Response:
 
 
 async def complete(request: web.Request) -> web.StreamResponse:
-    """Answer one chat request, in a stream where it asks for one."""
+    """Answer one chat request, with a stream if it asks for one."""
     script = request.app[SCRIPT]
     try:
         body = await request.json()
@@ -84,7 +84,7 @@ async def complete(request: web.Request) -> web.StreamResponse:
 async def _stream(request: web.Request, performance: Performance) -> web.StreamResponse:
     call = performance.call
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"})
-    call.state = "left"  # until it has gone otherwise
+    call.state = "left"  # unless it turns out otherwise
     try:
         await asyncio.sleep(performance.step.delay)
         await response.prepare(request)
@@ -104,19 +104,19 @@ async def _stream(request: web.Request, performance: Performance) -> web.StreamR
 
 
 def embed(text: str, width: int) -> list[float]:
-    """Return a vector of length 1: each word adds to the place that its digest names, with its digest's sign."""
+    """Return a vector of length 1, by feature hashing: each term's digest gives the position and sign of its count."""
     vector = [0.0] * width
     for term, count in (count_terms(text) or {text: 1}).items():
         digest = hashlib.blake2b(term.encode(), digest_size=8).digest()
         vector[int.from_bytes(digest[:7], "big") % width] += count if digest[7] % 2 else -count
     length = math.hypot(*vector)
-    if not length:  # two words met in one place with opposite signs
+    if not length:  # terms in one position with opposite signs cancelled each other
         vector[0] = length = 1.0
     return [value / length for value in vector]
 
 
 async def embed_texts(request: web.Request) -> web.Response:
-    """Answer one request with a vector for each text, as floats or in base64."""
+    """Answer one request for embeddings with a vector for each text, as floats or in base64."""
     try:
         body = await request.json()
         texts = [body["input"]] if isinstance(body["input"], str) else list(body["input"])
@@ -133,14 +133,14 @@ async def embed_texts(request: web.Request) -> web.Response:
 
 
 async def speak_or_listen(request: web.Request) -> web.Response:
-    """Answer as the voice and ears do, which are loaded when somebody first speaks or listens."""
-    from providers.rehearsal.sound import ANSWERS  # with numpy, a fifth of this process
+    """Answer a request for speech, voices or a transcript, by a module that is loaded at the first of them."""
+    from providers.rehearsal.sound import ANSWERS  # with numpy, it takes a fifth of this process's memory
 
     return await ANSWERS[request.path](request)
 
 
 async def show(request: web.Request) -> web.Response:
-    """List what came, oldest first: `ledger` with the tokens counted, `requests` of a chat, or those for `sound`."""
+    """List what came, oldest first: the `ledger` of chat requests with their tokens, chat `requests`, or `sound`."""
     script = request.app[SCRIPT]
     lists: dict[str, list[dict[str, Any]]] = {
         "ledger": [asdict(call) for call in script.calls],
@@ -151,7 +151,7 @@ async def show(request: web.Request) -> web.Response:
 
 
 async def change(request: web.Request) -> web.Response:
-    """Add steps, or answer 400 with what is wrong with them; or forget all."""
+    """Add steps to the script, or answer 400 with what is wrong with them; for `reset`, clear it instead."""
     script = request.app[SCRIPT]
     if request.match_info["name"] == "reset":
         script.reset()

@@ -1,4 +1,4 @@
-"""The rehearsal model's voice and ears: a tone as long as a sentence, and a fixed or scripted transcript."""
+"""The rehearsal model's speech and transcription: a tone as long as a sentence, and a fixed or scripted transcript."""
 
 import asyncio
 import base64
@@ -37,7 +37,7 @@ async def list_voices(_request: web.Request) -> web.Response:
 
 
 async def transcribe(request: web.Request) -> web.Response:
-    """Answer with the scripted text; without a script with a sentence that says that nobody has listened."""
+    """Answer with the scripted text or, without a script, with a sentence which says that nobody has listened."""
     try:
         fields = dict(await request.post())
     except (ValueError, AssertionError):
@@ -58,7 +58,7 @@ async def transcribe(request: web.Request) -> web.Response:
 async def _answer(
     request: web.Request, capability: str, text: str, sent: Mapping[str, Any], seconds: float
 ) -> web.Response:
-    """Answer as the step for this request wants it, else with sound or a transcript of that many seconds."""
+    """Answer as the step for this request scripts it, else with a tone or a transcript of `seconds`."""
     script = request.app[SCRIPT]
     script.sound_requests.append({"capability": capability, **sent})
     step = script.take(capability, text)

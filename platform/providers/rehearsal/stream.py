@@ -1,4 +1,4 @@
-"""One chat request's answer in the OpenAI protocol, as scripted or as in ordinary use, played in time."""
+"""One chat request's answer in OpenAI's form, scripted or not, streamed with pauses."""
 
 import asyncio
 import json
@@ -14,7 +14,7 @@ from providers.rehearsal.talk import answer, echo, show_emotion
 from providers.tokens import estimate_answer
 
 HANG_SECONDS = 600.0
-# Words, and runs of up to three Chinese characters; joined they are the text.
+# Words, and runs of up to three Chinese characters; joined, the matches are the text.
 PIECES = re.compile(
     r"\s*(?:[\u3040-\u30ff\u3400-\u9fff,。!?:“”、]{1,3}|[^\s\u3040-\u30ff\u3400-\u9fff]+)|\s+$"
 )
@@ -22,7 +22,7 @@ ARGUMENT_CHARACTERS = 8
 
 
 class ScriptedBreak(Exception):
-    """The script wants the stream broken here; `is_cut` where the connection itself is."""
+    """The script wants the stream to end here; with `is_cut`, by closing the connection."""
 
     def __init__(self, *, is_cut: bool) -> None:
         self.is_cut = is_cut
@@ -30,7 +30,7 @@ class ScriptedBreak(Exception):
 
 
 class Performance:
-    """What is said to one request; `said` grows while it is streamed."""
+    """The answer to one request; `said` holds the pieces that were streamed so far."""
 
     def __init__(self, body: dict[str, Any], step: Step, call: Call, pause_seconds: float) -> None:
         self.body, self.step, self.call = body, step, call
@@ -58,7 +58,7 @@ class Performance:
         return [show_emotion(text, messages) + pieces[0], *pieces[1:]] if pieces else [], calls
 
     def count_usage(self) -> Any:
-        """Return the tokens so far as the protocol tells them, or what the script wants told; false for none."""
+        """Return the usage so far in OpenAI's form, or what the script wants reported; False for nothing."""
         call, told = self.call, self.step.usage
         call.completion_tokens = estimate_answer("".join(self.said), self.step.thought, self._calls)
         if isinstance(told, dict):
@@ -81,7 +81,7 @@ class Performance:
         return self._head | {"object": "chat.completion", "choices": [choice], "usage": self.count_usage()}
 
     async def events(self) -> AsyncIterator[bytes]:
-        """Yield the stream's events, each when its time has come."""
+        """Yield the stream's events, with the pauses between them."""
         if self.step.events is not None:
             for event in self.step.events:
                 yield event.encode() if isinstance(event, str) else _encode(event)

@@ -1,4 +1,4 @@
-"""What the rehearsal model says in a talk and in a waking: only from what it was given, the same for the same."""
+"""What the rehearsal model says in talks and wakings: only what the request tells, and deterministically."""
 
 import json
 import re
@@ -46,12 +46,12 @@ GO_ON = re.compile(r"(?i)^\W*(?:please )?(?:go on|continue|carry on)\b|^\W*(?:�
 WHO = re.compile(r"(?i)what(?:'s| is) your name|who are you|你叫什么|你是谁|你的名字")
 SPOKE_TODAY = re.compile(r"^They last wrote: (?:just now|\d+ (?:minutes?|hours?) ago)\.$", re.MULTILINE)
 RECALLED_LINE = re.compile(r"^- (?:\[[^\]]*\] )?(?:[^\"\n]*: )?(?P<text>\".*\")$", re.MULTILINE)
-SECOND_SHARE = 0.7  # a second line is told too where it is nearly as like the question as the first
-MAX_ECHOED, MAX_ECHO_CHARACTERS = 2, 120  # an echo of echoes has no end
+SECOND_SHARE = 0.7  # a second line is told too if it scores at least this share of the first one's score
+MAX_ECHOED, MAX_ECHO_CHARACTERS = 2, 120  # limits, so that echoes of echoes do not grow without end
 
 
 def answer(messages: Messages, tools: Messages) -> tuple[str, list[ToolCall]]:
-    """Return what is said, and which tools are called: one of the two is empty."""
+    """Return the text of the answer and its tool calls; at least one of the two is empty."""
     talk = Talk(messages)
     offered = {(tool.get("function") or {}).get("name") for tool in tools}
     for block in BLOCK.finditer(read_last_asked(messages)):
@@ -65,7 +65,7 @@ def answer(messages: Messages, tools: Messages) -> tuple[str, list[ToolCall]]:
 
 
 def show_emotion(text: str, messages: Messages) -> str:
-    """Return the tag that fits what is said; nothing where no rule asks for one, or nothing is said."""
+    """Return the emotion tag for the answer, or an empty string if the prompt asks for none or the answer is empty."""
     talk = Talk(messages)
     if not text.strip() or not talk.shows_emotion:
         return ""
@@ -76,7 +76,7 @@ def show_emotion(text: str, messages: Messages) -> str:
 
 
 def echo(messages: Messages) -> str:
-    """Return the first of what the last message gives to remember, word for word: a bad habit that tests script."""
+    """Return the first memories in the last message's context, word for word: a bad habit that tests script."""
     blocks = BLOCK.finditer(read_last_asked(messages))
     context = "".join(block["text"] for block in blocks if block["name"] == "context")
     texts = (unquote(line["text"]) for line in RECALLED_LINE.finditer(context))
@@ -108,7 +108,7 @@ def _write_call(name: str, arguments: dict[str, Any], suffix: str = "") -> ToolC
 
 
 def _continue(messages: Messages, talk: Talk) -> str:
-    """Return what is left of an answer that was cut off, where that is what is asked for."""
+    """Return the rest of an answer that was cut off if the user asks to go on, or an empty string otherwise."""
     if len(messages) < 3 or messages[-2].get("role") != "assistant" or not GO_ON.search(talk.question):
         return ""
     begun, whole = read_text(messages[-2].get("content")), _say(Talk(messages[:-2]))
@@ -164,7 +164,7 @@ def _say_after_tool(talk: Talk) -> str:
 
 
 def _tell_likest(talk: Talk, lines: Sequence[Line]) -> str:
-    """Return the lines that are most like the question; empty where none is."""
+    """Return an answer that tells the one or two lines most like the question; empty if none is like it."""
     by_text = {line.text: line for line in reversed(lines)}
     ranked = rank_by_likeness(talk.question, by_text.items())
     best = [line for score, line in ranked[:2] if score >= SECOND_SHARE * ranked[0][0]]
@@ -184,7 +184,7 @@ def _tell(talk: Talk, line: Line) -> str:
 
 
 def _act_in_waking(block: str, offered: set[str | None], *, has_acted: bool) -> tuple[str, list[ToolCall]]:
-    """Say what one was asked to say, write of the evening, or be silent."""
+    """Return a reminder that the user asked for, a call that writes the evening's diary, or the choice of silence."""
     fields = dict(line.split(": ", 1) for line in block.splitlines() if ": " in line)
     note = unquote(fields.get("What for", "")).strip()
     chinese = is_chinese(note)

@@ -1,4 +1,4 @@
-"""What the words of a text tell the rehearsal model: its subject, its kind, its feelings."""
+"""What the rehearsal model reads from the words of a text: its terms, kind and emotion."""
 
 import math
 import re
@@ -19,7 +19,7 @@ it it's its just know like me my of on or our please remember said say she so te
 to told was we were what what's when where which who why will with would you your
 什么 你还 还记 记得 得我 我的 我在 我是 知道 怎么 是什 哪里 告诉 诉我 我说 说过 一下 是谁
 """
-COMMON = frozenset(COMMON_WORDS.split())  # they stand in any text
+COMMON = frozenset(COMMON_WORDS.split())  # stop words
 MARKS = ".,!?;:。，！？；：、… "
 MAX_SENTENCE = 280
 EMOTIONS = {
@@ -35,7 +35,7 @@ EMOTIONS = {
 LIKING = (
     r"lov(?:e[sd]?|ing)|lik(?:e[sd]?|ing)|enjoy\w*|prefer\w*|favou?rite|thank\w*|喜欢|喜愛|爱|谢谢|有趣|期待"
 )
-KINDS = {  # of memories; the first that fits
+KINDS = {  # of memories; the first that matches counts
     "promise": r"\bI (?:promise|swear)\b|我(?:答应|保证|承诺|发誓)",
     "relationship": r"\b(?:my|our) (?:\w+ )?(?:sister|brother|friend|mother|father|mum|mom|dad|wife|husband|son|daughter"
     r"|aunt|uncle|cousin|grand\w+|girlfriend|boyfriend|partner|boss|colleague|neighbou?r|teacher|dog|cat)s?\b"
@@ -57,7 +57,7 @@ GREETING = re.compile(
 
 
 def count_terms(text: str, names: Collection[str] = ()) -> Counter[str]:
-    """Count the words of a text that carry meaning, Chinese as overlapping pairs, without those of the names."""
+    """Count a text's stemmed words, Chinese as pairs of characters, without stop words and the words of `names`."""
     terms: Counter[str] = Counter()
     for run in WORD.findall(text.lower()):
         found = map("".join, pairwise(run)) if HAN.match(run) else [run]
@@ -75,13 +75,16 @@ def _stem(word: str) -> str:
 
 
 def measure_likeness(text: Collection[str], other: Collection[str]) -> float:
-    """Return how much of both terms is shared, 0 to 1."""
+    """Return the Jaccard similarity of two sets of terms, 0 to 1."""
     text, other = set(text), set(other)
     return len(text & other) / len(text | other) if text | other else 0.0
 
 
 def rank_by_likeness(question: str, texts: Iterable[tuple[str, Named]]) -> list[tuple[float, Named]]:
-    """Return what shares a word with the question, best first: rare words count more, questions less."""
+    """Return the things whose texts share a term with the question, with their scores, best first.
+
+    Rare terms count more, and texts that are questions count less. A text that is the question itself is left out.
+    """
     asked = count_terms(question)
     known = [(count_terms(text), text, named) for text, named in texts]
     spread = Counter(term for terms, _, _ in known for term in terms)
@@ -94,41 +97,41 @@ def rank_by_likeness(question: str, texts: Iterable[tuple[str, Named]]) -> list[
 
 
 def is_chinese(text: str) -> bool:
-    """Return whether more is in Chinese characters than in Latin letters, three of which make about one."""
+    """Return whether the text is mostly Chinese: a Chinese character counts as much as three Latin letters."""
     latin = sum(character.isascii() and character.isalpha() for character in text)
     return len(HAN.findall(text)) * 3 > latin
 
 
 def cut_parts(text: str) -> list[str]:
-    """Return the sentences of a text, none longer than 280 characters."""
+    """Return the sentences of a text, each cut to MAX_SENTENCE characters."""
     return [part[:MAX_SENTENCE].strip() for part in split_sentences(text) if part.strip(MARKS)]
 
 
 def is_statement(text: str) -> bool:
-    """Return whether someone says something of themselves, and neither asks nor greets."""
+    """Return whether the text says something in the first person, and is neither a question nor a greeting."""
     is_asked = QUESTION.search(text) or ASK.search(text) or GREETING.match(text)
     return bool(FIRST_PERSON.search(text) and not is_asked)
 
 
 def find_kind(text: str) -> str:
-    """Return the kind of memory that a sentence would be."""
+    """Return the kind of memory that a sentence would be; `fact` if no other."""
     return next((kind for kind, words in KINDS.items() if re.search(f"(?i){words}", text)), "fact")
 
 
 def find_emotion(text: str) -> tuple[str, float]:
-    """Return the emotion that most words tell of, and how strongly, 0 to 1."""
+    """Return the emotion that most words express, and its intensity, 0 to 1."""
     counts = {emotion: _count(words, text) for emotion, words in EMOTIONS.items()}
     emotion = max(counts, key=lambda name: counts[name])
     return (emotion, round(min(1.0, 0.2 + 0.1 * counts[emotion]), 2)) if counts[emotion] else ("neutral", 0.0)
 
 
 def measure_joy(text: str) -> float:
-    """Return joy, 0 to 1: a third for each word of it."""
+    """Return the joy in the text, 0 to 1: 0.3 for each word that expresses it."""
     return min(1.0, round(0.3 * _count(f"{EMOTIONS['happy']}|{LIKING}", text), 2))
 
 
 def measure_aversion(text: str) -> float:
-    """Return aversion, 0 to 1: a third for each word of it."""
+    """Return the aversion in the text, 0 to 1: 0.3 for each word that expresses it."""
     return min(1.0, round(0.3 * _count(f"{EMOTIONS['sad']}|{EMOTIONS['angry']}", text), 2))
 
 

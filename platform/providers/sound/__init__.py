@@ -1,4 +1,4 @@
-"""Sound: read from any usual container, weighed, and written. Samples are numbers; nothing here knows whose they are."""
+"""Sound: decoding the usual containers, measuring loudness, and encoding. Nothing here knows whose sound it is."""
 
 from providers.sound.codecs import GENERATED, mp3, read, read_isolated
 from providers.sound.sound import Sound, SoundError, read_plain_wav, wav

@@ -1,6 +1,6 @@
-"""python -m providers.sound SECONDS: read a sound from stdin, write its samples to stdout, under limits.
+"""python -m providers.sound SECONDS: decode a sound from stdin and write its samples to stdout, with limited resources.
 
-The first line of what it writes is a JSON object: `rate`, and the samples follow as 16 bits each; or `code` and `said`.
+The first line of the output is a JSON object: with `rate`, and 16-bit samples follow; or with `code` and `said`.
 """
 
 import sys
@@ -9,7 +9,7 @@ from jobs.confinement import answer, limit_process
 from providers.sound.codecs import read
 from providers.sound.sound import SoundError
 
-# Of address space: five minutes at 48,000 samples a second take 30 MB twice, the rest is libraries.
+# Of address space: five minutes at 48,000 samples per second take twice 30 MB, the libraries take the rest.
 MAX_BYTES = 1_024**3
 MAX_CPU_SECONDS = 20
 MAX_WRITTEN_BYTES = 64 * 1_024**2
@@ -27,7 +27,7 @@ def main() -> None:
 
 
 def limit_resources() -> None:
-    """Let this process have no more than it needs, to its end."""
+    """Limit this process, until it ends, to the resources that it needs."""
     limit_process(MAX_BYTES, MAX_CPU_SECONDS, MAX_WRITTEN_BYTES)
 
 

@@ -1,4 +1,4 @@
-"""Sound out of a file and into one: a few known containers and codecs, frame by frame, never more than was asked for."""
+"""Decoding sound from a file and encoding it as MP3: a few known containers and codecs, up to a given length."""
 
 import re
 import struct
@@ -39,20 +39,20 @@ OPTIONS = {
     "max_streams": "16",
     "probesize": "1000000",
 }
-# An MP3 written to a file counts its frames in its first one; the flags before the count say whether it stands there.
+# The first frame of an MP3 file may hold the number of its frames; the flags before that number say whether it does.
 MP3_COUNT = re.compile(rb"(?:Xing|Info)(....)(....)", re.DOTALL)
 MP3_HAS_COUNT = 1
 MP3_SEARCHED_BYTES = 65_536
-MP3_FINE_RATE, MP3_FINE_SAMPLES, MP3_COARSE_SAMPLES = 32_000, 1_152, 576  # a frame
+MP3_FINE_RATE, MP3_FINE_SAMPLES, MP3_COARSE_SAMPLES = 32_000, 1_152, 576  # samples per frame, by the rate
 MIN_LOST_SECONDS = 0.25
 CHILD_COMMAND = module_command("providers.sound")
 RATES = (8_000, 11_025, 12_000, 16_000, 22_050, 24_000)
 BITS_A_SECOND = 64_000
 FRAME_SAMPLES = 9_600
-# 20 ms of processor time for three seconds, in place of 37: somebody waits.
+# Three seconds of sound take 20 ms of processor time instead of 37, while a person waits.
 QUICK = {"compression_level": "7"}
-# Regulation (EU) 2024/1689, article 50 (2): what a machine made is marked so, for machines to read. The address is the
-# IPTC's term for media that a trained model made.
+# Regulation (EU) 2024/1689, article 50 (2): generated content is marked as such in a machine-readable format. The
+# address is the IPTC's term for media that a trained model made.
 GENERATED: Mapping[str, str] = MappingProxyType(
     {
         "AI-generated": "true",
@@ -64,13 +64,13 @@ GENERATED: Mapping[str, str] = MappingProxyType(
 
 
 def read(content: bytes, max_seconds: float) -> Sound:
-    """Return the first sound in it, as one channel of at most 48,000 samples a second.
+    """Return the first stream of sound in a file, as one channel of at most 48,000 samples per second.
 
-    Webm, MP4, Ogg, WAV, MP3, FLAC and AAC, whatever its name or its headers say. SoundError: `empty` where it holds no
-    samples, `no_sound` where nothing can be read, `too_long` past so many seconds. Broken frames are left out. What
-    strangers send belongs into `read_isolated`.
+    The file may be WebM, MP4, Ogg, WAV, MP3, FLAC or AAC, as its content shows. Raise SoundError with the code `empty`
+    if it holds no samples, `no_sound` if it cannot be decoded, or `too_long` if it exceeds `max_seconds`. Broken frames
+    are skipped. Use `read_isolated` for untrusted files.
     """
-    import av  # 23 MB, for those alone who decode
+    import av  # 23 MB, needed only for decoding
 
     if not content:
         raise SoundError("empty")
@@ -92,9 +92,9 @@ def read_isolated(
     command: Sequence[str] = CHILD_COMMAND,
     timeout_seconds: float = SANDBOX_TIMEOUT_SECONDS,
 ) -> Sound:
-    """Read what a stranger sent, in a child process that a hostile file may at most end; the calling thread waits for it.
+    """Return the sound in an untrusted file, as `read` does, decoded in a child process; the calling thread waits.
 
-    A plain WAV is read here: no decoder has a part in that. A child that dies or hangs is SoundError `no_sound`.
+    A plain WAV is read in this process, since it needs no decoder. If the child dies or hangs, the error is `no_sound`.
     """
     if not content:
         raise SoundError("empty")
@@ -106,7 +106,7 @@ def read_isolated(
         head, samples = run_in_sandbox([*command, str(max_seconds)], content, timeout_seconds)
     except SandboxError as error:
         raise SoundError("no_sound", str(error)) from None
-    # What the child wrote is not believed either: whoever took it over would write it.
+    # The child's output is not trusted either: a hostile file may have taken the child over.
     if head.get("code") in SENTENCES:
         raise SoundError(head["code"], str(head.get("said", ""))[:500])
     try:
@@ -119,7 +119,7 @@ def read_isolated(
 
 
 def is_cut(content: bytes, sound: Sound) -> bool:
-    """Return whether the file says that it is longer than what was read of it; where it says nothing, it is not."""
+    """Return whether the file claims to be longer than the sound that was read; False if it claims no length."""
     if detect_container(content) != "mp3":
         return is_short(content)
     count = MP3_COUNT.search(content[:MP3_SEARCHED_BYTES])
@@ -148,7 +148,7 @@ def _read_first_stream(container: "InputContainer", max_seconds: float) -> Sound
 
 
 class _Decoder:
-    """Gives what can be decoded; knows the rate, after the first samples, and what was broken."""
+    """A decoder that skips broken packets. `rate` is known after the first samples; `broken` is the last error."""
 
     def __init__(self) -> None:
         self.rate = 0
@@ -157,13 +157,13 @@ class _Decoder:
         self._resampler: AudioResampler | None = None
 
     def decode(self, packets: "Iterable[Packet[AudioStream]]") -> Iterator[Samples]:
-        """Yield the samples of one stream's packets, as one channel of one rate."""
+        """Yield the samples of one stream's packets, as one channel with one rate."""
         import av
 
         for packet in packets:
             try:
                 frames = packet.decode()
-            except av.FFmpegError as error:  # one broken packet is no reason to lose the others
+            except av.FFmpegError as error:  # go on with the other packets
                 self.broken = str(error)
                 continue
             for frame in frames:
@@ -189,11 +189,11 @@ class _Decoder:
 
 
 def mp3(sound: Sound, marks: Mapping[str, str]) -> bytes:
-    """Return the sound as an MP3 of one channel, of 24,000 samples a second or the sound's own where they are fewer.
+    """Return the sound as an MP3 of one channel, with at most 24,000 samples per second.
 
-    The marks stand in its ID3 tags, in those of their name where ID3 has one.
+    Each of the `marks` is written as the ID3 tag of its name if there is one, or as a user-defined ID3 tag.
     """
-    import av  # 23 MB, for those alone who encode
+    import av  # 23 MB, needed only for encoding
     from av.audio.resampler import AudioResampler
 
     rate = max((rate for rate in RATES if rate <= sound.rate), default=RATES[0])

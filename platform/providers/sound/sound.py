@@ -1,4 +1,4 @@
-"""Sound as numbers, what may be wrong with it, and WAV files of 16 bits and one channel, which need no decoder."""
+"""Sound as samples, errors of reading it, and plain WAV files of 16 bits and one channel, which need no decoder."""
 
 import struct
 import wave
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 Samples = NDArray[np.int16]
 
-MIN_RATE, MAX_RATE = 4_000, 48_000  # samples a second; what comes faster is brought down to it
+MIN_RATE, MAX_RATE = 4_000, 48_000  # samples per second; sound with a higher rate is resampled to MAX_RATE
 FULL_SCALE = 32_768.0
-SILENT_BELOW = 0.003  # of full scale, about -50 dB: a quiet room's hum, and no voice
+SILENT_BELOW = 0.003  # of full scale, about -50 dB: the hum of a quiet room without a voice
 WINDOW_SECONDS = 0.05
 PCM, MONO, BITS = 1, 1, 16
 PART, FORMAT = struct.Struct("<4sI"), struct.Struct("<HHIIHH")
 HEAD_BYTES = 12
 MAX_PARTS = 64
-# Whoever writes before they know the size writes about as much as there can be, or none.
+# A program that writes a WAV before it knows the size declares about the largest possible size, or 0.
 UNKNOWN_SIZE_FROM = 0x7FFF_0000
 STARTS = {b"OggS": "ogg", b"fLaC": "flac", b"\x1aE\xdf\xa3": "matroska", b"ID3": "mp3"}
-_ = str  # marks what is to be translated, without loading Django into the process that reads a stranger's file
+_ = str  # marks texts for translation, without loading Django into the process that reads untrusted files
 SENTENCES: Mapping[str, str] = MappingProxyType(
     {
         "empty": _("The recording is empty."),
@@ -40,7 +40,7 @@ SENTENCES: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, eq=False)
 class Sound:
-    """One channel of samples, so many a second."""
+    """One channel of samples, with `rate` samples per second."""
 
     samples: Samples
     rate: int
@@ -51,7 +51,7 @@ class Sound:
 
     @cached_property
     def level(self) -> float:
-        """How loud its loudest twentieth of a second is, as root mean square: 0 to 1."""
+        """Return the loudness of the loudest twentieth of a second, as root mean square: 0 to 1."""
         width = max(1, int(self.rate * WINDOW_SECONDS))
         windows = (self.samples[at : at + width] for at in range(0, len(self.samples), width))
         squares = (float(np.mean(np.square(window, dtype=np.float32))) for window in windows)
@@ -59,14 +59,14 @@ class Sound:
 
     @property
     def is_silent(self) -> bool:
-        """Whether nothing can be heard in it from beginning to end."""
+        """Return whether nothing can be heard in the whole sound."""
         return self.level < SILENT_BELOW
 
 
 class SoundError(Exception):
-    """`code` is `empty`, `no_sound` or `too_long`; `sentence` is for the person whose sound it is.
+    """A sound cannot be read. `code` is `empty`, `no_sound` or `too_long`; `sentence` is for the person who sent it.
 
-    `said` is for a log: what the decoder said, never what was in the sound.
+    `said` is for logs: it holds the decoder's words, never anything from the sound.
     """
 
     def __init__(self, code: str, said: str = "") -> None:
@@ -75,16 +75,16 @@ class SoundError(Exception):
 
     @property
     def sentence(self) -> "Promise":
-        from django.utils.translation import gettext_lazy  # takes as long to load as all the rest
+        from django.utils.translation import gettext_lazy  # takes as long to load as all other modules
 
         return gettext_lazy(SENTENCES[self.code])
 
 
 def detect_container(content: bytes) -> str:
-    """Return FFmpeg's name of the container by its first bytes: matroska, mov, ogg, wav, mp3, flac, aac; or nothing.
+    """Return FFmpeg's name of the file's container, by its first bytes: matroska, mov, ogg, wav, mp3, flac or aac.
 
-    Neither names nor headers of HTTP are asked, nor FFmpeg's own guess: it knows playlists and scripts too, which make
-    it open other files.
+    Return an empty string for any other. FFmpeg's own guess is not used, since it also accepts playlists and scripts,
+    which make it open other files; file names and HTTP headers are not used either.
     """
     if content[:4] in (b"RIFF", b"RF64") and content[8:12] == b"WAVE":
         return "wav"
@@ -94,14 +94,14 @@ def detect_container(content: bytes) -> str:
         return "mov"
     if len(content) < 4 or content[0] != 0xFF or content[1] & 0xE0 != 0xE0:
         return ""
-    if content[1] & 0x06:  # the layer of a frame of MPEG; AAC's frames have none
+    if content[1] & 0x06:  # the layer of an MPEG frame, which is 0 for AAC
         return "mp3"
     return "aac" if content[1] & 0xF0 == 0xF0 else ""
 
 
 @dataclass(frozen=True, slots=True)
 class WavParts:
-    """Where the samples of a WAV lie, how many bytes it says that they are, and what they are."""
+    """Where a WAV's samples begin, how many bytes of them it declares, and their format (the `fmt ` chunk's fields)."""
 
     form: tuple[int, ...]
     begin: int
@@ -113,7 +113,7 @@ class WavParts:
 
 
 def find_parts(content: bytes) -> WavParts | None:
-    """Return the parts of a RIFF WAV; None for anything else, or where one is missing."""
+    """Return the parts of a RIFF WAV, or None if the file is none or its format or samples are missing."""
     if content[:4] != b"RIFF" or content[8:12] != b"WAVE":
         return None
     at, form = HEAD_BYTES, None
@@ -131,13 +131,13 @@ def find_parts(content: bytes) -> WavParts | None:
 
 
 def is_short(content: bytes) -> bool:
-    """Return whether a WAV says that it holds more than came; not where it was written before its size was known."""
+    """Return whether a WAV declares more samples than it holds; False if it was written before its size was known."""
     parts = find_parts(content)
     return bool(parts and parts.is_size_known and parts.begin + parts.declared_bytes > len(content))
 
 
 def read_plain_wav(content: bytes, max_seconds: float) -> Sound | None:
-    """Return the sound of a plain WAV; None where it takes a decoder. SoundError as of `codecs.read`."""
+    """Return the sound of a plain WAV, or None if it takes a decoder. Raise SoundError as `codecs.read` does."""
     parts = find_parts(content)
     if parts is None or (parts.form[0], parts.form[1], parts.form[5]) != (PCM, MONO, BITS):
         return None

@@ -1,4 +1,4 @@
-"""Speech: a sentence as sound, from whichever engine the settings name."""
+"""Speech: a sentence as sound, made by the engine in force."""
 
 from providers.speech.engine import Engine, SpeechRequest
 from providers.speech.synthesis import get_engine, get_engine_name, synthesise

@@ -1,4 +1,4 @@
-"""What an engine is asked, what every engine can do, and the recordings that an operator has named for imitation."""
+"""The request to a speech engine, the protocol of engines, and the operator's recordings of voices to imitate."""
 
 import re
 from collections.abc import Mapping
@@ -29,12 +29,12 @@ LANGUAGES_OF_A_SCRIPT = {
 
 @dataclass(frozen=True, slots=True)
 class SpeechRequest:
-    """One sentence and how it is to sound. What an engine cannot do it leaves out.
+    """One sentence and how it is to sound. An engine ignores what it does not support.
 
-    `voice` is a name of Engine.voices, empty for the engine's own. `language` is a tag such as `en` or `zh-hans`,
-    empty where it is not known; the script of the text goes before it. `speed` is 0.5 to 2. `emotion` is a name of
-    memory.emotion.Emotion in small letters, `intensity` 0 to 1. `reference` is a WAV file of somebody who agreed to
-    be imitated, `reference_text` what is said in it.
+    `voice` is a name from Engine.voices, or empty for the engine's own. `language` is a tag such as `en` or `zh-hans`,
+    or empty if unknown; the script of the text takes precedence. `speed` is 0.5 to 2. `emotion` is a name of
+    memory.emotion.Emotion in lower case, `intensity` 0 to 1. `reference` is a WAV file of a person who agreed to be
+    imitated, `reference_text` what is said in it.
     """
 
     text: str
@@ -48,41 +48,41 @@ class SpeechRequest:
 
 
 class Engine(Protocol):
-    """One engine as the settings describe it; its calls may be made in any event loop, and left at any moment.
+    """One speech engine as the settings describe it. Its methods work in any event loop and may be cancelled.
 
-    Raises ProviderUnavailable and ProviderRefused, and nothing else of a provider's.
+    They may raise ProviderUnavailable or ProviderRefused, and no other ProviderError.
     """
 
     @property
     def name(self) -> str:
-        """Its name in `synthesis.ENGINES`."""
+        """Return the engine's name in `synthesis.ENGINES`."""
 
     @property
     def model(self) -> str:
-        """Which model is asked; empty where the engine has but one."""
+        """Return the name of the model, or an empty string if the engine has only one."""
 
     @property
     def place(self) -> str:
-        """Where it is asked: an address, or the name of a program of this machine."""
+        """Return where the engine runs: an address, or the name of a program on this machine."""
 
     @property
     def shows_emotion(self) -> bool:
-        """Whether `emotion` and `intensity` change how a sentence sounds."""
+        """Return whether `emotion` and `intensity` change how a sentence sounds."""
 
     @property
     def takes_reference(self) -> bool:
-        """Whether it imitates a reference recording that comes with the sentence."""
+        """Return whether the engine imitates a reference recording that comes with the request."""
 
     async def voices(self) -> list[str]:
-        """The names that a voice may have, the engine's own first."""
+        """Return the names of the voices, the engine's own first."""
 
     async def speak(self, request: SpeechRequest) -> bytes:
-        """The sentence as a file of sound, as it came; not looked at yet (see synthesis.synthesise)."""
+        """Return the sentence as a sound file, unchecked; `synthesis.synthesise` checks and decodes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A recording, what is said in it and in which language. Its path is the operator's, never a user's."""
+    """A recording, the text that is said in it, and its language. Only the operator sets its path, never a user."""
 
     text: str
     path: str = ""
@@ -90,7 +90,7 @@ class Reference:
     content: bytes = b""
 
     def open(self) -> "Reference":
-        """Return it with its content, from this machine; ProviderRefused where it cannot be read."""
+        """Return the reference with the content of its file. Raise ProviderRefused if the file cannot be read."""
         try:
             return replace(self, content=Path(self.path).read_bytes())
         except OSError as error:
@@ -98,7 +98,7 @@ class Reference:
 
 
 def read_references(wanted: Mapping[str, Any]) -> dict[str, Reference]:
-    """Return the recordings of settings.SPEECH by the names of their voices."""
+    """Return the recordings of settings.SPEECH, keyed by the names of their voices."""
     return {
         name: Reference(given.get("text", ""), given.get("path", ""), given.get("language", ""))
         for name, given in wanted["references"].items()
@@ -106,13 +106,13 @@ def read_references(wanted: Mapping[str, Any]) -> dict[str, Reference]:
 
 
 def choose_reference(references: Mapping[str, Reference], *voices: str) -> Reference | None:
-    """Return the first of the voices that there is a recording of, else any; None where there is none."""
+    """Return the recording of the first of the voices that has one, else any recording, or None if there is none."""
     named = (references[voice] for voice in voices if voice in references)
     return next(named, None) or next(iter(references.values()), None)
 
 
 def detect_language(text: str, told: str) -> str:
-    """Return a tag of two or three letters: what was told, where the script of the text agrees; else its script's."""
+    """Return a tag of two or three letters: that of `told` if it fits the text's script, else a language that does."""
     short = told.lower().replace("_", "-").split("-")[0]
     for script, language in SCRIPTS:
         if script.search(text):

@@ -1,4 +1,4 @@
-"""espeak-ng, a program of this machine: small, quick, in a hundred languages, and no model at all."""
+"""espeak-ng, a program on this machine: small, fast, with a hundred languages, and without a model."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -12,9 +12,9 @@ from providers.speech.engine import SpeechRequest, detect_language
 PROGRAM = "espeak-ng"
 VOICES = ("f3", "f1", "f2", "f4", "f5", "m1", "m2", "m3", "m4", "m5", "m6", "m7", "m8")
 RENAMED_LANGUAGES = MappingProxyType({"zh": "cmn", "yue": "yue", "en": "en-us", "pt": "pt-br", "no": "nb"})
-LANGUAGES = "ja ko ru uk bg sr el he ar fa hi de fr es it nl pl tr sv"  # that it names as others do
+LANGUAGES = "ja ko ru uk bg sr el he ar fa hi de fr es it nl pl tr sv"  # espeak has the usual names for these
 WORDS_A_MINUTE, PITCH = 170, 50
-EMOTIONS = MappingProxyType(  # how much pitch (of 99) and pace change at full intensity
+EMOTIONS = MappingProxyType(  # the change of pitch (of 99) and the factor of speed at full intensity
     {
         "happy": (14, 1.1),
         "sad": (-16, 0.8),
@@ -55,7 +55,7 @@ class Espeak:
             *("-p", str(round(PITCH + pitch * request.intensity))),
             *("-b", "1", "--stdin", "--stdout"),
         ]
-        text = request.text.replace("[[", "[ [").replace("\0", " ")  # in [[ ]] espeak reads phonemes
+        text = request.text.replace("[[", "[ [").replace("\0", " ")  # espeak reads [[ ]] as phonemes
         try:
             async with asyncio.timeout(self._seconds):
                 return await run_program(PROGRAM, arguments, text)
@@ -64,9 +64,9 @@ class Espeak:
 
 
 async def run_program(program: str, arguments: Sequence[str], text: str) -> bytes:
-    """Return what the program writes of the text; it never outlives this call.
+    """Run the program with the text as its input, and return its output. The program never outlives this call.
 
-    ProviderUnavailable with its words where it fails.
+    Raise ProviderUnavailable, with the program's error output, if it fails.
     """
     pipe = asyncio.subprocess.PIPE
     try:
@@ -97,7 +97,7 @@ async def run_program(program: str, arguments: Sequence[str], text: str) -> byte
 
 
 async def _read_bounded(stream: asyncio.StreamReader, process: asyncio.subprocess.Process) -> bytes:
-    """Return what comes; a program that writes too much is ended."""
+    """Return all that the stream gives, but kill the process once that is more than MAX_SOUND_BYTES."""
     read = bytearray()
     while part := await stream.read(65_536):
         read += part

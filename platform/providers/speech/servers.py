@@ -1,4 +1,4 @@
-"""Speech from servers: OpenAI's shape (Kokoro, proxies of Edge, hosted services), Fish Speech, F5-TTS, GPT-SoVITS."""
+"""Speech from servers: OpenAI's API (Kokoro, proxies of Edge, hosted services), Fish Speech, F5-TTS, GPT-SoVITS."""
 
 import base64
 import json
@@ -17,7 +17,7 @@ from providers.speech.engine import (
     read_references,
 )
 
-NO_LIST_STATUSES = {404, 405, 501}  # of servers that do not say which voices they have
+NO_LIST_STATUSES = {404, 405, 501}  # answered by servers that do not list their voices
 
 OPENAI_MODEL, OPENAI_VOICE = "tts-1", "alloy"
 TAKES_INSTRUCTIONS = re.compile(r"^gpt-.*tts|^qwen3?-?tts.*instruct", re.IGNORECASE)
@@ -35,7 +35,7 @@ MANNERS = MappingProxyType(
     }
 )
 
-FISH_MIN_BASE64_CHARACTERS = 256  # a shorter text the server takes for the bytes themselves
+FISH_MIN_BASE64_CHARACTERS = 256  # the server takes a shorter text for the bytes themselves
 FISH_MIN_SHOWN_INTENSITY = 0.35
 FISH_MARKERS = MappingProxyType(  # the words that Fish Audio's S1 models were trained on
     {
@@ -67,14 +67,14 @@ class OpenAI:
         self.shows_emotion = bool(TAKES_INSTRUCTIONS.match(self.model))
 
     async def voices(self) -> list[str]:
-        """Return the operator's list, else the server's own, else the one voice that is asked for anyway."""
+        """Return the operator's list of voices, else the server's own, else the one voice that is used by default."""
         own: str = self._wanted["voice"] or OPENAI_VOICE
         names = list(self._wanted["voices"]) or await self._list_voices()
         first = own if self._wanted["voice"] or not names else names[0]
         return list(dict.fromkeys([first, *names]))
 
     async def _list_voices(self) -> list[str]:
-        """Return the names in any of the forms in which servers list them."""
+        """Return the names of the server's voices, in any of the forms in which servers list them."""
         answer = await _request_list(self._server, f"{self.place}/audio/voices")
         listed = answer.get("voices", answer.get("data")) if isinstance(answer, dict) else answer
         names = []
@@ -102,7 +102,7 @@ class OpenAI:
 
 
 def describe_manner(emotion: str, intensity: float) -> str:
-    """Return how to speak, as a sentence for a model; empty where there is nothing to show."""
+    """Return an instruction for a model how to speak; empty if there is no emotion to show."""
     manner = MANNERS.get(emotion, "")
     degree = "slightly " if intensity < FAINT_BELOW else "very " if intensity > STRONG_ABOVE else ""
     return f"Sound {degree}{manner}." if manner and intensity > 0 else ""
@@ -118,10 +118,10 @@ class Fish:
         self._server, self._wanted = SoundServer.from_settings(wanted), wanted
         self.model: str = wanted["model"]
         self.place = self._server.base_url
-        self.shows_emotion = "s1" in self.model.lower()  # older models read the markers out
+        self.shows_emotion = "s1" in self.model.lower()  # older models read the markers aloud
 
     async def voices(self) -> list[str]:
-        """Return the operator's list, else the references that the server has."""
+        """Return the operator's list of voices, else the references that the server has."""
         names: Iterable[Any] = list(self._wanted["voices"])
         if not names:
             answer = await _request_list(self._server, f"{self._server.root}/v1/references/list")
@@ -138,7 +138,7 @@ class Fish:
         marker = FISH_MARKERS.get(request.emotion, "") if is_shown else ""
         body: dict[str, Any] = {
             "text": f"{marker} {request.text}" if marker else request.text,
-            "format": "wav",  # of the others only mp3 works without streaming
+            "format": "wav",  # without streaming, only this and mp3 work
             "references": [],
             "reference_id": None,
             "normalize": True,
@@ -155,7 +155,7 @@ class Fish:
 
 
 async def _request_list(server: SoundServer, url: str) -> Any:
-    """Return the JSON that a server answers; None where it has no such list, or a page for people."""
+    """Return the JSON that the server answers with, or None if it has no such list or answers with something else."""
     try:
         return json.loads(await server.request("GET", url, headers={"Accept": "application/json"}))
     except ProviderError as error:
@@ -167,7 +167,7 @@ async def _request_list(server: SoundServer, url: str) -> Any:
 
 
 class _Imitator:
-    """A server whose voices are the recordings of SPEECH_REFERENCES."""
+    """A server that imitates recordings; its voices are those of SPEECH_REFERENCES."""
 
     def __init__(self, wanted: Mapping[str, Any]) -> None:
         self._server, self._references = SoundServer.from_settings(wanted), read_references(wanted)
@@ -179,7 +179,7 @@ class _Imitator:
 
 
 class F5(_Imitator):
-    """F5-TTS behind jianchang512's f5-tts-api (`POST /api`): it imitates a recording and knows no voice by itself."""
+    """F5-TTS behind jianchang512's f5-tts-api (`POST /api`). It imitates a recording and has no voices of its own."""
 
     name = "f5"
     model = "f5-tts"
@@ -201,18 +201,18 @@ class F5(_Imitator):
             "model": self.model,
             "speed": f"{request.speed:g}",
         }
-        # A fixed name: the server writes its file under whatever name it is given.
+        # The name is fixed, since the server saves the file under whatever name it is given.
         files = {"audio": ("ref.wav", reference.content, "audio/wav")}
         return await self._server.request("POST", f"{self._server.root}/api", data=fields, files=files)
 
 
 class GptSovits(_Imitator):
-    """GPT-SoVITS behind its api_v2 (`POST /tts`): it imitates a recording that lies on its own machine."""
+    """GPT-SoVITS behind its api_v2 (`POST /tts`). It imitates a recording that is on the server's machine."""
 
     name = "gpt-sovits"
     model = ""
     shows_emotion = False
-    takes_reference = False  # a path of the server's, so only those that the operator has named
+    takes_reference = False  # it takes a path on the server, so only recordings that the operator has named
 
     async def speak(self, request: SpeechRequest) -> bytes:
         reference = choose_reference(self._references, request.voice, self._voice)
@@ -232,5 +232,5 @@ class GptSovits(_Imitator):
             "media_type": "wav",
             "streaming_mode": False,
         }
-        # In the address, as a GET, it would stand in the server's log.
+        # A POST, since the address of a GET, with the text in it, would be logged by the server.
         return await self._server.request("POST", f"{self.place}/tts", json=body)

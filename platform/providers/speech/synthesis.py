@@ -1,4 +1,4 @@
-"""A sentence as sound, by the engine of the settings or of the admin's provider."""
+"""Synthesis of a sentence, by the engine of the settings or of the provider from the admin."""
 
 import asyncio
 import json
@@ -25,10 +25,10 @@ BROWSER = "browser"
 
 @dataclass(frozen=True, slots=True)
 class EngineEntry:
-    """An engine before it is loaded, which happens when it speaks, as most engines load the SDK: where its class is, and
-    what people are told of who makes the voice.
+    """An engine that is not loaded yet: the `path` of its class, and what people are told of who makes the voice.
 
-    It `needs_address` unless it is a program of this machine; it `needs_reference` where it only imitates recordings.
+    An engine is loaded when it speaks, since most load the SDK. It `needs_address` unless it is a program on this
+    machine; it `needs_reference` if it only imitates recordings.
     """
 
     path: str
@@ -74,18 +74,18 @@ ENGINES = MappingProxyType(
     }
 )
 MIN_LIMIT_SECONDS, MAX_LIMIT_SECONDS, LIMIT_SECONDS_A_LETTER = 30.0, 600.0, 2.0
-MAX_LETTERS_A_SECOND = 150  # four times as fast as anyone speaks: what is shorter is not all of it
+MAX_LETTERS_A_SECOND = 150  # four times as fast as anyone speaks: a shorter sound was cut
 LETTER = re.compile(r"\w")
 PAGE = re.compile(rb"\s*(?:<!doctype|<html|<\?xml|\{)", re.IGNORECASE)
 
 
 def get_engine_name() -> str:
-    """Return a name of ENGINES, or `browser`, as set and by what is installed."""
+    """Return the name of the engine in force, a key of ENGINES or BROWSER, by the settings and what is installed."""
     return choose_engine_name(get_sound_settings(Capability.SPEECH))
 
 
 def choose_engine_name(wanted: Mapping[str, Any]) -> str:
-    """Return the engine's name by these settings and by what is installed."""
+    """Return the engine's name, a key of ENGINES or BROWSER, by the given settings and what is installed."""
     engine: str = wanted["engine"]
     if engine:
         return engine
@@ -95,7 +95,7 @@ def choose_engine_name(wanted: Mapping[str, Any]) -> str:
 
 
 def get_engine() -> Engine | None:
-    """Return the engine of the settings as they are now; None where the browser speaks."""
+    """Return the engine in force, or None if the browser speaks."""
     entry = ENGINES.get(get_engine_name())
     if entry is None:
         return None
@@ -104,10 +104,10 @@ def get_engine() -> Engine | None:
 
 
 async def synthesise(request: SpeechRequest, engine: Engine | None = None) -> Sound:
-    """Return the sentence as the engine of the settings (or the given one) speaks it, decoded.
+    """Return the sentence as the given engine, or the one in force, speaks it, decoded.
 
-    Raises ProviderUnavailable or ProviderRefused with the engine's own words; also where what came is no sound, is
-    cut short, or is silent though there was something to say. Left at any moment, it stops the engine.
+    Raise ProviderUnavailable or ProviderRefused with the engine's own words, or ProviderUnavailable if what came is no
+    sound, is cut short, or is silent though there was something to say. Cancelling the call stops the engine.
     """
     engine = engine or get_engine()
     if engine is None:
@@ -122,7 +122,7 @@ async def synthesise(request: SpeechRequest, engine: Engine | None = None) -> So
 
 
 def remove_sentence(words: str, sentence: str) -> str:
-    """Return an engine's words without the sentence it was to say: some answer a request with what is in it."""
+    """Return an engine's error without the sentence that was to be spoken, since some engines quote the request."""
     for form in (sentence, json.dumps(sentence, ensure_ascii=False)[1:-1], json.dumps(sentence)[1:-1]):
         words = words.replace(form, "…") if form else words
     return words
