@@ -1,6 +1,6 @@
-"""Character cards in one form: V3 with every key, from V1, V2, V3 and what is met of them in the wild.
+"""Character cards normalised to V3 with every key, from V1, V2, V3 and the variants that programs write in practice.
 
-Nothing of Django is imported here, nor in what this imports: the sandbox reads by it.
+Neither this module nor what it imports may import Django: it runs in the sandbox.
 """
 
 from typing import Any, NamedTuple
@@ -44,16 +44,16 @@ DIALECT = {
     "example_dialogue": "mes_example",
     "creatorcomment": "creator_notes",
 }
-# By which it is told that this is a character.
-TOLD_BY = {"personality", "scenario", "first_mes", "mes_example", "alternate_greetings"}
+# Keys that show that a JSON object is a character and not a lorebook.
+CHARACTER_KEYS = {"personality", "scenario", "first_mes", "mes_example", "alternate_greetings"}
 DEFAULT_ASSET = {"type": "icon", "uri": "ccdefault:", "name": "main", "ext": "png"}
-# Extensions that are programs: they are kept, and never run.
+# Extensions that contain scripts: they are kept, and never run.
 PROGRAMS = {"regex_scripts", "TavernHelper_scripts", "tavern_helper"}
 RISUAI_PROGRAMS = {"triggerscript", "customScripts", "customScript", "virtualscript", "backgroundHTML"}
 
 
 class Known(NamedTuple):
-    """A card or a lorebook in the one form; `version` is what the file was, `remarks` are codes."""
+    """A normalised card or lorebook; `version` is that of the file, `remarks` are codes."""
 
     card: dict[str, Any]
     version: str
@@ -61,14 +61,14 @@ class Known(NamedTuple):
 
 
 def read_json(content: bytes) -> Known:
-    """Return the card or lorebook that the JSON is. CardFormatError."""
+    """Return the card or lorebook in the JSON. Raise CardFormatError if it is neither."""
     raw = parse_json(content)
     card, remarks = normalise(raw)
     return Known(card, find_version(raw), remarks)
 
 
 def find_version(raw: object) -> str:
-    """Return which version of the specification it was written for: "1", "2" or "3"."""
+    """Return the version of the specification that the card was written for: "1", "2" or "3"."""
     told = as_mapping(raw)
     spec = as_text(told.get("spec"))
     if spec.startswith("chara_card_v"):
@@ -79,10 +79,10 @@ def find_version(raw: object) -> str:
 
 
 def normalise(raw: object) -> tuple[dict[str, Any], list[str]]:
-    """Return V3 with every key, and the codes of what the person is to know; what is unknown stays as it is.
+    """Return the card in V3 with every key, and the codes of remarks for the person; unknown keys are kept unchanged.
 
-    A key that may be missing and is has None, or is empty. A lorebook alone is {"spec": "lorebook_v3", "data": …}.
-    CardFormatError `no_card`, `too_large`, `too_deep`, `too_many_entries`, `broken_json`.
+    Missing optional keys become None or empty. A lorebook alone becomes {"spec": "lorebook_v3", "data": …}.
+    Raise CardFormatError `no_card`, `too_large`, `too_deep`, `too_many_entries` or `broken_json`.
     """
     told, is_cleaned = clean(raw)
     if not isinstance(told, dict):
@@ -105,20 +105,20 @@ def normalise(raw: object) -> tuple[dict[str, Any], list[str]]:
 
 
 def _find_book(told: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the lorebook where the whole is one."""
+    """Return the lorebook if the JSON is one as a whole, otherwise None. Raise CardFormatError `no_card`."""
     data = told.get("data")
     if told.get("spec") == LOREBOOK:
         if not isinstance(data, dict):
             raise CardFormatError("no_card")
         return data
     is_character = (
-        told.get("spec") or data is not None or TOLD_BY & told.keys() or DIALECT.keys() & told.keys()
+        told.get("spec") or data is not None or CHARACTER_KEYS & told.keys() or DIALECT.keys() & told.keys()
     )
     return told if isinstance(told.get("entries"), dict | list) and not is_character else None
 
 
 def _part(told: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the character's fields, and what stands beside them. CardFormatError `no_card`."""
+    """Return the character's fields, and the card's remaining top-level keys. Raise CardFormatError `no_card`."""
     inner = told.get("data")
     if isinstance(inner, dict):
         repeated = {key: value for key, value in told.items() if key in KNOWN}
@@ -129,7 +129,7 @@ def _part(told: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         data = {**repeated, **{key: value for key, value in told.items() if key in KNOWN}}
         beside = {key: value for key, value in told.items() if key not in KNOWN | DIALECT.keys()}
     has_spec = as_text(told.get("spec")).startswith("chara_card_")
-    is_card = data.keys() & KNOWN if has_spec else "name" in data and data.keys() & {*TOLD_BY, "description"}
+    is_card = data.keys() & KNOWN if has_spec else "name" in data and data.keys() & {*CHARACTER_KEYS, "description"}
     if not is_card:
         raise CardFormatError("no_card")
     return data, beside
