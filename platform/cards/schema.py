@@ -129,7 +129,9 @@ def _part(told: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         data = {**repeated, **{key: value for key, value in told.items() if key in KNOWN}}
         beside = {key: value for key, value in told.items() if key not in KNOWN | DIALECT.keys()}
     has_spec = as_text(told.get("spec")).startswith("chara_card_")
-    is_card = data.keys() & KNOWN if has_spec else "name" in data and data.keys() & {*CHARACTER_KEYS, "description"}
+    is_card = (
+        data.keys() & KNOWN if has_spec else "name" in data and data.keys() & {*CHARACTER_KEYS, "description"}
+    )
     if not is_card:
         raise CardFormatError("no_card")
     return data, beside
