@@ -1,6 +1,7 @@
-"""Character.AI's chats, as CAI Tools and scripts of its kind save them from either of the site's two interfaces.
+"""Character.AI's chats, as CAI Tools and similar scripts save them from either of the site's two interfaces.
 
-The older one has histories of `msgs`, some of them alternatives; the newer one has turns, newest first, of candidates.
+The older interface has histories of `msgs`, some of which are alternatives; the newer one has turns, newest first, with
+candidates each.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,17 +15,17 @@ from pasts.times import read_time
 LISTS = ("histories", "chats", "turns", "messages", "msgs")
 MESSAGE = {"src__is_human", "src", "is_alternative"}
 TURN = {"turn_key", "candidates"}
-WITHIN = 3  # levels at which the list may lie
+WITHIN = 3  # levels of nesting that are searched for the list
 
 
 def is_export(keys: Iterable[str]) -> bool:
-    """Return whether an object with these keys is of such an export: the whole, a history, a message or a turn."""
+    """Return whether an object with these keys belongs to such an export: as its root, a history, message or turn."""
     found = set(keys)
     return bool(found & {"histories", "turns", "msgs"}) or found >= TURN or {"src__is_human", "text"} <= found
 
 
 def read_export(collector: Collector, root: Piece) -> None:
-    """Read whatever histories it holds. PastFormatError."""
+    """Read all histories of the export. Raise PastFormatError."""
     for history in _find_histories(root):
         collector.count_talk()
         told = dict(history.members()) if history.is_object else {}
@@ -38,7 +39,7 @@ def read_export(collector: Collector, root: Piece) -> None:
 
 
 def _find_histories(root: Piece) -> Iterator[Piece]:
-    """Yield each object that holds messages or turns, or the list itself that does."""
+    """Yield each history: an object that contains messages or turns, or a bare list of them."""
     piece = root
     for _level in range(WITHIN):
         if piece.is_object:
@@ -65,7 +66,7 @@ def _holds_messages(piece: Piece) -> bool:
 
 
 class Turn(NamedTuple):
-    """What one side said, and what else it might have said: the first of `candidates` is the chosen one."""
+    """A message of one side with its alternatives; the first of `candidates` is the chosen one."""
 
     speaker: str
     is_person: bool
@@ -74,7 +75,7 @@ class Turn(NamedTuple):
 
 def _read_history(collector: Collector, messages: Piece, facts: dict[str, Any]) -> None:
     turns: list[Turn] = []
-    waiting: list[Turn] = []  # alternatives that stand before the message that was chosen
+    waiting: list[Turn] = []  # alternatives that come before their chosen message
     for piece in messages.elements():
         collector.count_items()
         told = as_mapping(piece.load())
@@ -92,7 +93,7 @@ def _read_history(collector: Collector, messages: Piece, facts: dict[str, Any]) 
     turns.extend(waiting[:1])
     times = [turn.candidates[0][2] for turn in turns if turn.candidates]
     if times and (first := times[0]) and (last := times[-1]) and _is_after(first, last):
-        turns.reverse()  # newest first, as the site has them
+        turns.reverse()  # the site lists them newest first
     _add_turns(collector, turns, facts)
 
 
@@ -148,7 +149,7 @@ def _read_old_message(collector: Collector, told: dict[str, Any], facts: dict[st
     speaker = next(filter(None, map(as_text, names)), "")
     if told.get("image_rel_path"):
         collector.remarks.add("files_left_out")
-    created = told.get("created")  # CAI Tools writes the history's own at each message
+    created = told.get("created")  # CAI Tools repeats the history's own time at each message
     at = None if created == facts.get("created") else read_time(created)
     is_person = bool(told.get("src__is_human", source.get("is_human")))
     id = told.get("uuid") if told.get("id") is None else told["id"]

@@ -1,8 +1,8 @@
-"""Files of earlier talk that people bring: SillyTavern's, ChatGPT's, Character.AI's, RisuAI's, KoboldAI Lite's,
-text-generation-webui's, and plain text.
+"""Files of earlier talk that people upload, from SillyTavern, ChatGPT, Character.AI, RisuAI, KoboldAI Lite and
+text-generation-webui, and plain text.
 
-They are read in a process of its own. What that answers is read anew here: a file that took it over could have it say
-anything.
+They are parsed in a process of their own, whose answer is validated again here: a file that took the process over could
+make it answer anything.
 """
 
 import json
@@ -46,9 +46,9 @@ __all__ = [
     "read_past",
 ]
 
-TIMEOUT_SECONDS = 60.0  # the process itself may compute for ten
+TIMEOUT_SECONDS = 60.0  # waiting included; the process itself has at most ten seconds of CPU time
 COMMAND = module_command("pasts.child")
-READ_AT_ONCE = BoundedSemaphore(1)  # in one process: each may take 256 MB, and what it answers as much here
+READ_AT_ONCE = BoundedSemaphore(1)  # per process of Kith: a read may take 256 MB, and its answer as much here
 REFUSALS: dict[str, str | Promise] = {
     "no_past": _(
         "There is no talk in this file that Kith knows. Send a chat of SillyTavern (.jsonl), ChatGPT's export, a chat of"
@@ -129,7 +129,7 @@ REMARKS: dict[str, str | Promise] = {
 
 
 class PastError(FilesError):
-    """A file that is not read: `code` is a key of REFUSALS, `detail` the sentence for it."""
+    """A file is refused: `code` is a key of REFUSALS, `detail` the sentence for it."""
 
     def __init__(self, code: object) -> None:
         known = code if isinstance(code, str) and code in REFUSALS else "unreadable"
@@ -144,10 +144,11 @@ def read_past(
     command: Sequence[str] = COMMAND,
     wait_seconds: float = TIMEOUT_SECONDS,
 ) -> PastFile:
-    """Return the talks that are in a file, told by its content. The calling thread waits for it.
+    """Return the pasts in a file whose form is recognised by its content. Blocks the calling thread.
 
-    With `pattern` it is read as plain text. Times that tell no zone are of `zone`. The file tells who the person is, and
-    of plain text it is the first who speaks; `choose_person` says it otherwise. PastError; BusyError.
+    With `pattern` it is read as plain text. Times without a zone are taken to be in `zone`. The file says who the person
+    is; in plain text it is a speaker called "you" or {{user}}, otherwise the first, unless `choose_person` corrects it.
+    Raise PastError or BusyError.
     """
     if len(content) > MAX_BYTES:
         raise PastError("too_large")
@@ -170,7 +171,7 @@ def read_past(
 
 
 def choose_person(file: PastFile, speaker: str) -> PastFile:
-    """Return the file with this speaker as the person, and all others as the character. PastError `no_such_speaker`."""
+    """Return the file with `speaker` as the person, the others as the character. Raise PastError `no_such_speaker`."""
     if not any(message.speaker == speaker for past in file.pasts for message in past.messages):
         raise PastError("no_such_speaker")
     pasts = tuple(
@@ -188,12 +189,12 @@ def choose_person(file: PastFile, speaker: str) -> PastFile:
 
 
 def believe(head: dict[str, Any], body: bytes, zone: tzinfo) -> PastFile:
-    """Return what the process answered, if it has its form. KeyError, TypeError, ValueError, OverflowError."""
+    """Return the pasts in the sandbox's answer. Raise KeyError, TypeError, ValueError, OverflowError if malformed."""
     if head["form"] not in FORMS:
         raise ValueError(head["form"])
     pasts: list[Past] = []
     messages: dict[str, PastMessage] = {}
-    names: dict[str, str] = {}  # one text for all of a speaker's messages
+    names: dict[str, str] = {}  # interns a speaker's name for all their messages
     remarks = {code for code in head["remarks"] if code in REMARKS}
     count = 0
     for line in BytesIO(body):
@@ -244,7 +245,7 @@ def _check(told: object, longest: int) -> str:
 
 
 def _read_time(told: object, zone: tzinfo) -> datetime | None:
-    """Return the moment; what has no zone is of `zone`."""
+    """Return the time in UTC; if it has no time zone, it is taken to be in `zone`."""
     if told is None:
         return None
     if isinstance(told, str):

@@ -1,4 +1,4 @@
-"""RisuAI's chats: one, or all of a character's, as JSON. The greeting is not in them: it stays in the character."""
+"""RisuAI's chats as JSON: one, or all of a character's. They lack the greeting, which is saved with the character."""
 
 import re
 
@@ -12,7 +12,7 @@ SPEAKERS = {"user": True, "char": False}
 
 
 def read_export(collector: Collector, root: Piece) -> None:
-    """Read one chat or many. PastFormatError."""
+    """Read one chat or many. Raise PastFormatError."""
     data = dict(root.members()).get("data")
     if data is None:
         return

@@ -1,6 +1,6 @@
-"""SillyTavern's chats: JSONL with a line about the chat, then one a message, its swipes in it.
+"""SillyTavern's chats: JSONL with a header line, then one line per message, which contains its swipes.
 
-Older groups have no first line. Swipes are alternatives; `mes` is the one that was chosen.
+Older group chats have no header. Swipes are alternatives; `mes` is the text of the chosen one.
 """
 
 from collections.abc import Iterable
@@ -12,9 +12,9 @@ from pasts.past import MAX_MESSAGES, PastFormatError
 from pasts.times import read_time
 
 HEADER = {"user_name", "character_name", "chat_metadata", "is_group_chat_header"}
-UNUSED = "unused"  # what newer versions write in place of the names
+UNUSED = "unused"  # what newer versions write instead of the names
 FILES = ("image", "image_swipes", "inline_image", "media", "file", "files", "video", "audio")
-# Kinds of SillyTavern's own messages, and what a person told as a narrator or noted beside the talk.
+# Kinds of SillyTavern's own messages, and of a person's narration and notes.
 SYSTEM_KINDS = {
     "assistant_note",
     "comment",
@@ -30,13 +30,13 @@ SYSTEM_KINDS = {
     "welcome_prompt",
 }
 SYSTEM_NAME = "SillyTavern System"
-# A tool's call that SillyTavern shows among the messages has its whole record in `mes`.
+# Marks a message that shows a tool call, whose `mes` is the call's whole record.
 TOOLS = "tool_invocations"
-MAX_BROKEN_LINES = 100_000  # that are left out
+MAX_BROKEN_LINES = 100_000  # skipped before the file is refused
 
 
 def is_chat_line(keys: Iterable[str]) -> bool:
-    """Return whether an object with these keys is a line of such a chat."""
+    """Return whether an object with these keys is a line of a SillyTavern chat."""
     found = set(keys)
     return bool(HEADER & found and "spec" not in found) or (
         "mes" in found and bool(found & {"name", "is_user", "send_date"})
@@ -44,7 +44,7 @@ def is_chat_line(keys: Iterable[str]) -> bool:
 
 
 def read_lines(collector: Collector, content: bytes) -> None:
-    """Read a file of lines. Those that are no JSON, as the last of a file that was cut, are left out. PastFormatError."""
+    """Read a JSONL file, without lines that are not JSON, e.g. the last one of a cut file. Raise PastFormatError."""
     if content.count(b"\n") > 2 * MAX_MESSAGES:
         raise PastFormatError("too_many_messages")
     read_chat(collector, _parse_lines(collector, content))
@@ -74,7 +74,7 @@ def _parse_lines(collector: Collector, content: bytes) -> Iterable[dict[str, Any
 
 
 def read_chat(collector: Collector, lines: Iterable[dict[str, Any]]) -> None:
-    """Read the lines of one chat, or of several after each other. PastFormatError."""
+    """Read the lines of one chat, or of several one after the other. Raise PastFormatError."""
     chat = _Chat(collector)
     for told in lines:
         if "mes" in told:
@@ -134,7 +134,7 @@ class _Chat:
                     self._leaf = given
 
     def _is_left_out(self, told: dict[str, Any], extra: dict[str, Any]) -> bool:
-        """Return whether it is SillyTavern's own, or a narrator's; what a person only hid from the model is not."""
+        """Return whether the message is a tool's, SillyTavern's own or narration; others, even if hidden, are kept."""
         if extra.get(TOOLS):
             self._collector.remarks.add("tools_left_out")
             return True
@@ -148,7 +148,7 @@ class _Chat:
 
 
 def _find_swipes(told: dict[str, Any]) -> tuple[int, list[str]]:
-    """Return which of its texts is the chosen one, and all of them."""
+    """Return the index of the message's chosen text, and all its texts."""
     text = as_text(told.get("mes"))
     texts = [as_text(swipe) for swipe in as_list(told.get("swipes"))]
     number = told.get("swipe_id")
@@ -159,7 +159,7 @@ def _find_swipes(told: dict[str, Any]) -> tuple[int, list[str]]:
     if number == len(texts):
         texts.append(text)
     elif text.strip():
-        texts[number] = text  # as it was edited
+        texts[number] = text  # the edited text
     return number, texts
 
 

@@ -58,7 +58,7 @@ def read_dates(text: str, when: datetime | None) -> tuple[list[str], str]:
 
 
 def days_named(text: str, when: datetime) -> list[tuple[date, date]]:
-    """Return the spans (first day, last day) that `text` names; words such as "yesterday" count if no date is written."""
+    """Return the spans (first day, last day) that `text` names; "yesterday" and the like only if no date is written."""
     text = folded(text)
     written, _ = read_dates(text, None)
     named = written or read_dates(text, when)[0]
