@@ -53,8 +53,8 @@ def resolve(card: dict[str, Any], find: Find) -> tuple[list[Asset], set[str]]:
     remarks: set[str] = set()
     left, tries = MAX_ASSETS_BYTES, 0
     listed = list(enumerate(card["data"].get("assets", [])))
-    for number, told in sorted(listed, key=lambda each: each[1]["type"] != "icon"):
-        uri = told["uri"]
+    for number, entry in sorted(listed, key=lambda each: each[1]["type"] != "icon"):
+        uri = entry["uri"]
         if uri.startswith("ccdefault:") or not uri:
             continue
         if re.match(r"https?:", uri, re.IGNORECASE):
@@ -76,7 +76,7 @@ def resolve(card: dict[str, Any], find: Find) -> tuple[list[Asset], set[str]]:
             remarks.add("assets_not_kept")
             continue
         left -= len(content)
-        found[number] = Asset(told["type"], told["name"], find_extension(told), uri, content)
+        found[number] = Asset(entry["type"], entry["name"], find_extension(entry), uri, content)
     return [asset for _number, asset in sorted(found.items())], remarks
 
 
@@ -98,7 +98,7 @@ def _content(uri: str, find: Find, max_bytes: int) -> bytes | None:
 
 def list_paths(card: dict[str, Any]) -> set[str]:
     """Return the paths within its file at which the card says that its assets are."""
-    paths = (embedded_path(told["uri"]) for told in card["data"].get("assets", []))
+    paths = (embedded_path(entry["uri"]) for entry in card["data"].get("assets", []))
     return {path for path in paths if path is not None}
 
 
@@ -107,8 +107,8 @@ def embedded_path(uri: str) -> str | None:
     return next((uri.removeprefix(scheme) for scheme in SCHEMES if uri.startswith(scheme)), None)
 
 
-def find_extension(told: Mapping[str, Any]) -> str:
-    ext = str(told["ext"]).lower().removeprefix(".")
+def find_extension(entry: Mapping[str, Any]) -> str:
+    ext = str(entry["ext"]).lower().removeprefix(".")
     return ext if EXTENSION.fullmatch(ext) else "unknown"
 
 

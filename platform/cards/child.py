@@ -91,8 +91,8 @@ def main(table: str = "") -> None:
         }
         for asset in assets
     ]
-    told = {"card": known.card, "remarks": known.remarks, "assets": listed}
-    text = json.dumps(told, ensure_ascii=False).encode()
+    body = {"card": known.card, "remarks": known.remarks, "assets": listed}
+    text = json.dumps(body, ensure_ascii=False).encode()
     if len(text) > 2 * MAX_JSON_BYTES:
         answer({"code": "too_large"})
         return

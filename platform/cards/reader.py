@@ -127,7 +127,7 @@ def read_card(
     if "code" in head:
         raise refusal(head["code"])
     try:
-        return _believe(head, body)
+        return _read_answer(head, body)
     except CardFormatError as error:
         raise refusal(error.code) from None
     except (KeyError, TypeError, ValueError):
@@ -142,20 +142,20 @@ def refusal(code: object) -> FilesError:
     return ContentError(known, REFUSALS[known])
 
 
-def _believe(head: dict[str, Any], body: bytes) -> ReadCard:
+def _read_answer(head: dict[str, Any], body: bytes) -> ReadCard:
     """Return the card in the sandbox's answer. Raise CardFormatError, KeyError, TypeError, ValueError if malformed."""
     form, version, size, picture_size = (head[key] for key in ("form", "version", "json", "picture"))
     if form not in FORMS or not VERSION.fullmatch(version):
         raise ValueError(form)
-    told = parse_json(body[: _size(size)], 2 * MAX_JSON_BYTES)
-    card, remarks = normalise(told["card"])
+    answer = parse_json(body[: _size(size)], 2 * MAX_JSON_BYTES)
+    card, remarks = normalise(answer["card"])
     if (card["spec"] == LOREBOOK) != (form == "lorebook"):
         raise ValueError(form)
     at = size
     picture = body[at : at + _size(picture_size)] or None
     at += picture_size
     assets: list[Asset] = []
-    for listed in told["assets"]:
+    for listed in answer["assets"]:
         content = body[at : at + _size(listed["bytes"])]
         at += len(content)
         kind, name, ext, uri = (as_text(listed[key]) for key in ("type", "name", "ext", "uri"))
@@ -166,11 +166,11 @@ def _believe(head: dict[str, Any], body: bytes) -> ReadCard:
     )
     if not is_whole or not is_media:
         raise ValueError("assets")
-    known = {remark for remark in told["remarks"] if remark in REMARKS}
+    known = {remark for remark in answer["remarks"] if remark in REMARKS}
     return ReadCard(form, version, card, picture, assets, sorted(known | set(remarks)))
 
 
-def _size(told: object) -> int:
-    if isinstance(told, int) and told >= 0:
-        return told
+def _size(value: object) -> int:
+    if isinstance(value, int) and value >= 0:
+        return value
     raise ValueError("size")

@@ -65,9 +65,9 @@ def _read(content: bytes, table: bytes) -> dict[str, Any]:
     packed = content[HEAD_BYTES : HEAD_BYTES + length]
     if not packed or len(packed) < length or length > MAX_JSON_BYTES:
         raise CardFormatError("broken_json")
-    told, _is_cleaned = clean(parse_json(packed.translate(table)))
-    module = as_mapping(told).get("module")
-    if as_mapping(told).get("type") != "risuModule" or not isinstance(module, dict):
+    root, _is_cleaned = clean(parse_json(packed.translate(table)))
+    module = as_mapping(root).get("module")
+    if as_mapping(root).get("type") != "risuModule" or not isinstance(module, dict):
         raise CardFormatError("no_card")
     return module
 

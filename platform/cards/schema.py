@@ -69,12 +69,12 @@ def read_json(content: bytes) -> Known:
 
 def find_version(raw: object) -> str:
     """Return the version of the specification that the card was written for: "1", "2" or "3"."""
-    told = as_mapping(raw)
-    spec = as_text(told.get("spec"))
+    root = as_mapping(raw)
+    spec = as_text(root.get("spec"))
     if spec.startswith("chara_card_v"):
         return {"chara_card_v1": "1", "chara_card_v2": "2"}.get(spec, "3")
     return (
-        "3" if spec == LOREBOOK or "entries" in told else "2" if isinstance(told.get("data"), dict) else "1"
+        "3" if spec == LOREBOOK or "entries" in root else "2" if isinstance(root.get("data"), dict) else "1"
     )
 
 
@@ -84,19 +84,19 @@ def normalise(raw: object) -> tuple[dict[str, Any], list[str]]:
     Missing optional keys become None or empty. A lorebook alone becomes {"spec": "lorebook_v3", "data": …}.
     Raise CardFormatError `no_card`, `too_large`, `too_deep`, `too_many_entries` or `broken_json`.
     """
-    told, is_cleaned = clean(raw)
-    if not isinstance(told, dict):
+    root, is_cleaned = clean(raw)
+    if not isinstance(root, dict):
         raise CardFormatError("no_card")
     remarks = {"text_cleaned"} if is_cleaned else set()
-    book = _find_book(told)
+    book = _find_book(root)
     if book is not None:
-        if told.get("spec") != LOREBOOK and isinstance(told.get("entries"), dict):
+        if root.get("spec") != LOREBOOK and isinstance(root.get("entries"), dict):
             remarks.add("world_info")
-        beside = {} if told is book else told
+        beside = {} if root is book else root
         return {**beside, "spec": LOREBOOK, "data": normalise_book(book)}, sorted(remarks)
-    data, beside = _part(told)
-    version = as_number(told.get("spec_version"), 0) or 0
-    if version > 3 or as_text(told.get("spec")) not in {"", CARD, "chara_card_v2", "chara_card_v1"}:
+    data, beside = _split_fields(root)
+    version = as_number(root.get("spec_version"), 0) or 0
+    if version > 3 or as_text(root.get("spec")) not in {"", CARD, "chara_card_v2", "chara_card_v1"}:
         remarks.add("newer_version")
     card = {**beside, "spec": CARD, "spec_version": "3.0", "data": _normalise_data(data)}
     if _has_programs(card["data"]["extensions"]):
@@ -104,31 +104,31 @@ def normalise(raw: object) -> tuple[dict[str, Any], list[str]]:
     return card, sorted(remarks)
 
 
-def _find_book(told: dict[str, Any]) -> dict[str, Any] | None:
+def _find_book(root: dict[str, Any]) -> dict[str, Any] | None:
     """Return the lorebook if the JSON is one as a whole, otherwise None. Raise CardFormatError `no_card`."""
-    data = told.get("data")
-    if told.get("spec") == LOREBOOK:
+    data = root.get("data")
+    if root.get("spec") == LOREBOOK:
         if not isinstance(data, dict):
             raise CardFormatError("no_card")
         return data
     is_character = (
-        told.get("spec") or data is not None or CHARACTER_KEYS & told.keys() or DIALECT.keys() & told.keys()
+        root.get("spec") or data is not None or CHARACTER_KEYS & root.keys() or DIALECT.keys() & root.keys()
     )
-    return told if isinstance(told.get("entries"), dict | list) and not is_character else None
+    return root if isinstance(root.get("entries"), dict | list) and not is_character else None
 
 
-def _part(told: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _split_fields(root: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the character's fields, and the card's remaining top-level keys. Raise CardFormatError `no_card`."""
-    inner = told.get("data")
+    inner = root.get("data")
     if isinstance(inner, dict):
-        repeated = {key: value for key, value in told.items() if key in KNOWN}
-        beside = {key: value for key, value in told.items() if key not in KNOWN}
+        repeated = {key: value for key, value in root.items() if key in KNOWN}
+        beside = {key: value for key, value in root.items() if key not in KNOWN}
         data = {**inner, **{key: value for key, value in repeated.items() if inner.get(key) is None}}
     else:
-        repeated = {DIALECT.get(key, key): value for key, value in told.items() if key in DIALECT}
-        data = {**repeated, **{key: value for key, value in told.items() if key in KNOWN}}
-        beside = {key: value for key, value in told.items() if key not in KNOWN | DIALECT.keys()}
-    has_spec = as_text(told.get("spec")).startswith("chara_card_")
+        repeated = {DIALECT.get(key, key): value for key, value in root.items() if key in DIALECT}
+        data = {**repeated, **{key: value for key, value in root.items() if key in KNOWN}}
+        beside = {key: value for key, value in root.items() if key not in KNOWN | DIALECT.keys()}
+    has_spec = as_text(root.get("spec")).startswith("chara_card_")
     is_card = (
         data.keys() & KNOWN if has_spec else "name" in data and data.keys() & {*CHARACTER_KEYS, "description"}
     )

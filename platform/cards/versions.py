@@ -29,11 +29,11 @@ def to_v3(card: dict[str, Any], modified: datetime) -> dict[str, Any]:
     data = card["data"]
     if card["spec"] == LOREBOOK:
         return {**card, "data": _write_book(data)}
-    told = _without(data, MAY_BE_MISSING)
+    fields = _without(data, MAY_BE_MISSING)
     if data["character_book"]:
-        told["character_book"] = _write_book(data["character_book"])
-    told["modification_date"] = int(modified.timestamp())
-    return {**card, "spec": CARD, "spec_version": "3.0", "data": told}
+        fields["character_book"] = _write_book(data["character_book"])
+    fields["modification_date"] = int(modified.timestamp())
+    return {**card, "spec": CARD, "spec_version": "3.0", "data": fields}
 
 
 def to_v2(card: dict[str, Any], *, is_backfill: bool = False) -> dict[str, Any]:
@@ -44,18 +44,18 @@ def to_v2(card: dict[str, Any], *, is_backfill: bool = False) -> dict[str, Any]:
     With `is_backfill` the card accompanies a V3 card in the same file, and its creator's notes say so.
     """
     data = card["data"]
-    told = {key: value for key, value in _without(data, MAY_BE_MISSING).items() if key not in V3_ONLY}
+    fields = {key: value for key, value in _without(data, MAY_BE_MISSING).items() if key not in V3_ONLY}
     if book := data["character_book"]:
         entries = [
             {key: value for key, value in entry.items() if key != "use_regex"}
             | {"content": strip_decorators(entry["content"])}
             for entry in book["entries"]
         ]
-        told["character_book"] = _write_book({**book, "entries": entries})
+        fields["character_book"] = _write_book({**book, "entries": entries})
     if is_backfill:
-        told["creator_notes"] = f"{BACKFILL_NOTE}\n\n{data['creator_notes']}".rstrip()
-    repeated = {key: told[key] for key in V1}
-    return {**card, **repeated, "spec": "chara_card_v2", "spec_version": "2.0", "data": told}
+        fields["creator_notes"] = f"{BACKFILL_NOTE}\n\n{data['creator_notes']}".rstrip()
+    repeated = {key: fields[key] for key in V1}
+    return {**card, **repeated, "spec": "chara_card_v2", "spec_version": "2.0", "data": fields}
 
 
 def strip_decorators(content: str) -> str:
@@ -75,10 +75,10 @@ def _write_book(book: dict[str, Any]) -> dict[str, Any]:
     return {**_without(book, BOOK_MAY_MISS), "entries": entries}
 
 
-def _without(told: dict[str, Any], may_be_missing: tuple[str, ...]) -> dict[str, Any]:
+def _without(fields: dict[str, Any], may_be_missing: tuple[str, ...]) -> dict[str, Any]:
     """Return a copy without those keys of `may_be_missing` that are None or empty; 0 and False are kept."""
     return {
         key: value
-        for key, value in told.items()
+        for key, value in fields.items()
         if key not in may_be_missing or value not in (None, "", [], {})
     }

@@ -53,8 +53,8 @@ def write_lorebook(book: dict[str, Any], modified: datetime) -> bytes:
     return dump(to_v3(book, modified))
 
 
-def dump(told: dict[str, Any]) -> bytes:
-    return json.dumps(told, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+def dump(value: dict[str, Any]) -> bytes:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
 def _with_assets(card: dict[str, Any], assets: list[dict[str, Any]]) -> dict[str, Any]:
@@ -64,11 +64,11 @@ def _with_assets(card: dict[str, Any], assets: list[dict[str, Any]]) -> dict[str
 def _leave_out_embedded(card: dict[str, Any], *, is_png: bool) -> list[dict[str, Any]]:
     """Return the card's assets without those embedded in its file, except that a PNG's main icon is the PNG itself."""
     left = []
-    for told in card["data"]["assets"]:
-        if not told["uri"].startswith(SCHEMES):
-            left.append(told)
-        elif is_png and (told["type"], told["name"]) == ("icon", "main"):
-            left.append({**told, "uri": "ccdefault:", "ext": "png"})
+    for entry in card["data"]["assets"]:
+        if not entry["uri"].startswith(SCHEMES):
+            left.append(entry)
+        elif is_png and (entry["type"], entry["name"]) == ("icon", "main"):
+            left.append({**entry, "uri": "ccdefault:", "ext": "png"})
     return left
 
 
@@ -80,20 +80,20 @@ def _write_charx(
     listed = []
     if picture_png and picture_png.startswith(MAGIC):
         files[MAIN_ICON] = picture_png
-    for number, told in enumerate(card["data"]["assets"]):
-        uri, asset = told["uri"], contents.get(told["uri"])
-        if uri == "ccdefault:" and told["type"] == "icon" and MAIN_ICON in files:
-            listed.append({**told, "uri": EMBEDDED + MAIN_ICON, "ext": "png"})
+    for number, entry in enumerate(card["data"]["assets"]):
+        uri, asset = entry["uri"], contents.get(entry["uri"])
+        if uri == "ccdefault:" and entry["type"] == "icon" and MAIN_ICON in files:
+            listed.append({**entry, "uri": EMBEDDED + MAIN_ICON, "ext": "png"})
         elif uri.startswith(SCHEMES):
             if asset:
                 path = _choose_path(asset, number, files)
                 files[path] = asset.content
-                listed.append(told if uri == EMBEDDED + path else {**told, "uri": EMBEDDED + path})
+                listed.append(entry if uri == EMBEDDED + path else {**entry, "uri": EMBEDDED + path})
         else:
-            listed.append(told)
-    if picture_png and not any(told["type"] == "icon" for told in listed):
+            listed.append(entry)
+    if picture_png and not any(entry["type"] == "icon" for entry in listed):
         listed.append({"type": "icon", "uri": EMBEDDED + MAIN_ICON, "name": "main", "ext": "png"})
-    if not any(told["uri"] == EMBEDDED + MAIN_ICON for told in listed):
+    if not any(entry["uri"] == EMBEDDED + MAIN_ICON for entry in listed):
         files.pop(MAIN_ICON, None)
     return write_charx(dump(to_v3(_with_assets(card, listed), modified)), sorted(files.items()))
 

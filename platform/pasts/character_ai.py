@@ -28,11 +28,11 @@ def read_export(collector: Collector, root: Piece) -> None:
     """Read all histories of the export. Raise PastFormatError."""
     for history in _find_histories(root):
         collector.count_talk()
-        told = dict(history.members()) if history.is_object else {}
-        inner = next((told[name] for name in LISTS if name in told), history)
+        fields = dict(history.members()) if history.is_object else {}
+        inner = next((fields[name] for name in LISTS if name in fields), history)
         facts = {
             key: piece.load()
-            for key, piece in told.items()
+            for key, piece in fields.items()
             if key in {"external_id", "chat_id", "created", "create_time", "last_interaction", "chat"}
         }
         _read_history(collector, inner, facts)
@@ -43,8 +43,8 @@ def _find_histories(root: Piece) -> Iterator[Piece]:
     piece = root
     for _level in range(WITHIN):
         if piece.is_object:
-            told = dict(piece.members())
-            inner = next((told[name] for name in LISTS if name in told), None)
+            fields = dict(piece.members())
+            inner = next((fields[name] for name in LISTS if name in fields), None)
             if inner is None:
                 return
             if inner.is_list and _holds_messages(inner):
@@ -78,12 +78,12 @@ def _read_history(collector: Collector, messages: Piece, facts: dict[str, Any]) 
     waiting: list[Turn] = []  # alternatives that come before their chosen message
     for piece in messages.elements():
         collector.count_items()
-        told = as_mapping(piece.load())
-        if TURN & told.keys():
-            turns.append(_read_turn(collector, told))
-        elif told:
-            turn = _read_old_message(collector, told, facts)
-            if told.get("is_alternative"):
+        fields = as_mapping(piece.load())
+        if TURN & fields.keys():
+            turns.append(_read_turn(collector, fields))
+        elif fields:
+            turn = _read_old_message(collector, fields, facts)
+            if fields.get("is_alternative"):
                 _add_alternative(turns, waiting, turn)
             else:
                 for other in waiting:
@@ -128,32 +128,32 @@ def _add_turns(collector: Collector, turns: list[Turn], facts: dict[str, Any]) -
     collector.end(title=title, id=id, leaf=leaf)
 
 
-def _read_turn(collector: Collector, told: dict[str, Any]) -> Turn:
-    author = as_mapping(told.get("author"))
+def _read_turn(collector: Collector, fields: dict[str, Any]) -> Turn:
+    author = as_mapping(fields.get("author"))
     found = []
-    candidates = as_list(told.get("candidates"))
+    candidates = as_list(fields.get("candidates"))
     collector.count_items(len(candidates))
     for candidate in map(as_mapping, candidates):
         if candidate.get("tti_image_rel_path"):
             collector.remarks.add("files_left_out")
-        at = read_time(candidate.get("create_time")) or read_time(told.get("create_time"))
+        at = read_time(candidate.get("create_time")) or read_time(fields.get("create_time"))
         found.append((candidate.get("candidate_id"), as_text(candidate.get("raw_content")), at))
-    if chosen := told.get("primary_candidate_id"):
+    if chosen := fields.get("primary_candidate_id"):
         found.sort(key=lambda candidate: candidate[0] != chosen)
     return Turn(as_text(author.get("name")), bool(author.get("is_human")), found)
 
 
-def _read_old_message(collector: Collector, told: dict[str, Any], facts: dict[str, Any]) -> Turn:
-    source = as_mapping(told.get("src"))
-    names = (told.get("src__name"), source.get("name"), told.get("display_name"))
+def _read_old_message(collector: Collector, fields: dict[str, Any], facts: dict[str, Any]) -> Turn:
+    source = as_mapping(fields.get("src"))
+    names = (fields.get("src__name"), source.get("name"), fields.get("display_name"))
     speaker = next(filter(None, map(as_text, names)), "")
-    if told.get("image_rel_path"):
+    if fields.get("image_rel_path"):
         collector.remarks.add("files_left_out")
-    created = told.get("created")  # CAI Tools repeats the history's own time at each message
+    created = fields.get("created")  # CAI Tools repeats the history's own time at each message
     at = None if created == facts.get("created") else read_time(created)
-    is_person = bool(told.get("src__is_human", source.get("is_human")))
-    id = told.get("uuid") if told.get("id") is None else told["id"]
-    return Turn(speaker, is_person, [(id, as_text(told.get("text")), at)])
+    is_person = bool(fields.get("src__is_human", source.get("is_human")))
+    id = fields.get("uuid") if fields.get("id") is None else fields["id"]
+    return Turn(speaker, is_person, [(id, as_text(fields.get("text")), at)])
 
 
 def _is_after(first: datetime, last: datetime) -> bool:

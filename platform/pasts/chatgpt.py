@@ -58,33 +58,35 @@ def read_conversations(collector: Collector, root: Piece) -> None:
 
 def _read_conversation(collector: Collector, conversation: Piece) -> None:
     collector.count_talk()
-    told: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     nodes: dict[str, Node] = {}
     for key, piece in conversation.members():
         if key in {"title", "current_node", "conversation_id", "id"}:
-            told[key] = piece.load()
+            fields[key] = piece.load()
         elif key == "mapping":
             nodes = dict(_read_nodes(collector, piece))
     given = _add_tree(collector, nodes)
-    current = told.get("current_node")
+    current = fields.get("current_node")
     leaf = given.get(current) if isinstance(current, str) else None
     if leaf is None and given:
         leaf = _find_newest(nodes, given)
-    collector.end(title=told.get("title"), id=told.get("conversation_id") or told.get("id") or "", leaf=leaf)
+    collector.end(
+        title=fields.get("title"), id=fields.get("conversation_id") or fields.get("id") or "", leaf=leaf
+    )
 
 
 def _read_nodes(collector: Collector, mapping: Piece) -> Iterator[tuple[str, Node]]:
     count = collector.count
     for key, piece in mapping.members():
         collector.count_items(ITEMS_A_NODE)
-        told = as_mapping(piece.load())
-        children = [child for child in as_list(told.get("children")) if isinstance(child, str)]
-        message = as_mapping(told.get("message"))
+        fields = as_mapping(piece.load())
+        children = [child for child in as_list(fields.get("children")) if isinstance(child, str)]
+        message = as_mapping(fields.get("message"))
         said = _read_message(collector, message) if message else None
         count += bool(said and said.text.strip())
         if count > MAX_MESSAGES:  # the collector would find it too, but only after all nodes are read
             raise PastFormatError("too_many_messages")
-        yield key, Node(as_text(told.get("parent")) or None, children, said)
+        yield key, Node(as_text(fields.get("parent")) or None, children, said)
 
 
 def _read_message(collector: Collector, message: dict[str, Any]) -> Said | None:

@@ -26,11 +26,11 @@ def limit(size: str) -> None:
     limit_process(MEMORY_BYTES, CPU_SECONDS[size], WRITTEN_BYTES)
 
 
-def main(size: str, told: str = "") -> None:
+def main(size: str, pattern_json: str = "") -> None:
     limit(size)
     gc.disable()  # no reference cycles arise here, and searching for them would take a third of the time
     try:
-        pattern = TextPattern(**json.loads(told)) if told else None
+        pattern = TextPattern(**json.loads(pattern_json)) if pattern_json else None
         form, collector = parse(sys.stdin.buffer, begin_body(), pattern)
     except PastFormatError as error:
         answer_without_body({"code": error.code})

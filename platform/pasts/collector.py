@@ -97,24 +97,26 @@ class Collector:
             self.remarks.add("text_cleaned")
         return text.replace("\0", "")
 
-    def clean_name(self, told: object) -> str:
-        return " ".join(self.clean(told[: 2 * MAX_NAME]).split())[:MAX_NAME] if isinstance(told, str) else ""
+    def clean_name(self, value: object) -> str:
+        return (
+            " ".join(self.clean(value[: 2 * MAX_NAME]).split())[:MAX_NAME] if isinstance(value, str) else ""
+        )
 
-    def shorten_id(self, told: object) -> str:
+    def shorten_id(self, value: object) -> str:
         """Return the id as a string of at most MAX_ID characters, always the same for the same id."""
-        if isinstance(told, int) and not isinstance(told, bool) and abs(told) < 10**MAX_ID:
-            return str(told)
-        text = told if isinstance(told, str) else ""
+        if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**MAX_ID:
+            return str(value)
+        text = value if isinstance(value, str) else ""
         if len(text) <= MAX_ID and text.isascii() and text.isprintable():
             return text
         return sha256(text.encode(errors="replace")).hexdigest()
 
-    def _choose_id(self, told: str) -> str:
+    def _choose_id(self, wanted: str) -> str:
         """Return the id, or a new one derived from it if another message of the past has it already."""
-        given = told
+        given = wanted
         while given in self._ids:
-            self._ids[told] += 1
-            given = f"{told[: MAX_ID - 10]}~{self._ids[told]}"
+            self._ids[wanted] += 1
+            given = f"{wanted[: MAX_ID - 10]}~{self._ids[wanted]}"
         self._ids[given] = 1
         return given
 

@@ -86,17 +86,17 @@ def find_form(content: bytes) -> str | None:
     if not found:
         return None
     is_list = found.group().count(b"[") == 1
-    told = peek_members(content, found.end() - 1)
-    keys = told.keys()
+    fields = peek_members(content, found.end() - 1)
+    keys = fields.keys()
     if "spec" in keys or MIND & keys or found.group().count(b"[") > 1:
         return None
-    if "mapping" in keys or ("conversations" in keys and told["conversations"].startswith(b"[")):
+    if "mapping" in keys or ("conversations" in keys and fields["conversations"].startswith(b"[")):
         return "chatgpt"
-    if told.get("type", b"")[1:20].split(b'"')[0].decode("latin-1") in risuai.KINDS and not is_list:
+    if fields.get("type", b"")[1:20].split(b'"')[0].decode("latin-1") in risuai.KINDS and not is_list:
         return "risuai"
-    if character_ai.is_export(keys) or b'"src__is_human"' in told.get("messages", b""):
+    if character_ai.is_export(keys) or b'"src__is_human"' in fields.get("messages", b""):
         return "character_ai"
-    if not is_list and oobabooga.is_history(told):
+    if not is_list and oobabooga.is_history(fields):
         return "oobabooga"
     if not is_list and koboldai.is_story(keys):
         return "koboldai"

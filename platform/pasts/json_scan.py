@@ -109,7 +109,7 @@ class Scanned:
         if self.end is None:
             self.end = _find_end(self.source, self.start, len(self.source))
         if self.end is None:
-            raise _judge(self.source, self.start)
+            raise _find_error(self.source, self.start)
         return self.end
 
     def load(self) -> Any:
@@ -233,7 +233,7 @@ def _find_end(source: bytes, at: int, limit: int) -> int | None:
     return found.end() if found and (found.end() < limit or limit == len(source)) else None
 
 
-def _judge(source: bytes, at: int) -> PastFormatError:
+def _find_error(source: bytes, at: int) -> PastFormatError:
     """Return the error of a value whose end was not found, judged by at most JUDGED_BYTES of it."""
     found = WITHIN.match(source, at + 1) if source[at] in OPENING else None
     start, depth = found.end() if found else at, 0

@@ -49,9 +49,9 @@ def is_story(keys: Iterable[str]) -> bool:
 
 def read_story(collector: Collector, root: Piece) -> None:
     """Read the story. Raise PastFormatError, e.g. `no_speakers` if nobody speaks in it."""
-    told = dict(root.members())
-    settings = as_mapping(told["savedsettings"].load()) if "savedsettings" in told else {}
-    story = _strip_files(collector, _join(told))
+    fields = dict(root.members())
+    settings = as_mapping(fields["savedsettings"].load()) if "savedsettings" in fields else {}
+    story = _strip_files(collector, _join(fields))
     people = _read_names(as_text(settings.get("chatname")))[:1] or [PERSON]
     characters = _read_names(as_text(settings.get("chatopponent"))) or [CHARACTER]
     leaf: str | None = None
@@ -69,11 +69,11 @@ def read_story(collector: Collector, root: Piece) -> None:
     collector.end(title=characters[0], leaf=leaf)
 
 
-def _join(told: dict[str, Piece]) -> str:
+def _join(fields: dict[str, Piece]) -> str:
     """Return the story's pieces joined. Raise PastFormatError `too_large` or `too_many_messages`."""
-    pieces = [as_text(told["prompt"].load())] if "prompt" in told else []
+    pieces = [as_text(fields["prompt"].load())] if "prompt" in fields else []
     length = len("".join(pieces))
-    for piece in told["actions"].elements():
+    for piece in fields["actions"].elements():
         pieces.append(as_text(piece.load()))
         length += len(pieces[-1])
         if length > MAX_STORY:
@@ -97,8 +97,8 @@ def _strip_files(collector: Collector, story: str) -> str:
     return "".join([*kept, story[at:]])
 
 
-def _read_names(told: str) -> list[str]:
-    names = (name.strip()[:MAX_NAME] for name in told[:20_000].split(NAMES_BETWEEN))
+def _read_names(text: str) -> list[str]:
+    names = (name.strip()[:MAX_NAME] for name in text[:20_000].split(NAMES_BETWEEN))
     return [name for name in names if name][:MAX_NAMES]
 
 
@@ -167,8 +167,8 @@ def _split_at_actions(story: str, person: str, character: str) -> Iterator[Turn]
 
 
 def _match_names(names: Sequence[str]) -> re.Pattern[str]:
-    told = "|".join(map(re.escape, sorted(set(names), key=len, reverse=True)))
-    return re.compile(rf"^({told}): ?", re.MULTILINE)
+    alternatives = "|".join(map(re.escape, sorted(set(names), key=len, reverse=True)))
+    return re.compile(rf"^({alternatives}): ?", re.MULTILINE)
 
 
 def _read_stamp(text: str) -> tuple[str, datetime | None]:

@@ -20,16 +20,16 @@ SIDES = (("user", True), ("assistant", False))
 NOTHING_SAID = "<|BEGIN-VISIBLE-CHAT|>"  # instead of a message of the person before a greeting
 
 
-def is_history(told: Mapping[str, bytes]) -> bool:
+def is_history(fields: Mapping[str, bytes]) -> bool:
     """Return whether an object with these keys and beginnings of values is such a history, of old or new versions."""
-    return bool(PAIRS.match(told.get("internal", b""))) or told.keys() >= {"data", "data_visible"}
+    return bool(PAIRS.match(fields.get("internal", b""))) or fields.keys() >= {"data", "data_visible"}
 
 
 def read_history(collector: Collector, root: Piece) -> None:
     """Read the history. Raise PastFormatError."""
-    told = dict(root.members())
-    pairs, shown = (told.get(name, told.get(old)) for name, old in NAMES)
-    metadata = as_mapping(told["metadata"].load()) if "metadata" in told else {}
+    fields = dict(root.members())
+    pairs, shown = (fields.get(name, fields.get(old)) for name, old in NAMES)
+    metadata = as_mapping(fields["metadata"].load()) if "metadata" in fields else {}
     is_shown = pairs is None or next(pairs.elements(), None) is None  # only the displayed texts were saved
     chosen = shown if is_shown else pairs
     leaf: str | None = None

@@ -156,8 +156,8 @@ def read_past(
         raise BusyError("busy", _("Kith is reading other files right now. Try again in a moment."))
     try:
         size = LARGE if len(content) > SMALL_BYTES or content.startswith(b"PK") else SMALL
-        told = [json.dumps(asdict(pattern))] if pattern else []
-        head, body = run_in_sandbox([*command, size, *told], content, wait_seconds)
+        arguments = [json.dumps(asdict(pattern))] if pattern else []
+        head, body = run_in_sandbox([*command, size, *arguments], content, wait_seconds)
     except SandboxError:
         raise PastError("unreadable") from None
     finally:
@@ -165,7 +165,7 @@ def read_past(
     if "code" in head:
         raise PastError(head["code"])
     try:
-        return believe(head, body, zone)
+        return read_answer(head, body, zone)
     except (KeyError, TypeError, ValueError, OverflowError):
         raise PastError("unreadable") from None
 
@@ -188,7 +188,7 @@ def choose_person(file: PastFile, speaker: str) -> PastFile:
     )
 
 
-def believe(head: dict[str, Any], body: bytes, zone: tzinfo) -> PastFile:
+def read_answer(head: dict[str, Any], body: bytes, zone: tzinfo) -> PastFile:
     """Return the pasts in the sandbox's answer. Raise KeyError, TypeError, ValueError, OverflowError if malformed."""
     if head["form"] not in FORMS:
         raise ValueError(head["form"])
@@ -198,9 +198,9 @@ def believe(head: dict[str, Any], body: bytes, zone: tzinfo) -> PastFile:
     remarks = {code for code in head["remarks"] if code in REMARKS}
     count = 0
     for line in BytesIO(body):
-        told = orjson.loads(line)
-        if len(told) == 3:
-            title, id, leaf = told
+        fields = orjson.loads(line)
+        if len(fields) == 3:
+            title, id, leaf = fields
             if not messages or leaf not in messages:
                 raise ValueError(leaf)
             pasts.append(
@@ -213,7 +213,7 @@ def believe(head: dict[str, Any], body: bytes, zone: tzinfo) -> PastFile:
             )
             messages = {}
             continue
-        id, parent, speaker, is_person, text, at = told
+        id, parent, speaker, is_person, text, at = fields
         count += 1
         is_known = parent is None or parent in messages
         if count > MAX_MESSAGES or id in messages or not is_known or not isinstance(is_person, bool):
@@ -238,23 +238,23 @@ def believe(head: dict[str, Any], body: bytes, zone: tzinfo) -> PastFile:
     )
 
 
-def _check(told: object, longest: int) -> str:
-    if isinstance(told, str) and len(told) <= longest and "\0" not in told:
-        return told
-    raise ValueError(told)
+def _check(value: object, longest: int) -> str:
+    if isinstance(value, str) and len(value) <= longest and "\0" not in value:
+        return value
+    raise ValueError(value)
 
 
-def _read_time(told: object, zone: tzinfo) -> datetime | None:
+def _read_time(value: object, zone: tzinfo) -> datetime | None:
     """Return the time in UTC; if it has no time zone, it is taken to be in `zone`."""
-    if told is None:
+    if value is None:
         return None
-    if isinstance(told, str):
-        at = datetime.fromisoformat(told)
+    if isinstance(value, str):
+        at = datetime.fromisoformat(value)
         at = (at if at.tzinfo else at.replace(tzinfo=zone)).astimezone(UTC)
-    elif isinstance(told, int) and not isinstance(told, bool):
-        at = EPOCH + timedelta(microseconds=told)
+    elif isinstance(value, int) and not isinstance(value, bool):
+        at = EPOCH + timedelta(microseconds=value)
     else:
-        raise TypeError(told)
+        raise TypeError(value)
     if not FIRST_YEAR - 1 <= at.year <= LAST_YEAR + 1:
-        raise ValueError(told)
+        raise ValueError(value)
     return at

@@ -96,7 +96,9 @@ def _find_name_end(line: str, at: int, mark: str) -> tuple[int, int]:
     """Return where the name at `at` ends, and where the mark after it ends; (-1, -1) if there is none."""
     limit = at + MAX_NAME
     marks = COLONS if mark == ": " else (mark,)
-    found = [(end, end + len(told)) for told in marks if (end := line.find(told, at, limit + len(told))) >= 0]
+    found = [
+        (end, end + len(colon)) for colon in marks if (end := line.find(colon, at, limit + len(colon))) >= 0
+    ]
     bare = mark.rstrip()
     if bare and bare != mark and line.endswith(bare) and len(line) - len(bare) - at <= MAX_NAME:
         found.append((len(line) - len(bare), len(line)))  # the line has no text after the name

@@ -38,15 +38,15 @@ HUMANISED = re.compile(
 )
 
 
-def read_time(told: object) -> datetime | None:
+def read_time(value: object) -> datetime | None:
     """Return the time of a JSON value, a number since 1970 or text in one of the forms above; None if it is neither."""
-    if isinstance(told, bool):
+    if isinstance(value, bool):
         return None
-    if isinstance(told, int | float):
-        return _read_number(told)
-    if not isinstance(told, str) or len(told) > MAX_TEXT:
+    if isinstance(value, int | float):
+        return _read_number(value)
+    if not isinstance(value, str) or len(value) > MAX_TEXT:
         return None
-    text = told.translate(SPACES).strip()
+    text = value.translate(SPACES).strip()
     try:
         return _read_number(float(text))
     except ValueError:
@@ -62,9 +62,9 @@ def _read_number(number: float) -> datetime | None:
 
 
 @lru_cache(maxsize=4096)  # many lines have the same date, and finding its end parses its parts repeatedly
-def read_date(told: str, *, day_first: bool) -> datetime | None:
+def read_date(raw: str, *, day_first: bool) -> datetime | None:
     """Return the time of a text, or None if it is not one; `day_first` says whether 1/2/2024 is 1 February."""
-    text = told.translate(SPACES).strip()
+    text = raw.translate(SPACES).strip()
     if len(text) > MAX_TEXT:
         return None
     if text[:4].isdigit():
@@ -86,21 +86,21 @@ def read_date(told: str, *, day_first: bool) -> datetime | None:
     return None
 
 
-def is_time(told: str) -> bool:
+def is_time(text: str) -> bool:
     """Return whether the text is a date or a time of day."""
-    if told.isascii() and not told.endswith(ENDS):
+    if text.isascii() and not text.endswith(ENDS):
         return False  # a cheap check that rules out most texts
-    return bool(read_date(told, day_first=True) or read_date(told, day_first=False) or is_clock(told))
+    return bool(read_date(text, day_first=True) or read_date(text, day_first=False) or is_clock(text))
 
 
-def is_clock(told: str) -> bool:
+def is_clock(text: str) -> bool:
     """Return whether the text is a time of day without a date."""
-    return len(told) <= MAX_TEXT and CLOCK_ALONE.fullmatch(told.translate(SPACES).strip()) is not None
+    return len(text) <= MAX_TEXT and CLOCK_ALONE.fullmatch(text.translate(SPACES).strip()) is not None
 
 
-def find_order(told: list[str]) -> bool | None:
+def find_order(dates: list[str]) -> bool | None:
     """Return whether these dates have the day first (True) or the month first (False); None if they do not show it."""
-    found = [match for text in told if (match := YEAR_LAST.fullmatch(text.translate(SPACES).strip()))]
+    found = [match for text in dates if (match := YEAR_LAST.fullmatch(text.translate(SPACES).strip()))]
     pairs = [(int(match["first"]), int(match["other"])) for match in found]
     if any(first > 12 for first, _other in pairs):
         return True
@@ -108,7 +108,7 @@ def find_order(told: list[str]) -> bool | None:
         return False
     if not pairs or any(match["mark"] == "." for match in found):
         return True
-    if any(text.rstrip()[-1:].lower() == "m" for text in told):
+    if any(text.rstrip()[-1:].lower() == "m" for text in dates):
         return False  # dates with am or pm have the month first
     days = [(match["year"], first, other) for match, (first, other) in zip(found, pairs, strict=True)]
     back_if_month = sum(later < earlier for earlier, later in pairwise(days))
@@ -138,11 +138,11 @@ def _make(year: int, month: int, day: int, parts: dict[str, str | None]) -> date
     return _within(moment)
 
 
-def _read_zone(told: str) -> timezone:
-    if not told.startswith(("+", "-")):
+def _read_zone(zone: str) -> timezone:
+    if not zone.startswith(("+", "-")):
         return UTC
-    offset = timedelta(hours=int(told[1:3]), minutes=int(told[-2:]))
-    return timezone(-offset if told[0] == "-" else offset)
+    offset = timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:]))
+    return timezone(-offset if zone[0] == "-" else offset)
 
 
 def _within(moment: datetime) -> datetime | None:

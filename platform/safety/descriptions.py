@@ -15,7 +15,7 @@ Describe = Callable[[str], str]
 MAX_DEPTH = 12  # of JSON that is rendered as nested lists
 # Words for codes that no model's choices give a label.
 CODES: dict[str, str | Promise] = {
-    # why a call of a model, or work with one, did not succeed
+    # why a call of a model, or work with one, failed
     "provider_error": _("the model failed"),
     "provider_unavailable": _("the model was not reached"),
     "provider_busy": _("the model was busy"),
@@ -33,7 +33,7 @@ CODES: dict[str, str | Promise] = {
     "no_tokens": _("the day's tokens were used up"),
     "no_tokens_left": _("the day's tokens were used up"),
     "internal_error": _("a fault of Kith's own"),
-    # why a message did not go out, and which way it was to go
+    # why a message was not sent, and its channel
     "mail_refused": _("the mail server refused"),
     "gone": _("what it was for is gone"),
     "not_signed": _("it could not be signed"),
@@ -57,7 +57,7 @@ CODES: dict[str, str | Promise] = {
     # timers that every companion has
     "morning": pgettext_lazy("a timer", "every morning"),
     "evening": pgettext_lazy("a timer", "every evening"),
-    # verdicts on what was said, and what became of them
+    # learning's verdicts on statements, and their outcomes
     "add": pgettext_lazy("a verdict", "new"),
     "reinforce": pgettext_lazy("a verdict", "said again"),
     "revise": pgettext_lazy("a verdict", "revised"),
@@ -77,7 +77,7 @@ CODES: dict[str, str | Promise] = {
     "not_theirs": _("it was not theirs to change"),
     "older": _("it is older"),
     "contradiction": _("contradiction"),
-    # who speaks in a prompt as it was sent
+    # the roles in a prompt
     "user": _("user"),
     "assistant": _("companion"),
     "system": pgettext_lazy("who speaks", "system"),

@@ -45,7 +45,7 @@ def record_password_set(operator: User, person: User, now: datetime, *, is_new: 
     access = _load_or_begin_access(operator, person, now)
     record(operator, Deed.PASSWORD_SET, User, person.pk, person.pk)
     if not is_new:
-        _tell(access, Notice.Kind.PASSWORD_SET, now)
+        _notify(access, Notice.Kind.PASSWORD_SET, now)
 
 
 @transaction.atomic
@@ -56,7 +56,7 @@ def record_address_change(operator: User, person: User, now: datetime) -> None:
     access = _load_or_begin_access(operator, person, now)
     OperatorAccess.objects.filter(pk=access.pk).update(is_address_changed=True)
     record(operator, Deed.ADDRESS_CHANGED, User, person.pk, person.pk)
-    _tell(access, Notice.Kind.ADDRESS_CHANGED, now)
+    _notify(access, Notice.Kind.ADDRESS_CHANGED, now)
 
 
 @receiver(user_logged_in)
@@ -67,7 +67,7 @@ def record_sign_in(user: User, **_more: Any) -> None:
     if access is None:
         return
     record(access.operator, Deed.SIGNED_IN, User, user.pk, user.pk)
-    _tell(access, Notice.Kind.SIGNED_IN, timezone.now())
+    _notify(access, Notice.Kind.SIGNED_IN, timezone.now())
 
 
 @receiver(password_changed)
@@ -109,7 +109,7 @@ def _load_addresses(person: User) -> set[str]:
     return {address.lower() for address in (person.email, *more)}
 
 
-def _tell(access: OperatorAccess, kind: Notice.Kind, now: datetime) -> None:
+def _notify(access: OperatorAccess, kind: Notice.Kind, now: datetime) -> None:
     """Save a notice, unless an undismissed one of the kind exists, and send it by mail on commit."""
     notice = Notice(user=access.user, kind=kind, made_at=now)
     if not Notice.objects.owned_by(access.user).filter(kind=kind, seen_at=None).exists():

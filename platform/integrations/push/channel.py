@@ -36,7 +36,7 @@ OK = range(200, 300)
 
 
 class Push:
-    """The channel: one notification for each message, after a moment for a person who is reading anyway."""
+    """The channel: one notification for each message, after a few seconds unless the person reads it meanwhile."""
 
     name = "push"
     gathers = False

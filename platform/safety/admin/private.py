@@ -53,7 +53,7 @@ def link_to(model: str, pk: UUID | int | str | None, shown: str | None = None) -
 
 
 def link(field: str, description: Any) -> Callable[[Any, Any], str]:
-    """Return a column, for a class body of an admin, that links to the object of a foreign key by its name."""
+    """Return a method for an admin class: a column that links to the object of the foreign key `field`, by its name."""
 
     @admin.display(description=description)
     def shown(self: Any, thing: Any) -> str:
@@ -96,7 +96,7 @@ def number(name: str, description: Any) -> Callable[[Any], int]:
 
 
 def state(colours: Mapping[Any, str]) -> Callable[[Any, Any], tuple[str, str]]:
-    """Return a column, for a class body of an admin, for the field `state`, with a colour for each state."""
+    """Return a method for an admin class: a column for the field `state`, with a colour for each of its values."""
 
     @display(description=_("state"), ordering="state", label=colours)  # type: ignore[untyped-decorator]
     def shown_state(self: Any, thing: Any) -> tuple[str, str]:
