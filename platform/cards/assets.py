@@ -1,4 +1,4 @@
-"""A card's assets: pictures, sounds and films in the file itself or in the JSON. Nothing is ever fetched."""
+"""A card's assets: pictures, sounds and videos embedded in the file or in the JSON. Nothing is ever fetched."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ MAX_ASSET_BYTES = 10_000_000
 MAX_ASSETS_BYTES = 40_000_000
 MAX_ASSETS = 1_000
 SCHEMES = ("embeded://", "embedded://", "__asset:")
-# What an asset may be, told by its first bytes alone. A page or a drawing in SVG is none: it would be a program.
+# The accepted formats, recognised by their first bytes alone. HTML and SVG are not accepted: they can contain scripts.
 PICTURE = re.compile(rb"\x89PNG\r\n\x1a\n|\xff\xd8\xff|GIF8[79]a|RIFF.{4}WEBP|.{4}ftypavi[fs]", re.DOTALL)
 MEDIA = re.compile(
     PICTURE.pattern
@@ -23,7 +23,7 @@ EXTENSION = re.compile(r"[a-z0-9]{1,10}")
 
 
 class Asset(NamedTuple):
-    """An asset whose content is at hand; `uri` as it stands in the card."""
+    """An asset with its content; `uri` is the one that the card gives."""
 
     type: str
     name: str
@@ -33,27 +33,28 @@ class Asset(NamedTuple):
 
 
 class FileCard(NamedTuple):
-    """What a file holds: `picture` is the face, as it came."""
+    """A card with its assets; `picture` is the character's face, unchanged."""
 
     known: Known
     picture: bytes | None
     assets: list[Asset]
 
 
-Find = Callable[[str, int], bytes | None]  # by path; CardFormatError `too_large` of more bytes than so many
+# Takes a path and the maximal bytes, returns the content or None; raises CardFormatError `too_large` if there are more.
+Find = Callable[[str, int], bytes | None]
 
 
 def resolve(card: dict[str, Any], find: Find) -> tuple[list[Asset], set[str]]:
-    """Return the assets whose content is in the file, which `find` looks up by path, and remarks about the others.
+    """Return the assets whose content is in the file, where `find` looks up paths, and remarks about all the others.
 
-    Icons are looked for first, so that the face is among them where there are more than are kept.
+    Icons are resolved first, so that the face is kept even if the assets exceed the limits.
     """
     found: dict[int, Asset] = {}
     remarks: set[str] = set()
     left, tries = MAX_ASSETS_BYTES, 0
     listed = list(enumerate(card["data"].get("assets", [])))
-    for number, told in sorted(listed, key=lambda each: each[1]["type"] != "icon"):
-        uri = told["uri"]
+    for number, entry in sorted(listed, key=lambda each: each[1]["type"] != "icon"):
+        uri = entry["uri"]
         if uri.startswith("ccdefault:") or not uri:
             continue
         if re.match(r"https?:", uri, re.IGNORECASE):
@@ -75,12 +76,12 @@ def resolve(card: dict[str, Any], find: Find) -> tuple[list[Asset], set[str]]:
             remarks.add("assets_not_kept")
             continue
         left -= len(content)
-        found[number] = Asset(told["type"], told["name"], find_extension(told), uri, content)
+        found[number] = Asset(entry["type"], entry["name"], find_extension(entry), uri, content)
     return [asset for _number, asset in sorted(found.items())], remarks
 
 
 def _content(uri: str, find: Find, max_bytes: int) -> bytes | None:
-    """Return the asset; None where there is none. CardFormatError `too_large` and those of `find`."""
+    """Return the asset's content, or None if there is none. Raise CardFormatError `too_large`, or as `find` does."""
     content: bytes | None
     if head := DATA.match(uri):
         try:
@@ -96,22 +97,22 @@ def _content(uri: str, find: Find, max_bytes: int) -> bytes | None:
 
 
 def list_paths(card: dict[str, Any]) -> set[str]:
-    """Return where in its file the card says that assets are."""
-    paths = (embedded_path(told["uri"]) for told in card["data"].get("assets", []))
+    """Return the paths within its file at which the card says that its assets are."""
+    paths = (embedded_path(entry["uri"]) for entry in card["data"].get("assets", []))
     return {path for path in paths if path is not None}
 
 
 def embedded_path(uri: str) -> str | None:
-    """Return where in the file the asset is; None where it is elsewhere."""
+    """Return the asset's path within the file, or None if `uri` points elsewhere."""
     return next((uri.removeprefix(scheme) for scheme in SCHEMES if uri.startswith(scheme)), None)
 
 
-def find_extension(told: Mapping[str, Any]) -> str:
-    ext = str(told["ext"]).lower().removeprefix(".")
+def find_extension(entry: Mapping[str, Any]) -> str:
+    ext = str(entry["ext"]).lower().removeprefix(".")
     return ext if EXTENSION.fullmatch(ext) else "unknown"
 
 
 def choose_icon(assets: list[Asset]) -> Asset | None:
-    """Return the picture that is the face: the icon that is called main, or the first one."""
+    """Return the character's face: the icon named "main", otherwise the first icon, or None if there is no icon."""
     icons = [asset for asset in assets if asset.type == "icon" and PICTURE.match(asset.content)]
     return next((icon for icon in icons if icon.name == "main"), icons[0] if icons else None)

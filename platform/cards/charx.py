@@ -1,4 +1,4 @@
-"""CHARX: a ZIP with card.json and its assets, behind a JPEG or a program too, or with a PNG card in it."""
+"""CHARX: a ZIP of card.json and its assets, possibly appended to a JPEG or a program; or a ZIP with a PNG card."""
 
 import io
 import os
@@ -17,21 +17,21 @@ from files.zips import BROKEN, END, END_BYTES, MAX_COMMENT_BYTES, UNSAFE, ZipErr
 CARD = "card.json"
 MAX_FILES = 1_500
 MAX_UNPACKED_BYTES = 60_000_000
-MAX_RATIO = 200  # of an entry above a megabyte: text may have fifty, media hardly two
+MAX_RATIO = 200  # compression ratio of an entry above a megabyte: text may reach fifty, media hardly two
 MAX_PATH = 512
 
 
 def has_archive(file: IO[bytes]) -> bool:
-    """Return whether a ZIP ends here, whatever stands before it."""
+    """Return whether the file ends with a ZIP, whatever comes before it."""
     length = file.seek(0, os.SEEK_END)
     file.seek(max(0, length - END_BYTES - MAX_COMMENT_BYTES))
     return END in file.read()
 
 
 def read_charx(file: IO[bytes], table: bytes = b"") -> FileCard:
-    """Return the card of the ZIP. CardFormatError, `unsafe_path` and `zip_bomb` among others.
+    """Return the card of the ZIP. Raise CardFormatError, e.g. `unsafe_path` or `zip_bomb`.
 
-    A module of RisuAI's beside it is read by the `table`.
+    A RisuAI module in the ZIP is decoded with `table`.
     """
     archive = Archive(file)
     if CARD in archive.entries:
@@ -51,7 +51,7 @@ def read_charx(file: IO[bytes], table: bytes = b"") -> FileCard:
 
 
 class Archive:
-    """A ZIP whose every entry was looked at before any is read."""
+    """A ZIP whose entries are all checked before any is read."""
 
     def __init__(self, file: IO[bytes]) -> None:
         try:
@@ -64,17 +64,17 @@ class Archive:
         self._left = MAX_UNPACKED_BYTES
         self.entries = {info.filename: info for info in infos if not info.is_dir()}
         if len({info.filename for info in infos}) != len(infos):
-            raise CardFormatError("broken_zip")  # two of one name: each program would read another
+            raise CardFormatError("broken_zip")  # a name occurs twice: programs differ in which they read
 
     def find(self, path: str, max_bytes: int) -> bytes | None:
-        """Return the entry; nothing where there is none. CardFormatError `too_large` and those of `read`."""
+        """Return the entry's content, or None if there is no such entry. Raise CardFormatError as `read` does."""
         info = self.entries.get(path)
         if info and info.file_size > max_bytes:
             raise CardFormatError("too_large")
         return self.read(path, max_bytes) if info else None
 
     def peek(self, path: str, max_bytes: int) -> bytes:
-        """Return the beginning of the entry; nothing where it is broken."""
+        """Return the first `max_bytes` of the entry, or b"" if it is broken."""
         try:
             with self._zip.open(self.entries[path]) as file:
                 return file.read(max_bytes)
@@ -82,7 +82,7 @@ class Archive:
             return b""
 
     def read(self, path: str, max_bytes: int) -> bytes:
-        """Return the entry inflated, counted while it is. CardFormatError `too_large`, `zip_bomb`, `broken_zip`."""
+        """Return the entry, decompressed within limits. Raise CardFormatError `too_large`, `zip_bomb`, `broken_zip`."""
         try:
             with self._zip.open(self.entries[path]) as file:
                 content = file.read(min(max_bytes, self._left) + 1)
@@ -97,11 +97,11 @@ class Archive:
 
 
 def write_charx(card: bytes, assets: Sequence[tuple[str, bytes]]) -> bytes:
-    """Return a ZIP of card.json and these, byte for byte the same each time."""
+    """Return a ZIP of card.json and the assets; the same input gives the same bytes."""
     file = io.BytesIO()
     with ZipFile(file, "w") as archive:
         for path, content in [(CARD, card), *assets]:
-            info = ZipInfo(path)  # of 1 January 1980
+            info = ZipInfo(path)  # dated 1 January 1980
             info.create_system, info.external_attr = 3, (stat.S_IFREG | 0o644) << 16
             info.compress_type = ZIP_DEFLATED if path == CARD else ZIP_STORED
             archive.writestr(info, content)

@@ -1,9 +1,9 @@
-"""python -m cards.child [TABLE]: read the card that comes at the input, in the sandbox.
+"""python -m cards.child [TABLE]: parse the card on standard input, inside the sandbox.
 
-TABLE is what modules of RisuAI are read by, in hexadecimal digits (`risum.py`).
+TABLE decodes RisuAI's modules (`risum.py`), in hexadecimal digits.
 
-The answer is {"form", "version", "json", "picture"} and after it so many bytes of JSON, so many of the picture, and the
-assets one after the other; or {"code"}. The JSON is {"card", "remarks", "assets"}.
+The answer is {"form", "version", "json", "picture"}, of which the last two are lengths in bytes, followed by the JSON,
+the picture and the assets one after the other; or it is {"code"}. The JSON is {"card", "remarks", "assets"}.
 """
 
 import json
@@ -20,7 +20,7 @@ from cards.values import MAX_JSON_BYTES, CardFormatError
 from files.zips import START
 from jobs.confinement import answer, limit_process
 
-MAX_BYTES = 50_000_000  # of what lies in memory whole; a CHARX stays on the disk, and may be larger
+MAX_BYTES = 50_000_000  # of a file read into memory whole; a CHARX stays on disk and may be larger
 MEMORY_BYTES = 256 * 1024**2
 CPU_SECONDS = 2
 WRITTEN_BYTES = 128 * 1024**2
@@ -30,16 +30,16 @@ OTHER_ARCHIVE = re.compile(rb"Rar!\x1a\x07|7z\xbc\xaf\x27\x1c")
 
 
 class Parsed(NamedTuple):
-    """What a file is by its content: "png", "charx", "json", or "lorebook" of JSON."""
+    """A parsed file; `form`, recognised by content, is "png", "charx", "json", or "lorebook" (also JSON)."""
 
     form: str
     file: FileCard
 
 
 def parse(file: IO[bytes], table: bytes = b"") -> Parsed:
-    """Return what the file holds, told by its bytes and never by a name. By `table` modules of RisuAI's are read.
+    """Return the card in the file, whose form is recognised by its bytes and never by a name. Raise CardFormatError.
 
-    CardFormatError.
+    RisuAI's modules are decoded with `table`.
     """
     length = file.seek(0, os.SEEK_END)
     file.seek(0)
@@ -67,7 +67,7 @@ def _parse_json(content: bytes) -> Parsed:
 
 
 def limit() -> None:
-    """Limit this process, before it reads anything."""
+    """Set resource limits on this process before it reads anything."""
     limit_process(MEMORY_BYTES, CPU_SECONDS, WRITTEN_BYTES)
 
 
@@ -91,15 +91,15 @@ def main(table: str = "") -> None:
         }
         for asset in assets
     ]
-    told = {"card": known.card, "remarks": known.remarks, "assets": listed}
-    text = json.dumps(told, ensure_ascii=False).encode()
+    body = {"card": known.card, "remarks": known.remarks, "assets": listed}
+    text = json.dumps(body, ensure_ascii=False).encode()
     if len(text) > 2 * MAX_JSON_BYTES:
         answer({"code": "too_large"})
         return
     head = {"form": form, "version": known.version, "json": len(text), "picture": len(picture or b"")}
     answer(head, text)
     for content in (picture or b"", *(asset.content for asset in assets)):
-        sys.stdout.buffer.write(content)  # each alone: one whole answer would take the memory twice
+        sys.stdout.buffer.write(content)  # one at a time: joining them first would double the memory
 
 
 if __name__ == "__main__":

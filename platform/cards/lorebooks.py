@@ -1,11 +1,11 @@
-"""Lorebooks in the form of V3, from whatever form they come in: V2's, V3's, or SillyTavern's world info."""
+"""Lorebooks normalised to the V3 form from V2, V3 or SillyTavern's world info."""
 
 from typing import Any
 
 from cards.values import CardFormatError, as_flag, as_mapping, as_number, as_text, as_texts
 
 MAX_ENTRIES = 2_000
-# What SillyTavern calls a field in its world info, and in the `extensions` of an entry that it embeds in a card.
+# The names of fields in SillyTavern's world info, and in the `extensions` of the entries that it embeds in a card.
 WORLD_INFO_EXTENSIONS = {
     "position": "position",
     "excludeRecursion": "exclude_recursion",
@@ -45,13 +45,13 @@ WORLD_INFO_FIELDS = {
     "keysecondary": "secondary_keys",
     "order": "insertion_order",
 }
-POSITIONS = ("before_char", "after_char")  # SillyTavern's 0, and all its others
+POSITIONS = ("before_char", "after_char")  # SillyTavern's position 0, and all its other positions
 
 
 def normalise_book(raw: dict[str, Any]) -> dict[str, Any]:
-    """Return the lorebook with every key of V3, None where nothing is said; what is unknown stays.
+    """Return the lorebook with every key of V3; missing optional ones are None or empty, unknown ones are kept.
 
-    CardFormatError `too_many_entries`.
+    Raise CardFormatError `too_many_entries` if it has more than MAX_ENTRIES.
     """
     entries = raw.get("entries")
     found = list(entries.values()) if isinstance(entries, dict) else entries
@@ -72,7 +72,7 @@ def normalise_book(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def normalise_entry(raw: dict[str, Any]) -> dict[str, Any]:
-    """Return the entry with every key of V3, None where nothing is said."""
+    """Return the entry with every key of V3; missing ones get their default, None or an empty value."""
     entry = _translate_world_info(raw) if "key" in raw and "keys" not in raw else raw
     extensions, position = as_mapping(entry.get("extensions")), entry.get("position")
     if isinstance(position, int | float):
@@ -80,7 +80,7 @@ def normalise_entry(raw: dict[str, Any]) -> dict[str, Any]:
         position = POSITIONS[position != 0]
     case_sensitive, identity = entry.get("case_sensitive"), entry.get("id")
     is_regex = as_flag(entry.get("use_regex"), default=False)
-    separator = None if is_regex else ","  # which a pattern may have within
+    separator = None if is_regex else ","  # a pattern may contain commas itself
     return {
         **entry,
         "keys": as_texts(entry.get("keys"), separator),
@@ -102,7 +102,7 @@ def normalise_entry(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def _translate_world_info(raw: dict[str, Any]) -> dict[str, Any]:
-    """Return the entry as SillyTavern would embed it: all its keys may be patterns there, between slashes."""
+    """Return the entry as SillyTavern would embed it in a card: there any key may be a pattern between slashes."""
     known = WORLD_INFO_FIELDS.keys() | WORLD_INFO_EXTENSIONS.keys() | {"disable", "extensions"}
     extensions = {name: raw[key] for key, name in WORLD_INFO_EXTENSIONS.items() if key in raw}
     return {

@@ -1,4 +1,4 @@
-"""PNG and APNG with a card in their text: read from all three kinds of text chunks, written as the specification says."""
+"""Cards in the text chunks of PNG and APNG: all three kinds of text chunks are read, the specified one is written."""
 
 import base64
 import struct
@@ -11,29 +11,29 @@ from cards.schema import Known, read_json
 from cards.values import MAX_JSON_BYTES, CardFormatError, decode_base64
 
 MAGIC = b"\x89PNG\r\n\x1a\n"
-CARDS = (b"ccv3", b"chara")  # the first is the better one
+CARDS = (b"ccv3", b"chara")  # the first is preferred
 ASSET = b"chara-ext-asset_"
 TEXT_KINDS = (b"tEXt", b"zTXt", b"iTXt")
 MAX_CHUNKS = 20_000
 MAX_CARD_CHUNKS = 10
-MAX_KEYWORD_BYTES = 1_024  # 79 by the rules, and more with the path of an asset
+MAX_KEYWORD_BYTES = 1_024  # PNG allows 79, but keywords that contain an asset's path are longer
 MAX_TEXT_BYTES = MAX_JSON_BYTES * 4 // 3 + 100_000  # of base64
 ENCRYPTED = b"rcc||"
 
 
 class Chunk(NamedTuple):
-    """A chunk from `start` up to, not with, `end`, its content 8 bytes after it, its sum 4 bytes before."""
+    """A chunk at [`start`, `end`) of the file; its content begins 8 bytes in, and its last 4 bytes are the checksum."""
 
     kind: bytes
     start: int
     end: int
-    keyword: bytes  # in lower case, of a text
+    keyword: bytes  # of a text chunk, in lower case; empty for other chunks
 
 
 def read_png(content: bytes) -> FileCard:
-    """Return the card in the picture: V3's before V2's, and the other one where it is broken.
+    """Return the card in the picture: the first chunk that can be read, V3 before V2.
 
-    CardFormatError, `no_card` among others.
+    Raise CardFormatError, e.g. `no_card`, if none can.
     """
     chunks = list(walk(content))
     found = [chunk for keyword in CARDS for chunk in chunks if chunk.keyword == keyword]
@@ -54,7 +54,7 @@ def read_png(content: bytes) -> FileCard:
 
 
 def read_assets(content: bytes, chunks: list[Chunk], known: Known) -> list[Asset]:
-    """Return the assets in chunks of their own, as older programs write them, and add remarks to those of the card."""
+    """Return the assets, including those in chunks of their own (as older programs do); extend `known.remarks`."""
     by_path = {_asset_path(content, chunk): chunk for chunk in chunks if chunk.keyword.startswith(ASSET)}
 
     def find(path: str, max_bytes: int) -> bytes | None:
@@ -74,7 +74,7 @@ def read_assets(content: bytes, chunks: list[Chunk], known: Known) -> list[Asset
 
 
 def walk(content: bytes) -> Iterator[Chunk]:
-    """Yield the chunks up to IEND; what comes after it is no part of the picture. CardFormatError `broken_png`."""
+    """Yield the chunks up to IEND, after which nothing belongs to the picture. Raise CardFormatError `broken_png`."""
     if not content.startswith(MAGIC):
         raise CardFormatError("broken_png")
     at = len(MAGIC)
@@ -96,7 +96,7 @@ def walk(content: bytes) -> Iterator[Chunk]:
 
 
 def read_text(content: bytes, chunk: Chunk, max_bytes: int) -> bytes:
-    """Return what the text chunk says, inflated. CardFormatError `broken_sum`, `broken_text`, `too_large`."""
+    """Return the chunk's text, decompressed. Raise CardFormatError `broken_sum`, `broken_text` or `too_large`."""
     inner = memoryview(content)[chunk.start + 4 : chunk.end - 4]
     if zlib.crc32(inner) != int.from_bytes(content[chunk.end - 4 : chunk.end], "big"):
         raise CardFormatError("broken_sum")
@@ -121,7 +121,7 @@ def read_text(content: bytes, chunk: Chunk, max_bytes: int) -> bytes:
 
 
 def inflate(squeezed: bytes | memoryview, max_bytes: int) -> bytes:
-    """Return it inflated, and no more of it than is allowed. CardFormatError `broken_text`, `too_large`."""
+    """Return the data decompressed. Raise CardFormatError `broken_text`, or `too_large` beyond `max_bytes`."""
     inflater = zlib.decompressobj()
     try:
         text = inflater.decompress(squeezed, max_bytes)
@@ -133,7 +133,7 @@ def inflate(squeezed: bytes | memoryview, max_bytes: int) -> bytes:
 
 
 def _decode(text: bytes) -> bytes:
-    """Return the JSON, which some write without base64."""
+    """Return the card's JSON from the chunk's text, which is base64, or plain JSON from some programs."""
     stripped = text.lstrip(b"\xef\xbb\xbf \t\r\n")
     if stripped.startswith(ENCRYPTED):
         raise CardFormatError("encrypted_card")
@@ -146,14 +146,14 @@ def _decode(text: bytes) -> bytes:
 
 
 def _asset_path(content: bytes, chunk: Chunk) -> str:
-    """Return the asset's path in its own letters; old programs write a number, and no colon."""
+    """Return the asset's path from the chunk's keyword, in its original case; old programs write a number, no colon."""
     start = chunk.start + 8 + len(ASSET)
     path = content[start : start + len(chunk.keyword) - len(ASSET)]
     return path.removeprefix(b":").decode("utf-8", "replace")
 
 
 def _join(content: bytes, chunks: list[Chunk]) -> bytes:
-    """Return the picture without any card's chunks."""
+    """Return the picture without the chunks of cards and their assets."""
     left = (content[chunk.start : chunk.end] for chunk in chunks if not _is_of_a_card(chunk))
     return MAGIC + b"".join(left)
 
@@ -163,9 +163,9 @@ def _is_of_a_card(chunk: Chunk) -> bool:
 
 
 def write_png(picture: bytes, texts: Mapping[bytes, bytes]) -> bytes:
-    """Return the picture with these JSON texts by their keywords, and without what it had of cards.
+    """Return the picture with `texts` (JSON by keyword) instead of the chunks of cards that it had.
 
-    CardFormatError `broken_png`.
+    Raise CardFormatError `broken_png`.
     """
     chunks = [chunk for chunk in walk(picture) if not _is_of_a_card(chunk)]
     written = [write_chunk(b"tEXt", key + b"\0" + base64.b64encode(text)) for key, text in texts.items()]

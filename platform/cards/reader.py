@@ -1,6 +1,6 @@
-"""Character cards that people bring, as JSON, PNG, APNG or CHARX: read in a process of its own.
+"""Character cards that people upload as JSON, PNG, APNG or CHARX: parsed in a process of their own.
 
-What that process answers is read anew here: a card that took it over could have it say anything.
+The answer of that process is validated again here: a card that took the process over could make it answer anything.
 """
 
 import re
@@ -20,9 +20,9 @@ from cards.values import MAX_JSON_BYTES, CardFormatError, as_text, parse_json
 from files.errors import BusyError, ContentError, FilesError, TooLargeError
 from jobs.sandbox import SandboxError, module_command, run_in_sandbox
 
-TIMEOUT_SECONDS = 15.0  # the process itself may compute for two
+TIMEOUT_SECONDS = 15.0  # waiting included; the process itself has two seconds of CPU time
 COMMAND = module_command("cards.child")
-READ_AT_ONCE = BoundedSemaphore(2)  # in one process: each may take 256 MB
+READ_AT_ONCE = BoundedSemaphore(2)  # per process of Kith: each read may take 256 MB
 FORMS = ("json", "png", "charx", "lorebook")
 VERSION = re.compile(r"[123]")
 REFUSALS: dict[str, str | Promise] = {
@@ -93,7 +93,7 @@ REMARKS: dict[str, str | Promise] = {
 
 @dataclass(frozen=True)
 class ReadCard:
-    """A card in the one form of `schema.py`; `remarks` are keys of REMARKS."""
+    """A card in the normalised form of `schema.py`; `remarks` are keys of REMARKS."""
 
     form: str
     version: str
@@ -106,12 +106,12 @@ class ReadCard:
 def read_card(
     content: bytes | IO[bytes], *, command: Sequence[str] = COMMAND, wait_seconds: float = TIMEOUT_SECONDS
 ) -> ReadCard:
-    """Return the card that a file is, told by its content. The calling thread waits for it.
+    """Return the card in a file whose form is recognised by its content. Blocks the calling thread.
 
-    Where it is open and not in memory, a CHARX may be of any size that its caller lets in. Modules of RisuAI are read
-    where the operator has given what reads them.
+    A CHARX given as an open file may be of any size that the caller admits. RisuAI's modules are decoded only if the
+    operator has configured the table for them.
 
-    ContentError with a key of REFUSALS; TooLargeError `too_large`; BusyError.
+    Raise ContentError with a key of REFUSALS, TooLargeError `too_large`, or BusyError.
     """
     if isinstance(content, bytes) and len(content) > MAX_BYTES:
         raise refusal("too_large")
@@ -127,7 +127,7 @@ def read_card(
     if "code" in head:
         raise refusal(head["code"])
     try:
-        return _believe(head, body)
+        return _read_answer(head, body)
     except CardFormatError as error:
         raise refusal(error.code) from None
     except (KeyError, TypeError, ValueError):
@@ -135,27 +135,27 @@ def read_card(
 
 
 def refusal(code: object) -> FilesError:
-    """Return the error that tells a person why a file is not read."""
+    """Return the error that explains to a person why a file is refused."""
     if code == "too_large":
         return TooLargeError("too_large", TOO_LARGE)
     known = code if isinstance(code, str) and code in REFUSALS else "unreadable"
     return ContentError(known, REFUSALS[known])
 
 
-def _believe(head: dict[str, Any], body: bytes) -> ReadCard:
-    """Return what is answered, if it has its form. CardFormatError, KeyError, TypeError, ValueError."""
+def _read_answer(head: dict[str, Any], body: bytes) -> ReadCard:
+    """Return the card in the sandbox's answer. Raise CardFormatError, KeyError, TypeError, ValueError if malformed."""
     form, version, size, picture_size = (head[key] for key in ("form", "version", "json", "picture"))
     if form not in FORMS or not VERSION.fullmatch(version):
         raise ValueError(form)
-    told = parse_json(body[: _size(size)], 2 * MAX_JSON_BYTES)
-    card, remarks = normalise(told["card"])
+    answer = parse_json(body[: _size(size)], 2 * MAX_JSON_BYTES)
+    card, remarks = normalise(answer["card"])
     if (card["spec"] == LOREBOOK) != (form == "lorebook"):
         raise ValueError(form)
     at = size
     picture = body[at : at + _size(picture_size)] or None
     at += picture_size
     assets: list[Asset] = []
-    for listed in told["assets"]:
+    for listed in answer["assets"]:
         content = body[at : at + _size(listed["bytes"])]
         at += len(content)
         kind, name, ext, uri = (as_text(listed[key]) for key in ("type", "name", "ext", "uri"))
@@ -166,11 +166,11 @@ def _believe(head: dict[str, Any], body: bytes) -> ReadCard:
     )
     if not is_whole or not is_media:
         raise ValueError("assets")
-    known = {remark for remark in told["remarks"] if remark in REMARKS}
+    known = {remark for remark in answer["remarks"] if remark in REMARKS}
     return ReadCard(form, version, card, picture, assets, sorted(known | set(remarks)))
 
 
-def _size(told: object) -> int:
-    if isinstance(told, int) and told >= 0:
-        return told
+def _size(value: object) -> int:
+    if isinstance(value, int) and value >= 0:
+        return value
     raise ValueError("size")

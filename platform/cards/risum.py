@@ -1,8 +1,8 @@
-"""RisuAI's `module.risum`, which its CHARX have beside the card: a lorebook, scripts and triggers, and assets.
+"""RisuAI's `module.risum`, which its CHARX files contain beside the card: a lorebook, scripts, triggers and assets.
 
-A byte 111 and the version 0, the length of what follows (four bytes, the low one first), and that as JSON of which each
-byte is exchanged for another by a table. The assets after it are not read. The table is RisuAI's own, and under a licence
-that does not let it stand here: an operator may give it (`KITH_RISUAI_MAP`).
+Its format: the byte 111, the version 0, the length of the payload (four bytes, little-endian), and the payload: JSON
+whose bytes are substituted by a table. Assets may follow, which are not read. The table is RisuAI's, under a licence
+that does not allow Kith to include it; an operator may provide it (`KITH_RISUAI_MAP`).
 
 Scripts and triggers are kept where cards have them, and never run.
 """
@@ -24,16 +24,16 @@ from cards.values import (
 MODULE = "module.risum"
 HEAD = b"\x6f\x00"
 HEAD_BYTES = 6
-MAX_BYTES = HEAD_BYTES + MAX_JSON_BYTES  # what comes after these is assets
+MAX_BYTES = HEAD_BYTES + MAX_JSON_BYTES  # only assets can come after these
 TABLE_BYTES = 256
-# What of a module is a program or a page, and what RisuAI calls that in a card's extensions.
+# The keys of a module that contain scripts or HTML, and RisuAI's names for them in a card's extensions.
 PROGRAMS = {"regex": "customScripts", "trigger": "triggerscript", "backgroundEmbedding": "backgroundHTML"}
 
 
 def read_table(content: bytes) -> bytes:
-    """Return the table by which bytes are read, of such a file: its 256 bytes, or those after the 256 to write by.
+    """Return the 256-byte decoding table from its file, which may have the encoding table of 256 bytes before it.
 
-    ValueError.
+    Raise ValueError if there is no such table.
     """
     table = content[-TABLE_BYTES:]
     if len(content) not in {TABLE_BYTES, 2 * TABLE_BYTES} or len(set(table)) != TABLE_BYTES:
@@ -42,10 +42,9 @@ def read_table(content: bytes) -> bytes:
 
 
 def add_module(card: dict[str, Any], content: bytes, table: bytes) -> set[str]:
-    """Add to a normalised card what its module holds, of which the first MAX_BYTES are enough; return remarks: what
-    became of it.
+    """Add the lorebook entries and programs of a module to its normalised card; return remarks about the outcome.
 
-    A module that cannot be read leaves the card as it is.
+    The first MAX_BYTES of the module are enough as `content`. A module that cannot be read leaves the card unchanged.
     """
     if not content.startswith(HEAD):
         return {"module_broken"}
@@ -61,20 +60,20 @@ def add_module(card: dict[str, Any], content: bytes, table: bytes) -> set[str]:
 
 
 def _read(content: bytes, table: bytes) -> dict[str, Any]:
-    """Return the module. CardFormatError for whatever is wrong with it."""
+    """Return the decoded module. Raise CardFormatError if anything is wrong with it."""
     length = int.from_bytes(content[2:HEAD_BYTES], "little")
     packed = content[HEAD_BYTES : HEAD_BYTES + length]
     if not packed or len(packed) < length or length > MAX_JSON_BYTES:
         raise CardFormatError("broken_json")
-    told, _is_cleaned = clean(parse_json(packed.translate(table)))
-    module = as_mapping(told).get("module")
-    if as_mapping(told).get("type") != "risuModule" or not isinstance(module, dict):
+    root, _is_cleaned = clean(parse_json(packed.translate(table)))
+    module = as_mapping(root).get("module")
+    if as_mapping(root).get("type") != "risuModule" or not isinstance(module, dict):
         raise CardFormatError("no_card")
     return module
 
 
 def _list_entries(module: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return its entries, but folders. CardFormatError `too_many_entries`."""
+    """Return the module's lorebook entries except folders. Raise CardFormatError `too_many_entries`."""
     listed = module.get("lorebook")
     found = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
     if len(found) > MAX_ENTRIES:
@@ -83,9 +82,9 @@ def _list_entries(module: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _translate(raw: dict[str, Any]) -> dict[str, Any]:
-    """Return an entry of RisuAI's as one of a card."""
+    """Return an entry of RisuAI's lorebook in the form of a card's entry."""
     chance = as_number(raw.get("activationPercent"), None)
-    more = as_mapping(raw.get("extentions"))  # so RisuAI spells it
+    more = as_mapping(raw.get("extentions"))  # RisuAI's own spelling
     extensions = {"risuai": more} if more else {}
     return {
         "keys": as_text(raw.get("key")),
@@ -105,7 +104,7 @@ def _translate(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def _add_entries(data: dict[str, Any], entries: list[dict[str, Any]]) -> set[str]:
-    """Add those that the card's own lorebook lacks: RisuAI writes most of them twice."""
+    """Add the entries that the card's own lorebook lacks (RisuAI writes most to both); return remarks."""
     book = data["character_book"]
     there = {_identify(entry) for entry in book["entries"]} if book else set()
     new = [entry for entry in entries if _identify(entry) not in there]
@@ -124,7 +123,7 @@ def _identify(entry: dict[str, Any]) -> tuple[str, frozenset[str]]:
 
 
 def _add_programs(data: dict[str, Any], module: dict[str, Any]) -> set[str]:
-    """Keep its programs in the card's extensions, where those have none."""
+    """Copy the module's programs to the card's extensions unless it has them already; return remarks."""
     found = {name: module[key] for key, name in PROGRAMS.items() if module.get(key)}
     if not found:
         return set()

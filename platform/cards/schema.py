@@ -1,6 +1,6 @@
-"""Character cards in one form: V3 with every key, from V1, V2, V3 and what is met of them in the wild.
+"""Character cards normalised to V3 with every key, from V1, V2, V3 and the variants that programs write in practice.
 
-Nothing of Django is imported here, nor in what this imports: the sandbox reads by it.
+Neither this module nor what it imports may import Django: it runs in the sandbox.
 """
 
 from typing import Any, NamedTuple
@@ -44,16 +44,16 @@ DIALECT = {
     "example_dialogue": "mes_example",
     "creatorcomment": "creator_notes",
 }
-# By which it is told that this is a character.
-TOLD_BY = {"personality", "scenario", "first_mes", "mes_example", "alternate_greetings"}
+# Keys that show that a JSON object is a character and not a lorebook.
+CHARACTER_KEYS = {"personality", "scenario", "first_mes", "mes_example", "alternate_greetings"}
 DEFAULT_ASSET = {"type": "icon", "uri": "ccdefault:", "name": "main", "ext": "png"}
-# Extensions that are programs: they are kept, and never run.
+# Extensions that contain scripts: they are kept, and never run.
 PROGRAMS = {"regex_scripts", "TavernHelper_scripts", "tavern_helper"}
 RISUAI_PROGRAMS = {"triggerscript", "customScripts", "customScript", "virtualscript", "backgroundHTML"}
 
 
 class Known(NamedTuple):
-    """A card or a lorebook in the one form; `version` is what the file was, `remarks` are codes."""
+    """A normalised card or lorebook; `version` is that of the file, `remarks` are codes."""
 
     card: dict[str, Any]
     version: str
@@ -61,42 +61,42 @@ class Known(NamedTuple):
 
 
 def read_json(content: bytes) -> Known:
-    """Return the card or lorebook that the JSON is. CardFormatError."""
+    """Return the card or lorebook in the JSON. Raise CardFormatError if it is neither."""
     raw = parse_json(content)
     card, remarks = normalise(raw)
     return Known(card, find_version(raw), remarks)
 
 
 def find_version(raw: object) -> str:
-    """Return which version of the specification it was written for: "1", "2" or "3"."""
-    told = as_mapping(raw)
-    spec = as_text(told.get("spec"))
+    """Return the version of the specification that the card was written for: "1", "2" or "3"."""
+    root = as_mapping(raw)
+    spec = as_text(root.get("spec"))
     if spec.startswith("chara_card_v"):
         return {"chara_card_v1": "1", "chara_card_v2": "2"}.get(spec, "3")
     return (
-        "3" if spec == LOREBOOK or "entries" in told else "2" if isinstance(told.get("data"), dict) else "1"
+        "3" if spec == LOREBOOK or "entries" in root else "2" if isinstance(root.get("data"), dict) else "1"
     )
 
 
 def normalise(raw: object) -> tuple[dict[str, Any], list[str]]:
-    """Return V3 with every key, and the codes of what the person is to know; what is unknown stays as it is.
+    """Return the card in V3 with every key, and the codes of remarks for the person; unknown keys are kept unchanged.
 
-    A key that may be missing and is has None, or is empty. A lorebook alone is {"spec": "lorebook_v3", "data": …}.
-    CardFormatError `no_card`, `too_large`, `too_deep`, `too_many_entries`, `broken_json`.
+    Missing optional keys become None or empty. A lorebook alone becomes {"spec": "lorebook_v3", "data": …}.
+    Raise CardFormatError `no_card`, `too_large`, `too_deep`, `too_many_entries` or `broken_json`.
     """
-    told, is_cleaned = clean(raw)
-    if not isinstance(told, dict):
+    root, is_cleaned = clean(raw)
+    if not isinstance(root, dict):
         raise CardFormatError("no_card")
     remarks = {"text_cleaned"} if is_cleaned else set()
-    book = _find_book(told)
+    book = _find_book(root)
     if book is not None:
-        if told.get("spec") != LOREBOOK and isinstance(told.get("entries"), dict):
+        if root.get("spec") != LOREBOOK and isinstance(root.get("entries"), dict):
             remarks.add("world_info")
-        beside = {} if told is book else told
+        beside = {} if root is book else root
         return {**beside, "spec": LOREBOOK, "data": normalise_book(book)}, sorted(remarks)
-    data, beside = _part(told)
-    version = as_number(told.get("spec_version"), 0) or 0
-    if version > 3 or as_text(told.get("spec")) not in {"", CARD, "chara_card_v2", "chara_card_v1"}:
+    data, beside = _split_fields(root)
+    version = as_number(root.get("spec_version"), 0) or 0
+    if version > 3 or as_text(root.get("spec")) not in {"", CARD, "chara_card_v2", "chara_card_v1"}:
         remarks.add("newer_version")
     card = {**beside, "spec": CARD, "spec_version": "3.0", "data": _normalise_data(data)}
     if _has_programs(card["data"]["extensions"]):
@@ -104,32 +104,34 @@ def normalise(raw: object) -> tuple[dict[str, Any], list[str]]:
     return card, sorted(remarks)
 
 
-def _find_book(told: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the lorebook where the whole is one."""
-    data = told.get("data")
-    if told.get("spec") == LOREBOOK:
+def _find_book(root: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the lorebook if the JSON is one as a whole, otherwise None. Raise CardFormatError `no_card`."""
+    data = root.get("data")
+    if root.get("spec") == LOREBOOK:
         if not isinstance(data, dict):
             raise CardFormatError("no_card")
         return data
     is_character = (
-        told.get("spec") or data is not None or TOLD_BY & told.keys() or DIALECT.keys() & told.keys()
+        root.get("spec") or data is not None or CHARACTER_KEYS & root.keys() or DIALECT.keys() & root.keys()
     )
-    return told if isinstance(told.get("entries"), dict | list) and not is_character else None
+    return root if isinstance(root.get("entries"), dict | list) and not is_character else None
 
 
-def _part(told: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the character's fields, and what stands beside them. CardFormatError `no_card`."""
-    inner = told.get("data")
+def _split_fields(root: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the character's fields, and the card's remaining top-level keys. Raise CardFormatError `no_card`."""
+    inner = root.get("data")
     if isinstance(inner, dict):
-        repeated = {key: value for key, value in told.items() if key in KNOWN}
-        beside = {key: value for key, value in told.items() if key not in KNOWN}
+        repeated = {key: value for key, value in root.items() if key in KNOWN}
+        beside = {key: value for key, value in root.items() if key not in KNOWN}
         data = {**inner, **{key: value for key, value in repeated.items() if inner.get(key) is None}}
     else:
-        repeated = {DIALECT.get(key, key): value for key, value in told.items() if key in DIALECT}
-        data = {**repeated, **{key: value for key, value in told.items() if key in KNOWN}}
-        beside = {key: value for key, value in told.items() if key not in KNOWN | DIALECT.keys()}
-    has_spec = as_text(told.get("spec")).startswith("chara_card_")
-    is_card = data.keys() & KNOWN if has_spec else "name" in data and data.keys() & {*TOLD_BY, "description"}
+        repeated = {DIALECT.get(key, key): value for key, value in root.items() if key in DIALECT}
+        data = {**repeated, **{key: value for key, value in root.items() if key in KNOWN}}
+        beside = {key: value for key, value in root.items() if key not in KNOWN | DIALECT.keys()}
+    has_spec = as_text(root.get("spec")).startswith("chara_card_")
+    is_card = (
+        data.keys() & KNOWN if has_spec else "name" in data and data.keys() & {*CHARACTER_KEYS, "description"}
+    )
     if not is_card:
         raise CardFormatError("no_card")
     return data, beside

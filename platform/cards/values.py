@@ -1,4 +1,4 @@
-"""Values of JSON that strangers wrote: parsed and cleaned within limits, and read as the type that they have to be."""
+"""Values of untrusted JSON: parsed and cleaned within limits, and coerced to the expected types."""
 
 import base64
 import binascii
@@ -9,13 +9,13 @@ from typing import Any
 MAX_JSON_BYTES = 5_000_000
 MAX_DEPTH = 64
 MAX_VALUES = 300_000
-MAX_NUMBER = 2**53  # beyond it other programs round
+MAX_NUMBER = 2**53  # other programs round larger ones
 BASE64 = bytes.maketrans(b"-_", b"+/")
-SAID = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False, "": False}
+FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False, "": False}
 
 
 class CardFormatError(Exception):
-    """The file is no card, or costs more than a card may; `reader.py` has a sentence for each code."""
+    """The file is not a card, or exceeds a limit; `reader.py` has a sentence for each `code`."""
 
     def __init__(self, code: str) -> None:
         super().__init__(code)
@@ -23,11 +23,11 @@ class CardFormatError(Exception):
 
 
 def parse_json(content: bytes, max_bytes: int = MAX_JSON_BYTES) -> Any:
-    """Return what the JSON says: UTF-8, UTF-16 or UTF-32. What is no JSON after all, as NaN, `clean` refuses.
+    """Return the parsed JSON, which may be in UTF-8, UTF-16 or UTF-32. NaN and infinities are left to `clean`.
 
-    CardFormatError `too_large`, `too_deep`, `broken_json`.
+    Raise CardFormatError `too_large`, `too_deep` or `broken_json`.
     """
-    # What it will cost is told by its marks: an empty list is two bytes here and sixty there.
+    # Punctuation tells the memory needed: an empty list of two bytes takes sixty once it is parsed.
     if len(content) > max_bytes or sum(map(content.count, (b",", b"[", b"{"))) > MAX_VALUES:
         raise CardFormatError("too_large")
     try:
@@ -40,7 +40,7 @@ def parse_json(content: bytes, max_bytes: int = MAX_JSON_BYTES) -> Any:
 
 
 def decode_base64(text: bytes) -> bytes:
-    """Return what it encodes, whatever spaces stand within, and whether it is padded. CardFormatError `broken_text`."""
+    """Return the decoded bytes, allowing whitespace, URL-safe letters and no padding. Raise CardFormatError."""
     plain = text.translate(BASE64, b" \t\r\n\0").rstrip(b"=")
     try:
         return base64.b64decode(plain + b"=" * (-len(plain) % 4), validate=True)
@@ -49,9 +49,9 @@ def decode_base64(text: bytes) -> bytes:
 
 
 def clean(raw: object) -> tuple[Any, bool]:
-    """Return a copy that PostgreSQL can keep, and whether any text is another: NUL goes, half a character is marked.
+    """Return a copy that PostgreSQL can store (no NUL, U+FFFD for lone surrogates), and whether any text changed.
 
-    CardFormatError `too_large`, `too_deep`; `broken_json` for what JSON does not know.
+    Raise CardFormatError `too_large` or `too_deep`, or `broken_json` for values that JSON does not have, e.g. NaN.
     """
     left, text_left, is_changed = MAX_VALUES, MAX_JSON_BYTES, False
 
@@ -94,7 +94,7 @@ def _is_whole(text: str) -> bool:
 
 
 def as_text(value: object) -> str:
-    """Return a string, whatever stands in its place."""
+    """Return `value` as a string: lists are joined by newlines; None, booleans and objects become ""."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -103,7 +103,7 @@ def as_text(value: object) -> str:
 
 
 def as_texts(value: object, separator: str | None = None) -> list[str]:
-    """Return a list of strings; one string alone is its only one, or is parted where `separator` is."""
+    """Return `value` as a list of strings; a single string becomes a list of one, or is split at `separator`."""
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list):
@@ -119,12 +119,12 @@ def as_mapping(value: object) -> dict[str, Any]:
 
 def as_flag(value: object, default: bool) -> bool:
     if isinstance(value, str):
-        return SAID.get(value.strip().lower(), default)
+        return FLAGS.get(value.strip().lower(), default)
     return bool(value) if isinstance(value, int | float) else default
 
 
 def as_number(value: object, default: float | None) -> int | float | None:
-    """Return a number that other programs can hold, or `default`; a numeral is one as well."""
+    """Return `value` if it is a number, or a string of one, that other programs can represent; otherwise `default`."""
     if isinstance(value, str):
         try:
             number = float(value[:40])

@@ -1,4 +1,4 @@
-"""A card in the one form, as it is written for others: V3 as the specification has it, and V2 for what knows no V3."""
+"""Normalised cards converted for export: V3 according to the specification, and V2 for programs without V3."""
 
 from datetime import datetime
 from typing import Any
@@ -25,41 +25,41 @@ BACKFILL_NOTE = (
 
 
 def to_v3(card: dict[str, Any], modified: datetime) -> dict[str, Any]:
-    """Return the normalised card, or lorebook, for a file: without what says nothing."""
+    """Return the normalised card or lorebook as V3 for a file, without empty optional keys."""
     data = card["data"]
     if card["spec"] == LOREBOOK:
         return {**card, "data": _write_book(data)}
-    told = _without(data, MAY_BE_MISSING)
+    fields = _without(data, MAY_BE_MISSING)
     if data["character_book"]:
-        told["character_book"] = _write_book(data["character_book"])
-    told["modification_date"] = int(modified.timestamp())
-    return {**card, "spec": CARD, "spec_version": "3.0", "data": told}
+        fields["character_book"] = _write_book(data["character_book"])
+    fields["modification_date"] = int(modified.timestamp())
+    return {**card, "spec": CARD, "spec_version": "3.0", "data": fields}
 
 
 def to_v2(card: dict[str, Any], *, is_backfill: bool = False) -> dict[str, Any]:
-    """Return the normalised card without what V2 does not know: no decorators, and no patterns as keys.
+    """Return the normalised card as V2, without V3's keys, decorators and `use_regex`.
 
-    V1's fields stand at the top as well, as SillyTavern has them, for programs that know V1 alone.
+    V1's fields are repeated at the top level, as SillyTavern does, for programs that support only V1.
 
-    `is_backfill`: it stands beside a V3, and says so to whoever reads it instead.
+    With `is_backfill` the card accompanies a V3 card in the same file, and its creator's notes say so.
     """
     data = card["data"]
-    told = {key: value for key, value in _without(data, MAY_BE_MISSING).items() if key not in V3_ONLY}
+    fields = {key: value for key, value in _without(data, MAY_BE_MISSING).items() if key not in V3_ONLY}
     if book := data["character_book"]:
         entries = [
             {key: value for key, value in entry.items() if key != "use_regex"}
             | {"content": strip_decorators(entry["content"])}
             for entry in book["entries"]
         ]
-        told["character_book"] = _write_book({**book, "entries": entries})
+        fields["character_book"] = _write_book({**book, "entries": entries})
     if is_backfill:
-        told["creator_notes"] = f"{BACKFILL_NOTE}\n\n{data['creator_notes']}".rstrip()
-    repeated = {key: told[key] for key in V1}
-    return {**card, **repeated, "spec": "chara_card_v2", "spec_version": "2.0", "data": told}
+        fields["creator_notes"] = f"{BACKFILL_NOTE}\n\n{data['creator_notes']}".rstrip()
+    repeated = {key: fields[key] for key in V1}
+    return {**card, **repeated, "spec": "chara_card_v2", "spec_version": "2.0", "data": fields}
 
 
 def strip_decorators(content: str) -> str:
-    """Return the entry's text without the lines at its head that begin with @@, and the empty ones around them."""
+    """Return the entry's text without its leading decorators (lines that begin with @@) and the blank lines around."""
     lines = content.split("\n")
     last = -1
     for at, line in enumerate(lines):
@@ -75,10 +75,10 @@ def _write_book(book: dict[str, Any]) -> dict[str, Any]:
     return {**_without(book, BOOK_MAY_MISS), "entries": entries}
 
 
-def _without(told: dict[str, Any], may_be_missing: tuple[str, ...]) -> dict[str, Any]:
-    """Return a copy without those of these keys that say nothing; 0 and no are something."""
+def _without(fields: dict[str, Any], may_be_missing: tuple[str, ...]) -> dict[str, Any]:
+    """Return a copy without those keys of `may_be_missing` that are None or empty; 0 and False are kept."""
     return {
         key: value
-        for key, value in told.items()
+        for key, value in fields.items()
         if key not in may_be_missing or value not in (None, "", [], {})
     }

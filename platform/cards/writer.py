@@ -1,4 +1,4 @@
-"""Cards as files for others: JSON, PNG and CHARX, of V2 or V3."""
+"""Cards exported as files: JSON, PNG and CHARX, in V2 or V3."""
 
 import json
 from collections.abc import Sequence
@@ -10,9 +10,9 @@ from cards.charx import CARD, is_safe_path, write_charx
 from cards.png import MAGIC, write_png
 from cards.versions import to_v2, to_v3
 
-EMBEDDED = "embeded://"  # with one d, as the specification has it
+EMBEDDED = "embeded://"  # spelled with one d, as in the specification
 MAIN_ICON = "assets/icon/images/main.png"
-FOLDERS = {  # of the specification, by what the asset is
+FOLDERS = {  # the specification's folders, with the extensions that belong there
     "images": {"png", "jpg", "jpeg", "webp", "gif", "avif"},
     "audio": {"mp3", "ogg", "wav", "flac", "m4a", "aac", "opus"},
     "video": {"mp4", "webm", "mov", "avi", "mkv"},
@@ -30,9 +30,9 @@ def write_card(
 ) -> bytes:
     """Return a normalised card as a file: `spec` "2" or "3", `form` "json", "png" or "charx" (which is always V3).
 
-    Only a CHARX holds assets; from the others those go out that stand in the JSON itself, or elsewhere by address. A PNG
-    needs its picture, which is the main icon then, as it is in a CHARX whose card names no other. CardFormatError
-    `broken_png`.
+    Only a CHARX contains `assets`; JSON and PNG keep just those whose data or address is in the JSON itself. A PNG
+    needs `picture_png`, which becomes its main icon, as it does in a CHARX whose card names no icon.
+    Raise CardFormatError `broken_png`.
     """
     if form == "charx":
         return _write_charx(card, modified, picture_png, assets)
@@ -41,7 +41,7 @@ def write_card(
     if form == "png":
         if spec == "2":
             return write_png(picture_png or b"", {b"chara": dump(to_v2(card))})
-        # V2 last: some programs read the last text of all as V2, whatever it is.
+        # V2 last: some programs read the last text chunk as V2, whatever it is.
         return write_png(
             picture_png or b"", {b"ccv3": dump(v3), b"chara": dump(to_v2(card, is_backfill=True))}
         )
@@ -49,12 +49,12 @@ def write_card(
 
 
 def write_lorebook(book: dict[str, Any], modified: datetime) -> bytes:
-    """Return a normalised lorebook, {"spec": "lorebook_v3", "data": …}, as a file of JSON."""
+    """Return a normalised lorebook, {"spec": "lorebook_v3", "data": …}, as a JSON file."""
     return dump(to_v3(book, modified))
 
 
-def dump(told: dict[str, Any]) -> bytes:
-    return json.dumps(told, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+def dump(value: dict[str, Any]) -> bytes:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
 def _with_assets(card: dict[str, Any], assets: list[dict[str, Any]]) -> dict[str, Any]:
@@ -62,13 +62,13 @@ def _with_assets(card: dict[str, Any], assets: list[dict[str, Any]]) -> dict[str
 
 
 def _leave_out_embedded(card: dict[str, Any], *, is_png: bool) -> list[dict[str, Any]]:
-    """Return the card's assets without those that were in the file; a PNG's face is the PNG itself."""
+    """Return the card's assets without those embedded in its file, except that a PNG's main icon is the PNG itself."""
     left = []
-    for told in card["data"]["assets"]:
-        if not told["uri"].startswith(SCHEMES):
-            left.append(told)
-        elif is_png and (told["type"], told["name"]) == ("icon", "main"):
-            left.append({**told, "uri": "ccdefault:", "ext": "png"})
+    for entry in card["data"]["assets"]:
+        if not entry["uri"].startswith(SCHEMES):
+            left.append(entry)
+        elif is_png and (entry["type"], entry["name"]) == ("icon", "main"):
+            left.append({**entry, "uri": "ccdefault:", "ext": "png"})
     return left
 
 
@@ -80,26 +80,26 @@ def _write_charx(
     listed = []
     if picture_png and picture_png.startswith(MAGIC):
         files[MAIN_ICON] = picture_png
-    for number, told in enumerate(card["data"]["assets"]):
-        uri, asset = told["uri"], contents.get(told["uri"])
-        if uri == "ccdefault:" and told["type"] == "icon" and MAIN_ICON in files:
-            listed.append({**told, "uri": EMBEDDED + MAIN_ICON, "ext": "png"})
+    for number, entry in enumerate(card["data"]["assets"]):
+        uri, asset = entry["uri"], contents.get(entry["uri"])
+        if uri == "ccdefault:" and entry["type"] == "icon" and MAIN_ICON in files:
+            listed.append({**entry, "uri": EMBEDDED + MAIN_ICON, "ext": "png"})
         elif uri.startswith(SCHEMES):
             if asset:
                 path = _choose_path(asset, number, files)
                 files[path] = asset.content
-                listed.append(told if uri == EMBEDDED + path else {**told, "uri": EMBEDDED + path})
+                listed.append(entry if uri == EMBEDDED + path else {**entry, "uri": EMBEDDED + path})
         else:
-            listed.append(told)
-    if picture_png and not any(told["type"] == "icon" for told in listed):
+            listed.append(entry)
+    if picture_png and not any(entry["type"] == "icon" for entry in listed):
         listed.append({"type": "icon", "uri": EMBEDDED + MAIN_ICON, "name": "main", "ext": "png"})
-    if not any(told["uri"] == EMBEDDED + MAIN_ICON for told in listed):
+    if not any(entry["uri"] == EMBEDDED + MAIN_ICON for entry in listed):
         files.pop(MAIN_ICON, None)
     return write_charx(dump(to_v3(_with_assets(card, listed), modified)), sorted(files.items()))
 
 
 def _choose_path(asset: Asset, number: int, files: dict[str, bytes]) -> str:
-    """Return where the asset lies in the file: where it lay before, or where the specification puts it."""
+    """Return the asset's path in the ZIP: its former one if safe and free, otherwise the specification's."""
     path = embedded_path(asset.uri) or ""
     if is_safe_path(path) and path != CARD and files.get(path, asset.content) == asset.content:
         return path

@@ -1,7 +1,7 @@
-"""ZIP files of lines and contents, written and read as streams: memory stays bounded, however much is in them.
+"""ZIP files of lines and contents, written and read as streams, so that memory stays bounded whatever their size.
 
-Nothing that a file says of itself is believed: its directory is looked at before any entry is, and each entry is counted
-while it is read.
+Nothing that a file says of itself is trusted: its directory is checked before any entry is read, and each entry's bytes
+are counted while it is read.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from files.zips import BROKEN, START, ZipError, check_entry, open_zip
 
 MAX_ENTRIES = 20_000
 MAX_UNPACKED_BYTES = 4_000_000_000
-MAX_RATIO = 300  # of an entry above a megabyte: lines of JSON that are much alike may have a hundred
+MAX_RATIO = 300  # compression ratio of an entry above a megabyte: similar lines of JSON may reach a hundred
 MAX_LINE_BYTES = 8_000_000
 MAX_PATH = 200
 READ_BYTES = 256_000
@@ -33,14 +33,14 @@ REFUSALS: dict[str, str | Promise] = {
 
 
 class ArchiveFileError(ContentError):
-    """A ZIP file that is not read; `code` is one of REFUSALS."""
+    """A ZIP file that is refused; `code` is a key of REFUSALS."""
 
     def __init__(self, code: str) -> None:
         super().__init__(code, REFUSALS[code])
 
 
 class Outlet(RawIOBase):
-    """What a ZIP file is written to, and taken from again piece by piece; it cannot go back, as no stream can."""
+    """A write-only stream that buffers a ZIP file until `take` empties it; it cannot seek."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
@@ -58,7 +58,7 @@ class Outlet(RawIOBase):
 
 
 class Digest:
-    """Counts what is written to an entry of a ZIP, or read from one, and digests it."""
+    """Counts and hashes the bytes that are written to an entry of a ZIP, or read from one."""
 
     def __init__(self) -> None:
         self.bytes = 0
@@ -74,7 +74,7 @@ class Digest:
 
 
 def is_zip(file: IO[bytes]) -> bool:
-    """Return whether the file begins as a ZIP does; it is left at its beginning."""
+    """Return whether the file begins like a ZIP; its position is reset to the beginning."""
     file.seek(0)
     beginning = file.read(4)
     file.seek(0)
@@ -82,7 +82,7 @@ def is_zip(file: IO[bytes]) -> bool:
 
 
 class Archive:
-    """A ZIP file whose directory was looked at before any entry is read. ArchiveFileError, also of what it returns."""
+    """A ZIP file whose directory is checked before any entry is read. Opening and reading raise ArchiveFileError."""
 
     def __init__(self, file: IO[bytes]) -> None:
         try:
@@ -95,7 +95,7 @@ class Archive:
         if sum(info.file_size for info in infos) > MAX_UNPACKED_BYTES:
             raise ArchiveFileError("zip_bomb")
         if len({info.filename.casefold() for info in infos}) != len(infos):
-            raise ArchiveFileError("twice")  # each program would read another one
+            raise ArchiveFileError("twice")  # programs differ in which of the two they read
         self.entries = {info.filename: info for info in infos if not info.is_dir()}
 
     def read(self, path: str, most_bytes: int) -> bytes:
@@ -114,7 +114,7 @@ class Archive:
             raise ArchiveFileError("broken_zip") from None
 
     def read_lines(self, path: str, digest: Digest) -> Iterator[bytes]:
-        """Yield the entry's lines without their ends; `digest` has counted all of it at the end."""
+        """Yield the entry's lines without line ends, adding everything that is read to `digest`."""
         rest = b""
         for piece in self.read_pieces(path):
             digest.add(piece)

@@ -1,4 +1,4 @@
-"""Contents and their rows: the content comes before its row and goes after it, so that no row is without its content."""
+"""Contents and their rows: a content is stored before its row and removed after it, so no row is without a content."""
 
 import hashlib
 import secrets
@@ -23,7 +23,7 @@ from files.pictures import Drawn
 from files.storage import Part, private
 
 log = structlog.get_logger(__name__)
-YOUNG_AGE = timedelta(hours=1)  # a content comes before its row
+YOUNG_AGE = timedelta(hours=1)  # a younger content without a row is not swept: its row may still come
 PIECE_BYTES = 256_000
 DIGITS = "0123456789abcdef"
 
@@ -40,10 +40,10 @@ def store_content(
     width: int | None = None,
     height: int | None = None,
 ) -> StoredFile:
-    """Store the content and return its row; not for within a transaction, since it speaks with the storage.
+    """Store the content and return its row. Do not call it in a transaction, since it talks to the storage.
 
-    NoRoomError where the person's room is used up, StorageAwayError where the storage fails: then there is neither row
-    nor content.
+    Raise NoRoomError if the person's quota is used up, StorageAwayError if the storage fails, ContentError if `content`
+    is empty; in each case neither row nor content remains.
     """
     if not content:
         raise ContentError("empty", _("There is nothing in it."))
@@ -64,11 +64,11 @@ def store_content(
     private().put(file.key, content, content_type)
     try:
         with transaction.atomic():
-            # One at a time: two that fill the last room together would each find it free.
+            # One upload of a user at a time: two at once would each find the last room free.
             User.objects.select_for_update(no_key=True, of=("self",)).get(pk=user.pk)
             require_room(user, file.bytes)
             file.save(force_insert=True)
-    except Exception:  # whatever it was, it is told as it is once the content is gone
+    except Exception:  # any error is raised again after the content is removed
         remove_contents([file.key])
         raise
     return file
@@ -77,13 +77,13 @@ def store_content(
 def store_picture(
     user: User, drawn: Drawn, kind: StoredFile.Kind, now: datetime, *, companion: Model | None = None
 ) -> StoredFile:
-    """Store a picture that was drawn anew, as `store_content` does."""
+    """Store a re-encoded picture, as `store_content` does."""
     of: dict[str, Any] = {"companion": companion, "width": drawn.width, "height": drawn.height}
     return store_content(user, drawn.content, kind, "image/webp", now, **of)
 
 
 def copy_picture(user: User, file: StoredFile, kind: StoredFile.Kind, now: datetime) -> StoredFile:
-    """Store a copy of the file's picture, as `store_content` does; FilesError also where it cannot be read."""
+    """Store a copy of the file's picture, as `store_content` does. Raise FilesError also if it cannot be read."""
     of: dict[str, Any] = {"width": file.width, "height": file.height}
     return store_content(user, read_content(file), kind, file.content_type, now, **of)
 
@@ -91,9 +91,9 @@ def copy_picture(user: User, file: StoredFile, kind: StoredFile.Kind, now: datet
 def store_file(
     user: User, content: BinaryIO, kind: StoredFile.Kind, content_type: str, now: datetime
 ) -> StoredFile:
-    """Store what may be too large for memory, read piece by piece, and return its row; it counts no room.
+    """Store a content that may be too large for memory, piece by piece, and return its row. The quota is not checked.
 
-    ContentError where nothing is in it, StorageAwayError: then there is neither row nor content.
+    Raise ContentError if it is empty, StorageAwayError if the storage fails; then neither row nor content remains.
     """
     digest, size = hashlib.sha256(), 0
     while piece := content.read(PIECE_BYTES):
@@ -121,15 +121,15 @@ def store_file(
 
 
 def name_content(kind: str) -> str:
-    """Return a new name in the storage, which nobody can guess."""
+    """Return a new, unguessable key for the storage."""
     name = secrets.token_urlsafe(32)
     return f"{kind}/{hashlib.sha256(name.encode()).hexdigest()[:2]}/{name}"
 
 
 def put_content(kind: str, content: bytes, content_type: str) -> str:
-    """Put the content into the storage, and return its name there, which a row is to bear; else it is swept.
+    """Store the content and return its key, for which the caller must save a row; otherwise the content is swept.
 
-    For what comes with many rows at once: it counts no room. StorageAwayError.
+    For bulk creation: the quota is not checked. Raise StorageAwayError if the storage fails.
     """
     key = name_content(kind)
     private().put(key, content, content_type)
@@ -137,38 +137,38 @@ def put_content(kind: str, content: bytes, content_type: str) -> str:
 
 
 def open_content(file: StoredFile, start: int = 0, end: int | None = None) -> Part:
-    """Return its content from `start` up to, not with, `end`, as a stream that is to be closed.
+    """Return the file's content from `start` up to `end` (exclusive) as a stream, which the caller must close.
 
-    ContentLostError where it is not there or not of the size that was stored; StorageAwayError.
+    Raise ContentLostError if it is missing or its size differs from the row's; StorageAwayError if the storage fails.
     """
     return private().part(file.key, start, file.bytes if end is None else end, of=file.bytes)
 
 
 def read_content(file: StoredFile) -> bytes:
-    """Return all of it; the errors of `open_content`."""
+    """Return the file's whole content. Raise the errors of `open_content`."""
     with closing(open_content(file)) as part:
         return part.read()
 
 
 def used_bytes(user: User) -> int:
-    """Return what the person's files take, but for archives, which stay for hours."""
+    """Return how many bytes the person's files take, except archives, which are kept only for hours."""
     mine = StoredFile.objects.owned_by(user).exclude(kind=StoredFile.Kind.ARCHIVE)
     return mine.aggregate(all=Sum("bytes"))["all"] or 0
 
 
 def require_room(user: User, more: int) -> None:
-    """Raise NoRoomError where the person's files would take too much with so many bytes more."""
+    """Raise NoRoomError if the person's files would exceed the quota with `more` bytes added."""
     if used_bytes(user) + more > settings.FILES_BYTES_EACH:
         most = settings.FILES_BYTES_EACH // 1_000_000
         words = _("Your files would take more than the %(most)s MB there are for each. Delete some first.")
         raise NoRoomError("no_room", words % {"most": most})
 
 
-# -- a row's content goes with it -------------------------------------------------------------------
+# -- a content is removed with its row --------------------------------------------------------------
 
 
 class ContentRemoval:
-    """Contents that go together: a deleted companion may have thousands, and one call can remove many."""
+    """Removes several contents in one call on commit: a deleted companion may have thousands."""
 
     def __init__(self) -> None:
         self.keys: list[str] = []
@@ -179,11 +179,11 @@ class ContentRemoval:
 
 @receiver(post_delete, sender=StoredFile)
 def remove_content_on_commit(instance: StoredFile, using: str, **_more: Any) -> None:
-    """Remove the content once the transaction is committed, with those of the rows deleted right before it."""
+    """Remove the row's content when the transaction commits, together with those of rows deleted right before it."""
     connection = transaction.get_connection(using)
     if connection.run_on_commit:
         savepoints, last = connection.run_on_commit[-1][:2]
-        # In this very savepoint: one that is rolled back forgets what it registered.
+        # Only within the same savepoint: rolling it back discards its callbacks.
         if isinstance(last, ContentRemoval) and savepoints == set(connection.savepoint_ids):
             last.keys.append(instance.key)
             return
@@ -193,25 +193,25 @@ def remove_content_on_commit(instance: StoredFile, using: str, **_more: Any) -> 
 
 
 def remove_contents(keys: list[str]) -> None:
-    """Remove these contents; where the storage is away they stay until they are swept."""
+    """Remove the contents; if the storage fails they stay until they are swept."""
     try:
         private().remove(keys)
     except FilesError as error:
         log.error("contents stay until they are swept", count=len(keys), code=error.code)
 
 
-# -- what a crash, a lost line or a restored backup leaves ------------------------------------------
+# -- cleaning up after a crash, a lost connection or a restored backup ------------------------------
 
 
 def sweep(now: datetime) -> tuple[int, int]:
-    """Remove contents that no row names, and mark rows without their content; return how many there were of both.
+    """Remove contents without a row, and mark rows without a content; return how many there were of each.
 
-    It goes share by share, so that neither list is ever whole in memory. StorageAwayError: the next one goes on.
-    What is older than the database is not its own: a new one at an old folder, or one whose backup is yet to be played
-    back, would else remove all that there is.
+    Works by kind and first digit of the folder, so that neither list is whole in memory. Raise StorageAwayError.
+    Contents older than the database are not removed: otherwise a new database with an old storage, or one whose backup
+    is still to be restored, would remove everything.
     """
     removed = missing = older = 0
-    # A backup that is played back tells of the database that it was made of.
+    # The first migration's time, which a restored backup brings along from the original database.
     began_at = MigrationRecorder(connection).migration_qs.aggregate(first=Min("applied"))["first"]
     for kind, digit in product(StoredFile.Kind.values, DIGITS):
         rows = StoredFile.objects.filter(key__startswith=f"{kind}/{digit}")
@@ -219,7 +219,7 @@ def sweep(now: datetime) -> tuple[int, int]:
         listed = {content.key: content.stored_at for content in private().contents(kind, digit)}
         if not before and not listed:
             continue
-        named = before | set(rows.values_list("key", flat=True))  # also those that came meanwhile
+        named = before | set(rows.values_list("key", flat=True))  # with rows saved since the listing began
         unnamed = {key: at for key, at in listed.items() if key not in named and at < now - YOUNG_AGE}
         ours = [key for key, at in unnamed.items() if at >= began_at]
         if ours:
@@ -227,11 +227,11 @@ def sweep(now: datetime) -> tuple[int, int]:
             log.info("contents without a row were removed", count=len(ours))
         removed, older = removed + len(ours), older + len(unnamed) - len(ours)
         if lost := before - set(listed):
-            without = rows.filter(key__in=lost)  # those that are still there
+            without = rows.filter(key__in=lost)  # rows that were not deleted meanwhile
             if new := without.filter(missed_at=None).update(missed_at=now):
                 log.error("files have no content", count=new)
             missing += without.count()
-        # What was missing may be there again, as after a backup was played back.
+        # A missing content may be there again, e.g. after a backup was restored.
         back = [file.pk for file in rows.filter(missed_at__isnull=False) if file.key in listed]
         StoredFile.objects.filter(pk__in=back).update(missed_at=None)
     if older:

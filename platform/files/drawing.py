@@ -1,7 +1,7 @@
-"""python -m files.drawing PIXELS SIDE [keep]: draw the picture that comes at the input anew, in the sandbox.
+"""python -m files.drawing PIXELS SIDE [keep]: re-encode the picture on standard input, inside the sandbox.
 
-The answer is {"width", "height"} and a WebP, or {"code"}. With `keep` that is the same WebP where it is such a drawing
-already: drawn once more it would lose by it.
+The answer is {"width", "height"} and a WebP, or {"code"}. With `keep`, a WebP that this module wrote itself is returned
+unchanged, since re-encoding it would lose quality.
 """
 
 import contextlib
@@ -15,29 +15,30 @@ from jobs.confinement import answer, limit_process
 if TYPE_CHECKING:
     from PIL import Image
 
-MEMORY_BYTES = 768 * 1024**2  # 40 million pixels of four bytes are 160 MB, and there are two of them at times
+MEMORY_BYTES = 768 * 1024**2  # 40 million pixels of four bytes are 160 MB, of which there are two at times
 CPU_SECONDS = 10
 WRITTEN_BYTES = 8 * 1024**2
 ORIENTATION = 0x0112  # of EXIF
 FORMATS = ["PNG", "JPEG", "WEBP", "GIF"]
-# Of a WebP what is seen, not what could be told beside it; and of which of them a decoder reads the end.
+# The chunks of a WebP that are visible, without metadata; and those that a decoder reads to their last bytes.
 SEEN = {b"VP8 ", b"VP8L", b"VP8X", b"ALPH"}
 DECODED = SEEN - {b"VP8X"}
-END_BYTES = 8  # without which none of them can be decoded, unless something stands behind it that is not of the picture
+# A chunk cannot be decoded without its last bytes, unless these are data hidden after the picture.
+END_BYTES = 8
 
 
 def limit() -> None:
-    """Limit this process, before Pillow is loaded."""
+    """Set resource limits on this process before Pillow is loaded."""
     limit_process(MEMORY_BYTES, CPU_SECONDS, WRITTEN_BYTES)
 
 
 def draw(
     content: bytes, most_pixels: int, side: int, *, keeps_drawings: bool = False
 ) -> tuple[dict[str, object], bytes]:
-    """Return what to tell, and the drawing; the content itself where it is one and these are kept."""
+    """Return the answer's header and the WebP, which is `content` itself if it is one of ours and `keeps_drawings`."""
     from PIL import Image
 
-    Image.MAX_IMAGE_PIXELS = None  # judged here, and exactly
+    Image.MAX_IMAGE_PIXELS = None  # the exact limit is checked below
     with Image.open(io.BytesIO(content), formats=FORMATS) as opened:
         if opened.width * opened.height > most_pixels:
             return {"code": "too_many_pixels"}, b""
@@ -58,7 +59,7 @@ def draw(
 
 
 def is_drawing(content: bytes) -> bool:
-    """Return whether it is as this module writes them: a WebP of one picture alone, to each part's last byte."""
+    """Return whether `content` is as this module writes it: a WebP of one picture without data hidden in its chunks."""
     parts = split_webp(content)
     if not parts or not {kind for kind, _data in parts} <= SEEN:
         return False
@@ -71,7 +72,7 @@ def is_drawing(content: bytes) -> bool:
 
 
 def split_webp(content: bytes) -> list[tuple[bytes, bytes]]:
-    """Return the parts of a WebP with their kinds; none where it is no whole one, or something stands behind it."""
+    """Return the chunks (kind, data) of a WebP; none if it is not a complete one, or data follows it."""
     if len(content) < 20 or content[:4] != b"RIFF" or content[8:12] != b"WEBP":
         return []
     if struct.unpack_from("<I", content, 4)[0] + 8 != len(content):
@@ -85,7 +86,7 @@ def split_webp(content: bytes) -> list[tuple[bytes, bytes]]:
 
 
 def join_webp(parts: list[tuple[bytes, bytes]]) -> bytes:
-    """Return the WebP of these parts."""
+    """Return the WebP with these chunks."""
     body = b"".join(
         kind + struct.pack("<I", len(data)) + data + b"\0" * (len(data) % 2) for kind, data in parts
     )
@@ -104,7 +105,7 @@ def can_be_decoded(content: bytes) -> bool:
 
 
 def turn_of(opened: "Image.Image") -> "Image.Transpose | None":
-    """Return how the camera says that it was held; nothing where it says it in a way that cannot be read."""
+    """Return the transposition that makes the picture upright according to EXIF, or None if it tells none."""
     from PIL import Image
 
     turn = Image.Transpose
@@ -128,7 +129,7 @@ def main() -> None:
     try:
         keeps_drawings = sys.argv[3:] == ["keep"]
         head, drawing = draw(content, int(sys.argv[1]), int(sys.argv[2]), keeps_drawings=keeps_drawings)
-    except Exception:  # noqa: BLE001 -- the outermost of this program: whatever is wrong, it is no picture
+    except Exception:  # noqa: BLE001 -- the program's outermost level: whatever fails, it is not a picture
         head, drawing = {"code": "no_picture"}, b""
     answer(head, drawing)
 

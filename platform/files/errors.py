@@ -1,12 +1,12 @@
-"""What may go wrong when something binary is kept or given back.
+"""Errors of storing and serving files.
 
 FilesError(code, detail)
-├── ContentError        what was sent is not what it has to be, whatever its name and headers say (422)
-├── TooLargeError       more bytes, or more pixels, than one thing can have (413)
-├── NoRoomError         no room is left of what one person can store (409)
-├── ContentLostError    the row is there, its content is not (404)
-├── BusyError           others are being served; later it works (503)
-└── StorageAwayError    the storage does not answer, or has no room itself; nothing of ours is lost (503)
+├── ContentError        the content is not of the expected form, whatever its name and headers say (422)
+├── TooLargeError       a file has more bytes, or a picture more pixels, than allowed (413)
+├── NoRoomError         the person's quota is used up (409)
+├── ContentLostError    the row exists, its content does not (404)
+├── BusyError           the capacity is taken by others; a retry will work (503)
+└── StorageAwayError    the storage does not answer, or is full itself; nothing is lost (503)
 """
 
 from accounts.errors import RefusedError

@@ -9,9 +9,9 @@ from accounts.models.user import UserOwnedQuerySet
 
 
 class StoredFile(models.Model):
-    """Something binary of one person's, in the private storage under a name that says nothing of it.
+    """A user's binary file, whose content is in the private storage under a random key.
 
-    The content stands in the storage before its row does; whatever has no row is swept.
+    The content is stored before its row; contents without a row are swept.
     """
 
     class Kind(models.TextChoices):
@@ -48,7 +48,7 @@ class StoredFile(models.Model):
         verbose_name_plural = _("files")
         ordering = ["-created_at"]
         indexes = [
-            models.Index(fields=["user", "-created_at"], name="file_user_time"),  # the quota, my files
+            models.Index(fields=["user", "-created_at"], name="file_user_time"),  # the quota, a user's files
         ]
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Pictures that people send: drawn anew in a process of its own, so that nothing of what was sent is kept or run."""
+"""Pictures that people upload: re-encoded in a process of their own, so that no original byte is kept or run."""
 
 import re
 from collections.abc import Sequence
@@ -12,17 +12,17 @@ from jobs.sandbox import SANDBOX_TIMEOUT_SECONDS, SandboxError, module_command, 
 
 MAX_BYTES = 10_000_000
 MAX_PIXELS = 40_000_000
-SIDE = 1024  # pixels of what is kept
-# Told by the first bytes alone: names and headers say what somebody wished it to be. A WebP has its size after RIFF.
+SIDE = 1024  # pixels, of a stored picture
+# Recognised by the first bytes alone: names and headers are not trusted. A WebP has its size after RIFF.
 PICTURE = re.compile(rb"\x89PNG\r\n\x1a\n|\xff\xd8\xff|GIF8[79]a|RIFF.{4}WEBP", re.DOTALL)
 WEBP = re.compile(rb"RIFF.{4}WEBP", re.DOTALL)
 COMMAND = module_command("files.drawing")
-DRAWN_AT_ONCE = BoundedSemaphore(2)  # in one process: each may take as much memory as drawing.py lets it
+DRAWN_AT_ONCE = BoundedSemaphore(2)  # per process of Kith: each may take as much memory as drawing.py allows
 NO_PICTURE = _("This is no picture that Kith can read. Send a whole PNG, JPEG, WebP or GIF.")
 
 
 class Drawn(NamedTuple):
-    """A picture as it is kept: WebP, at most 1024 pixels wide and high, without anything but what is seen."""
+    """A picture as it is stored: a WebP of at most 1024 pixels in width and height, without metadata."""
 
     content: bytes
     width: int
@@ -36,17 +36,17 @@ def picture(
     command: Sequence[str] = COMMAND,
     wait_seconds: float = SANDBOX_TIMEOUT_SECONDS,
 ) -> Drawn:
-    """Return the picture drawn anew, upright; an animation's first. The calling thread waits for it.
+    """Return the picture re-encoded and upright; of an animation the first frame. Blocks the calling thread.
 
-    Where it `keeps_drawings`, what was drawn so before stays as it is, byte by byte: it would lose by being drawn again.
+    With `keeps_drawings`, a picture that Kith encoded before is returned unchanged, since encoding loses quality.
 
-    ContentError `no_picture`; TooLargeError `too_large` (10 MB), `too_many_pixels` (40 million); BusyError.
+    Raise ContentError `no_picture`, TooLargeError `too_large` (10 MB) or `too_many_pixels` (40 million), or BusyError.
     """
     if len(content) > MAX_BYTES:
         raise TooLargeError("too_large", _("A picture can have at most 10 MB."))
     if not PICTURE.match(content):
         raise ContentError("no_picture", NO_PICTURE)
-    # Threads that wait are threads that others lack: those before have so long to be done.
+    # Waiting is bounded, since a waiting thread is not available to other requests.
     if not DRAWN_AT_ONCE.acquire(timeout=wait_seconds):
         raise BusyError("busy", _("Kith is drawing other pictures right now. Try again in a moment."))
     try:

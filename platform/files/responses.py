@@ -1,4 +1,4 @@
-"""A file as an answer: from the storage piece by piece, whole or in part, and only by Kith itself."""
+"""HTTP responses that serve a file: streamed from the storage by Kith itself, whole or in part."""
 
 import asyncio
 import re
@@ -13,39 +13,39 @@ from files.models import StoredFile
 from files.storage import Part
 
 PIECE_BYTES = 64 * 1024
-ENDINGS = {  # what Kith writes, and a page may show
+ENDINGS = {  # the types that Kith writes itself, which pages may show inline
     "audio/mpeg": "mp3",
     "audio/wav": "wav",
     "image/webp": "webp",
 }
 HEADERS = {
     "Accept-Ranges": "bytes",
-    "Cache-Control": "private, no-cache",  # whoever has it asks each time whether it is still theirs
+    "Cache-Control": "private, no-cache",  # browsers must ask each time whether they may still have it
     "Content-Security-Policy": "default-src 'none'; img-src 'self'; media-src 'self'; sandbox",
     "Cross-Origin-Resource-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
 }
-# Several parts are answered with the whole, as is what is no part (RFC 9110, section 14).
+# Requests for several ranges, or for an invalid one, get the whole content (RFC 9110, section 14).
 RANGE = re.compile(r"bytes=[ \t]*([0-9]{0,18})-([0-9]{0,18})[ \t]*")
 
 
 class Span(NamedTuple):
-    """From `start` up to, not with, `end`."""
+    """The bytes from `start` up to `end` (exclusive)."""
 
     start: int
     end: int
 
 
 class UnsatisfiableError(Exception):
-    """The content ends before the part begins."""
+    """The requested range begins after the content's end."""
 
 
 def serve(request: HttpRequest, file: StoredFile) -> HttpResponse | StreamingHttpResponse:
-    """Answer 200, 206, 304 or 416, for GET and HEAD; FilesError before anything is sent.
+    """Return the response to a GET or HEAD: 200, 206, 304 or 416. Raise FilesError before anything is sent.
 
-    A storage that breaks later breaks the answer, which is then shorter than it says.
+    If the storage fails later, the response breaks off before its declared length.
     """
-    # What no page of Kith shows is given to be saved, and not to be opened.
+    # Types that no page of Kith shows are downloaded, never opened.
     ending, etag = ENDINGS.get(file.content_type), f'"{file.sha256}"'
     disposition, name = "inline" if ending else "attachment", f"{file.kind}-{file.pk}.{ending or 'bin'}"
     headers = HEADERS | {
@@ -71,23 +71,23 @@ def serve(request: HttpRequest, file: StoredFile) -> HttpResponse | StreamingHtt
 
 
 def attach(content: bytes, content_type: str, name: str) -> HttpResponse:
-    """Answer with what was made for a person, to be saved under that name."""
+    """Return a response that downloads the content under `name`."""
     disposition = content_disposition_header(as_attachment=True, filename=name)
     headers = {"Content-Disposition": disposition or "attachment", "Cache-Control": "private, no-store"}
     return HttpResponse(content, content_type=content_type, headers=headers)
 
 
 def find_span(headers: Mapping[str, str], size: int, etag: str) -> Span | None:
-    """Return which part is asked for; None where the whole is to be given. UnsatisfiableError (416)."""
+    """Return the requested range, or None if the whole content is to be sent. Raise UnsatisfiableError (416)."""
     if_range = headers.get("If-Range")
     if if_range is not None and if_range.strip() != etag:
-        return None  # what is at hand is of another content, or a date, which is not exact enough
+        return None  # the client has another content, or compares by date, which is not exact enough
     found = RANGE.fullmatch(headers.get("Range", ""))
     first, last = found.groups() if found else ("", "")
     if not (first or last) or (first and last and int(last) < int(first)):
         return None
     if not first:
-        start, end = max(size - int(last), 0), size  # so many from its end
+        start, end = max(size - int(last), 0), size  # the last bytes
     else:
         start, end = int(first), min(int(last) + 1, size) if last else size
     if start >= end:
@@ -96,7 +96,7 @@ def find_span(headers: Mapping[str, str], size: int, etag: str) -> Span | None:
 
 
 async def _read_pieces(part: Part, count: int) -> AsyncIterator[bytes]:
-    """Yield so many bytes; never the whole in memory, and no event loop waits for a disk or a server."""
+    """Yield `count` bytes in pieces and close the stream; reads happen in a thread, not on the event loop."""
     try:
         while count > 0 and (piece := await asyncio.to_thread(part.read, min(PIECE_BYTES, count))):
             count -= len(piece)

@@ -16,8 +16,8 @@ from files.errors import ContentLostError, StorageAwayError
 from files.storage import AWAY, LOST, Content, NoLinks, Part
 
 log = structlog.get_logger(__name__)
-GONE = {"NoSuchKey", "404", "InvalidRange"}  # a range that the content does not reach: it was cut
-IN_PARTS = TransferConfig(multipart_chunksize=8_388_608, max_concurrency=2)  # bounds what is in memory
+GONE = {"NoSuchKey", "404", "InvalidRange"}  # an invalid range means that the stored content is too short
+IN_PARTS = TransferConfig(multipart_chunksize=8_388_608, max_concurrency=2)  # bounds the memory
 MAX_REMOVED_AT_ONCE = 1000  # keys that S3 removes in one call
 
 
@@ -25,13 +25,13 @@ MAX_REMOVED_AT_ONCE = 1000  # keys that S3 removes in one call
 def make_client(
     access_key: str | None, secret_key: str | None, region_name: str | None, endpoint_url: str | None
 ) -> Any:
-    """Return one for all threads: botocore's clients may be shared, and each is slow to make."""
+    """Return an S3 client, cached for all threads: botocore's clients are thread-safe and slow to create."""
     patience = Config(
         connect_timeout=3,
         read_timeout=15,
         retries={"total_max_attempts": 2, "mode": "standard"},
         s3={"addressing_style": "path" if endpoint_url else "auto"},
-        request_checksum_calculation="when_required",  # many compatible servers know no other
+        request_checksum_calculation="when_required",  # many compatible servers do not support the default
         response_checksum_validation="when_required",
     )
     session = boto3.Session(access_key, secret_key, region_name=region_name)
@@ -39,7 +39,7 @@ def make_client(
 
 
 class PrivateS3(NoLinks, S3Storage):  # type: ignore[misc]
-    """A bucket of an S3-compatible server, which need not be open to anyone but Kith."""
+    """The private storage in a bucket of an S3-compatible server, which only Kith needs access to."""
 
     @property
     def client(self) -> Any:
@@ -83,7 +83,7 @@ class PrivateS3(NoLinks, S3Storage):  # type: ignore[misc]
 
 
 class WatchedStream:
-    """A stream from the server that tells a broken line as an error of ours."""
+    """A stream from the server that raises Kith's own errors if the connection fails."""
 
     def __init__(self, key: str, body: Any) -> None:
         self._key = key
@@ -100,7 +100,7 @@ class WatchedStream:
 
 @contextmanager
 def failures(key: str) -> Iterator[None]:
-    """Tell the SDK's errors as ours."""
+    """Translate the SDK's errors into ContentLostError and StorageAwayError."""
     try:
         yield
     except ClientError as error:

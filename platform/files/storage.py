@@ -1,4 +1,4 @@
-"""Where contents lie: a folder of this machine, or a bucket of an S3-compatible server. Neither makes links."""
+"""The storage of contents: a local folder, or a bucket of an S3-compatible server. Neither gives out URLs."""
 
 import os
 import shutil
@@ -23,14 +23,14 @@ LOST = "content_lost", _("What is stored here is missing or damaged. It cannot b
 
 
 class Content(NamedTuple):
-    """One content as the storage lists it."""
+    """An entry of the storage's listing."""
 
     key: str
     stored_at: datetime
 
 
 class Part(Protocol):
-    """A content, or a part of one, as it comes."""
+    """A stream of a content, or of a part of one."""
 
     def read(self, count: int = -1) -> bytes: ...
 
@@ -38,37 +38,37 @@ class Part(Protocol):
 
 
 class Private(Protocol):
-    """All of it raises StorageAwayError where the storage fails; a content that is not there: ContentLostError."""
+    """The private storage. Methods raise StorageAwayError if it fails, and ContentLostError if a content is missing."""
 
     def put(self, key: str, content: bytes, content_type: str) -> None: ...
 
     def put_file(self, key: str, file: BinaryIO, content_type: str) -> None:
-        """Put all that the file holds, piece by piece."""
+        """Store the file's content, piece by piece."""
 
     def part(self, key: str, start: int, end: int, of: int) -> Part:
-        """A stream that gives the bytes from `start` up to, not with, `end` of a content of `of` bytes."""
+        """Return a stream of the bytes from `start` up to `end` (exclusive) of a content that has `of` bytes in all."""
 
     def contents(self, kind: str, beginning: str = "") -> Iterator[Content]:
-        """All of that kind, or those whose folder begins so."""
+        """Yield the contents of that kind, or only those in folders whose name starts with `beginning`."""
 
     def remove(self, keys: Iterable[str]) -> None:
-        """Remove them; one that is not there is as good as removed."""
+        """Remove the contents. Missing ones are ignored."""
 
 
 class NoLinks:
-    """A storage's own link opens to whoever has it, and stays open: here it is never made."""
+    """Mixin that refuses to make URLs: a storage's own URL would work for whoever has it."""
 
     def url(self, name: str | None, *args: object, **kwargs: object) -> NoReturn:
         raise NotImplementedError("Contents are given by a view that checks who asks.")
 
 
 def private() -> Private:
-    """Return the storage of what is private, as the settings have it now."""
+    """Return the private storage according to the current settings."""
     return cast(Private, storages["private"])
 
 
 class PrivateFolder(NoLinks, FileSystemStorage):
-    """A folder of this machine that nobody but Kith's own user may look into."""
+    """The private storage in a local folder that only Kith's own system user can read."""
 
     def __init__(self, location: str | Path) -> None:
         super().__init__(location, file_permissions_mode=0o600, directory_permissions_mode=0o700)
@@ -77,7 +77,7 @@ class PrivateFolder(NoLinks, FileSystemStorage):
         self.put_file(key, BytesIO(content), content_type)
 
     def put_file(self, key: str, file: BinaryIO, content_type: str) -> None:
-        """Written beside its place and moved there, so that a content is there whole or not at all."""
+        """Write to a temporary file and rename it, so that a content exists completely or not at all."""
         path = Path(self.path(key))
         new = path.with_name(f".{uuid4().hex}")
         with failures(key):
@@ -93,7 +93,7 @@ class PrivateFolder(NoLinks, FileSystemStorage):
 
     def part(self, key: str, start: int, end: int, of: int) -> Part:
         with failures(key):
-            file = Path(self.path(key)).open("rb")  # noqa: SIM115 -- whoever reads it closes it
+            file = Path(self.path(key)).open("rb")  # noqa: SIM115 -- the caller closes it
             if os.fstat(file.fileno()).st_size != of:
                 file.close()
                 raise ContentLostError(*LOST)
@@ -101,7 +101,7 @@ class PrivateFolder(NoLinks, FileSystemStorage):
             return file
 
     def contents(self, kind: str, beginning: str = "") -> Iterator[Content]:
-        """What was begun and never moved to its place is among them: it has no row, and is swept."""
+        """Yield the contents, including abandoned temporary files: they have no row, and so they are swept."""
         with failures(kind):
             for folder in _scan(self.path(kind)):
                 if folder.is_dir() and folder.name.startswith(beginning):
@@ -118,7 +118,7 @@ class PrivateFolder(NoLinks, FileSystemStorage):
 
 
 def _scan(folder: str) -> list[os.DirEntry[str]]:
-    """Return what stands in it; a folder that is not there yet has nothing in it."""
+    """Return the folder's entries; none if it does not exist yet."""
     try:
         return list(os.scandir(folder))
     except FileNotFoundError:
@@ -127,7 +127,7 @@ def _scan(folder: str) -> list[os.DirEntry[str]]:
 
 @contextmanager
 def failures(key: str) -> Iterator[None]:
-    """Tell the system's errors as ours."""
+    """Translate the system's errors into ContentLostError and StorageAwayError."""
     try:
         yield
     except FileNotFoundError as error:

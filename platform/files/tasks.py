@@ -7,8 +7,8 @@ from files.errors import StorageAwayError
 
 @shared_task
 def sweep_contents() -> None:
-    """Remove what no row names; a storage that is away is swept the next time."""
+    """Sweep contents without a row; if the storage fails, the next run tries again."""
     try:
         sweep(timezone.now())
     except StorageAwayError:
-        return  # it is in the log
+        return  # already logged

@@ -1,4 +1,4 @@
-"""What people send: one file of a form."""
+"""Uploads: reading the one file of a form."""
 
 from datetime import timedelta
 from typing import BinaryIO, cast
@@ -12,27 +12,27 @@ from accounts.models import User
 from accounts.rates import admit_to
 from files.errors import ContentError, TooLargeError
 
-# So long is kept what somebody brought and looks at, before anything is made of it.
+# How long an upload is kept while its user looks at what would come of it.
 UNUSED_AFTER = timedelta(days=1)
 FORM_OVERHEAD_BYTES = 100_000  # the parts of the form around the file
 
 
 def read_name(request: HttpRequest) -> str:
-    """Return what the person calls the file that `read_upload` returned."""
+    """Return the file name of the upload that `read_upload` returns, or "" if there is none."""
     file = request.FILES.get("file")
     return (file.name or "") if isinstance(file, UploadedFile) else ""
 
 
 def read_upload(request: HttpRequest, most_bytes: int) -> bytes:
-    """Return the content of the form's one `file`; the errors of `open_upload`."""
+    """Return the content of the form's one `file`. Raise the errors of `open_upload`."""
     return open_upload(request, most_bytes).read()
 
 
 def open_upload(request: HttpRequest, most_bytes: int) -> BinaryIO:
-    """Return the form's one `file`, which lies on the disk where it is large.
+    """Return the form's one `file`, which is on disk if it is large.
 
-    TooLargeError, where its length is declared before anything of it is read; ContentError where there is none, or
-    nothing in it; GateError where the person gave too many.
+    Raise TooLargeError (before reading anything if the length is declared), ContentError if there is no file or it is
+    empty, GateError if the person uploaded too many.
     """
     if isinstance(request.user, User):
         admit_to(request.user, "uploads", timezone.now())
@@ -47,10 +47,10 @@ def open_upload(request: HttpRequest, most_bytes: int) -> BinaryIO:
         raise too_large
     if not file.size:
         raise ContentError("empty", _("There is nothing in this file."))
-    return cast(BinaryIO, file)  # as Django passes its methods on, which its stubs do not say
+    return cast(BinaryIO, file)  # Django delegates the file's methods, which its stubs do not declare
 
 
 def refuse_size(most_bytes: int) -> TooLargeError:
-    """Return the refusal of a file of more bytes."""
+    """Return the error that refuses a file of more than `most_bytes`."""
     sentence = _("This file is too large: it can have at most %(most)s MB.")
     return TooLargeError("too_large", sentence % {"most": most_bytes // 1_000_000})

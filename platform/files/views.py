@@ -15,7 +15,7 @@ from files.responses import serve
 @require_safe
 @login_required
 def give(request: SignedInRequest, file_id: UUID) -> HttpResponseBase:
-    """Answer with a file of who is signed in; another's is a 404."""
+    """Serve a file of the signed-in user; another user's is a 404."""
     file = get_object_or_404(StoredFile.objects.owned_by(request.user), pk=file_id)
     try:
         return serve(request, file)

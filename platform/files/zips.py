@@ -1,6 +1,6 @@
-"""ZIP files that anybody may have made: what each reader of one looks at before it reads an entry.
+"""Checks of untrusted ZIP files, which every reader of one makes before it reads an entry.
 
-Nothing here knows what such a file is for; it is also read in the sandbox, where there is no Django.
+They are independent of a file's purpose, and also run in the sandbox, where Django is not available.
 """
 
 import re
@@ -13,11 +13,11 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 START, END = b"PK\3\4", b"PK\5\6"
 LOCATOR64, RECORD64 = b"PK\6\7", b"PK\6\6"
 END_BYTES, LOCATOR_BYTES, RECORD_BYTES, MAX_COMMENT_BYTES = 22, 20, 56, 65_535
-DIRECTORY_BYTES_EACH = 400  # that the directory may have for each entry
+DIRECTORY_BYTES_EACH = 400  # allowed in the directory for each entry
 RATIO_FROM_BYTES = 1_000_000
-# A path that leaves its folder, or that some system would not take as one below it.
+# A path that leaves its folder, or that some system would not resolve below it.
 UNSAFE = re.compile(r"^/|^[A-Za-z]:|\\|[\x00-\x1f\x7f]|(?:^|/)\.\.?(?:/|$)|//")
-BROKEN = (  # what `zipfile` raises for a file that is no sound ZIP
+BROKEN = (  # what `zipfile` raises for a malformed ZIP
     BadZipFile,
     EOFError,
     IndexError,
@@ -33,7 +33,7 @@ BROKEN = (  # what `zipfile` raises for a file that is no sound ZIP
 
 
 class ZipError(Exception):
-    """A ZIP file that is not read: `code` is broken_zip, too_many_files, unsafe_path, encrypted_zip or zip_bomb."""
+    """A ZIP file is refused: `code` is broken_zip, too_many_files, unsafe_path, encrypted_zip or zip_bomb."""
 
     def __init__(self, code: str) -> None:
         super().__init__(code)
@@ -41,7 +41,7 @@ class ZipError(Exception):
 
 
 def open_zip(file: IO[bytes], most_entries: int) -> ZipFile:
-    """Return the ZIP with its directory read, which is looked at before that. ZipError."""
+    """Return the opened ZIP, whose directory's size is checked before it is read. Raise ZipError."""
     count, size = _read_end(file)
     if count > most_entries or size > most_entries * DIRECTORY_BYTES_EACH:
         raise ZipError("too_many_files")
@@ -55,7 +55,7 @@ def open_zip(file: IO[bytes], most_entries: int) -> ZipFile:
 
 
 def check_packing(info: ZipInfo) -> None:
-    """Raise ZipError for an entry that is encrypted, or packed in a way that is not read."""
+    """Raise ZipError if the entry is encrypted, or compressed by an unsupported method."""
     if info.flag_bits & 0x1 or info.flag_bits & 0x40:
         raise ZipError("encrypted_zip")
     if info.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
@@ -63,9 +63,9 @@ def check_packing(info: ZipInfo) -> None:
 
 
 def check_entry(info: ZipInfo, *, most_path: int, most_ratio: int) -> None:
-    """Raise ZipError for an entry of an unsafe path, of another kind than a file or folder, or that is a bomb.
+    """Raise ZipError if the entry's path is unsafe, it is neither file nor folder, or it is a bomb.
 
-    `most_ratio` is how often larger than in the ZIP one above a megabyte may be.
+    `most_ratio` is the highest compression ratio allowed for an entry above a megabyte.
     """
     kind = stat.S_IFMT(info.external_attr >> 16)
     if len(info.filename) > most_path or UNSAFE.search(info.orig_filename):
@@ -78,10 +78,10 @@ def check_entry(info: ZipInfo, *, most_path: int, most_ratio: int) -> None:
 
 
 def _read_end(file: IO[bytes]) -> tuple[int, int]:
-    """Return how many entries the ZIP says it has, and how many bytes of directory. ZipError.
+    """Return the ZIP's declared number of entries and bytes of its directory. Raise ZipError.
 
-    Where there are two ends, the one of 64 bits counts, as for `zipfile`; it has to stand where its locator says and
-    right before it, or else `zipfile` would read the other one.
+    If there is a ZIP64 end record, it counts, as for `zipfile`; it must be where its locator says and directly before
+    the locator, since `zipfile` would read another one otherwise.
     """
     length = file.seek(0, 2)
     start = max(0, length - RECORD_BYTES - LOCATOR_BYTES - END_BYTES - MAX_COMMENT_BYTES)

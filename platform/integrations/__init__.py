@@ -1,1 +1,1 @@
-"""Other front doors to the same rooms."""
+"""Integrations: further ways to reach people and to use Kith, built on the packages below."""

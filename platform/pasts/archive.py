@@ -1,4 +1,4 @@
-"""ZIPs as they are downloaded, with the files of earlier talk in them: found by their paths, read within bounds."""
+"""Downloaded ZIPs that contain files of earlier talk: these are found by their paths and read within limits."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -8,19 +8,20 @@ from files.zips import BROKEN, ZipError, check_packing, open_zip
 from pasts.encoding import read_utf8
 from pasts.past import MAX_BYTES, PastFormatError
 
-MAX_FILES = 20_000  # ChatGPT's have one for each picture
-# Which files to read of one: the first of these that any path fits. ChatGPT parts large exports.
+MAX_FILES = 20_000  # ChatGPT's exports have a file for each picture
+# Which files of a ZIP to read: those that match the first of these patterns that any path matches. ChatGPT splits large
+# exports into several files.
 WANTED = (
     re.compile(r"(?:.*/)?conversations(?:-\d{1,4})?\.json"),
     re.compile(r"chats/chats\.json"),  # RisuAI's package of a character
-    re.compile(r".*\.jsonl"),  # a folder of SillyTavern's
-    re.compile(r"[^/]*chat[^/]*\.txt", re.IGNORECASE),  # WhatsApp's
+    re.compile(r".*\.jsonl"),  # a folder of SillyTavern
+    re.compile(r"[^/]*chat[^/]*\.txt", re.IGNORECASE),  # an export of WhatsApp
 )
-OTHERS = {"card.json"}  # a CHARX is a character
+OTHERS = {"card.json"}  # a ZIP with this file is a CHARX: a character, not talk
 
 
 def list_paths(file: IO[bytes]) -> list[str]:
-    """Return the paths of a ZIP's files, whose contents are not touched; none where it is broken, or has too many."""
+    """Return the paths in a ZIP without reading the files; none if it is broken or has too many."""
     try:
         return open_zip(file, MAX_FILES).namelist()
     except ZipError:
@@ -28,7 +29,7 @@ def list_paths(file: IO[bytes]) -> list[str]:
 
 
 def choose_paths(paths: Iterable[str]) -> list[str]:
-    """Return those in which talk is looked for, in order; none of a character's own file."""
+    """Return the paths of the files to read as earlier talk, sorted; none if the ZIP is a character card."""
     known = sorted(set(paths))
     if OTHERS & set(known):
         return []
@@ -37,10 +38,11 @@ def choose_paths(paths: Iterable[str]) -> list[str]:
 
 
 def read_files(file: IO[bytes]) -> Iterator[bytes]:
-    """Yield the files in which there is talk as UTF-8, one after the other; together they are no larger than one may be.
+    """Yield the contents of the ZIP's files of earlier talk as UTF-8; MAX_BYTES limits them all together.
 
-    What they say of their size is looked at before any is read, and each is counted while it is inflated, for that may be
-    a lie. PastFormatError `no_past`, `broken_zip`, `encrypted_zip`, `too_many_files`, `too_large`, `wrong_encoding`.
+    The declared sizes, which may be false, are checked before any file is read, and the bytes are counted while a file
+    is read. Raise PastFormatError `no_past`, `broken_zip`, `encrypted_zip`, `too_many_files`, `too_large`,
+    `wrong_encoding`.
     """
     try:
         with open_zip(file, MAX_FILES) as archive:

@@ -1,6 +1,7 @@
-"""Character.AI's chats, as CAI Tools and scripts of its kind save them from either of the site's two interfaces.
+"""Character.AI's chats, as CAI Tools and similar scripts save them from either of the site's two interfaces.
 
-The older one has histories of `msgs`, some of them alternatives; the newer one has turns, newest first, of candidates.
+The older interface has histories of `msgs`, some of which are alternatives; the newer one has turns, newest first, with
+candidates each.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,36 +15,36 @@ from pasts.times import read_time
 LISTS = ("histories", "chats", "turns", "messages", "msgs")
 MESSAGE = {"src__is_human", "src", "is_alternative"}
 TURN = {"turn_key", "candidates"}
-WITHIN = 3  # levels at which the list may lie
+WITHIN = 3  # levels of nesting that are searched for the list
 
 
 def is_export(keys: Iterable[str]) -> bool:
-    """Return whether an object with these keys is of such an export: the whole, a history, a message or a turn."""
+    """Return whether an object with these keys belongs to such an export: as its root, a history, message or turn."""
     found = set(keys)
     return bool(found & {"histories", "turns", "msgs"}) or found >= TURN or {"src__is_human", "text"} <= found
 
 
 def read_export(collector: Collector, root: Piece) -> None:
-    """Read whatever histories it holds. PastFormatError."""
+    """Read all histories of the export. Raise PastFormatError."""
     for history in _find_histories(root):
         collector.count_talk()
-        told = dict(history.members()) if history.is_object else {}
-        inner = next((told[name] for name in LISTS if name in told), history)
+        fields = dict(history.members()) if history.is_object else {}
+        inner = next((fields[name] for name in LISTS if name in fields), history)
         facts = {
             key: piece.load()
-            for key, piece in told.items()
+            for key, piece in fields.items()
             if key in {"external_id", "chat_id", "created", "create_time", "last_interaction", "chat"}
         }
         _read_history(collector, inner, facts)
 
 
 def _find_histories(root: Piece) -> Iterator[Piece]:
-    """Yield each object that holds messages or turns, or the list itself that does."""
+    """Yield each history: an object that contains messages or turns, or a bare list of them."""
     piece = root
     for _level in range(WITHIN):
         if piece.is_object:
-            told = dict(piece.members())
-            inner = next((told[name] for name in LISTS if name in told), None)
+            fields = dict(piece.members())
+            inner = next((fields[name] for name in LISTS if name in fields), None)
             if inner is None:
                 return
             if inner.is_list and _holds_messages(inner):
@@ -65,7 +66,7 @@ def _holds_messages(piece: Piece) -> bool:
 
 
 class Turn(NamedTuple):
-    """What one side said, and what else it might have said: the first of `candidates` is the chosen one."""
+    """A message of one side with its alternatives; the first of `candidates` is the chosen one."""
 
     speaker: str
     is_person: bool
@@ -74,15 +75,15 @@ class Turn(NamedTuple):
 
 def _read_history(collector: Collector, messages: Piece, facts: dict[str, Any]) -> None:
     turns: list[Turn] = []
-    waiting: list[Turn] = []  # alternatives that stand before the message that was chosen
+    waiting: list[Turn] = []  # alternatives that come before their chosen message
     for piece in messages.elements():
         collector.count_items()
-        told = as_mapping(piece.load())
-        if TURN & told.keys():
-            turns.append(_read_turn(collector, told))
-        elif told:
-            turn = _read_old_message(collector, told, facts)
-            if told.get("is_alternative"):
+        fields = as_mapping(piece.load())
+        if TURN & fields.keys():
+            turns.append(_read_turn(collector, fields))
+        elif fields:
+            turn = _read_old_message(collector, fields, facts)
+            if fields.get("is_alternative"):
                 _add_alternative(turns, waiting, turn)
             else:
                 for other in waiting:
@@ -92,7 +93,7 @@ def _read_history(collector: Collector, messages: Piece, facts: dict[str, Any]) 
     turns.extend(waiting[:1])
     times = [turn.candidates[0][2] for turn in turns if turn.candidates]
     if times and (first := times[0]) and (last := times[-1]) and _is_after(first, last):
-        turns.reverse()  # newest first, as the site has them
+        turns.reverse()  # the site lists them newest first
     _add_turns(collector, turns, facts)
 
 
@@ -127,32 +128,32 @@ def _add_turns(collector: Collector, turns: list[Turn], facts: dict[str, Any]) -
     collector.end(title=title, id=id, leaf=leaf)
 
 
-def _read_turn(collector: Collector, told: dict[str, Any]) -> Turn:
-    author = as_mapping(told.get("author"))
+def _read_turn(collector: Collector, fields: dict[str, Any]) -> Turn:
+    author = as_mapping(fields.get("author"))
     found = []
-    candidates = as_list(told.get("candidates"))
+    candidates = as_list(fields.get("candidates"))
     collector.count_items(len(candidates))
     for candidate in map(as_mapping, candidates):
         if candidate.get("tti_image_rel_path"):
             collector.remarks.add("files_left_out")
-        at = read_time(candidate.get("create_time")) or read_time(told.get("create_time"))
+        at = read_time(candidate.get("create_time")) or read_time(fields.get("create_time"))
         found.append((candidate.get("candidate_id"), as_text(candidate.get("raw_content")), at))
-    if chosen := told.get("primary_candidate_id"):
+    if chosen := fields.get("primary_candidate_id"):
         found.sort(key=lambda candidate: candidate[0] != chosen)
     return Turn(as_text(author.get("name")), bool(author.get("is_human")), found)
 
 
-def _read_old_message(collector: Collector, told: dict[str, Any], facts: dict[str, Any]) -> Turn:
-    source = as_mapping(told.get("src"))
-    names = (told.get("src__name"), source.get("name"), told.get("display_name"))
+def _read_old_message(collector: Collector, fields: dict[str, Any], facts: dict[str, Any]) -> Turn:
+    source = as_mapping(fields.get("src"))
+    names = (fields.get("src__name"), source.get("name"), fields.get("display_name"))
     speaker = next(filter(None, map(as_text, names)), "")
-    if told.get("image_rel_path"):
+    if fields.get("image_rel_path"):
         collector.remarks.add("files_left_out")
-    created = told.get("created")  # CAI Tools writes the history's own at each message
+    created = fields.get("created")  # CAI Tools repeats the history's own time at each message
     at = None if created == facts.get("created") else read_time(created)
-    is_person = bool(told.get("src__is_human", source.get("is_human")))
-    id = told.get("uuid") if told.get("id") is None else told["id"]
-    return Turn(speaker, is_person, [(id, as_text(told.get("text")), at)])
+    is_person = bool(fields.get("src__is_human", source.get("is_human")))
+    id = fields.get("uuid") if fields.get("id") is None else fields["id"]
+    return Turn(speaker, is_person, [(id, as_text(fields.get("text")), at)])
 
 
 def _is_after(first: datetime, last: datetime) -> bool:

@@ -1,6 +1,6 @@
-"""ChatGPT's conversations.json: a list of conversations, each a tree of nodes of which one is the current.
+"""ChatGPT's conversations.json: a list of conversations, each a tree of nodes with one current node.
 
-Nodes that hold no message of the person or of ChatGPT are left out, and what follows them follows what they followed.
+Nodes without a message of the person or of ChatGPT are left out, and their children are attached to their parents.
 """
 
 import re
@@ -13,7 +13,7 @@ from pasts.json_scan import Piece, as_list, as_mapping, as_text
 from pasts.past import MAX_MESSAGES, PastFormatError
 from pasts.times import read_time
 
-ITEMS_A_NODE = 2  # besides the parts in it
+ITEMS_A_NODE = 2  # counted for a node in addition to its parts
 SPEAKERS = {"user": True, "assistant": False}
 REASONING = {"thoughts", "reasoning_recap"}
 SYSTEM = {"user_editable_context", "model_editable_context", "app_pairing_content", "system_error"}
@@ -30,7 +30,7 @@ CITATION = re.compile("\ue200[^\ue200\ue201]{0,2000}\ue201|【\\d{1,4}†[^】]{
 
 
 class Said(NamedTuple):
-    """A message that is kept."""
+    """A message that is imported."""
 
     speaker: str
     is_person: bool
@@ -45,7 +45,7 @@ class Node(NamedTuple):
 
 
 def read_conversations(collector: Collector, root: Piece) -> None:
-    """Read a list of conversations, an object with one under `conversations`, or one conversation. PastFormatError."""
+    """Read a list of conversations, also under the key `conversations`, or a single one. Raise PastFormatError."""
     if root.is_object:
         inner = dict(root.members())
         if "mapping" in inner:
@@ -58,37 +58,39 @@ def read_conversations(collector: Collector, root: Piece) -> None:
 
 def _read_conversation(collector: Collector, conversation: Piece) -> None:
     collector.count_talk()
-    told: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     nodes: dict[str, Node] = {}
     for key, piece in conversation.members():
         if key in {"title", "current_node", "conversation_id", "id"}:
-            told[key] = piece.load()
+            fields[key] = piece.load()
         elif key == "mapping":
             nodes = dict(_read_nodes(collector, piece))
     given = _add_tree(collector, nodes)
-    current = told.get("current_node")
+    current = fields.get("current_node")
     leaf = given.get(current) if isinstance(current, str) else None
     if leaf is None and given:
         leaf = _find_newest(nodes, given)
-    collector.end(title=told.get("title"), id=told.get("conversation_id") or told.get("id") or "", leaf=leaf)
+    collector.end(
+        title=fields.get("title"), id=fields.get("conversation_id") or fields.get("id") or "", leaf=leaf
+    )
 
 
 def _read_nodes(collector: Collector, mapping: Piece) -> Iterator[tuple[str, Node]]:
     count = collector.count
     for key, piece in mapping.members():
         collector.count_items(ITEMS_A_NODE)
-        told = as_mapping(piece.load())
-        children = [child for child in as_list(told.get("children")) if isinstance(child, str)]
-        message = as_mapping(told.get("message"))
+        fields = as_mapping(piece.load())
+        children = [child for child in as_list(fields.get("children")) if isinstance(child, str)]
+        message = as_mapping(fields.get("message"))
         said = _read_message(collector, message) if message else None
         count += bool(said and said.text.strip())
-        if count > MAX_MESSAGES:  # as the collector would say, once all of them were read
+        if count > MAX_MESSAGES:  # the collector would find it too, but only after all nodes are read
             raise PastFormatError("too_many_messages")
-        yield key, Node(as_text(told.get("parent")) or None, children, said)
+        yield key, Node(as_text(fields.get("parent")) or None, children, said)
 
 
 def _read_message(collector: Collector, message: dict[str, Any]) -> Said | None:
-    """Return what somebody said in it; None, with a remark, where it is a tool's, the system's, or hidden."""
+    """Return the message to import; None, with a remark, if it is a tool's, the system's, reasoning or hidden."""
     role = as_text(as_mapping(message.get("author")).get("role"))
     content, metadata = as_mapping(message.get("content")), as_mapping(message.get("metadata"))
     form = as_text(content.get("content_type"))
@@ -111,7 +113,7 @@ def _read_message(collector: Collector, message: dict[str, Any]) -> Said | None:
         if isinstance(part, str):
             texts.append(part)
         elif text := as_text(as_mapping(part).get("text")):
-            texts.append(text)  # what was heard of speech
+            texts.append(text)  # the transcript of speech
         else:
             collector.remarks.add("files_left_out")
     if metadata.get("attachments"):
@@ -125,11 +127,11 @@ def _read_message(collector: Collector, message: dict[str, Any]) -> Said | None:
 
 
 def _add_tree(collector: Collector, nodes: dict[str, Node]) -> dict[str, str]:
-    """Add what was said, parents first, and return for each node the id of its message, or of the nearest above it."""
+    """Add the messages, parents first; return for each node the id of its message, or of its nearest ancestor's."""
     followers = _find_followers(collector, nodes)
     given: dict[str, str] = {}
     visited: set[str] = set()
-    for root in [*followers.pop(None, []), *nodes]:  # after the roots: whatever hangs on none, in circles
+    for root in [*followers.pop(None, []), *nodes]:  # nodes last, for cycles that no root reaches
         if root in visited:
             continue
         waiting: list[tuple[str, str | None]] = [(root, None)]
@@ -147,7 +149,7 @@ def _add_tree(collector: Collector, nodes: dict[str, Node]) -> dict[str, str]:
 
 
 def _find_followers(collector: Collector, nodes: dict[str, Node]) -> dict[str | None, list[str]]:
-    """Return which nodes follow each, in its own order; those of None follow nothing that is there."""
+    """Return the children of each node, in its own order; those under None have no parent in the file."""
     named_by = {child: key for key, node in nodes.items() for child in node.children if child in nodes}
     parents: dict[str, str | None] = {}
     for key, node in nodes.items():
@@ -168,7 +170,7 @@ def _find_followers(collector: Collector, nodes: dict[str, Node]) -> dict[str | 
 
 
 def _find_newest(nodes: dict[str, Node], given: dict[str, str]) -> str:
-    """Return the message with the latest time, or the last one where none has any."""
+    """Return the id of the message with the latest time, or of the last one if none has a time."""
     last = list(given)[-1]
     timed = [(said.at, key) for key in given if (said := nodes[key].said) and said.at and said.at.tzinfo]
     return given[max(timed)[1] if timed else last]

@@ -1,9 +1,9 @@
-"""python -m pasts.child SIZE [PATTERN]: read the earlier talk that comes at the input, in the sandbox.
+"""python -m pasts.child SIZE [PATTERN]: parse the file of earlier talk on standard input, inside the sandbox.
 
-SIZE is a key of CPU_SECONDS, PATTERN the JSON of a `TextPattern`. The answer is {"form", "pattern", "remarks"} and
-after it the lines of `collector.py`; or {"code"}.
+SIZE is a key of CPU_SECONDS, PATTERN the JSON of a `TextPattern`. The answer is {"form", "pattern", "remarks"},
+followed by the lines of `collector.py`; or {"code"}.
 
-A file lies in memory once, as UTF-8: a ZIP stays on the disk, and what is found of a talk goes there as it is found.
+A file is in memory only once, as UTF-8: a ZIP stays on disk, and messages are written to disk as they are found.
 """
 
 import gc
@@ -16,21 +16,21 @@ from pasts.past import PastFormatError, TextPattern
 
 SMALL, LARGE = "small", "large"
 SMALL_BYTES = 20_000_000
-CPU_SECONDS = {SMALL: 5, LARGE: 10}  # for what is read; what is refused is found to be so within two
+CPU_SECONDS = {SMALL: 5, LARGE: 10}  # for files that are read; refusals are found within two seconds
 MEMORY_BYTES = 256 * 1024**2  # of address space
 WRITTEN_BYTES = 256 * 1024**2
 
 
 def limit(size: str) -> None:
-    """Limit this process, before it reads anything."""
+    """Set resource limits on this process before it reads anything."""
     limit_process(MEMORY_BYTES, CPU_SECONDS[size], WRITTEN_BYTES)
 
 
-def main(size: str, told: str = "") -> None:
+def main(size: str, pattern_json: str = "") -> None:
     limit(size)
-    gc.disable()  # no circles are made here; to look for them takes a third of the time
+    gc.disable()  # no reference cycles arise here, and searching for them would take a third of the time
     try:
-        pattern = TextPattern(**json.loads(told)) if told else None
+        pattern = TextPattern(**json.loads(pattern_json)) if pattern_json else None
         form, collector = parse(sys.stdin.buffer, begin_body(), pattern)
     except PastFormatError as error:
         answer_without_body({"code": error.code})

@@ -1,7 +1,7 @@
-"""What readers find, checked and written down message by message, so that no file is held twice in memory.
+"""The collector checks what readers find and writes it out message by message, so that no file is in memory twice.
 
-The form in which the sandbox hands it on: a line of JSON a message, [id, parent, speaker, is_person, text, at], and
-after those of one past its end, [title, id, leaf]. `at` is microseconds since 1970 in UTC, or text without a zone.
+The sandbox's output format: a line of JSON for each message, [id, parent, speaker, is_person, text, at], and after the
+messages of each past the line [title, id, leaf]. `at` is microseconds since 1970 in UTC, or an ISO time without a zone.
 """
 
 import re
@@ -16,24 +16,24 @@ from pasts.times import EPOCH
 
 MAX_BODY_BYTES = 240_000_000
 MAX_ITEMS = 4 * MAX_MESSAGES
-ITEMS_A_TALK = 10  # what one costs even if nothing is in it
+ITEMS_A_TALK = 10  # counted for each talk, even an empty one
 REASONING = re.compile(r"\s*<(think|thinking|thoughts|reasoning)>", re.IGNORECASE)
 
 
 class Collector:
-    """Collects pasts: `add` for each message, parents first, and `end` after the last of one past.
+    """Collects pasts: call `add` for each message, parents first, and `end` after the last message of a past.
 
-    `body` is written to as they come.
+    Messages are written to `body` as they are added.
     """
 
     def __init__(self, body: IO[bytes]) -> None:
         self.remarks: set[str] = set()
-        self.pattern = ""  # by which plain text was read
+        self.pattern = ""  # the template with which plain text was read
         self.count = 0
         self.pasts = 0
         self._body, self._written = body, 0
         self._items = 0
-        self._ids: dict[str, int] = {}  # those of the past that is being read, and how often each was told
+        self._ids: dict[str, int] = {}  # the ids of the past being read, and how often each occurred
 
     def add(
         self,
@@ -45,7 +45,7 @@ class Collector:
         text: str,
         at: datetime | None,
     ) -> str | None:
-        """Write a message down and return the id that it got; None where it says nothing. PastFormatError."""
+        """Write the message and return the id given to it, or None if its text is blank. Raise PastFormatError."""
         text = self.clean(text if is_person else self._strip_reasoning(text))
         if not text.strip():
             return None
@@ -61,22 +61,22 @@ class Collector:
         return given
 
     def count_items(self, count: int = 1) -> None:
-        """Count what is looked at, whether or not a message comes of it: nodes, parts, swipes, candidates.
+        """Count nodes, parts, swipes or candidates that are examined, whether or not they become messages.
 
-        PastFormatError `too_many_messages` once there is more of it than any talk has that can be kept.
+        Raise PastFormatError `too_many_messages` beyond MAX_ITEMS, more than any permitted file needs.
         """
         self._items += count
         if self._items > MAX_ITEMS:
             raise PastFormatError("too_many_messages")
 
     def count_talk(self) -> None:
-        """Count a talk that is looked at. PastFormatError `too_many_messages`."""
+        """Count a talk that is examined. Raise PastFormatError `too_many_messages`."""
         self.count_items(ITEMS_A_TALK)
 
     def end(self, *, title: object, id: object = "", leaf: str | None) -> None:
-        """Close the past whose messages were added; one without any is left out.
+        """Close the past whose messages were added; a past without messages is left out.
 
-        Where `leaf` is none of them, as the chosen one says nothing, it ends in the last that was added.
+        If `leaf` was not added, e.g. because the chosen message is blank, the last message becomes the leaf.
         """
         if self._ids:
             leaf = leaf if leaf in self._ids else next(reversed(self._ids))
@@ -87,7 +87,7 @@ class Collector:
         self._ids = {}
 
     def clean(self, text: str) -> str:
-        """Return text that PostgreSQL can keep: NUL goes, half a character is marked."""
+        """Return the text in a form that PostgreSQL can store: without NUL, and with U+FFFD for lone surrogates."""
         try:
             text.encode()
         except UnicodeEncodeError:
@@ -97,29 +97,31 @@ class Collector:
             self.remarks.add("text_cleaned")
         return text.replace("\0", "")
 
-    def clean_name(self, told: object) -> str:
-        return " ".join(self.clean(told[: 2 * MAX_NAME]).split())[:MAX_NAME] if isinstance(told, str) else ""
+    def clean_name(self, value: object) -> str:
+        return (
+            " ".join(self.clean(value[: 2 * MAX_NAME]).split())[:MAX_NAME] if isinstance(value, str) else ""
+        )
 
-    def shorten_id(self, told: object) -> str:
-        """Return an id as a short text, the same each time."""
-        if isinstance(told, int) and not isinstance(told, bool) and abs(told) < 10**MAX_ID:
-            return str(told)
-        text = told if isinstance(told, str) else ""
+    def shorten_id(self, value: object) -> str:
+        """Return the id as a string of at most MAX_ID characters, always the same for the same id."""
+        if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**MAX_ID:
+            return str(value)
+        text = value if isinstance(value, str) else ""
         if len(text) <= MAX_ID and text.isascii() and text.isprintable():
             return text
         return sha256(text.encode(errors="replace")).hexdigest()
 
-    def _choose_id(self, told: str) -> str:
-        """Return the id, or where another message has it already, one that is made of it."""
-        given = told
+    def _choose_id(self, wanted: str) -> str:
+        """Return the id, or a new one derived from it if another message of the past has it already."""
+        given = wanted
         while given in self._ids:
-            self._ids[told] += 1
-            given = f"{told[: MAX_ID - 10]}~{self._ids[told]}"
+            self._ids[wanted] += 1
+            given = f"{wanted[: MAX_ID - 10]}~{self._ids[wanted]}"
         self._ids[given] = 1
         return given
 
     def _strip_reasoning(self, text: str) -> str:
-        """Return it without the thinking that some programs leave at the head of an answer."""
+        """Return the text without the model's reasoning that some programs leave at the beginning of an answer."""
         if found := REASONING.match(text):
             end = text.lower().find(f"</{found[1].lower()}>", found.end())
             if end >= 0:

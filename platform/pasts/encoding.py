@@ -1,4 +1,4 @@
-"""A file's text as UTF-8, whatever it is encoded in: read piece by piece, so that it lies in memory once."""
+"""Reading a file's text as UTF-8 from UTF-8, UTF-16 or UTF-32, piece by piece, so that it is in memory only once."""
 
 import codecs
 import json
@@ -8,14 +8,14 @@ from typing import IO
 from pasts.past import PastFormatError
 
 PIECE_BYTES = 1_000_000
-MARKS = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")  # of UTF-16 and UTF-32
+MARKS = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")  # byte order marks of UTF-16 and UTF-32
 MARK_OF_UTF8 = b"\xef\xbb\xbf"
 
 
 def read_utf8(file: IO[bytes], most_bytes: int) -> bytes:
-    """Return the rest of a file without a mark of its encoding. What is no UTF-8, and says so nowhere, is as it came.
+    """Return the rest of the file as UTF-8, without a byte order mark. Other encodings are returned unchanged.
 
-    PastFormatError `too_large` of more bytes in the file, `wrong_encoding`.
+    Raise PastFormatError `too_large` if it has more than `most_bytes`, or `wrong_encoding`.
     """
     text, length = BytesIO(), 0
     piece = file.read(PIECE_BYTES)
@@ -34,7 +34,7 @@ def read_utf8(file: IO[bytes], most_bytes: int) -> bytes:
 
 
 def _choose_decoder(beginning: bytes) -> codecs.IncrementalDecoder | None:
-    """Return one of UTF-16 or UTF-32, where a mark or JSON itself tells so."""
+    """Return a decoder for UTF-16 or UTF-32 if a byte order mark or the form of JSON shows it; otherwise None."""
     encoding = json.detect_encoding(beginning)
     if encoding.startswith("utf-8"):
         return None

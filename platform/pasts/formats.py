@@ -1,4 +1,4 @@
-"""Which form a file has, told by its content alone, and what is read of it."""
+"""Recognising the form of a file of earlier talk by its content alone, and reading it with the right reader."""
 
 import io
 import re
@@ -16,7 +16,7 @@ from pasts.past import MAX_BYTES, PastFormatError, TextPattern
 PEEKED_BYTES = 256_000
 BRACKETS = re.compile(rb"\s*+(?:\[\s*+)*+\{")
 OTHER_ARCHIVE = re.compile(rb"Rar!\x1a\x07|7z\xbc\xaf\x27\x1c")
-MIND = {"longTermMemory", "shortTermMemory"}  # DigitalLife's, which is read elsewhere
+MIND = {"longTermMemory", "shortTermMemory"}  # keys of DigitalLife's files, which are read elsewhere
 READERS: dict[str, Callable[[Collector, Piece], None]] = {
     "chatgpt": chatgpt.read_conversations,
     "character_ai": character_ai.read_export,
@@ -27,9 +27,9 @@ READERS: dict[str, Callable[[Collector, Piece], None]] = {
 
 
 def parse(file: IO[bytes], body: IO[bytes], pattern: TextPattern | None = None) -> tuple[str, Collector]:
-    """Return the form of a file, and what collected the talk in it, which is written to `body` as it is found.
+    """Read a file, writing its messages to `body` as they are found; return its form and the collector.
 
-    With a pattern it is read as plain text. PastFormatError.
+    With `pattern` it is read as plain text. Raise PastFormatError.
     """
     if file.seek(0, io.SEEK_END) > MAX_BYTES:
         raise PastFormatError("too_large")
@@ -47,9 +47,9 @@ def parse(file: IO[bytes], body: IO[bytes], pattern: TextPattern | None = None) 
 
 
 def looks_like_past(file: IO[bytes]) -> bool:
-    """Return whether a file is meant as earlier talk, however well it is formed. Only a part of it is looked at.
+    """Return whether a file seems to be earlier talk, even if it is malformed. Only its beginning is examined.
 
-    It is left at its beginning.
+    The file's position is reset to the beginning.
     """
     try:
         if file.read(len(START)) == START:
@@ -65,7 +65,7 @@ def looks_like_past(file: IO[bytes]) -> bool:
 
 
 def is_plain_text(file: IO[bytes]) -> bool:
-    """Return whether a file is lines of text that a pattern may tell a talk in. Only a part of it is looked at."""
+    """Return whether a file is lines of text, in which a pattern may find a talk. Only its beginning is examined."""
     try:
         return text.is_plain_text(_peek(file))
     except PastFormatError:
@@ -73,7 +73,7 @@ def is_plain_text(file: IO[bytes]) -> bool:
 
 
 def _peek(file: IO[bytes]) -> bytes:
-    """Return how the file begins, as UTF-8; of lines those that are whole. PastFormatError."""
+    """Return the file's beginning as UTF-8, without an incomplete last line. Raise PastFormatError."""
     file.seek(0)
     beginning = file.read(PEEKED_BYTES)
     part = read_utf8(io.BytesIO(beginning), PEEKED_BYTES)
@@ -81,22 +81,22 @@ def _peek(file: IO[bytes]) -> bytes:
 
 
 def find_form(content: bytes) -> str | None:
-    """Return the form of JSON or of lines of JSON, by the keys of the first object in it; None for any other."""
+    """Return the form of JSON or JSON lines by the keys of the first object, or None if it is not a known one."""
     found = BRACKETS.match(content)
     if not found:
         return None
     is_list = found.group().count(b"[") == 1
-    told = peek_members(content, found.end() - 1)
-    keys = told.keys()
+    fields = peek_members(content, found.end() - 1)
+    keys = fields.keys()
     if "spec" in keys or MIND & keys or found.group().count(b"[") > 1:
         return None
-    if "mapping" in keys or ("conversations" in keys and told["conversations"].startswith(b"[")):
+    if "mapping" in keys or ("conversations" in keys and fields["conversations"].startswith(b"[")):
         return "chatgpt"
-    if told.get("type", b"")[1:20].split(b'"')[0].decode("latin-1") in risuai.KINDS and not is_list:
+    if fields.get("type", b"")[1:20].split(b'"')[0].decode("latin-1") in risuai.KINDS and not is_list:
         return "risuai"
-    if character_ai.is_export(keys) or b'"src__is_human"' in told.get("messages", b""):
+    if character_ai.is_export(keys) or b'"src__is_human"' in fields.get("messages", b""):
         return "character_ai"
-    if not is_list and oobabooga.is_history(told):
+    if not is_list and oobabooga.is_history(fields):
         return "oobabooga"
     if not is_list and koboldai.is_story(keys):
         return "koboldai"

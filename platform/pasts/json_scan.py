@@ -1,6 +1,6 @@
-"""Large JSON read piece by piece: what surrounds messages is scanned and not built, so that memory stays small.
+"""Incremental reading of large JSON: what surrounds messages is scanned and not built, so that memory stays small.
 
-No byte is scanned much more than once: where a large value ends is found by reading what is in it.
+No byte is scanned much more than once: the end of a large value is found by reading its contents.
 """
 
 import json
@@ -13,12 +13,12 @@ import orjson
 
 from pasts.past import PastFormatError
 
-MAX_VALUES = 10_000_000  # of one file; what is in lists of lists costs more than it looks
-MAX_PIECE_BYTES = 20_000_000  # of what is built at once
+MAX_VALUES = 10_000_000  # per file; nested lists cost more than their bytes suggest
+MAX_PIECE_BYTES = 20_000_000  # of a value that is built at once
 MAX_PIECE_VALUES = 500_000
 PEEKED_BYTES = 400  # of each value
-WHOLE_BYTES = 8_000_000  # up to here it is built rather than scanned, which is quicker
-JUDGED_BYTES = 200_000  # of a value without an end
+WHOLE_BYTES = 8_000_000  # smaller values are built instead of scanned, which is faster
+JUDGED_BYTES = 200_000  # examined of a value without an end
 SPACES = rb"[ \t\r\n]*+"
 SPACE = re.compile(SPACES)
 STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
@@ -26,13 +26,13 @@ TEXT = re.compile(STRING, re.DOTALL)
 KEY = re.compile(rb"(" + STRING + rb")" + SPACES + rb":" + SPACES, re.DOTALL)
 SCALAR = re.compile(rb'[^\s,\]\[{}":]++')
 MARKS = re.compile(STRING + rb"|[\[\]{}]", re.DOTALL)
-LEVELS = 24  # of lists and objects within a value that is not built
+LEVELS = 24  # of nested lists and objects within a value that is not built
 
 
 def _write_pattern() -> bytes:
-    """Return a pattern for whatever stands within a list or object, up to where it ends or is deeper than LEVELS.
+    """Return a pattern for the contents of a list or object, up to its end or to nesting deeper than LEVELS.
 
-    It never goes back.
+    The pattern never backtracks.
     """
     flat = rb'[^"{}\[\]]*+(?:' + STRING + rb'[^"{}\[\]]*+)*+'
     within = flat
@@ -48,7 +48,7 @@ SPACE_BYTE = ord(" ")
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A value of JSON that is built."""
+    """A JSON value that is built in memory."""
 
     value: Any
 
@@ -61,13 +61,13 @@ class Built:
         return isinstance(self.value, list)
 
     def members(self) -> Iterator[tuple[str, "Built"]]:
-        """Yield the keys and values of an object; nothing of anything else."""
+        """Yield the keys and values if this is an object, otherwise nothing."""
         if self.is_object:
             for key, value in self.value.items():
                 yield key, Built(value)
 
     def elements(self) -> Iterator["Built"]:
-        """Yield what is in a list; nothing of anything else."""
+        """Yield the elements if this is a list, otherwise nothing."""
         if self.is_list:
             yield from map(Built, self.value)
 
@@ -77,12 +77,12 @@ class Built:
 
 @dataclass(slots=True)
 class Scanned:
-    """A value of JSON that is not built: where it begins in the file, and where it ends, once that is known."""
+    """A JSON value that is not built: its start in the file, and its end once that is known."""
 
     source: bytes
     start: int
     end: int | None = None
-    is_root: bool = False  # after which nothing follows
+    is_root: bool = False  # nothing may follow the root
 
     @property
     def is_object(self) -> bool:
@@ -93,27 +93,27 @@ class Scanned:
         return self.source[self.start] == ord("[")
 
     def members(self) -> Iterator[tuple[str, "Piece"]]:
-        """Yield the keys and values of an object; nothing of anything else. PastFormatError."""
+        """Yield the keys and values if this is an object, otherwise nothing. Raise PastFormatError."""
         if self.is_object:
             for key, value in _scan(self):
                 yield read_key(key), _take(value)
 
     def elements(self) -> Iterator["Piece"]:
-        """Yield what is in a list; nothing of anything else. PastFormatError."""
+        """Yield the elements if this is a list, otherwise nothing. Raise PastFormatError."""
         if self.is_list:
             for _key, value in _scan(self):
                 yield _take(value)
 
     def find_end(self) -> int:
-        """Return where it ends. PastFormatError `broken_json`, `too_deep`."""
+        """Return the index after the value's last byte. Raise PastFormatError `broken_json` or `too_deep`."""
         if self.end is None:
             self.end = _find_end(self.source, self.start, len(self.source))
         if self.end is None:
-            raise _judge(self.source, self.start)
+            raise _find_error(self.source, self.start)
         return self.end
 
     def load(self) -> Any:
-        """Return it built. PastFormatError `too_large`, `too_deep`, `broken_json`."""
+        """Return the value, built. Raise PastFormatError `too_large`, `too_deep` or `broken_json`."""
         most = self.start + MAX_PIECE_BYTES
         if self.end is None:
             self.end = _find_end(self.source, self.start, most)
@@ -126,7 +126,7 @@ Piece = Built | Scanned
 
 
 def read_json(source: bytes) -> Piece:
-    """Return what the file says, built where it is small. PastFormatError, here or as it is read on."""
+    """Return the file's root value, built if it is small. Raise PastFormatError, here or on further reading."""
     start = _skip_space(source, 0)
     if start == len(source):
         raise PastFormatError("broken_json")
@@ -134,9 +134,9 @@ def read_json(source: bytes) -> Piece:
 
 
 def peek_members(source: bytes, at: int = 0) -> dict[str, bytes]:
-    """Return the keys of the object that begins there, and how each value begins, as far as the text goes.
+    """Return the keys of the object that begins at `at`, each with the first PEEKED_BYTES of its value.
 
-    A file's first part is enough for it, and that it ends within a value is no error.
+    `source` may be the beginning of a file: it is not an error if it ends within a value.
     """
     found: dict[str, bytes] = {}
     try:
@@ -148,13 +148,13 @@ def peek_members(source: bytes, at: int = 0) -> dict[str, bytes]:
 
 
 def build(content: bytes) -> Any:
-    """Return what the JSON says. Bytes that are no UTF-8 become U+FFFD. PastFormatError."""
+    """Return the parsed JSON. Bytes that are not UTF-8 become U+FFFD. Raise PastFormatError."""
     if len(content) > MAX_PIECE_BYTES or not _has_few_values(content):
         raise PastFormatError("too_large")
     try:
         return orjson.loads(content)
     except ValueError:
-        pass  # it may be what orjson alone does not take: half a character, NaN, bytes that are no UTF-8
+        pass  # it may be something that only orjson refuses: a lone surrogate, NaN, bytes that are not UTF-8
     try:
         return json.loads(content.decode(errors="replace"))
     except RecursionError:
@@ -164,12 +164,12 @@ def build(content: bytes) -> Any:
 
 
 def read_key(key: bytes) -> str:
-    """Return the key that stands there in quotation marks."""
+    """Return the text of a key that is given as a JSON string in quotation marks."""
     return str(build(key)) if b"\\" in key else key[1:-1].decode(errors="replace")
 
 
 def count_values(content: bytes) -> int:
-    """Return about how many values it has, told by its marks: an empty list is two bytes there and sixty here."""
+    """Return about how many values the JSON has, judged by its punctuation: even an empty list takes sixty bytes."""
     return sum(map(content.count, (b",", b"[", b"{")))
 
 
@@ -189,9 +189,9 @@ def _take(value: Scanned) -> Piece:
 
 
 def _scan(whole: Scanned) -> Iterator[tuple[bytes, Scanned]]:
-    """Yield the key, empty in a list, and each value in an object or list, of which the end is known at the end.
+    """Yield each key (empty in a list) and value of an object or list; set the end of `whole` after the last one.
 
-    PastFormatError.
+    Raise PastFormatError.
     """
     source, length = whole.source, len(whole.source)
     is_object = whole.is_object
@@ -223,7 +223,7 @@ def _scan(whole: Scanned) -> Iterator[tuple[bytes, Scanned]]:
 
 
 def _find_end(source: bytes, at: int, limit: int) -> int | None:
-    """Return where the value that begins there ends; None where it does not before `limit`, or is none, or too deep."""
+    """Return where the value at `at` ends; None if it does not end before `limit`, is invalid, or nested too deep."""
     limit = min(limit, len(source))
     if source[at] in OPENING:
         found = WITHIN.match(source, at + 1, limit)
@@ -233,8 +233,8 @@ def _find_end(source: bytes, at: int, limit: int) -> int | None:
     return found.end() if found and (found.end() < limit or limit == len(source)) else None
 
 
-def _judge(source: bytes, at: int) -> PastFormatError:
-    """Return what is wrong with a value that has no end; of a large one its beginning tells it."""
+def _find_error(source: bytes, at: int) -> PastFormatError:
+    """Return the error of a value whose end was not found, judged by at most JUDGED_BYTES of it."""
     found = WITHIN.match(source, at + 1) if source[at] in OPENING else None
     start, depth = found.end() if found else at, 0
     for mark in MARKS.finditer(source, start, start + JUDGED_BYTES):
@@ -249,7 +249,7 @@ def _skip_space(source: bytes, at: int) -> int:
     return found.end() if found else at
 
 
-# -- values that strangers wrote, read as the type that they have to be
+# -- values of untrusted JSON, coerced to the expected types
 
 
 def as_mapping(value: object) -> dict[str, Any]:

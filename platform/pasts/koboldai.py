@@ -1,7 +1,7 @@
-"""Stories that KoboldAI Lite saves: one text in pieces, in which marks or names tell who speaks.
+"""Stories that KoboldAI Lite saves: one text in pieces, in which marks or names show who speaks.
 
-In its instruct mode marks stand before each turn, in its chat mode names, in its adventures a ">" before what the person
-does. A story without any of these has nobody who speaks.
+Each turn begins with a mark in instruct mode and with a name in chat mode; in adventures ">" precedes the person's
+actions. A story without any of these has no speakers and cannot be read.
 """
 
 import re
@@ -18,7 +18,7 @@ MAX_STORY = 20_000_000  # characters of the whole text
 MAX_NAMES = 50
 ADVENTURE = "2"
 NAMES_BETWEEN = "||$||"
-PERSON, CHARACTER = "User", "KoboldAI"  # where the file has no names
+PERSON, CHARACTER = "User", "KoboldAI"  # if the file has no names
 MARKS = {
     "{{[INPUT]}}": True,
     "{{[OUTPUT]}}": False,
@@ -27,14 +27,14 @@ MARKS = {
     "{{[OUTPUT_END]}}": False,
     "{{[SYSTEM_END]}}": False,
 }
-# What the settings have in place of these marks where a story was written with a model's own.
+# The settings that name a model's own marks, if the story uses these instead of MARKS.
 OWN_MARKS = {"instruct_starttag": True, "instruct_endtag": False, "instruct_systag": None}
 ACTION = re.compile(r"^> ?(.*)$", re.MULTILINE)
-STAMP = re.compile(r"\[([^\]\n]{8,40})\]\s*")  # when the person wrote, where they had that written down
+STAMP = re.compile(r"\[([^\]\n]{8,40})\]\s*")  # the time of writing, if the person had it inserted
 
 
 class Turn(NamedTuple):
-    """What one side said; `is_person` is None for what is no talk."""
+    """A turn of one side; `is_person` is None for text that nobody says, e.g. a system prompt."""
 
     speaker: str
     is_person: bool | None
@@ -48,10 +48,10 @@ def is_story(keys: Iterable[str]) -> bool:
 
 
 def read_story(collector: Collector, root: Piece) -> None:
-    """Read the story. PastFormatError `no_speakers` where nobody speaks in it."""
-    told = dict(root.members())
-    settings = as_mapping(told["savedsettings"].load()) if "savedsettings" in told else {}
-    story = _strip_files(collector, _join(told))
+    """Read the story. Raise PastFormatError, e.g. `no_speakers` if nobody speaks in it."""
+    fields = dict(root.members())
+    settings = as_mapping(fields["savedsettings"].load()) if "savedsettings" in fields else {}
+    story = _strip_files(collector, _join(fields))
     people = _read_names(as_text(settings.get("chatname")))[:1] or [PERSON]
     characters = _read_names(as_text(settings.get("chatopponent"))) or [CHARACTER]
     leaf: str | None = None
@@ -69,11 +69,11 @@ def read_story(collector: Collector, root: Piece) -> None:
     collector.end(title=characters[0], leaf=leaf)
 
 
-def _join(told: dict[str, Piece]) -> str:
-    """Return the whole text. PastFormatError `too_large`, `too_many_messages`."""
-    pieces = [as_text(told["prompt"].load())] if "prompt" in told else []
+def _join(fields: dict[str, Piece]) -> str:
+    """Return the story's pieces joined. Raise PastFormatError `too_large` or `too_many_messages`."""
+    pieces = [as_text(fields["prompt"].load())] if "prompt" in fields else []
     length = len("".join(pieces))
-    for piece in told["actions"].elements():
+    for piece in fields["actions"].elements():
         pieces.append(as_text(piece.load()))
         length += len(pieces[-1])
         if length > MAX_STORY:
@@ -84,7 +84,7 @@ def _join(told: dict[str, Piece]) -> str:
 
 
 def _strip_files(collector: Collector, story: str) -> str:
-    """Return it without pictures and sound, which stand as [<|p|name|p|>] within the text."""
+    """Return the story without pictures and sound, which are embedded in the text as [<|p|name|p|>]."""
     kept, at = [], 0
     while (start := story.find("[<|", at)) >= 0:
         kind = story[start + 3 : start + 4]
@@ -97,15 +97,15 @@ def _strip_files(collector: Collector, story: str) -> str:
     return "".join([*kept, story[at:]])
 
 
-def _read_names(told: str) -> list[str]:
-    names = (name.strip()[:MAX_NAME] for name in told[:20_000].split(NAMES_BETWEEN))
+def _read_names(text: str) -> list[str]:
+    names = (name.strip()[:MAX_NAME] for name in text[:20_000].split(NAMES_BETWEEN))
     return [name for name in names if name][:MAX_NAMES]
 
 
 def _read_turns(
     story: str, settings: dict[str, Any], people: Sequence[str], characters: Sequence[str]
 ) -> Iterator[Turn]:
-    """Yield who said what. PastFormatError `no_speakers`."""
+    """Return the turns, split at marks, names or actions. Raise PastFormatError `no_speakers` if there are none."""
     marks = _find_marks(story, settings)
     if marks:
         return _split_at_marks(story, marks, people, characters)
@@ -117,7 +117,7 @@ def _read_turns(
 
 
 def _find_marks(story: str, settings: dict[str, Any]) -> dict[str, bool | None]:
-    """Return the marks that stand in the story: the program's, else those of its settings."""
+    """Return the marks that occur in the story: the program's own, otherwise those of its settings, if any."""
     if any(mark in story for mark in ("{{[INPUT]}}", "{{[OUTPUT]}}")):
         return MARKS
     own = {
@@ -131,7 +131,7 @@ def _find_marks(story: str, settings: dict[str, Any]) -> dict[str, bool | None]:
 def _split_at_marks(
     story: str, marks: dict[str, bool | None], people: Sequence[str], characters: Sequence[str]
 ) -> Iterator[Turn]:
-    """Yield the turns between marks; what stands before the first one, the character said."""
+    """Yield the turns between marks; text before the first mark is the character's."""
     named = _match_names([*people, *characters])
     is_person: bool | None = False
     pattern = re.compile("(" + "|".join(map(re.escape, sorted(marks, key=len, reverse=True))) + ")")
@@ -148,7 +148,7 @@ def _split_at_marks(
 
 
 def _split_at_names(story: str, people: Sequence[str], characters: Sequence[str]) -> Iterator[Turn]:
-    """Yield the turns by the names at the beginnings of lines; what stands before the first one is left out."""
+    """Yield the turns by the names at the beginnings of lines; text before the first name is marked as nobody's."""
     begins = [*_match_names([*people, *characters]).finditer(story)]
     if story[: begins[0].start()].strip():
         yield Turn("", None, story[: begins[0].start()])
@@ -167,12 +167,12 @@ def _split_at_actions(story: str, person: str, character: str) -> Iterator[Turn]
 
 
 def _match_names(names: Sequence[str]) -> re.Pattern[str]:
-    told = "|".join(map(re.escape, sorted(set(names), key=len, reverse=True)))
-    return re.compile(rf"^({told}): ?", re.MULTILINE)
+    alternatives = "|".join(map(re.escape, sorted(set(names), key=len, reverse=True)))
+    return re.compile(rf"^({alternatives}): ?", re.MULTILINE)
 
 
 def _read_stamp(text: str) -> tuple[str, datetime | None]:
-    """Return the text without the time at its beginning, and that."""
+    """Return the text without the time at its beginning, and that time, or None if there is none."""
     found = STAMP.match(text)
     at = read_time(found[1]) if found else None
     return (text[found.end() :], at) if found and at else (text, None)

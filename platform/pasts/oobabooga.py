@@ -1,6 +1,6 @@
-"""Histories of text-generation-webui (Oobabooga's): pairs of what the person and the character said, without names.
+"""Histories of text-generation-webui (Oobabooga): pairs of the person's and the character's messages, without names.
 
-`internal` has the words themselves, `visible` as they are shown, in HTML; `metadata` knows times and other versions.
+`internal` contains the plain texts, `visible` the texts as displayed, in HTML; `metadata` has times and alternatives.
 """
 
 import html
@@ -17,20 +17,20 @@ from pasts.times import read_time
 PAIRS = re.compile(rb"\[\s*\[")
 NAMES = (("internal", "data"), ("visible", "data_visible"))
 SIDES = (("user", True), ("assistant", False))
-NOTHING_SAID = "<|BEGIN-VISIBLE-CHAT|>"  # stands for the person's words before a greeting
+NOTHING_SAID = "<|BEGIN-VISIBLE-CHAT|>"  # instead of a message of the person before a greeting
 
 
-def is_history(told: Mapping[str, bytes]) -> bool:
-    """Return whether an object with these keys, whose values begin so, is such a history. Old ones had other names."""
-    return bool(PAIRS.match(told.get("internal", b""))) or told.keys() >= {"data", "data_visible"}
+def is_history(fields: Mapping[str, bytes]) -> bool:
+    """Return whether an object with these keys and beginnings of values is such a history, of old or new versions."""
+    return bool(PAIRS.match(fields.get("internal", b""))) or fields.keys() >= {"data", "data_visible"}
 
 
 def read_history(collector: Collector, root: Piece) -> None:
-    """Read the history. PastFormatError."""
-    told = dict(root.members())
-    pairs, shown = (told.get(name, told.get(old)) for name, old in NAMES)
-    metadata = as_mapping(told["metadata"].load()) if "metadata" in told else {}
-    is_shown = pairs is None or next(pairs.elements(), None) is None  # nothing but what is shown was kept
+    """Read the history. Raise PastFormatError."""
+    fields = dict(root.members())
+    pairs, shown = (fields.get(name, fields.get(old)) for name, old in NAMES)
+    metadata = as_mapping(fields["metadata"].load()) if "metadata" in fields else {}
+    is_shown = pairs is None or next(pairs.elements(), None) is None  # only the displayed texts were saved
     chosen = shown if is_shown else pairs
     leaf: str | None = None
     for number, pair in enumerate(chosen.elements() if chosen else ()):
@@ -62,7 +62,7 @@ class Version(NamedTuple):
 
 
 def _list_versions(said: str, about: dict[str, Any]) -> Iterator[Version]:
-    """Yield the one that was chosen, and after it the others that say something else."""
+    """Yield the chosen version of a message, then its alternatives with different texts."""
     if said == NOTHING_SAID:
         return
     yield Version(said, read_time(about.get("timestamp")))

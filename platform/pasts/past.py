@@ -1,6 +1,6 @@
-"""What a file of earlier talk holds, whatever program wrote it: one or many pasts, each a tree of messages.
+"""The content of a file of earlier talk, whatever program wrote it: one or more pasts, each a tree of messages.
 
-Nothing of Django is imported here, nor in what this imports: the sandbox reads by it.
+Neither this module nor what it imports may import Django: it runs in the sandbox.
 """
 
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ MAX_MESSAGES = 200_000  # of all pasts in one file
 MAX_CHARACTERS = 100_000  # of one message
 MAX_NAME = 200  # of a speaker, and of a title
 MAX_ID = 100
-MAX_TEMPLATE = 200  # of a pattern of plain text
+MAX_TEMPLATE = 200  # of a pattern for plain text
 FORMS = ("sillytavern", "chatgpt", "character_ai", "risuai", "koboldai", "oobabooga", "text")
 
 
 class PastFormatError(Exception):
-    """The file holds no talk that is known, or costs more than one may; `reader.py` has a sentence for each code."""
+    """The file has no known form of talk, or exceeds a limit; `reader.py` has a sentence for each `code`."""
 
     def __init__(self, code: str) -> None:
         super().__init__(code)
@@ -25,30 +25,30 @@ class PastFormatError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastMessage:
-    """One thing said. Siblings, messages of one parent, are alternatives: swipes, or ChatGPT's branches."""
+    """One message. Messages with the same parent are alternatives: swipes, or ChatGPT's branches."""
 
-    id: str  # unique within its past; the same when the same file is read again
-    parent: str | None  # the message that it follows
+    id: str  # unique within its past; the same whenever the same file is read
+    parent: str | None  # id of the message that it follows
     speaker: str  # as the file names them; may be empty
-    is_person: bool  # else the character said it
+    is_person: bool  # otherwise it is the character's
     text: str
-    at: datetime | None  # in UTC; None where the file tells no time
+    at: datetime | None  # in UTC; None if the file has no time for it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Past:
-    """One talk. `leaf` is the last message of the path that was chosen; each message stands after its parent."""
+    """One talk. `leaf` is the id of the last message of the chosen path; each message comes after its parent."""
 
     title: str
     messages: tuple[PastMessage, ...]
     leaf: str | None
-    id: str = ""  # what the file itself calls the talk; empty where it has no name for it
+    id: str = ""  # the file's own id for the talk; empty if it has none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastFile:
-    """All that was read of a file. `remarks` are keys of `reader.REMARKS`: what was left out, or guessed. By the template
-    `pattern` plain text was read.
+    """All that was read from a file. `remarks` are keys of `reader.REMARKS`: what was left out or guessed. `pattern` is
+    the template with which plain text was read.
     """
 
     form: str  # one of FORMS
@@ -59,19 +59,19 @@ class PastFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextPattern:
-    r"""How plain text tells who speaks: the beginning of a message, as `[{date}] {name}: {text}`.
+    r"""How a message begins in plain text, e.g. `[{date}] {name}: {text}`.
 
-    `{name}` and `{text}` have to be in it, `{date}` may; something must stand between them, and `{text}` comes last.
-    Where what is said begins on the next line, `\n` stands before it.
+    `{name}` and `{text}` are required, `{date}` is optional; they must be separated, and `{text}` comes last. `\n`
+    before `{text}` means that the text begins on the next line.
 
-    `day_first` says how 1/2/2024 is meant; None: as the file's other dates have it.
+    `day_first` says whether 1/2/2024 is the first of February; with None the file's other dates decide.
     """
 
     template: str
     day_first: bool | None = None
 
 
-# Those that are tried where no pattern is given, in this order.
+# The patterns that are tried, in this order, if none is given.
 PATTERNS = (
     TextPattern(template="[{date}] {name}: {text}"),  # WhatsApp on an iPhone, among others
     TextPattern(template="{date} - {name}: {text}"),  # WhatsApp on Android

@@ -1,8 +1,8 @@
-"""Files of earlier talk that people bring: SillyTavern's, ChatGPT's, Character.AI's, RisuAI's, KoboldAI Lite's,
-text-generation-webui's, and plain text.
+"""Files of earlier talk that people upload, from SillyTavern, ChatGPT, Character.AI, RisuAI, KoboldAI Lite and
+text-generation-webui, and plain text.
 
-They are read in a process of its own. What that answers is read anew here: a file that took it over could have it say
-anything.
+They are parsed in a process of their own, whose answer is validated again here: a file that took the process over could
+make it answer anything.
 """
 
 import json
@@ -46,9 +46,9 @@ __all__ = [
     "read_past",
 ]
 
-TIMEOUT_SECONDS = 60.0  # the process itself may compute for ten
+TIMEOUT_SECONDS = 60.0  # waiting included; the process itself has at most ten seconds of CPU time
 COMMAND = module_command("pasts.child")
-READ_AT_ONCE = BoundedSemaphore(1)  # in one process: each may take 256 MB, and what it answers as much here
+READ_AT_ONCE = BoundedSemaphore(1)  # per process of Kith: a read may take 256 MB, and its answer as much here
 REFUSALS: dict[str, str | Promise] = {
     "no_past": _(
         "There is no talk in this file that Kith knows. Send a chat of SillyTavern (.jsonl), ChatGPT's export, a chat of"
@@ -129,7 +129,7 @@ REMARKS: dict[str, str | Promise] = {
 
 
 class PastError(FilesError):
-    """A file that is not read: `code` is a key of REFUSALS, `detail` the sentence for it."""
+    """A file is refused: `code` is a key of REFUSALS, `detail` the sentence for it."""
 
     def __init__(self, code: object) -> None:
         known = code if isinstance(code, str) and code in REFUSALS else "unreadable"
@@ -144,10 +144,11 @@ def read_past(
     command: Sequence[str] = COMMAND,
     wait_seconds: float = TIMEOUT_SECONDS,
 ) -> PastFile:
-    """Return the talks that are in a file, told by its content. The calling thread waits for it.
+    """Return the pasts in a file whose form is recognised by its content. Blocks the calling thread.
 
-    With `pattern` it is read as plain text. Times that tell no zone are of `zone`. The file tells who the person is, and
-    of plain text it is the first who speaks; `choose_person` says it otherwise. PastError; BusyError.
+    With `pattern` it is read as plain text. Times without a zone are taken to be in `zone`. The file says who the person
+    is; in plain text it is a speaker called "you" or {{user}}, otherwise the first, unless `choose_person` corrects it.
+    Raise PastError or BusyError.
     """
     if len(content) > MAX_BYTES:
         raise PastError("too_large")
@@ -155,8 +156,8 @@ def read_past(
         raise BusyError("busy", _("Kith is reading other files right now. Try again in a moment."))
     try:
         size = LARGE if len(content) > SMALL_BYTES or content.startswith(b"PK") else SMALL
-        told = [json.dumps(asdict(pattern))] if pattern else []
-        head, body = run_in_sandbox([*command, size, *told], content, wait_seconds)
+        arguments = [json.dumps(asdict(pattern))] if pattern else []
+        head, body = run_in_sandbox([*command, size, *arguments], content, wait_seconds)
     except SandboxError:
         raise PastError("unreadable") from None
     finally:
@@ -164,13 +165,13 @@ def read_past(
     if "code" in head:
         raise PastError(head["code"])
     try:
-        return believe(head, body, zone)
+        return read_answer(head, body, zone)
     except (KeyError, TypeError, ValueError, OverflowError):
         raise PastError("unreadable") from None
 
 
 def choose_person(file: PastFile, speaker: str) -> PastFile:
-    """Return the file with this speaker as the person, and all others as the character. PastError `no_such_speaker`."""
+    """Return the file with `speaker` as the person, the others as the character. Raise PastError `no_such_speaker`."""
     if not any(message.speaker == speaker for past in file.pasts for message in past.messages):
         raise PastError("no_such_speaker")
     pasts = tuple(
@@ -187,19 +188,19 @@ def choose_person(file: PastFile, speaker: str) -> PastFile:
     )
 
 
-def believe(head: dict[str, Any], body: bytes, zone: tzinfo) -> PastFile:
-    """Return what the process answered, if it has its form. KeyError, TypeError, ValueError, OverflowError."""
+def read_answer(head: dict[str, Any], body: bytes, zone: tzinfo) -> PastFile:
+    """Return the pasts in the sandbox's answer. Raise KeyError, TypeError, ValueError, OverflowError if malformed."""
     if head["form"] not in FORMS:
         raise ValueError(head["form"])
     pasts: list[Past] = []
     messages: dict[str, PastMessage] = {}
-    names: dict[str, str] = {}  # one text for all of a speaker's messages
+    names: dict[str, str] = {}  # interns a speaker's name for all their messages
     remarks = {code for code in head["remarks"] if code in REMARKS}
     count = 0
     for line in BytesIO(body):
-        told = orjson.loads(line)
-        if len(told) == 3:
-            title, id, leaf = told
+        fields = orjson.loads(line)
+        if len(fields) == 3:
+            title, id, leaf = fields
             if not messages or leaf not in messages:
                 raise ValueError(leaf)
             pasts.append(
@@ -212,7 +213,7 @@ def believe(head: dict[str, Any], body: bytes, zone: tzinfo) -> PastFile:
             )
             messages = {}
             continue
-        id, parent, speaker, is_person, text, at = told
+        id, parent, speaker, is_person, text, at = fields
         count += 1
         is_known = parent is None or parent in messages
         if count > MAX_MESSAGES or id in messages or not is_known or not isinstance(is_person, bool):
@@ -237,23 +238,23 @@ def believe(head: dict[str, Any], body: bytes, zone: tzinfo) -> PastFile:
     )
 
 
-def _check(told: object, longest: int) -> str:
-    if isinstance(told, str) and len(told) <= longest and "\0" not in told:
-        return told
-    raise ValueError(told)
+def _check(value: object, longest: int) -> str:
+    if isinstance(value, str) and len(value) <= longest and "\0" not in value:
+        return value
+    raise ValueError(value)
 
 
-def _read_time(told: object, zone: tzinfo) -> datetime | None:
-    """Return the moment; what has no zone is of `zone`."""
-    if told is None:
+def _read_time(value: object, zone: tzinfo) -> datetime | None:
+    """Return the time in UTC; if it has no time zone, it is taken to be in `zone`."""
+    if value is None:
         return None
-    if isinstance(told, str):
-        at = datetime.fromisoformat(told)
+    if isinstance(value, str):
+        at = datetime.fromisoformat(value)
         at = (at if at.tzinfo else at.replace(tzinfo=zone)).astimezone(UTC)
-    elif isinstance(told, int) and not isinstance(told, bool):
-        at = EPOCH + timedelta(microseconds=told)
+    elif isinstance(value, int) and not isinstance(value, bool):
+        at = EPOCH + timedelta(microseconds=value)
     else:
-        raise TypeError(told)
+        raise TypeError(value)
     if not FIRST_YEAR - 1 <= at.year <= LAST_YEAR + 1:
-        raise ValueError(told)
+        raise ValueError(value)
     return at

@@ -1,4 +1,4 @@
-"""RisuAI's chats: one, or all of a character's, as JSON. The greeting is not in them: it stays in the character."""
+"""RisuAI's chats as JSON: one, or all of a character's. They lack the greeting, which is saved with the character."""
 
 import re
 
@@ -12,7 +12,7 @@ SPEAKERS = {"user": True, "char": False}
 
 
 def read_export(collector: Collector, root: Piece) -> None:
-    """Read one chat or many. PastFormatError."""
+    """Read one chat or many. Raise PastFormatError."""
     data = dict(root.members()).get("data")
     if data is None:
         return
@@ -25,22 +25,22 @@ def _read_chat(collector: Collector, chat: dict[str, Piece]) -> None:
     leaf: str | None = None
     for number, piece in enumerate(chat["message"].elements() if "message" in chat else ()):
         collector.count_items()
-        told = as_mapping(piece.load())
-        role = as_text(told.get("role"))
-        if role not in SPEAKERS or told.get("isComment"):
+        fields = as_mapping(piece.load())
+        role = as_text(fields.get("role"))
+        if role not in SPEAKERS or fields.get("isComment"):
             collector.remarks.add("system_left_out")
             continue
-        text = as_text(told.get("data"))
+        text = as_text(fields.get("data"))
         if INLAY.search(text):
             collector.remarks.add("files_left_out")
             text = INLAY.sub("", text)
         given = collector.add(
-            collector.shorten_id(told.get("chatId")) or str(number),
+            collector.shorten_id(fields.get("chatId")) or str(number),
             parent=leaf,
-            speaker=told.get("name") or told.get("saying"),
+            speaker=fields.get("name") or fields.get("saying"),
             is_person=SPEAKERS[role],
             text=text,
-            at=read_time(told.get("time")),
+            at=read_time(fields.get("time")),
         )
         leaf = given or leaf
     if leaf:

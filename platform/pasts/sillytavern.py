@@ -1,6 +1,6 @@
-"""SillyTavern's chats: JSONL with a line about the chat, then one a message, its swipes in it.
+"""SillyTavern's chats: JSONL with a header line, then one line per message, which contains its swipes.
 
-Older groups have no first line. Swipes are alternatives; `mes` is the one that was chosen.
+Older group chats have no header. Swipes are alternatives; `mes` is the text of the chosen one.
 """
 
 from collections.abc import Iterable
@@ -12,9 +12,9 @@ from pasts.past import MAX_MESSAGES, PastFormatError
 from pasts.times import read_time
 
 HEADER = {"user_name", "character_name", "chat_metadata", "is_group_chat_header"}
-UNUSED = "unused"  # what newer versions write in place of the names
+UNUSED = "unused"  # what newer versions write instead of the names
 FILES = ("image", "image_swipes", "inline_image", "media", "file", "files", "video", "audio")
-# Kinds of SillyTavern's own messages, and what a person told as a narrator or noted beside the talk.
+# Kinds of SillyTavern's own messages, and of a person's narration and notes.
 SYSTEM_KINDS = {
     "assistant_note",
     "comment",
@@ -30,13 +30,13 @@ SYSTEM_KINDS = {
     "welcome_prompt",
 }
 SYSTEM_NAME = "SillyTavern System"
-# A tool's call that SillyTavern shows among the messages has its whole record in `mes`.
+# Marks a message that shows a tool call, whose `mes` is the call's whole record.
 TOOLS = "tool_invocations"
-MAX_BROKEN_LINES = 100_000  # that are left out
+MAX_BROKEN_LINES = 100_000  # skipped before the file is refused
 
 
 def is_chat_line(keys: Iterable[str]) -> bool:
-    """Return whether an object with these keys is a line of such a chat."""
+    """Return whether an object with these keys is a line of a SillyTavern chat."""
     found = set(keys)
     return bool(HEADER & found and "spec" not in found) or (
         "mes" in found and bool(found & {"name", "is_user", "send_date"})
@@ -44,7 +44,7 @@ def is_chat_line(keys: Iterable[str]) -> bool:
 
 
 def read_lines(collector: Collector, content: bytes) -> None:
-    """Read a file of lines. Those that are no JSON, as the last of a file that was cut, are left out. PastFormatError."""
+    """Read a JSONL file, without lines that are not JSON, e.g. the last one of a cut file. Raise PastFormatError."""
     if content.count(b"\n") > 2 * MAX_MESSAGES:
         raise PastFormatError("too_many_messages")
     read_chat(collector, _parse_lines(collector, content))
@@ -59,31 +59,31 @@ def _parse_lines(collector: Collector, content: bytes) -> Iterable[dict[str, Any
         if not line:
             continue
         try:
-            told = build(line)
+            fields = build(line)
         except PastFormatError as error:
             if error.code != "broken_json":
                 raise
             broken += 1
             if broken > MAX_BROKEN_LINES:
                 raise
-            told = None
-        if isinstance(told, dict):
-            yield told
+            fields = None
+        if isinstance(fields, dict):
+            yield fields
         else:
             collector.remarks.add("lines_left_out")
 
 
 def read_chat(collector: Collector, lines: Iterable[dict[str, Any]]) -> None:
-    """Read the lines of one chat, or of several after each other. PastFormatError."""
+    """Read the lines of one chat, or of several one after the other. Raise PastFormatError."""
     chat = _Chat(collector)
-    for told in lines:
-        if "mes" in told:
-            chat.add(told)
-        elif HEADER & told.keys():
+    for fields in lines:
+        if "mes" in fields:
+            chat.add(fields)
+        elif HEADER & fields.keys():
             if chat.is_begun:
                 chat.end()
                 chat = _Chat(collector)
-            chat.begin(told)
+            chat.begin(fields)
     chat.end()
 
 
@@ -102,21 +102,21 @@ class _Chat:
         self._character = "" if name == UNUSED else name
         self._id = as_mapping(header.get("chat_metadata")).get("integrity", "")
 
-    def add(self, told: dict[str, Any]) -> None:
+    def add(self, fields: dict[str, Any]) -> None:
         self.is_begun = True
         number, self._number = self._number, self._number + 1
-        extra = as_mapping(told.get("extra"))
-        if self._is_left_out(told, extra):
+        extra = as_mapping(fields.get("extra"))
+        if self._is_left_out(fields, extra):
             return
-        is_person = bool(told.get("is_user"))
-        name = as_text(told.get("name"))
+        is_person = bool(fields.get("is_user"))
+        name = as_text(fields.get("name"))
         if not is_person and not self._character:
             self._character = name
         if extra.get("reasoning"):
             self._collector.remarks.add("reasoning_left_out")
         if any(extra.get(key) for key in FILES):
             self._collector.remarks.add("files_left_out")
-        chosen, texts = _find_swipes(told)
+        chosen, texts = _find_swipes(fields)
         self._collector.count_items(len(texts))
         parent = self._leaf
         for swipe in sorted(range(len(texts)), key=lambda at: at != chosen):  # the chosen one comes first
@@ -128,17 +128,17 @@ class _Chat:
                     speaker=name,
                     is_person=is_person,
                     text=text,
-                    at=read_time(_find_date(told, swipe, chosen)),
+                    at=read_time(_find_date(fields, swipe, chosen)),
                 )
                 if swipe == chosen and given:
                     self._leaf = given
 
-    def _is_left_out(self, told: dict[str, Any], extra: dict[str, Any]) -> bool:
-        """Return whether it is SillyTavern's own, or a narrator's; what a person only hid from the model is not."""
+    def _is_left_out(self, fields: dict[str, Any], extra: dict[str, Any]) -> bool:
+        """Return whether the message is a tool's, SillyTavern's own or narration; others, even if hidden, are kept."""
         if extra.get(TOOLS):
             self._collector.remarks.add("tools_left_out")
             return True
-        if as_text(extra.get("type")) in SYSTEM_KINDS or told.get("name") == SYSTEM_NAME:
+        if as_text(extra.get("type")) in SYSTEM_KINDS or fields.get("name") == SYSTEM_NAME:
             self._collector.remarks.add("system_left_out")
             return True
         return False
@@ -147,11 +147,11 @@ class _Chat:
         self._collector.end(title=self._character, id=self._id, leaf=self._leaf)
 
 
-def _find_swipes(told: dict[str, Any]) -> tuple[int, list[str]]:
-    """Return which of its texts is the chosen one, and all of them."""
-    text = as_text(told.get("mes"))
-    texts = [as_text(swipe) for swipe in as_list(told.get("swipes"))]
-    number = told.get("swipe_id")
+def _find_swipes(fields: dict[str, Any]) -> tuple[int, list[str]]:
+    """Return the index of the message's chosen text, and all its texts."""
+    text = as_text(fields.get("mes"))
+    texts = [as_text(swipe) for swipe in as_list(fields.get("swipes"))]
+    number = fields.get("swipe_id")
     if not texts:
         return 0, [text]
     if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < len(texts):
@@ -159,11 +159,11 @@ def _find_swipes(told: dict[str, Any]) -> tuple[int, list[str]]:
     if number == len(texts):
         texts.append(text)
     elif text.strip():
-        texts[number] = text  # as it was edited
+        texts[number] = text  # the edited text
     return number, texts
 
 
-def _find_date(told: dict[str, Any], swipe: int, chosen: int) -> object:
-    known = as_list(told.get("swipe_info"))
+def _find_date(fields: dict[str, Any], swipe: int, chosen: int) -> object:
+    known = as_list(fields.get("swipe_info"))
     date = as_mapping(known[swipe]).get("send_date") if swipe < len(known) and swipe != chosen else None
-    return date or told.get("send_date")
+    return date or fields.get("send_date")

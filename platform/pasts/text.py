@@ -1,4 +1,4 @@
-"""Plain text: lines in which a pattern tells who speaks. Who of them is the person, the file cannot tell."""
+"""Plain text: lines in which a pattern shows who speaks. Which speaker is the person is guessed."""
 
 import re
 from collections import Counter
@@ -11,20 +11,20 @@ from pasts.text_pattern import Beginning, Matcher
 from pasts.times import find_order, is_clock, read_date
 
 MAX_LINES = 1_000_000
-MAX_UNDATED = MAX_MESSAGES * 3 // 2  # lines that begin as a message does; of some that may be all
-MAX_LEFT_OUT = MAX_MESSAGES // 2  # pictures, notices, and lines on which nothing is said
+MAX_UNDATED = MAX_MESSAGES * 3 // 2  # lines that match a pattern without a date; not all need be messages
+MAX_LEFT_OUT = MAX_MESSAGES // 2  # pictures, notices, and lines without text
 SAMPLE_LINES = 2_000
 MAX_LINE_BYTES = 4 * MAX_CHARACTERS
 DATES_COMPARED = 20_000
-PERSON = {"{{user}}", "you"}  # as Character.AI's example chats and some exports call the person
+PERSON = {"{{user}}", "you"}  # names of the person in Character.AI's example chats and some exports
 SEPARATORS = {"<START>", "END_OF_DIALOG"}
 OTHER = re.compile(rb"\s*(?:<(?:!doctype|html|svg|\?xml)|\x89PNG|%PDF|\x7fELF)", re.IGNORECASE)
-BRACKET = re.compile(rb"\s*[{\[]\s*[{\[\"]")  # of JSON; a date may stand between brackets
-MARK = "\u200e"  # before what WhatsApp itself wrote: a picture that is left out, a call, a notice
+BRACKET = re.compile(rb"\s*[{\[]\s*[{\[\"]")  # the beginning of JSON, unlike a date in brackets
+MARK = "\u200e"  # precedes WhatsApp's own texts: an omitted picture, a call, a notice
 
 
 def read_text(collector: Collector, content: bytes, pattern: TextPattern | None) -> None:
-    """Read a file of lines, by this pattern or the one of PATTERNS that fits it best. PastFormatError."""
+    """Read a file of lines with `pattern`, or with the one of PATTERNS that fits best. Raise PastFormatError."""
     if OTHER.match(content) or b"\0" in content[:MAX_LINE_BYTES]:
         raise PastFormatError("no_past")
     if content.count(b"\n") > MAX_LINES:
@@ -53,7 +53,7 @@ def read_text(collector: Collector, content: bytes, pattern: TextPattern | None)
 
 
 def find_pattern(content: bytes) -> TextPattern | None:
-    """Return the pattern by which most lines at the beginning are messages; those with a date go first."""
+    """Return the first of PATTERNS that matches at least half as many first lines as the best; None if none matches."""
     lines = list(islice(iterate_lines(content), SAMPLE_LINES))
     counts = []
     for pattern in PATTERNS:
@@ -73,7 +73,7 @@ def find_pattern(content: bytes) -> TextPattern | None:
 
 
 def is_plain_text(content: bytes) -> bool:
-    """Return whether the beginning of a file is lines of text, whoever speaks in them, and no JSON or page."""
+    """Return whether the beginning of a file is lines of text, with or without speakers, and not JSON or HTML."""
     if OTHER.match(content) or BRACKET.match(content):
         return False
     try:
@@ -83,7 +83,7 @@ def is_plain_text(content: bytes) -> bool:
 
 
 def looks_like_talk(content: bytes) -> bool:
-    """Return whether the beginning of a text is a talk rather than any other text: two who speak in turn, or dates."""
+    """Return whether the beginning of a text seems to be a talk: dated messages, or at least two recurring speakers."""
     try:
         lines = [line for line in islice(iterate_lines(content), 200) if line.strip()]
     except PastFormatError:
@@ -100,7 +100,7 @@ def looks_like_talk(content: bytes) -> bool:
 
 
 def iterate_lines(content: bytes) -> Iterator[str]:
-    """Yield the lines of UTF-8, one after the other. PastFormatError `wrong_encoding`, `message_too_long`, `no_past`."""
+    """Yield the lines of UTF-8 text. Raise PastFormatError `wrong_encoding`, `message_too_long` or `no_past`."""
     start = 3 if content.startswith(b"\xef\xbb\xbf") else 0
     while start < len(content):
         end = content.find(b"\n", start)
@@ -117,7 +117,10 @@ def iterate_lines(content: bytes) -> Iterator[str]:
 
 
 def _survey(content: bytes, matcher: Matcher) -> tuple[Counter[str], list[str]]:
-    """Return who speaks how often, in the order of their first words, and the first of the dates. PastFormatError."""
+    """Return how often each speaker occurs, in order of appearance, and up to DATES_COMPARED dates.
+
+    Raise PastFormatError `too_many_messages`.
+    """
     names: Counter[str] = Counter()
     dates: list[str] = []
     said = left_out = 0
@@ -136,13 +139,13 @@ def _survey(content: bytes, matcher: Matcher) -> tuple[Counter[str], list[str]]:
 
 
 def _choose_names(names: Counter[str]) -> list[str]:
-    """Return whom lines without a date may begin with: who speaks more than once, if two do."""
+    """Return the names taken for speakers in text without dates: the recurring ones if there are two, otherwise all."""
     often = [name for name, count in names.items() if count > 1]
     return often if len(often) > 1 else list(names)
 
 
 class _Message:
-    """One that is read line by line."""
+    """A message that is being read line by line."""
 
     def __init__(self, beginning: Beginning) -> None:
         self.beginning = beginning
@@ -151,7 +154,7 @@ class _Message:
 
     def add(self, line: str) -> None:
         self.length += len(line) + 1
-        if self.length > MAX_CHARACTERS + 1_000:  # blank lines at its end are not its own
+        if self.length > MAX_CHARACTERS + 1_000:  # more, since blank lines at its end are stripped later
             raise PastFormatError("message_too_long")
         self.lines.append(line)
 
@@ -193,6 +196,6 @@ def _add_messages(
 
 
 def _is_omitted(text: str) -> bool:
-    """Return whether it only stands for a picture or file: WhatsApp marks those, or puts them in angle brackets."""
+    """Return whether the text only replaces a picture or file, which WhatsApp marks or puts in angle brackets."""
     is_bracketed = text.startswith("<") and text.endswith(">") and len(text) <= 80 and "\n" not in text
     return text.startswith(MARK) or (is_bracketed and " " in text)

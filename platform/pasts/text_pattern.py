@@ -1,7 +1,7 @@
-"""How a line of plain text begins a message, by a template such as `[{date}] {name}: {text}`.
+"""Matching lines of plain text that begin a message against a template such as `[{date}] {name}: {text}`.
 
-A template is matched by searching for what stands between its parts, each once and within bounds: unlike a stranger's
-regular expression it cannot take long.
+A template is matched by searching for the marks between its parts within bounds: unlike an untrusted regular expression
+it cannot take long.
 """
 
 import re
@@ -12,15 +12,15 @@ from pasts.times import MAX_TEXT, is_clock, is_time
 
 PART = re.compile(r"\{(date|name|text)\}")
 OTHER_PART = re.compile(r"\{\w+\}")
-MAX_TRIES = 12  # places at which a date may end
-MAX_FAILURES = 3  # in a row: no date has as many parts that are none
+MAX_TRIES = 12  # positions that are tried as the end of a date
+MAX_FAILURES = 3  # in a row, after which no longer date is expected
 COLONS = (": ", "：", ":\t")
 
 
 class Beginning(NamedTuple):
-    """A line that begins a message: who, when as it is written, and the first line of what is said.
+    """A line that begins a message: the speaker, the date as written, and the first line of the text.
 
-    `name` is empty where the line has a date and nobody: a notice of the program's own.
+    `name` is empty if the line has a date but no speaker: it is a notice of the program itself.
     """
 
     name: str
@@ -29,17 +29,17 @@ class Beginning(NamedTuple):
 
 
 class Matcher:
-    """Matches lines against a template. PastFormatError `pattern_…` for one that is none: which says what is wrong."""
+    """Matches lines against a template. Raises PastFormatError `pattern_…`, whose code says what is wrong with it."""
 
     def __init__(self, pattern: TextPattern) -> None:
         self.parts, self._marks = _split(pattern.template)
         between = self._marks[1 : len(self.parts)]
-        self._end = "\n" if "\n" in "".join(between) else ""  # where what is said begins on the next line
+        self._end = "\n" if "\n" in "".join(between) else ""  # if the text begins on the next line
         self.has_date = "date" in self.parts
         self.begins_with_name = not self._marks[0].strip() and self.parts[0] == "name"
 
     def match(self, line: str) -> Beginning | None:
-        """Return what the line begins; None where it goes on with what was said before."""
+        """Return the beginning of a message if the line is one, or None if it continues the message before."""
         first = self._marks[0].lstrip()
         line = line.lstrip(" \t\u200e\u200f\ufeff") + self._end
         if not line.startswith(first):
@@ -59,7 +59,7 @@ class Matcher:
         return None
 
     def _find_date_end(self, line: str, at: int, mark: str) -> tuple[int, int]:
-        """Return where the longest date that begins there ends, and where its mark does."""
+        """Return where the longest date at `at` ends, and where the mark after it ends; (-1, -1) if there is none."""
         best, end, failures = (-1, -1), at, 0
         for _try in range(MAX_TRIES):
             end = line.find(mark, end + 1, at + MAX_TEXT + len(mark))
@@ -73,7 +73,7 @@ class Matcher:
 
 
 def _split(template: str) -> tuple[list[str], list[str]]:
-    """Return the parts of a template, and what stands before, between and after them. PastFormatError `pattern_…`."""
+    """Return the template's parts, and the marks before, between and after them. Raise PastFormatError `pattern_…`."""
     if len(template) > MAX_TEMPLATE:
         raise PastFormatError("pattern_too_long")
     pieces = PART.split(template.replace("\\n", "\n"))
@@ -93,12 +93,14 @@ def _split(template: str) -> tuple[list[str], list[str]]:
 
 
 def _find_name_end(line: str, at: int, mark: str) -> tuple[int, int]:
-    """Return where the name that begins there ends, and where its mark does; (-1, -1) where there is none."""
+    """Return where the name at `at` ends, and where the mark after it ends; (-1, -1) if there is none."""
     limit = at + MAX_NAME
     marks = COLONS if mark == ": " else (mark,)
-    found = [(end, end + len(told)) for told in marks if (end := line.find(told, at, limit + len(told))) >= 0]
+    found = [
+        (end, end + len(colon)) for colon in marks if (end := line.find(colon, at, limit + len(colon))) >= 0
+    ]
     bare = mark.rstrip()
     if bare and bare != mark and line.endswith(bare) and len(line) - len(bare) - at <= MAX_NAME:
-        found.append((len(line) - len(bare), len(line)))  # nothing is said on the line itself
+        found.append((len(line) - len(bare), len(line)))  # the line has no text after the name
     end, after = min(found, default=(-1, -1))
     return (end, after) if end >= 0 and line[at:end].strip() else (-1, -1)

@@ -1,4 +1,4 @@
-"""Times as programs have written them. What tells a zone is given in UTC, and what tells none without one."""
+"""Parsing times as various programs write them. Times with a zone are returned in UTC, others without a zone."""
 
 import math
 import re
@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-FIRST_YEAR, LAST_YEAR = 1971, 2099  # what lies outside is a mistake, or no time at all
+FIRST_YEAR, LAST_YEAR = 1971, 2099  # anything outside is a mistake, or not a time
 MAX_TEXT = 60
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 SPACES = str.maketrans(
@@ -29,42 +29,42 @@ NAMED = re.compile(
 DAY_NAMED = re.compile(
     rf"(?P<day>\d{{1,2}})\.? (?P<name>[A-Za-z]{{3,9}})\.?,? (?P<year>\d{{4}})(?:(?:,| at)? {CLOCK})?"
 )
-ENDS = (*"0123456789", "m", "M", "m.", "M.", "Z", "C", "T", "s")  # in ASCII, of all these forms
+ENDS = (*"0123456789", "m", "M", "m.", "M.", "Z", "C", "T", "s")  # of the forms above, in ASCII
 CLOCK_ALONE = re.compile(CLOCK)
-# SillyTavern's and TavernAI's names of files: 2023-5-14 @14h 32m 10s 123ms, and 2024-07-12@01h31m37s.
+# In SillyTavern's and TavernAI's file names: 2023-5-14 @14h 32m 10s 123ms, and 2024-07-12@01h31m37s.
 HUMANISED = re.compile(
     r"(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2}) ?@ ?(?P<hour>\d{1,2})h ?(?P<minute>\d{1,2})m"
     r" ?(?P<second>\d{1,2})s(?: ?(?P<thousandth>\d{1,3})ms)?"
 )
 
 
-def read_time(told: object) -> datetime | None:
-    """Return the moment that a value of JSON tells: a number since 1970, or text in one of the forms above."""
-    if isinstance(told, bool):
+def read_time(value: object) -> datetime | None:
+    """Return the time of a JSON value, a number since 1970 or text in one of the forms above; None if it is neither."""
+    if isinstance(value, bool):
         return None
-    if isinstance(told, int | float):
-        return _read_number(told)
-    if not isinstance(told, str) or len(told) > MAX_TEXT:
+    if isinstance(value, int | float):
+        return _read_number(value)
+    if not isinstance(value, str) or len(value) > MAX_TEXT:
         return None
-    text = told.translate(SPACES).strip()
+    text = value.translate(SPACES).strip()
     try:
         return _read_number(float(text))
     except ValueError:
-        return read_date(text, day_first=text[-1:].lower() != "m")  # am and pm go with the month first
+        return read_date(text, day_first=text[-1:].lower() != "m")  # dates with am or pm have the month first
 
 
 def _read_number(number: float) -> datetime | None:
-    """Return the moment so many seconds, milliseconds or microseconds after 1970 began, as its size tells."""
+    """Return the time that many seconds, milliseconds or microseconds (depending on the size) after 1970-01-01."""
     if not 0 < number < 10**17 or not math.isfinite(number):
         return None
     scale = 1 if number < 10**11 else 10**3 if number < 10**14 else 10**6
     return _within(EPOCH + timedelta(microseconds=round(number * 10**6 / scale)))
 
 
-@lru_cache(maxsize=4096)  # many lines have the same, and to find where one ends a part of it is read
-def read_date(told: str, *, day_first: bool) -> datetime | None:
-    """Return the moment that a text tells; 1/2/2024 is read as `day_first` has it, or as it alone can be."""
-    text = told.translate(SPACES).strip()
+@lru_cache(maxsize=4096)  # many lines have the same date, and finding its end parses its parts repeatedly
+def read_date(raw: str, *, day_first: bool) -> datetime | None:
+    """Return the time of a text, or None if it is not one; `day_first` says whether 1/2/2024 is 1 February."""
+    text = raw.translate(SPACES).strip()
     if len(text) > MAX_TEXT:
         return None
     if text[:4].isdigit():
@@ -86,21 +86,21 @@ def read_date(told: str, *, day_first: bool) -> datetime | None:
     return None
 
 
-def is_time(told: str) -> bool:
-    """Return whether it is a date, or a time of day."""
-    if told.isascii() and not told.endswith(ENDS):
-        return False  # most texts that are none cost no more than this
-    return bool(read_date(told, day_first=True) or read_date(told, day_first=False) or is_clock(told))
+def is_time(text: str) -> bool:
+    """Return whether the text is a date or a time of day."""
+    if text.isascii() and not text.endswith(ENDS):
+        return False  # a cheap check that rules out most texts
+    return bool(read_date(text, day_first=True) or read_date(text, day_first=False) or is_clock(text))
 
 
-def is_clock(told: str) -> bool:
-    """Return whether it is a time of day without its day."""
-    return len(told) <= MAX_TEXT and CLOCK_ALONE.fullmatch(told.translate(SPACES).strip()) is not None
+def is_clock(text: str) -> bool:
+    """Return whether the text is a time of day without a date."""
+    return len(text) <= MAX_TEXT and CLOCK_ALONE.fullmatch(text.translate(SPACES).strip()) is not None
 
 
-def find_order(told: list[str]) -> bool | None:
-    """Return whether these dates can only be meant day first (True) or month first (False); None where either may be."""
-    found = [match for text in told if (match := YEAR_LAST.fullmatch(text.translate(SPACES).strip()))]
+def find_order(dates: list[str]) -> bool | None:
+    """Return whether these dates have the day first (True) or the month first (False); None if they do not show it."""
+    found = [match for text in dates if (match := YEAR_LAST.fullmatch(text.translate(SPACES).strip()))]
     pairs = [(int(match["first"]), int(match["other"])) for match in found]
     if any(first > 12 for first, _other in pairs):
         return True
@@ -108,8 +108,8 @@ def find_order(told: list[str]) -> bool | None:
         return False
     if not pairs or any(match["mark"] == "." for match in found):
         return True
-    if any(text.rstrip()[-1:].lower() == "m" for text in told):
-        return False  # am and pm go with the month first
+    if any(text.rstrip()[-1:].lower() == "m" for text in dates):
+        return False  # dates with am or pm have the month first
     days = [(match["year"], first, other) for match, (first, other) in zip(found, pairs, strict=True)]
     back_if_month = sum(later < earlier for earlier, later in pairwise(days))
     back_if_day = sum((y2, m2, d2) < (y1, m1, d1) for (y1, d1, m1), (y2, d2, m2) in pairwise(days))
@@ -138,11 +138,11 @@ def _make(year: int, month: int, day: int, parts: dict[str, str | None]) -> date
     return _within(moment)
 
 
-def _read_zone(told: str) -> timezone:
-    if not told.startswith(("+", "-")):
+def _read_zone(zone: str) -> timezone:
+    if not zone.startswith(("+", "-")):
         return UTC
-    offset = timedelta(hours=int(told[1:3]), minutes=int(told[-2:]))
-    return timezone(-offset if told[0] == "-" else offset)
+    offset = timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:]))
+    return timezone(-offset if zone[0] == "-" else offset)
 
 
 def _within(moment: datetime) -> datetime | None:

@@ -1,1 +1,1 @@
-"""What protects people: notices, checks of what is written to them, and the record of what operators looked at."""
+"""Safety: notices to people, checks of what companions write unasked, operators' rights, and their audit trail."""

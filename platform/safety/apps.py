@@ -10,6 +10,6 @@ class SafetyConfig(AppConfig):
     verbose_name = _("Safety")
 
     def ready(self) -> None:
-        operators = import_module("safety.operators")  # also for its receivers
-        # Here, after the permissions' own: only then are there rights to give.
+        operators = import_module("safety.operators")  # also registers its signal receivers
+        # Connected here, so that it runs after Django's own handler has created the permissions.
         post_migrate.connect(operators.grant_rights, dispatch_uid="safety.operators")

@@ -1,4 +1,4 @@
-"""Record what an operator looked at or did, and what they searched for."""
+"""The audit trail: what operators looked at, did and searched for."""
 
 from collections.abc import Collection
 from uuid import UUID
@@ -20,16 +20,16 @@ def record(
     object_id: UUID | int | str = "",
     owner_id: int | None = None,
 ) -> AuditEntry:
-    """Write down who did what to which thing of whom."""
+    """Save and return an audit entry: which operator did what to which object of which owner."""
     return AuditEntry.objects.create(
         operator=operator, deed=deed, kind=model._meta.label, object_id=str(object_id), owner_id=owner_id
     )
 
 
 def record_search(operator: User, model: type[Model], asked: str, owner_ids: Collection[int]) -> None:
-    """Write an entry for each person whose things were found, what was asked sealed by that person's key.
+    """Save an audit entry for each owner of a found object, with the query `asked` encrypted by that owner's key.
 
-    Where nothing was found, there is one entry, sealed by the operator's own key.
+    If nothing was found, save one entry, encrypted by the operator's own key.
     """
     keys = _load_or_make_keys(owner_ids or [operator.pk])
     AuditEntry.objects.bulk_create(
@@ -46,7 +46,7 @@ def record_search(operator: User, model: type[Model], asked: str, owner_ids: Col
 
 
 def read_search(entry: AuditEntry) -> str | Promise:
-    """Return what was asked for; a dash where nothing was, and that it cannot be read where its key is gone."""
+    """Return the entry's decrypted query, a dash if it has none, or a sentence that its key was deleted."""
     if entry.asked is None or entry.asked_key is None:
         return "–"
     key = AuditKey.objects.filter(pk=entry.asked_key).first()
@@ -56,7 +56,7 @@ def read_search(entry: AuditEntry) -> str | Promise:
 
 
 def _load_or_make_keys(user_ids: Collection[int]) -> dict[int, AuditKey]:
-    """Return each person's key, made where there is none yet."""
+    """Return the users' keys by user id, creating those that are missing."""
     known: dict[int, AuditKey] = AuditKey.objects.in_bulk(user_ids, field_name="user_id")
     if missing := set(user_ids) - set(known):
         made = [AuditKey(user_id=user_id, sealed=encrypt(Fernet.generate_key())) for user_id in missing]

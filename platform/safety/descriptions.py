@@ -1,4 +1,4 @@
-"""Codes and JSON in words, for operators' pages."""
+"""Codes and JSON rendered in words for operators' pages."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -12,10 +12,10 @@ from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 Describe = Callable[[str], str]
-MAX_DEPTH = 12  # of JSON that is shown as a list in lists
-# What stands in columns of codes for which no model has a label.
+MAX_DEPTH = 12  # of JSON that is rendered as nested lists
+# Words for codes that no model's choices give a label.
 CODES: dict[str, str | Promise] = {
-    # why a call of a model, or work with one, did not succeed
+    # why a call of a model, or work with one, failed
     "provider_error": _("the model failed"),
     "provider_unavailable": _("the model was not reached"),
     "provider_busy": _("the model was busy"),
@@ -33,7 +33,7 @@ CODES: dict[str, str | Promise] = {
     "no_tokens": _("the day's tokens were used up"),
     "no_tokens_left": _("the day's tokens were used up"),
     "internal_error": _("a fault of Kith's own"),
-    # why a message did not go out, and which way it was to go
+    # why a message was not sent, and its channel
     "mail_refused": _("the mail server refused"),
     "gone": _("what it was for is gone"),
     "not_signed": _("it could not be signed"),
@@ -57,7 +57,7 @@ CODES: dict[str, str | Promise] = {
     # timers that every companion has
     "morning": pgettext_lazy("a timer", "every morning"),
     "evening": pgettext_lazy("a timer", "every evening"),
-    # verdicts on what was said, and what became of them
+    # learning's verdicts on statements, and their outcomes
     "add": pgettext_lazy("a verdict", "new"),
     "reinforce": pgettext_lazy("a verdict", "said again"),
     "revise": pgettext_lazy("a verdict", "revised"),
@@ -77,20 +77,20 @@ CODES: dict[str, str | Promise] = {
     "not_theirs": _("it was not theirs to change"),
     "older": _("it is older"),
     "contradiction": _("contradiction"),
-    # who speaks in a prompt as it was sent
+    # the roles in a prompt
     "user": _("user"),
     "assistant": _("companion"),
     "system": pgettext_lazy("who speaks", "system"),
     "tool": _("tool"),
 }
-# How a goal stands in what undoes a night's change.
+# The statuses of a goal in the data that undoes a night's change.
 STATUSES: dict[str, str | Promise] = {
     "new": _("new"),
     "under_way": _("under way"),
     "done": _("done"),
     "given_up": _("given up"),
 }
-# The names of what JSON of Kith's own holds.
+# Words for the keys in Kith's own JSON.
 KEYS: dict[str, str | Promise] = {
     "became": pgettext_lazy("after a change", "afterwards"),
     "status": _("status"),
@@ -107,36 +107,36 @@ KEYS: dict[str, str | Promise] = {
 
 
 def describe_code(code: str) -> str:
-    """Return what the code says, in the active language; one that is not known, in its own words."""
+    """Return the code in words, in the active language; an unknown code with spaces for underscores."""
     return str(CODES.get(code) or code.replace("_", " "))
 
 
 def describe_key(key: str) -> str:
-    """Return what the name in JSON says, in the active language; one that is not known, in its own words."""
+    """Return the key of JSON in words, in the active language; an unknown key with spaces for underscores."""
     return str(KEYS.get(key) or key.replace("_", " "))
 
 
 def describe_model(label: str) -> str:
-    """Return what a thing is called whose model bears the label `app.Model`."""
+    """Return the verbose name of the model with the label `app.Model`, or the label if there is no such model."""
     try:
         return str(apps.get_model(label)._meta.verbose_name)
-    except LookupError:  # a model that is no more
+    except LookupError:  # the model no longer exists
         return label
 
 
 def describe_table(table: str) -> str:
-    """Return what the rows of a table are called."""
+    """Return the verbose name of the model of a database table, or the table's name if it has no model."""
     names = {model._meta.db_table: model._meta.verbose_name for model in apps.get_models()}
     return str(names.get(table, table))
 
 
 def describe_status(value: str) -> str:
-    """Return what a value of a change says where it is a code, else itself."""
+    """Return a changed value in words if it is the code of a status, otherwise unchanged."""
     return str(STATUSES.get(value, value))
 
 
 def render_data(value: Any, describe: Describe = str, depth: int = 0) -> SafeString:
-    """Return JSON as HTML: lists of what is in it, its texts as `describe` has them, nothing as a dash."""
+    """Return JSON as HTML: objects and lists nested, strings passed through `describe`, empty values as a dash."""
     if isinstance(value, dict) and value and depth < MAX_DEPTH:
         rows = (
             (describe_code(str(key)), render_data(part, describe, depth + 1)) for key, part in value.items()

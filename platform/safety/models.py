@@ -1,4 +1,4 @@
-"""What is recorded of operators' looks and deeds, and what people are told."""
+"""The audit trail of operators' views and actions, operators' access to accounts, and notices to people."""
 
 import uuid
 from typing import Any
@@ -11,9 +11,9 @@ from accounts.models.user import UserOwnedQuerySet
 
 
 class AuditEntry(models.Model):
-    """That an operator opened or changed something private. Written once, never changed, kept when the thing is gone.
+    """Records that an operator viewed or changed something private. Never changed; outlives the object it is about.
 
-    `asked` is what a list was searched and filtered by, sealed with the AuditKey `asked_key`.
+    `asked` is the query by which a list was searched and filtered, encrypted with the AuditKey `asked_key`.
     """
 
     class Deed(models.TextChoices):
@@ -54,7 +54,7 @@ class AuditEntry(models.Model):
 
 
 class AuditKey(models.Model):
-    """What seals the values that operators searched a person's things by: when the account goes, nobody reads them."""
+    """A user's key that encrypts operators' searches of the user's data; unreadable once the account is deleted."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
@@ -67,7 +67,7 @@ class AuditKey(models.Model):
 
 
 class Notice(models.Model):
-    """Something that a person must be told, outside of any companion's voice; kept as a proof that they were."""
+    """Something that a user must be told by Kith itself and not by a companion; kept as proof that they were."""
 
     class Kind(models.TextChoices):
         AI = "ai", _("this is an AI")
@@ -89,16 +89,17 @@ class Notice(models.Model):
         verbose_name = _("notice")
         verbose_name_plural = _("notices")
         ordering = ["-made_at"]
-        indexes = [models.Index(fields=["user", "-made_at"], name="notice_user_time")]  # what is to be shown
+        indexes = [models.Index(fields=["user", "-made_at"], name="notice_user_time")]  # unseen notices
 
     def __str__(self) -> str:
         return f"{self.kind} {self.made_at:%Y-%m-%d %H:%M}"
 
 
 class ContinuousUse(models.Model):
-    """How long one person has been talking without a pause, over all companions and channels: since `begun_at`.
+    """Since when (`begun_at`) a user has been talking without a pause, over all companions and channels.
 
-    They were last told that a break is due at `told_at`, and that this is an AI on `ai_told_on`, a day of their zone.
+    `told_at` is when they were last told that a break is due, `ai_told_on` the day, in their time zone, on which they
+    were last told that this is an AI.
     """
 
     user = models.OneToOneField(
@@ -121,10 +122,10 @@ class ContinuousUse(models.Model):
 
 
 class OperatorAccess(models.Model):
-    """That an operator set a person's password or changed an address of theirs, and may be able to sign in as them.
+    """Records that an operator set a user's password or changed their address, and may thus be able to sign in as them.
 
-    It ends when the person chooses a password by mail, which is no proof unless the account has no other addresses than
-    those before any of this, `addresses`. `email` is the one of them to which they are told of it.
+    It ends when the user resets the password by mail, provided that the account has no addresses but `addresses`, those
+    before the operator's first change. `email` is the one of them to which the user is informed.
     """
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+")

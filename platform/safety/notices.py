@@ -1,4 +1,4 @@
-"""What a person must be told outside any companion's voice: that it is an AI, that a break is due, what operators did."""
+"""Notices that Kith itself gives to people: that this is an AI, that a break is due, what operators did."""
 
 from datetime import datetime, timedelta
 
@@ -12,7 +12,7 @@ from django.utils.translation import ngettext_lazy
 from accounts.models import User
 from safety.models import ContinuousUse, Notice
 
-PAUSE = timedelta(minutes=30)  # whoever is silent for so long has had a break
+PAUSE = timedelta(minutes=30)  # a silence of this length counts as a break
 AI_TEXT = _("You are talking with an AI, not with a person.")
 BREAK_TEXT = _("A break would do good. And remember that this is an AI, not a person.")
 ACCOUNT_TEXTS = {
@@ -33,10 +33,9 @@ ACCOUNT_TEXTS = {
 
 @transaction.atomic
 def record_use(user: User, said_at: datetime, now: datetime) -> list[Notice]:
-    """Count that the person talked from `said_at` until `now`; save and return the notices that are due by it.
+    """Record that the user talked from `said_at` until `now`; save and return the notices that become due.
 
-    Whatever they talk through, and with whom: there is one count a person. A message that comes out of order moves
-    nothing back.
+    There is one record per user over all companions and channels. A message out of order never moves it back.
     """
     use, _is_new = ContinuousUse.objects.select_for_update().get_or_create(
         user=user, defaults={"begun_at": said_at, "last_at": said_at}
@@ -58,18 +57,18 @@ def record_use(user: User, said_at: datetime, now: datetime) -> list[Notice]:
 
 
 def list_unseen(user: User, now: datetime) -> list[Notice]:
-    """Return what the person has not dismissed: of the last day, and of their account, the oldest first; one query."""
+    """Return the user's undismissed notices, oldest first: those about the account, and others of the last day."""
     fresh = Q(made_at__gt=now - timedelta(days=1)) | Q(kind__in=ACCOUNT_TEXTS)
     return list(Notice.objects.owned_by(user).filter(fresh, seen_at=None).order_by("made_at"))
 
 
 def mark_seen(notice: Notice, now: datetime) -> None:
-    """Note when the person saw it first."""
+    """Save when the user dismissed the notice, unless they had already."""
     Notice.objects.filter(pk=notice.pk, seen_at=None).update(seen_at=now)
 
 
 def describe(notice: Notice) -> str | Promise:
-    """Return what the notice says, in the active language."""
+    """Return the notice's text in the active language."""
     if notice.kind == Notice.Kind.AI:
         return AI_TEXT
     if notice.kind in ACCOUNT_TEXTS:
@@ -87,5 +86,5 @@ def describe(notice: Notice) -> str | Promise:
 
 
 def as_frame(notice: Notice) -> dict[str, str]:
-    """Return the notice as sockets give it, in the active language."""
+    """Return the notice as a socket frame, in the active language."""
     return {"type": "notice", "id": str(notice.pk), "kind": notice.kind, "text": str(describe(notice))}

@@ -1,4 +1,4 @@
-"""What operators may do, and what they do to how a person signs in: it is on record, and the person is told."""
+"""Operators' rights, and their changes to how a person signs in, which are recorded and told to the person."""
 
 from datetime import datetime
 from typing import Any
@@ -25,11 +25,11 @@ from safety.notices import describe
 log = structlog.get_logger(__name__)
 Deed = AuditEntry.Deed
 APPS = frozenset({"accounts", "files", "safety", "memory", "companions", "voice", "providers"})
-GIVEN = ("delete_message", "delete_memory", "decide_galleryversion")  # beside looking
+GIVEN = ("delete_message", "delete_memory", "decide_galleryversion")  # in addition to viewing
 
 
 def grant_rights(sender: AppConfig, using: str, **kwargs: Any) -> None:
-    """Give the group its rights after each migration, also on what is new. For fewer rights, make another group."""
+    """Give the operators' group its rights after each migration, also on new models. For fewer, make another group."""
     if sender.label not in APPS:
         return
     rights = Permission.objects.using(using).filter(content_type__app_label=sender.label)
@@ -39,53 +39,53 @@ def grant_rights(sender: AppConfig, using: str, **kwargs: Any) -> None:
 
 @transaction.atomic
 def record_password_set(operator: User, person: User, now: datetime, *, is_new: bool = False) -> None:
-    """Record that the operator set the person's password, and tell them; of a new account there is nobody to tell."""
+    """Record that the operator set the person's password, and tell the person unless the account is new."""
     if operator.pk == person.pk:
         return
     access = _load_or_begin_access(operator, person, now)
     record(operator, Deed.PASSWORD_SET, User, person.pk, person.pk)
     if not is_new:
-        _tell(access, Notice.Kind.PASSWORD_SET, now)
+        _notify(access, Notice.Kind.PASSWORD_SET, now)
 
 
 @transaction.atomic
 def record_address_change(operator: User, person: User, now: datetime) -> None:
-    """Record that the operator added, changed or deleted an address of the person's, and tell them at the one before."""
+    """Record that the operator added, changed or deleted a person's address; tell the person at their former one."""
     if operator.pk == person.pk:
         return
     access = _load_or_begin_access(operator, person, now)
     OperatorAccess.objects.filter(pk=access.pk).update(is_address_changed=True)
     record(operator, Deed.ADDRESS_CHANGED, User, person.pk, person.pk)
-    _tell(access, Notice.Kind.ADDRESS_CHANGED, now)
+    _notify(access, Notice.Kind.ADDRESS_CHANGED, now)
 
 
 @receiver(user_logged_in)
 @transaction.atomic
 def record_sign_in(user: User, **_more: Any) -> None:
-    """Record that somebody signed in as the user, and tell them, where an operator may know how to."""
+    """Record a sign-in and tell the user, if an operator may be able to sign in as them."""
     access = OperatorAccess.objects.select_related("operator", "user").filter(user=user).first()
     if access is None:
         return
     record(access.operator, Deed.SIGNED_IN, User, user.pk, user.pk)
-    _tell(access, Notice.Kind.SIGNED_IN, timezone.now())
+    _notify(access, Notice.Kind.SIGNED_IN, timezone.now())
 
 
 @receiver(password_changed)
 def end_access_after_change(user: User, **_more: Any) -> None:
-    """End an operator's access where no mail goes out: the old password proves nothing, an operator may know it."""
+    """End an operator's access if no mail is configured; otherwise only a reset proves that it was the user."""
     if not settings.EMAIL_URL:
         _end_access(user)
 
 
 @receiver(password_reset)
 def end_access_after_reset(user: User, **_more: Any) -> None:
-    """End an operator's access: who chose this password has read the person's mail."""
+    """End an operator's access: whoever reset the password can read the person's mail."""
     _end_access(user)
 
 
 @transaction.atomic
 def _end_access(person: User) -> None:
-    """End the access and the API tokens made during it, where only the person can have chosen the password."""
+    """End the access and revoke API tokens made during it, unless an address was added since it began."""
     access = OperatorAccess.objects.owned_by(person).first()
     if access and _load_addresses(person) <= set(access.addresses):
         Token.objects.owned_by(person).filter(created_at__gte=access.at).revoke(timezone.now())
@@ -93,7 +93,7 @@ def _end_access(person: User) -> None:
 
 
 def _load_or_begin_access(operator: User, person: User, now: datetime) -> OperatorAccess:
-    """Return the person's row, with the addresses that were theirs before operators changed anything."""
+    """Return the person's OperatorAccess, which keeps the addresses from before any operator's change."""
     rows = OperatorAccess.objects.select_related("user")
     before = {"email": person.email, "addresses": sorted(_load_addresses(person))}
     access, is_new = rows.get_or_create(user=person, defaults={"operator": operator, "at": now, **before})
@@ -104,13 +104,13 @@ def _load_or_begin_access(operator: User, person: User, now: datetime) -> Operat
 
 
 def _load_addresses(person: User) -> set[str]:
-    """Return the addresses to which a mail with a new password can go."""
+    """Return the addresses to which a password reset can be sent, in lower case."""
     more = EmailAddress.objects.filter(user=person).values_list("email", flat=True)
     return {address.lower() for address in (person.email, *more)}
 
 
-def _tell(access: OperatorAccess, kind: Notice.Kind, now: datetime) -> None:
-    """Leave one notice of the kind until it is dismissed, and write a mail, once all is saved."""
+def _notify(access: OperatorAccess, kind: Notice.Kind, now: datetime) -> None:
+    """Save a notice, unless an undismissed one of the kind exists, and send it by mail on commit."""
     notice = Notice(user=access.user, kind=kind, made_at=now)
     if not Notice.objects.owned_by(access.user).filter(kind=kind, seen_at=None).exists():
         notice.save()
@@ -122,5 +122,5 @@ def _send_mail(access: OperatorAccess, notice: Notice) -> None:
         text = f"{describe(notice)}\n\n{settings.KITH_URL}\n"
         try:
             send_mail(_("Your account at Kith"), text, None, [access.email])
-        except OSError as error:  # a mail server that is away; the notice waits in Kith
+        except OSError as error:  # the mail server failed; the notice is still shown in Kith
             log.warning("mail_not_sent", error=type(error).__name__)

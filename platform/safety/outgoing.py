@@ -1,6 +1,6 @@
-"""Check what a companion wants to write unprompted: nothing of it may press on the person's feelings.
+"""Check messages that a companion writes unasked: they must not put emotional pressure on the person.
 
-The prompt of a waking says so already; this holds back what was written all the same.
+The prompt of a waking demands that already; this holds back messages that violate it all the same.
 """
 
 import json
@@ -24,7 +24,7 @@ from providers.preference import NO_PREFERENCE, preferring
 from providers.selection import Capability, get_provider
 
 log = structlog.get_logger(__name__)
-RULES = Path(__file__).with_name("outgoing_rules")  # a file for each language
+RULES = Path(__file__).with_name("outgoing_rules")  # one file per language
 MODEL_RULE = "model"
 MAX_MODEL_CHARACTERS = 4000
 INVISIBLE = regex.compile(r"[\p{Cf}\p{Cc}--[\n\t\u200d]]", flags=regex.VERSION1)
@@ -49,13 +49,13 @@ class Judgement(BaseModel):
     words: str = Field(default="", max_length=MAX_MODEL_CHARACTERS)
 
 
-@preferring(NO_PREFERENCE)  # the operator's check: no model of the person's own judges
+@preferring(NO_PREFERENCE)  # it is the operator's check, so the person's own model must not judge
 def check_outgoing(payer: Payer | None, text: str, *, is_asked_for: bool = False) -> str:
-    """Return the name of the rule for which the text is held back; "" where it may go.
+    """Return the name of the rule that holds the text back, or "" if it may be sent.
 
-    The chat model is asked about what breaks no rule and was not asked for, unless settings.CHECK_BY_MODEL is off, or the
-    payer has no tokens left. Where it fails, answers in another form, or names no words of the text that press, the text
-    goes. Raise ProviderBusy where it may not be asked now.
+    A text that breaks no rule and was not asked for (`is_asked_for`) is also judged by the chat model, unless
+    settings.CHECK_BY_MODEL is off or the payer has no tokens left. If the model fails, answers malformed, or quotes no
+    words of the text, the text may be sent. Raise ProviderBusy if the model may not be asked now.
     """
     rule = find_broken_rule(text)
     if rule or is_asked_for or not _is_model_asked(payer):
@@ -68,7 +68,7 @@ def check_outgoing(payer: Payer | None, text: str, *, is_asked_for: bool = False
         with charged(payer, ModelCall.Purpose.CHECK):
             judgement = ask("check", messages, Judgement)
     except ProviderBusy:
-        raise  # it is asked once the talk has paused
+        raise  # the caller tries again once the talk has paused
     except ProviderError as error:
         log.warning("check_by_model_failed", error=error.code)
         return ""
@@ -77,9 +77,9 @@ def check_outgoing(payer: Payer | None, text: str, *, is_asked_for: bool = False
 
 
 def _is_model_asked(payer: Payer | None) -> bool:
-    """Return whether the chat model judges too: as the operator has set it, else wherever it is a real one.
+    """Return whether the chat model judges too: as settings.CHECK_BY_MODEL says, by default unless it is the rehearsal.
 
-    It does not where the payer has no tokens left, as may be where their own model wrote the text.
+    It does not judge if the payer has no tokens left, which is possible if their own model wrote the text.
     """
     provider, by_model = get_provider(Capability.BACKGROUND), settings.CHECK_BY_MODEL
     if by_model is False or (by_model is None and provider.is_rehearsal):
@@ -88,23 +88,23 @@ def _is_model_asked(payer: Payer | None) -> bool:
 
 
 def find_broken_rule(text: str) -> str:
-    """Return the name of the first hard rule, of any language, that the text breaks; "" where it breaks none.
+    """Return the name of the first hard rule, of any language, that the text breaks, or "" if it breaks none.
 
-    The text is read in small letters of the ordinary width, without what is invisible, its spaces single.
+    The text is normalised first: NFKC, lower case, without invisible characters and repeated spaces.
     """
     plain = _normalise(text)
     return next((name for name, pattern in load_rules() if pattern.search(plain)), "")
 
 
 def _normalise(text: str) -> str:
-    whole = text.encode("utf-8", "replace").decode()  # half of a surrogate pair is no letter
+    whole = text.encode("utf-8", "replace").decode()  # replaces lone surrogates
     visible = INVISIBLE.sub("", unicodedata.normalize("NFKC", whole).translate(STRAIGHT))
     return regex.sub(r"[^\S\n]+", " ", visible).strip().lower()
 
 
 @cache
 def load_rules() -> list[tuple[str, regex.Pattern[str]]]:
-    """Return the rules of all languages, each with a pattern for normalised text."""
+    """Return the rules of all languages as (name, pattern for normalised text)."""
     return [
         (name, regex.compile("|".join(patterns)))
         for path in sorted(RULES.glob("*.toml"))

@@ -1,4 +1,4 @@
-"""What a provider did in the last day, by hours: from the rows of its calls, in one query."""
+"""A provider's usage in the last day, by hour: from the rows of its calls, in one query."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -17,7 +17,7 @@ FAILED = ("unavailable", "refused")
 
 
 class Percentile(Aggregate):
-    """The value below which the share of all lies, between two where it falls there."""
+    """The percentile `share` (0 to 1) of an expression, interpolated between two values if necessary."""
 
     function = "percentile_cont"
     template = "%(function)s(%(share)s) WITHIN GROUP (ORDER BY %(expressions)s)"
@@ -28,7 +28,7 @@ class Percentile(Aggregate):
 
 @dataclass(frozen=True, slots=True)
 class Hour:
-    """Requests that began in the hour from `began_at`; seconds are of those that were answered."""
+    """The requests that began in the hour from `began_at`; the seconds count answered requests only."""
 
     began_at: datetime
     requests: int
@@ -40,7 +40,7 @@ class Hour:
 
 
 def load_last_day(row: Provider, now: datetime) -> list[Hour]:
-    """Return the hours with requests to the row's model at its address, newest first; of Kith's engine this run's."""
+    """Return the hours with requests to the row's model at its address, newest first; of Kith's engine, this run's."""
     is_sound = row.capability in SoundCall.Capability.values
     calls: Any = (SoundCall if is_sound else ModelCall).objects
     calls = calls.filter(

@@ -1,1 +1,1 @@
-"""Text: what can be stored, sentences, shortening, quoting, dates, and rules by language. It knows nothing of Kith."""
+"""Text: storability, sentences, shortening, quoting, dates and per-language rules. Imports nothing else of Kith."""

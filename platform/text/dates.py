@@ -1,6 +1,6 @@
 """Dates that a text names, as terms (`@2023-05-02`, `@05-02`, `@2023-05`) and as days to come; and ages in words. Pure.
 
-How days are named is data, a file for each language in `language`.
+The patterns for naming days are data: one file per language in `language`.
 """
 
 import tomllib
@@ -27,11 +27,11 @@ TELLS_PAST, TELLS_FUTURE = (
     regex.compile("|".join(language[key] for language in LANGUAGES if key in language))
     for key in ("tells_past", "tells_future")
 )
-YEARS_BACK = 10  # in which a day without a year is looked for
+YEARS_BACK = 10  # to search for a day without a year
 MAX_DAYS_AGO = 399
 MAX_DAYS_ON = 366
-NEAR = 60  # characters, in which the month of a day is looked for
-MONTHS_AHEAD = 6  # in which a day of the month is looked for that falls on a weekday
+NEAR = 60  # characters on either side of a day in which its month is searched for
+MONTHS_AHEAD = 6  # to search for a day of the month that falls on a given weekday
 FEW_WEEKS = timedelta(days=30)
 
 TermReader = Callable[["regex.Match[str]", date | None], Iterator[str]]
@@ -40,9 +40,9 @@ Reader = TypeVar("Reader", TermReader, DayReader)
 
 
 def read_dates(text: str, when: datetime | None) -> tuple[list[str], str]:
-    """Return terms of the dates that `text` (NFKC, case folded) names, and the text without them.
+    """Return the terms of the dates that `text` (NFKC, case folded) names, and the text without them.
 
-    Words such as "yesterday" count from `when`, in the speaker's own zone; without it they stay words.
+    Words such as "yesterday" are relative to `when`, in the speaker's time zone; without it they stay in the text.
     """
     found: list[str] = []
     today = when.date() if when else None
@@ -58,9 +58,7 @@ def read_dates(text: str, when: datetime | None) -> tuple[list[str], str]:
 
 
 def days_named(text: str, when: datetime) -> list[tuple[date, date]]:
-    """Return the stretches, first and last day, that `text` names; words such as "yesterday" only where no date is
-    written.
-    """
+    """Return the spans (first day, last day) that `text` names; "yesterday" and the like only if no date is written."""
     text = folded(text)
     written, _ = read_dates(text, None)
     named = written or read_dates(text, when)[0]
@@ -74,24 +72,24 @@ def _stretches(term: str, today: date) -> Iterator[tuple[date, date]]:
     elif len(term) == len("@2023-05"):
         year, month = numbers
         yield date(year, month, 1), date(year, month, monthrange(year, month)[1])
-    else:  # a day of any year: the last ones
+    else:  # a day without a year: that day in each of the last years
         for year in range(today.year - YEARS_BACK, today.year + 1):
             with suppress(ValueError):  # the 29th of February
                 yield (day := date(year, *numbers)), day
 
 
 def days_ahead(text: str, said_on: date) -> list[date]:
-    """Return the days from `said_on` on that the text names, the nearest first; months and spans are no days.
+    """Return the days on or after `said_on` that the text names, nearest first, without whole months and spans.
 
-    A day without a year is the next one, but where it was a few weeks ago, or where the text tells of what was.
+    A day without a year is its next occurrence, unless its last one was within FEW_WEEKS or the text is about the past.
     """
     return [day for day in days_told(text, said_on) if day >= said_on]
 
 
 def days_told(text: str, said_on: date) -> list[date]:
-    """Return those days, and those that were past as it was said, as far as they are written out.
+    """Return the days that the text names, as `days_ahead` does, and also the past ones that are written as dates.
 
-    "On 5/2" is the second of May or the fifth of February: nobody is to be wished luck on the wrong one.
+    Ambiguous dates are ignored: "on 5/2" may be 2 May or 5 February, and a wish of luck must not come on the wrong one.
     """
     text = SLASHED.sub(lambda match: " " if _has_two_readings(match) else match.group(), folded(text))
     is_past = tells_past(text)
@@ -104,7 +102,7 @@ def days_told(text: str, said_on: date) -> list[date]:
 
 
 def tells_past(text: str) -> bool:
-    """Return whether a text tells of what was, and of nothing to come."""
+    """Return whether the text is about the past, and not about the future as well."""
     text = folded(text)
     return bool(TELLS_PAST.search(text)) and not TELLS_FUTURE.search(text)
 
@@ -128,14 +126,14 @@ def _days_of(terms: list[str], said_on: date, is_past: bool) -> Iterator[date]:
 
 
 def in_year(month: int, day: int, year: int) -> date:
-    """Return that day in that year: the 28th of February where there is no 29th."""
+    """Return the date, with 28 February instead of a 29 February that the year does not have."""
     with suppress(ValueError):
         return date(year, month, day)
     return date(year, 2, 28)
 
 
 def render_age(gap: timedelta) -> str:
-    """Return how long ago, in the largest unit that fits: "2 days ago", "just now"."""
+    """Return `gap` in words, in the largest unit that fits: "2 days ago", "just now"."""
     for seconds, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
         amount = int(gap.total_seconds() // seconds)
         if amount:
@@ -144,7 +142,7 @@ def render_age(gap: timedelta) -> str:
 
 
 def _read_number(text: str) -> int:
-    """Return the value of "12", "seven" or "十二"; the Chinese numerals up to 99."""
+    """Return the value of a numeral such as "12", "seven" or "十二" (Chinese ones up to 99)."""
     if text.isdecimal():
         return int(text)
     tens, ten, ones = text.rpartition("十")
@@ -160,7 +158,7 @@ def _read_weekday_number(name: str) -> int:
     return WEEKDAYS.index(name[:3]) if name[:3] in WEEKDAYS else NUMERALS[name] - 1
 
 
-# -- what a match of a pattern names, as terms
+# -- readers that turn a pattern's match into terms
 
 
 def _calendar_day(year: int | None, month: int, day: int) -> Iterator[str]:
@@ -175,13 +173,13 @@ def _read_day(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
 
 
 def _read_slashed(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
-    """Both readings of "on 5/2": nobody can tell which is meant."""
+    """Yield both readings of a date such as "on 5/2", which is ambiguous."""
     first, second = int(match["first"]), int(match["second"])
     yield from dict.fromkeys([*_calendar_day(None, first, second), *_calendar_day(None, second, first)])
 
 
 def _read_month(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
-    """A month with its year, or the latest such month."""
+    """Yield the named month of the named year, or its latest occurrence if no year is named."""
     month = _read_month_number(match["month"])
     year = int(match["year"]) if match["year"] else (today.year - (month > today.month) if today else 0)
     if year and 1 <= month <= 12:
@@ -203,7 +201,7 @@ def _days_back(days: int) -> TermReader:
 
 
 def _read_last_weekday(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
-    """The latest such day before today."""
+    """Yield the latest such weekday before today."""
     if today:
         days = (today.weekday() - _read_weekday_number(match["weekday"]) - 1) % 7 + 1
         yield f"@{today - timedelta(days):%Y-%m-%d}"
@@ -220,7 +218,7 @@ def _read_last_month(match: "regex.Match[str]", today: date | None) -> Iterator[
         yield f"@{today.replace(day=1) - timedelta(1):%Y-%m}"
 
 
-# -- and as days to come
+# -- readers that turn a pattern's match into days to come
 
 
 def _days_later(days: int) -> DayReader:
@@ -241,7 +239,7 @@ def _read_weekday_of_next_week(match: "regex.Match[str]", said_on: date) -> Iter
 
 
 def _read_next_weekday(match: "regex.Match[str]", said_on: date) -> Iterator[date]:
-    """The next such day after today, or today where this week is named."""
+    """Yield the next such weekday after `said_on`, or from `said_on` on if the text says "this"."""
     least = 0 if match["this"] else 1
     days = (_read_weekday_number(match["weekday"]) - said_on.weekday() - least) % 7 + least
     yield said_on + timedelta(days)
@@ -254,7 +252,7 @@ def _read_day_of_next_month(match: "regex.Match[str]", said_on: date) -> Iterato
 
 
 def _read_day_of_month(match: "regex.Match[str]", said_on: date) -> Iterator[date]:
-    """The next day of that number, and of that weekday where one is named; none where a month is named near it."""
+    """Yield the next day with that number and named weekday, if any; nothing if a month is named nearby."""
     if OTHER_MONTH.search(match.string, max(match.start() - NEAR, 0), match.end() + NEAR):
         return
     named = match.groupdict().get("weekday")
@@ -269,7 +267,7 @@ def _read_day_of_month(match: "regex.Match[str]", said_on: date) -> Iterator[dat
 
 
 def _compile(table: str, readers: Mapping[str, Reader]) -> list[tuple["regex.Pattern[str]", Reader]]:
-    """Return the languages' patterns in that table, each with what reads its matches, in the order of the readers."""
+    """Return all languages' patterns from `table`, each with the reader of its matches, in the order of `readers`."""
     parts = {name: part for language in LANGUAGES for name, part in language["parts"].items()}
     compiled = []
     for name, reader in readers.items():

@@ -1,7 +1,7 @@
 """Macros of character cards, such as `{{char}}`, `{{user}}`, `{{random:a,b}}` and the older `<BOT>`. Pure.
 
-What the specification of cards names is expanded, with `{{time}}`, `{{date}}`, `{{newline}}`, `{{trim}}` and
-`{{original}}`; any other stays as it is written. What a macro gives is not looked through again.
+The macros of the card specification are expanded, and also `{{time}}`, `{{date}}`, `{{newline}}`, `{{trim}}` and
+`{{original}}`; any other macro is left as written. The result of a macro is not expanded again.
 """
 
 import re
@@ -13,17 +13,17 @@ TOKEN = re.compile(r"(\{\{|\}\}|<(?:bot|char|user)>)", re.IGNORECASE)
 MACRO = re.compile(r"\s*(//|[a-z_]+)\s*(::?)?(.*)", re.IGNORECASE | re.DOTALL)
 DICE = re.compile(r"\s*(?:(\d{0,2})d)?(\d{1,6})\s*", re.IGNORECASE)
 COMMA = re.compile(r"(?<!\\),")
-MAX_DEPTH, MAX_MACROS = 20, 1_000  # of one text; what goes beyond stays as it is written
-CUT = "\0"  # where `{{trim}}` stood; text that is stored has none
+MAX_DEPTH, MAX_MACROS = 20, 1_000  # per text; macros beyond these are left as written
+CUT = "\0"  # marks the place of a `{{trim}}`; stored text never contains NUL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Macros:
-    """What the macros of a card stand for.
+    """The values for the macros of a card.
 
-    `seed` decides what `{{random}}` and `{{roll}}` give, and `pick_seed` what `{{pick}}` does; `now` is in the person's
-    zone, and without it `{{time}}` and `{{date}}` stay as they are; `original` is what a card's instructions replace.
-    Macros other than those of `only` stay as they are; None: all are expanded.
+    `seed` determines the results of `{{random}}` and `{{roll}}`, and `pick_seed` those of `{{pick}}`. `now` is in the
+    person's time zone; without it `{{time}}` and `{{date}}` are left as written. `original` is the text that a card's
+    instructions replace. If `only` is given, macros with other names are left as written.
     """
 
     char: str
@@ -35,7 +35,7 @@ class Macros:
     only: frozenset[str] | None = None
 
     def expand(self, text: str) -> str:
-        """Return the text with its macros expanded, the inner ones first."""
+        """Return the text with its macros expanded, innermost first."""
         levels: list[list[str]] = [[]]
         too_deep, left = 0, MAX_MACROS
         for place, part in enumerate(TOKEN.split(text)):
@@ -64,7 +64,7 @@ class Macros:
         return first.rstrip() + "".join(part.strip() for part in rest[:-1]) + rest[-1].lstrip()
 
     def _evaluate(self, macro: str, place: int) -> str | None:
-        """Return what stands in its place; None for what is no macro of ours."""
+        """Return the macro's replacement, or None if it is not one that is expanded."""
         if not (parts := MACRO.fullmatch(macro)):
             return None
         name, colon, rest = parts[1].lower(), parts[2], parts[3]

@@ -1,4 +1,4 @@
-// Says something to a screen reader, politely; `isSeen` shows it for a moment as well.
+// Announces a text to screen readers, politely; with `isSeen` it is also shown for a moment.
 
 const SHOWN_MS = 2500;
 let timer = 0;

@@ -1,4 +1,4 @@
-// What concerns the person on every page: how much is unread, what companions write by themselves, what must be told.
+// Live updates on every page: counts of unread messages, messages that companions write unasked, and notices.
 
 import { post } from "./request.js";
 import { Connection } from "./talk/connection.js";
@@ -18,7 +18,7 @@ connection.addEventListener("frame", ({ detail: frame }) => {
   else if (frame.type === "notice") notice(frame);
 });
 
-// What is said in the talk that is open is about to be read: it is counted nowhere.
+// Show the counts. Messages of the talk that is open are not counted, since they are about to be read.
 function unread({ companions }) {
   const counts = new Map(Object.entries(companions));
   if (open && !document.hidden) counts.delete(open);
@@ -51,7 +51,7 @@ function shortened(text) {
   return signs.length > SIGNS ? `${signs.slice(0, SIGNS).join("")}…` : text;
 }
 
-// That one talks with an AI stands in the talk, where the day begins: there it is seen.
+// Show the notice, except that this is an AI: the talk itself says that at the beginning of each day.
 function notice({ id, kind, text }) {
   if (kind === "ai") {
     if (open && !document.hidden) markSeen(id);
@@ -72,7 +72,7 @@ place.addEventListener("click", (event) => {
   if (event.target.closest("[data-dismisses]")) event.target.closest(".arrival").remove();
 });
 
-// A notice is gone at once, and on record as seen.
+// Dismissing a notice removes it at once and marks it as seen on the server.
 place.addEventListener("submit", async (event) => {
   const line = event.target.closest("[data-notice]");
   if (!line) return;

@@ -1,4 +1,4 @@
-// A form with one file: what is dropped anywhere on the page is sent by it, and what is chosen too.
+// A form with one file, which is submitted as soon as a file is chosen or dropped anywhere on the page.
 const form = document.querySelector("[data-bring]");
 const input = form.querySelector("input[type=file]");
 const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
@@ -9,7 +9,7 @@ function show(isSending) {
 }
 
 form.addEventListener("submit", () => show(true));
-// Whoever goes back finds the form as it was, not as it was sent.
+// After going back in the history, the form is shown as it was before it was submitted.
 window.addEventListener("pageshow", () => show(false));
 
 input.addEventListener("change", () => input.files.length && form.requestSubmit());

@@ -1,5 +1,5 @@
-// The texts of a character: what they take is counted while one writes, and a sentence is tried out with them as they
-// stand, saved or not.
+// The editor of a character's texts: shows their size while the person types, and tries out a sentence with them,
+// whether or not they are saved.
 import { announce } from "./announce.js";
 import { submit } from "./request.js";
 
@@ -15,13 +15,13 @@ form.addEventListener("input", () => {
   clearTimeout(timer);
   timer = setTimeout(count, PAUSE_MS);
 });
-// To a screen reader it is said once a text is left, not while one writes.
+// Screen readers are told the size when a field is left, not while the person types.
 form.addEventListener("change", async (event) => {
   clearTimeout(timer);
   if (event.target.matches("textarea") && (await count())) announce(size.textContent);
 });
 
-// Whether the numbers are new; where they do not come, the last ones stay until something else is typed.
+// Fetch and show the counts; return whether the total has changed. After a failure the former counts stay.
 async function count() {
   counting?.abort();
   counting = new AbortController();
@@ -41,7 +41,7 @@ async function count() {
   }
 }
 
-// -- the try-out
+// -- trying it out
 
 const trial = document.getElementById("trial");
 const asking = trial.querySelector("form");
@@ -82,7 +82,7 @@ asking.addEventListener("submit", async (event) => {
   }
 });
 
-// What was said, once all of it has come; an error has its `detail` where Kith tells one.
+// Show the answer while it streams, and return it when it is complete. Throws an object, with the server's `detail`.
 async function listen(signal) {
   const body = new FormData(form);
   body.set("text", text.value);

@@ -1,5 +1,5 @@
-// Forgetting and feeling: a slider's value is seen while it moves, and only what is shown can be saved. What is folded
-// on a phone is open where there is room, and what somebody opened or closed stays so, whatever is asked for next.
+// The page of forgetting and feeling: shows a slider's value while it moves, and allows saving only once the preview
+// shows it. Sections folded on a phone are open on wide screens, and stay as the person left them after a swap.
 import { announce } from "./announce.js";
 
 const ROOM = matchMedia("(min-width: 900px)");
@@ -15,7 +15,7 @@ document.addEventListener("input", ({ target }) => {
   output.textContent = target.value;
   const save = document.getElementById("save");
   if (save) save.disabled = true;
-  // Asked for by what is never swapped: htmx is there already when what was swapped in just now is moved at once.
+  // The request is triggered on an element that is never swapped, so that htmx has certainly initialised it.
   document.getElementById("forgetting").dispatchEvent(new Event("slide"));
 });
 
@@ -33,7 +33,7 @@ document.addEventListener("htmx:afterSwap", ({ detail }) => {
 document.addEventListener("htmx:sendError", shownAgain);
 document.addEventListener("htmx:responseError", shownAgain);
 
-// What is shown is still the last that came: that can be saved.
+// After a failed request the last preview is still shown, so saving is allowed again.
 function shownAgain() {
   const save = document.getElementById("save");
   if (save) save.disabled = false;

@@ -1,4 +1,4 @@
-// What every page can do: dialogs, menus, copying, the theme switch, the browser's time zone.
+// Behaviour of every page: dialogs, menus, copying, the theme switch, the browser's time zone.
 import { announce } from "./announce.js";
 import { keep, kept, forgetAll } from "./storage.js";
 
@@ -26,7 +26,7 @@ document.addEventListener("keydown", (event) => {
   menu.querySelector("summary").focus();
 });
 
-// A menu opens to the side where there is more room, and scrolls within it: nothing of it is out of reach.
+// A menu opens upwards or downwards, where there is more room, and scrolls within it, so that all of it can be reached.
 document.addEventListener(
   "toggle",
   ({ target }) => {
@@ -47,13 +47,13 @@ document.addEventListener(
   true,
 );
 
-// All of them, or, where all are ticked already, none.
+// Tick all boxes, or untick them if all are ticked already.
 function tick(boxes) {
   const isTicked = [...boxes].every((box) => box.checked);
   for (const box of boxes) box.checked = !isTicked;
 }
 
-// What was written, not what is shown of it: Markdown and its formulas as they came.
+// Copy the source text, i.e. Markdown and formulas as written, and not as rendered.
 async function copy(button) {
   const from = button.dataset.copies ? document.getElementById(button.dataset.copies) : button.closest("figure").querySelector("code");
   const words = from.querySelector(".words") ?? from;
@@ -62,7 +62,7 @@ async function copy(button) {
   announce((await putOnClipboard(text, button.parentElement)) ? copied : notCopied, true);
 }
 
-// A page without TLS has no clipboard but that of a field in which one has marked all.
+// Without TLS there is no clipboard API, so the text is selected in a temporary field and copied from there.
 async function putOnClipboard(text, near) {
   if (navigator.clipboard) return navigator.clipboard.writeText(text).then(() => true, () => false);
   const back = document.activeElement;
@@ -77,7 +77,7 @@ async function putOnClipboard(text, near) {
   return isCopied;
 }
 
-// A dialog that htmx brought opens at once; empty again, it is closed and the focus goes back.
+// A dialog that htmx swaps in opens at once; when it closes, the focus returns to the menu that opened it.
 let opener = null;
 document.addEventListener("htmx:beforeRequest", (event) => {
   if (event.detail.target?.id === "dialog-place" && !event.detail.elt.closest("dialog")) opener = event.detail.elt;
@@ -95,7 +95,7 @@ document.body.addEventListener("memory-gone", ({ detail }) => {
   document.getElementById("main").focus();
 });
 
-// A whole page in answer to a request for a part: the session is over. Go where it leads.
+// A whole page in response to an htmx request means that the session has ended: go to that page.
 document.addEventListener("htmx:beforeSwap", (event) => {
   const { xhr } = event.detail;
   if (!/^\s*<!doctype/i.test(xhr.responseText)) return;
@@ -103,7 +103,7 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   location.assign(xhr.responseURL);
 });
 
-// Tabs in a row that is longer than the screen: the current one is in view, and each end fades as far as there is more.
+// Rows of tabs wider than the screen: scroll the current tab into view, and fade an end beyond which there is more.
 for (const tabs of document.querySelectorAll(".tabs")) {
   const current = tabs.querySelector("[aria-current]");
   const tell = () => {
@@ -131,7 +131,7 @@ for (const input of document.querySelectorAll("input[name=time_zone][type=hidden
   input.value ||= Intl.DateTimeFormat().resolvedOptions().timeZone ?? "";
 }
 
-// Drafts and unsent words are private: who signs out leaves none behind.
+// Signing out deletes drafts and unsent messages from this browser, since they are private.
 for (const form of document.querySelectorAll("form[data-forgets]")) {
   form.addEventListener("submit", () => {
     forgetAll();
@@ -139,7 +139,7 @@ for (const form of document.querySelectorAll("form[data-forgets]")) {
   });
 }
 
-// What was chosen before the scripts were there, or is brought back by the browser, is asked for as if it were chosen now.
+// Filters that were changed before the scripts ran, or that the browser restored, are applied as if changed now.
 addEventListener("DOMContentLoaded", () => {
   for (const field of document.querySelectorAll("form[hx-get] :is(select, input[type=checkbox], input[type=radio])")) {
     const options = [...(field.options ?? [])];

@@ -1,4 +1,4 @@
-// Where passkeys cannot work, their buttons say so in place of failing; where one was not used, the page says what to do.
+// Passkeys: hides their buttons where they cannot work, and says what to do when a passkey was not used.
 
 const IDS = {
   loginForm: { login: "passkey_login", credential: "mfa_credential" },

@@ -1,5 +1,5 @@
-// "Notifications on this device". The browser is asked for leave only by the person's own press of the button. In a talk
-// that button is shown once, after an answer that was long in coming, until it is pressed or sent away.
+// "Notifications on this device". The browser's permission is requested only when the person presses the button. In a
+// talk the button is offered once, after an answer that took long, until it is pressed or dismissed.
 
 import { keep, kept } from "./storage.js";
 
@@ -33,7 +33,7 @@ async function subscription() {
   return registration?.pushManager.getSubscription();
 }
 
-// Kith may have lost it, or keep it under another key: what the browser has is told again.
+// Send the browser's subscription to the server, which may have lost it. Throws an Error with the server's sentence.
 async function tell(found) {
   const response = await send(place.dataset.subscribe, { ...found.toJSON(), browser: browserName() });
   if (response.status === 201) return;
@@ -101,7 +101,7 @@ if (place) {
   place.querySelector("[data-push-on]").addEventListener("click", turnOn);
   place.querySelector("[data-push-off]").addEventListener("click", turnOff);
   begin();
-  // Who signs out of this browser is not notified in it any more.
+  // Signing out ends the notifications in this browser.
   for (const form of document.querySelectorAll("form[data-forgets]")) {
     form.addEventListener("submit", () => canPush && subscription().then((found) => found?.unsubscribe()));
   }

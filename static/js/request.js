@@ -17,7 +17,7 @@ export function post(url, fields = {}) {
   return fetch(url, { method: "POST", headers, body, credentials: "same-origin", keepalive: true }); // also as one leaves
 }
 
-// A form of any size; what was asked for before can be left by the signal.
+// Post a form of any size; the request can be aborted by the signal.
 export function submit(url, body, signal) {
   const headers = JSON.parse(document.body.getAttribute("hx-headers"));
   return fetch(url, { method: "POST", headers, body, credentials: "same-origin", signal });

@@ -1,5 +1,5 @@
-// The service worker: shows what companions write while no page is open, and keeps what all pages are made of: files of
-// hashed names and one page for when there is no network. It keeps no page of a person's, no answer and no word.
+// The service worker: shows notifications while no page is open, and caches static files with hashed names and one page
+// for use without a network. It never caches a person's pages, responses or messages.
 
 const HOME = "/companions/";
 const KEY = "/notifications/key/";
@@ -27,7 +27,7 @@ self.addEventListener("fetch", (event) => {
 });
 self.addEventListener("pushsubscriptionchange", (event) => event.waitUntil(renew(event.newSubscription)));
 
-// The page and what it is made of; without the person's cookies, for it is the same for everyone.
+// Cache the offline page and its files; fetched without cookies, since it is the same for everyone.
 async function keepOfflinePage() {
   const page = await fetch(OFFLINE, { credentials: "omit", cache: "reload" });
   const html = await page.clone().text();
@@ -53,7 +53,7 @@ async function findFile(request) {
   return response;
 }
 
-// Browsers want something shown for every push, also for one that cannot be read.
+// Return the notification of a push. Browsers demand that one is shown for every push, even if it cannot be read.
 function read(data) {
   try {
     const told = data.json();
@@ -88,7 +88,7 @@ async function open(url) {
   return page ? page.focus() : self.clients.openWindow(url);
 }
 
-// Where it does not work, as when nobody is signed in, the page on which it can be done opens.
+// Mute the companion. If that fails, e.g. because nobody is signed in, open the page where it can be muted.
 async function mute(told) {
   try {
     const { csrf } = await ask();
@@ -109,7 +109,7 @@ async function renew(given) {
   await fetch(SUBSCRIBE, { method: "POST", headers, body: JSON.stringify(found) });
 }
 
-// Kith's key and the token that its forms carry; an error where nobody is signed in.
+// Return the public key and a CSRF token. Throws if nobody is signed in.
 async function ask() {
   const response = await fetch(KEY, { cache: "no-store", redirect: "error" });
   return response.json();

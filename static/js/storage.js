@@ -1,4 +1,4 @@
-// Small things kept in this browser. Without storage everything works, only nothing is kept.
+// Small values kept in this browser's storage. Without storage everything works, but nothing is kept.
 
 const PREFERENCES = ["kith.theme", "kith.recognition", "kith.push.offered"]; // of this browser; all else is words
 

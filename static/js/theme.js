@@ -1,4 +1,4 @@
-// Runs before anything is painted: the colour scheme that this browser was told to keep.
+// Applies the colour scheme that was chosen in this browser, before anything is painted.
 (() => {
   try {
     const kept = localStorage.getItem("kith.theme");

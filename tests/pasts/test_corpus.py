@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pasts.formats import looks_like_past, parse
 from pasts.past import FORMS, PastFile, PastFormatError, TextPattern
-from pasts.reader import REFUSALS, REMARKS, PastError, believe, choose_person, read_past
+from pasts.reader import REFUSALS, REMARKS, PastError, choose_person, read_answer, read_past
 from pasts.times import read_time
 from tests.cards.corpus import files as cards
 from tests.pasts.corpus import (
@@ -41,7 +41,7 @@ def read(content: bytes, pattern: TextPattern | None = None) -> PastFile:
     body = BytesIO()
     form, collector = parse(BytesIO(content), body, pattern)
     head = {"form": form, "pattern": collector.pattern, "remarks": sorted(collector.remarks)}
-    return believe(head, body.getvalue(), ZONE)
+    return read_answer(head, body.getvalue(), ZONE)
 
 
 def test_there_are_enough_of_them() -> None:

@@ -12,7 +12,7 @@ import pytest
 from files.errors import FilesError
 from pasts.formats import looks_like_past, parse
 from pasts.past import FORMS, PastFormatError
-from pasts.reader import REFUSALS, REMARKS, believe, read_past
+from pasts.reader import REFUSALS, REMARKS, read_answer, read_past
 from tests.pasts.hostile import mutated
 
 COUNT = int(os.environ.get("PROOF_FILES", "3000"))
@@ -37,7 +37,7 @@ def test_only_its_own_error_ever_leaves_the_reader(first: int) -> None:
             outcomes["read"] += 1
             assert form in FORMS, seed
             assert collector.remarks <= REMARKS.keys(), seed
-            file = believe({"form": form, "remarks": list(collector.remarks)}, body.getvalue(), UTC)
+            file = read_answer({"form": form, "remarks": list(collector.remarks)}, body.getvalue(), UTC)
             assert sum(len(past.messages) for past in file.pasts) == collector.count, seed
     print(outcomes)  # noqa: T201
     assert outcomes.keys() <= {"read"} | REFUSALS.keys()

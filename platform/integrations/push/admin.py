@@ -1,4 +1,4 @@
-"""The browsers that are notified, for operators: no address and no key."""
+"""Push subscriptions in the admin: operators see neither address nor keys."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What makes Kith an app of a phone: its manifest, the service worker, the page without a network, and the icon."""
+"""Kith as an installable web app: its manifest, service worker, offline page and icon."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 STATIC = settings.BASE_DIR / "static"
-GROUND = "#faf6f1"  # --ground of tokens.css in light; manifests know of no dark one
+GROUND = "#faf6f1"  # --ground of tokens.css in the light theme; a manifest cannot have a dark one too
 ICONS = [
     ("kith-192", "192x192", "any"),
     ("kith-512", "512x512", "any"),
@@ -21,7 +21,7 @@ ICONS = [
 
 @require_safe
 def service_worker(request: HttpRequest) -> HttpResponse:
-    """Answer with the script from where it may serve every page; browsers look at each visit whether it is a new one."""
+    """Serve the script with all pages in its scope; browsers check for a new version at each visit."""
     script = (STATIC / "js" / "service-worker.js").read_bytes()
     response = HttpResponse(script, content_type="text/javascript; charset=utf-8")
     response["Service-Worker-Allowed"] = "/"
@@ -31,13 +31,13 @@ def service_worker(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def offline(request: HttpRequest) -> HttpResponse:
-    """Show the page that the worker keeps for when there is no network: the same for everyone, in both languages."""
+    """Show the page that the service worker caches for use without a network: one for everyone, in both languages."""
     return HttpResponse(render_to_string("offline.html"))
 
 
 @require_safe
 def favicon(request: HttpRequest) -> FileResponse:
-    """Answer with the icon that browsers ask for by themselves, wherever they are."""
+    """Serve the icon that browsers request by themselves from any page."""
     icon = FileResponse((STATIC / "img" / "favicon.ico").open("rb"), content_type="image/x-icon")
     icon["Cache-Control"] = "public, max-age=86400"
     return icon
@@ -45,14 +45,14 @@ def favicon(request: HttpRequest) -> FileResponse:
 
 @require_safe
 def manifest(request: HttpRequest) -> JsonResponse:
-    """Answer with the app's manifest, in the language of who asks."""
+    """Serve the app's manifest in the visitor's language."""
     response = JsonResponse(build_manifest(), content_type="application/manifest+json")
     response["Cache-Control"] = "private, max-age=86400"
     return response
 
 
 def build_manifest() -> dict[str, Any]:
-    """Return the manifest in the language in force."""
+    """Return the manifest in the active language."""
     return {
         "id": "/",
         "name": "Kith",

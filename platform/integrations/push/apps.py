@@ -8,7 +8,7 @@ class PushConfig(AppConfig):
     verbose_name = _("Notifications")
 
     def ready(self) -> None:
-        """Register the channel: companions know of no front door."""
+        """Register the push channel, since `companions` must not import integrations."""
         from companions.life.outreach import register
         from integrations.push.channel import Push
 

@@ -1,4 +1,4 @@
-"""The channel `push`: a notification on each browser that a person has let be notified."""
+"""The channel `push`: a notification on each browser that a person has subscribed."""
 
 import base64
 from collections.abc import Sequence
@@ -26,17 +26,17 @@ from text.strings import shorten
 
 log = structlog.get_logger(__name__)
 BODY_CHARACTERS = 200
-# Every payload is this long, so that its length tells nothing of its words; a push service takes 4096 encrypted.
+# All payloads have this length, so that it reveals nothing about the text; push services accept 4096 bytes encrypted.
 PAYLOAD_BYTES = 3072
-LIFETIME = timedelta(days=1)  # at the push service, for a browser that is closed
-TIMEOUT_SECONDS = 5.0  # one slow push service holds up everybody's messages
+LIFETIME = timedelta(days=1)  # how long the push service keeps a message for a browser that is closed
+TIMEOUT_SECONDS = 5.0  # short, since one slow push service delays everybody's messages
 MAX_FAILURES = 10
 GONE = {404, 410}
 OK = range(200, 300)
 
 
 class Push:
-    """One notification for each message: it waits a moment for whoever reads right now."""
+    """The channel: one notification for each message, after a few seconds unless the person reads it meanwhile."""
 
     name = "push"
     gathers = False
@@ -65,14 +65,14 @@ class Push:
 
 
 def send(subscription: Subscription, message: Message, now: datetime) -> str:
-    """Send it once; return the code of what went wrong, or nothing."""
+    """Send the message as one notification; return the code of what went wrong, or ""."""
     contact = parseaddr(settings.DEFAULT_FROM_EMAIL)[
         1
-    ]  # whom a push service may write to: who sends Kith's mail
+    ]  # the contact for push services: the sender address of Kith's mail
     try:
         address = Address.opened(subscription.sealed)
         authorization = build_vapid_header(address.endpoint, settings.VAPID_KEY, contact, now)
-    except (DecryptionError, WebPushError) as error:  # the browser is not to blame
+    except (DecryptionError, WebPushError) as error:  # not the browser's fault, so not counted as its failure
         code = "sealed_otherwise" if isinstance(error, DecryptionError) else "not_signed"
         log.error("push_not_sent", code=code, subscription=str(subscription.pk))
         return code
@@ -85,19 +85,19 @@ def send(subscription: Subscription, message: Message, now: datetime) -> str:
         return "gone"
     if status not in OK:
         return _note_failure(subscription, f"status_{status}")
-    # Sealed anew, it opens with the newest key when the older ones are taken away.
+    # Encrypted again with the newest key, so that it can be read once older keys are removed.
     fields = {"used_at": now, "failures": 0, "sealed": address.sealed()}
     Subscription.objects.filter(pk=subscription.pk, sealed=subscription.sealed).update(**fields)
     return ""
 
 
 def _post(address: Address, authorization: str, message: Message) -> int:
-    """Return the status that the push service answers."""
+    """Send the encrypted notification; return the status code of the push service's response."""
     point, secret = parse_browser_keys(address.p256dh, address.auth)
     with translation.override(message.companion.user.language or "en"):
         body = encrypt(render_payload(message), point, secret)
-    # Waiting at the push service, a companion's newer message takes the place of its older one, by 22 characters that
-    # tell companions apart and name none.
+    # At the push service, a companion's newer message replaces an older one that still waits. The topic (22 characters)
+    # tells companions apart without naming them.
     digest = salted_hmac("push.topic", str(message.companion_id), algorithm="sha256").digest()
     headers = {
         "Authorization": authorization,
@@ -114,7 +114,7 @@ def _post(address: Address, authorization: str, message: Message) -> int:
 
 
 def _note_failure(subscription: Subscription, code: str) -> str:
-    """Count the failure, and drop a browser that fails often."""
+    """Count the failure, delete a subscription that reaches MAX_FAILURES, and return the code, cut to fit its row."""
     mine = Subscription.objects.filter(pk=subscription.pk)
     mine.update(failures=F("failures") + 1)
     if mine.filter(failures__gte=MAX_FAILURES).delete()[0]:
@@ -123,7 +123,7 @@ def _note_failure(subscription: Subscription, code: str) -> str:
 
 
 def render_payload(message: Message) -> bytes:
-    """Return the notification of a message, as JSON with blanks behind it. Call it in the person's language."""
+    """Return the message's notification as JSON, padded with spaces. Call it with the person's language active."""
     companion = message.companion
     notification = {
         "title": message.sender,
@@ -138,5 +138,5 @@ def render_payload(message: Message) -> bytes:
 
 
 def cut(text: str) -> str:
-    """Return the text in one line, of 200 characters at most."""
+    """Return the text in one line of at most 200 characters."""
     return shorten(" ".join(text.split()), BODY_CHARACTERS)

@@ -1,4 +1,4 @@
-"""A browser that takes notifications, and where it is reached."""
+"""Push subscriptions: browsers that receive notifications, and their addresses."""
 
 import hashlib
 import uuid
@@ -15,10 +15,10 @@ from database.encryption import decrypt, encrypt
 
 
 class Subscription(models.Model):
-    """One browser of a person that takes notifications.
+    """One of a user's browsers that receives notifications.
 
-    `sealed` holds what its push service gave (endpoint, p256dh, auth), encrypted; the endpoint's digest tells
-    subscriptions apart. Whoever's push service says that it is gone, or that fails often, is dropped.
+    `sealed` is the encrypted address from its push service (endpoint, p256dh, auth); the endpoint's digest identifies
+    it. A subscription is deleted if its push service says that it is gone, or if it fails often.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -46,7 +46,7 @@ class Subscription(models.Model):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Whoever knows the endpoint can send to it; whoever knows the keys can read what is sent."""
+    """A subscription's address: with the endpoint anyone can send to it, with the keys read what is sent."""
 
     endpoint: str
     p256dh: str
@@ -57,10 +57,10 @@ class Address:
 
     @classmethod
     def opened(cls, sealed: bytes | memoryview) -> Self:
-        """DecryptionError where it was sealed with another key."""
+        """Return the decrypted address. Raise DecryptionError if it was encrypted with an unknown key."""
         return cls(**orjson.loads(decrypt(sealed)))
 
     @property
     def digest(self) -> str:
-        """Return what tells endpoints apart without telling them: 64 characters."""
+        """Return the SHA-256 of the endpoint, 64 hexadecimal characters."""
         return hashlib.sha256(self.endpoint.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Letting a browser of a person's be notified, once each, and no other person's by the same browser."""
+"""Subscribing a person's browser to notifications: once each, and for no other person of the same browser."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -15,32 +15,32 @@ from integrations.push.models import Address, Subscription
 from providers.guarded_http import OutboundError, require_public
 from providers.web_push import WebPushError, derive_public_key, parse_browser_keys
 
-MAX_DEVICES = 20  # of a person
+MAX_DEVICES = 20  # per person
 ENDPOINT_CHARACTERS = 2000
 CONFLICT = 409
 Require = Callable[[str], None]
 
 
 class PushError(RefusedError):
-    """The browser's subscription cannot be kept: wrong address or keys, too many, or none at all here."""
+    """The subscription is refused: bad address or keys, too many devices, or notifications are not set up."""
 
 
 def is_configured() -> bool:
-    """Return whether this Kith has the key that notifications are signed with."""
+    """Return whether the key that signs notifications is set."""
     return bool(settings.VAPID_KEY)
 
 
 def get_public_key() -> str | None:
-    """Return what a browser subscribes with, in base64url; None where there are no notifications here."""
+    """Return the public key that browsers subscribe with, in base64url, or None if notifications are not set up."""
     return derive_public_key(settings.VAPID_KEY) if is_configured() else None
 
 
 def subscribe(
     user: User, address: Address, browser: str, now: datetime, *, require: Require = require_public
 ) -> Subscription:
-    """Return the subscription of this browser, which is kept once however often it comes; PushError where it cannot be.
+    """Create or update the browser's subscription and return it. Raise PushError if it is refused.
 
-    A browser's earlier owner, signed out by now, is not notified there any more.
+    The same address stops notifying other users, who have signed out of that browser by now.
     """
     if not is_configured():
         raise PushError("push_off", _("Notifications are not set up on this Kith."), CONFLICT)
@@ -56,9 +56,9 @@ def subscribe(
     except OutboundError as error:
         raise PushError(error.code, bad_address) from error
     with transaction.atomic():
-        User.objects.select_for_update().get(pk=user.pk)  # two at once are counted one after the other
+        User.objects.select_for_update().get(pk=user.pk)  # serialises the check of MAX_DEVICES
         for other in Subscription.objects.filter(endpoint_digest=address.digest).exclude(user=user):
-            # Who holds the very keys sits before the very browser; another's endpoint alone takes nothing away.
+            # Knowing the keys proves that it is the same browser; knowing another's endpoint alone does not.
             with suppress(DecryptionError):
                 if Address.opened(other.sealed) == address:
                     other.delete()
@@ -75,6 +75,6 @@ def subscribe(
 
 
 def unsubscribe(user: User, endpoint: str) -> None:
-    """Notify the person's browser that has this endpoint no more."""
+    """Delete the subscription of the person's browser that has this endpoint, if there is one."""
     digest = Address(endpoint, "", "").digest
     Subscription.objects.owned_by(user).filter(endpoint_digest=digest).delete()

@@ -1,4 +1,4 @@
-"""Notifications and what makes Kith an app of a phone; to be included at the root."""
+"""URLs of notifications and of the installable web app; included at the root."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""What the signed-in site and its service worker ask, by the session's cookie."""
+"""Endpoints for the site's own pages and service worker, authenticated by the session cookie."""
 
 from uuid import UUID
 
@@ -32,7 +32,7 @@ class EndpointIn(Schema):
 @login_required
 @never_cache
 def key(request: SignedInRequest) -> HttpResponse:
-    """Answer with what the service worker needs, which has no page to read it from."""
+    """Return the public key and a CSRF token for the service worker, which has no page to read them from."""
     return JsonResponse({"key": get_public_key(), "csrf": get_token(request)})
 
 
@@ -40,7 +40,7 @@ def key(request: SignedInRequest) -> HttpResponse:
 @login_required
 @never_cache
 def subscribe_here(request: SignedInRequest) -> HttpResponse:
-    """201 where the browser is notified from now on; otherwise why not, in a sentence for the page."""
+    """Subscribe the browser and answer 201, or an error with a sentence for the page."""
     try:
         given = SubscriptionIn.model_validate_json(_body(request))
         made = subscribe(request.user, given.address, given.browser, timezone.now())
@@ -71,5 +71,5 @@ def remove(request: SignedInRequest, subscription_id: UUID) -> HttpResponse:
 
 
 def _body(request: HttpRequest) -> bytes:
-    """Return what was sent, or nothing where it is far too much."""
+    """Return the request's body, or b"" if it is longer than MAX_BYTES."""
     return request.body if len(request.body) <= MAX_BYTES else b""

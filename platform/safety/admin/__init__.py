@@ -1,4 +1,4 @@
-"""Operators' pages, and what the admin of every model that holds people's words is made of."""
+"""Operators' pages, and the base classes and columns for the admin of models that contain people's words."""
 
 from safety.admin import people, providers, records
 from safety.admin.columns import code_column, code_filter, data_column, filled_filter

@@ -1,4 +1,4 @@
-"""Columns and filters of operators' lists that say codes and JSON in words."""
+"""Columns and filters for operators' lists that show codes and JSON in words."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,7 +11,7 @@ from safety.descriptions import Describe, describe_code, render_data
 
 
 def code_column(name: str, description: Any, describe: Describe = describe_code) -> Callable[[Any], str]:
-    """Return a column for a field that holds a code, in words."""
+    """Return a column that shows the code in field `name` in words."""
 
     @display(description=description, ordering=name)  # type: ignore[untyped-decorator]
     def shown(thing: Any) -> str:
@@ -23,7 +23,7 @@ def code_column(name: str, description: Any, describe: Describe = describe_code)
 
 
 def code_filter(describe: Describe = describe_code) -> type[admin.AllValuesFieldListFilter]:
-    """Return a filter by a field that holds a code, its values in words."""
+    """Return a list filter by a field of codes that shows its choices in words."""
 
     class CodeFilter(admin.AllValuesFieldListFilter):
         def choices(self, changelist: Any) -> Iterator[Any]:
@@ -36,7 +36,7 @@ def code_filter(describe: Describe = describe_code) -> type[admin.AllValuesField
 
 
 def filled_filter(title: Any) -> type[admin.EmptyFieldListFilter]:
-    """Return a filter of what has something in a field and what has not, under this title."""
+    """Return a list filter, with this title, by whether a field is empty."""
 
     class FilledFilter(admin.EmptyFieldListFilter):
         def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -47,7 +47,7 @@ def filled_filter(title: Any) -> type[admin.EmptyFieldListFilter]:
 
 
 def data_column(name: str, description: Any, describe: Describe = str) -> Callable[[Any], SafeString]:
-    """Return a column for a field of JSON, as a list that can be read, its texts as `describe` has them."""
+    """Return a column that shows the JSON in field `name` as readable lists, with strings passed through `describe`."""
 
     @display(description=description)  # type: ignore[untyped-decorator]
     def shown(thing: Any) -> SafeString:

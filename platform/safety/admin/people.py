@@ -1,4 +1,4 @@
-"""People and their addresses: what an operator does to an account is on record."""
+"""Operators' pages of users and their addresses, where changes to accounts are recorded."""
 
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, cast
@@ -37,18 +37,18 @@ MAY_SET_PASSWORD = "accounts.set_password"  # noqa: S105 - a right
 MAY_CHANGE_ADDRESS = "accounts.change_address"
 RIGHTS = ("is_staff", "is_superuser", "groups", "user_permissions")
 
-# allauth's own: addresses have Kith's below; keys and devices are for nobody's eyes but their person's.
+# allauth's own pages: Kith's replaces that of addresses; second factors and sessions are the user's private business.
 for model in (EmailAddress, Authenticator, UserSession):
     admin.site.unregister(model)
 
 
 def is_above(request: HttpRequest, person: User | None) -> bool:
-    """Return whether the person is a superuser and who asks is none."""
+    """Return whether the person is a superuser while the requesting user is not."""
     return person is not None and person.is_superuser and not request.user.is_superuser
 
 
 def annotate_sound(people: QuerySet[User], since: datetime) -> QuerySet[User]:
-    """Annotate the people with `characters_spoken` to them and `seconds_heard` of them since then."""
+    """Annotate the users with `characters_spoken` to them and `seconds_heard` from them since `since`."""
     calls = SoundCall.objects.filter(started_at__gte=since, user=OuterRef("pk")).order_by().values("user")
     spoken = calls.filter(capability=SoundCall.Capability.SPEECH).annotate(all=Sum("characters"))
     heard = calls.filter(capability=SoundCall.Capability.TRANSCRIPTION).annotate(all=Sum("seconds"))
@@ -59,12 +59,12 @@ def annotate_sound(people: QuerySet[User], since: datetime) -> QuerySet[User]:
 
 
 def get_operator(request: HttpRequest) -> User:
-    """Return who is signed in."""
+    """Return the signed-in operator."""
     return cast(User, request.user)
 
 
 class NewUserForm(UserCreationForm):  # type: ignore[misc]
-    """An account opened by an operator; its e-mail address is kept in lower case, as signing up does."""
+    """The form with which an operator opens an account; it lowercases the e-mail address, as signing up does."""
 
     class Meta:
         model = User
@@ -79,7 +79,7 @@ class NewUserForm(UserCreationForm):  # type: ignore[misc]
 
 
 class KnownUserForm(UserChangeForm):  # type: ignore[misc]
-    """A person's row; zone and language are chosen from what there is."""
+    """The form for an existing user, with choices for time zone and language."""
 
     class Meta(UserChangeForm.Meta):  # type: ignore[misc]
         labels: ClassVar[dict[str, Any]] = {
@@ -109,16 +109,16 @@ LANGUAGE = code_column("language", _("language"), describe_language)
 
 
 class UserAdmin(PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc,type-arg]
-    """People; who deletes one, or sets a password, does it on record.
+    """The admin of users; deleting one or setting a password is recorded.
 
-    It is registered by the room above, which knows what belongs to a person.
+    It is registered, as a subclass, by `companions`, which knows what else belongs to a user.
     """
 
     add_form = NewUserForm
     form = KnownUserForm
     change_password_form = AdminPasswordChangeForm
     named_by = "email"
-    filter_horizontal = ()  # Django's two lists side by side are not for screen readers
+    filter_horizontal = ()  # Django's two lists side by side are not accessible to screen readers
     list_display: Any = (
         *("email", "name", "is_active", "is_staff", LANGUAGE, "time_zone"),
         *("last_login", "date_joined"),
@@ -150,32 +150,32 @@ class UserAdmin(PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc
 
     @admin.display(description=_("Own models"))
     def own_models(self, person: User) -> int:
-        """Return how many; where they are and with which keys is the person's own business."""
+        """Return only how many own models the user has: their addresses and keys are private."""
         return OwnProvider.objects.owned_by(person).count()
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> tuple[str, ...]:
-        """The e-mail address is the person's to change; rights are given by superusers alone."""
+        """Make the e-mail address of an existing user read-only, and rights too unless a superuser asks."""
         fixed = ("last_login", "date_joined", "own_models") + (("email",) if obj else ())
         return fixed if request.user.is_superuser else fixed + RIGHTS
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """Whoever may change people may still not touch a superuser, whose password would be theirs then."""
+        """Forbid others to change a superuser: whoever sets the password could take over the account."""
         return not is_above(request, obj) and super().has_change_permission(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
         return not is_above(request, obj) and super().has_delete_permission(request, obj)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Return the people alone: what is theirs is counted, for its names are their words.
+        """Return the users by name, but their objects only as counts, since objects' names contain users' words.
 
-        Who may delete people may delete what is theirs, read-only or not.
+        Whoever may delete users may delete their objects too, even those that are read-only in the admin.
         """
         _going, counts, _needed, protected = super().get_deleted_objects(objs, request)
         needed = {str(person) for person in objs if not self.has_delete_permission(request, person)}
         return [str(person) for person in objs], counts, needed, protected
 
     def get_fieldsets(self, request: HttpRequest, obj: User | None = None) -> Any:
-        """No way to the password for whom it is not."""
+        """Hide the password field, with its link, from operators who may not set passwords."""
         fieldsets = super().get_fieldsets(request, obj)
         if obj is None or request.user.has_perm(MAY_SET_PASSWORD):
             return fieldsets
@@ -185,7 +185,7 @@ class UserAdmin(PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc
         ]
 
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
-        """Set a person's password, which has a right of its own, on record."""
+        """Set a user's password and record it. Raise PermissionDenied without the right for it."""
         if not request.user.has_perm(MAY_SET_PASSWORD):
             raise PermissionDenied
         with transaction.atomic():
@@ -197,7 +197,7 @@ class UserAdmin(PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc
         return response
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
-        """Keep the person. The address of a new one counts as verified; whoever opens an account knows its password."""
+        """Save the user. A new user's address counts as verified; a password that the operator chose is recorded."""
         with transaction.atomic():
             super().save_model(request, obj, form, change)
             if not change:
@@ -217,7 +217,7 @@ class UserAdmin(PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc
 
 @admin.register(EmailAddress)
 class EmailAddressAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
-    """Addresses, by which people sign in and get new passwords: to change them is a right of its own, and on record."""
+    """The admin of addresses, by which users sign in and reset passwords: changes need a right and are recorded."""
 
     list_display = ("email", "user", "verified", "primary")
     list_filter = ("verified", "primary")
@@ -235,11 +235,11 @@ class EmailAddressAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
         return self._may(request, obj) and super().has_delete_permission(request, obj)
 
     def _may(self, request: HttpRequest, obj: EmailAddress | None = None) -> bool:
-        """Whether it is one who may; those of superusers are for superusers."""
+        """Return whether the operator may change addresses, and this one: a superuser's only if they are one too."""
         return not is_above(request, obj and obj.user) and request.user.has_perm(MAY_CHANGE_ADDRESS)
 
     def get_readonly_fields(self, request: HttpRequest, obj: EmailAddress | None = None) -> tuple[str, ...]:
-        """An address does not go over to somebody else."""
+        """Make the user of an existing address read-only, so that it cannot be moved to another user."""
         return ("user",) if obj else ()
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
@@ -264,7 +264,7 @@ class EmailAddressAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
 
 @admin.register(OperatorAccess)
 class OperatorAccessAdmin(PrivateAdmin):
-    """Who may be able to sign in as whom."""
+    """The admin of operators' access: who may be able to sign in as whom."""
 
     named_by = "at"
     owner_path = "user"

@@ -1,4 +1,4 @@
-"""The one door to what people said and wrote: whoever opens it in the admin leaves an audit entry."""
+"""The only access to people's words in the admin: every page opened here leaves an audit entry."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -38,13 +38,13 @@ from text.strings import one_line
 View = Callable[..., HttpResponseBase]
 MAX_NAME_CHARACTERS = 40
 UNRECORDED_PARAMETERS = {"p", "o", "all", "e"}  # which page, in which order
-# All of a question is recorded, so that nothing hides behind the rest: more is refused.
+# Longer queries are refused, since a query is recorded in full.
 MAX_QUERY_CHARACTERS = 8_000
 FIELDS_WITH_WORDS = (models.TextField, models.JSONField, models.BinaryField, ArrayField, VectorField)
 
 
 def link_to(model: str, pk: UUID | int | str | None, shown: str | None = None) -> str:
-    """Return a link to the page of a thing, by its name or else by its id's beginning; a dash for nothing."""
+    """Return a link to an object's page with the text `shown`, otherwise the beginning of its id; a dash for None."""
     if pk is None:
         return "–"
     address = reverse(f"admin:{model.replace('.', '_').lower()}_change", args=[pk])
@@ -53,7 +53,7 @@ def link_to(model: str, pk: UUID | int | str | None, shown: str | None = None) -
 
 
 def link(field: str, description: Any) -> Callable[[Any, Any], str]:
-    """Return a column that leads to what the thing's foreign key refers to, by its name, as a method of its admin."""
+    """Return a method for an admin class: a column that links to the object of the foreign key `field`, by its name."""
 
     @admin.display(description=description)
     def shown(self: Any, thing: Any) -> str:
@@ -66,14 +66,14 @@ def link(field: str, description: Any) -> Callable[[Any, Any], str]:
 
 
 def describe_name(name: object) -> str:
-    """Return what a thing is called: a time is told in the operator's zone; nothing where there is no name."""
+    """Return an object's name for display: shortened, a time in the operator's zone, and "" for no name."""
     if isinstance(name, datetime):
         return f"{timezone.localtime(name):%Y-%m-%d %H:%M}"
     return Truncator(str(name)).chars(MAX_NAME_CHARACTERS) if name else ""
 
 
 def moment(name: str, description: Any) -> Callable[[Any], str]:
-    """Return a column for a time, short and in the operator's zone."""
+    """Return a column for the time in field `name`, in short form and in the operator's zone."""
 
     @admin.display(description=description, ordering=name)
     def shown(thing: Any) -> str:
@@ -85,7 +85,7 @@ def moment(name: str, description: Any) -> Callable[[Any], str]:
 
 
 def number(name: str, description: Any) -> Callable[[Any], int]:
-    """Return a column for a number that the list is annotated with."""
+    """Return a column for the number in the annotation `name`."""
 
     @admin.display(description=description, ordering=name)
     def shown(thing: Any) -> int:
@@ -96,7 +96,7 @@ def number(name: str, description: Any) -> Callable[[Any], int]:
 
 
 def state(colours: Mapping[Any, str]) -> Callable[[Any, Any], tuple[str, str]]:
-    """Return a column for the state of a thing, as a method of its admin."""
+    """Return a method for an admin class: a column for the field `state`, with a colour for each of its values."""
 
     @display(description=_("state"), ordering="state", label=colours)  # type: ignore[untyped-decorator]
     def shown_state(self: Any, thing: Any) -> tuple[str, str]:
@@ -106,12 +106,12 @@ def state(colours: Mapping[Any, str]) -> Callable[[Any, Any], tuple[str, str]]:
 
 
 def marks(thing: Any, claims: dict[str, Any]) -> str:
-    """Return the words for those claims that are true of the thing; `claims` goes from a field's name to its word."""
+    """Return the words of those fields that are true; `claims` maps field names to words."""
     return ", ".join(str(word) for name, word in claims.items() if getattr(thing, name)) or "–"
 
 
 class PrivateChangeList(ChangeList):  # type: ignore[misc]
-    """A list that does not even load words."""
+    """A list that does not load the fields with people's words."""
 
     def get_queryset(self, request: HttpRequest, *args: Any, **kwargs: Any) -> QuerySet[Any]:
         words = [
@@ -122,13 +122,13 @@ class PrivateChangeList(ChangeList):  # type: ignore[misc]
 
 
 class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
-    """The admin of a model that holds people's words.
+    """Base admin of a model that contains people's words.
 
-    Every page of it, opened by whom it may be, writes an AuditEntry before anything is shown. Its lists hold no words
-    but companions' names and are searched by ids and e-mail addresses; its things are read only. A thing is called by
-    its field `named_by` where others lead to it, for those who may see it, and its own page by `titled_by`: one of its
-    `words`, or a name (`companion_called`). Where they are erasable, who has the right may delete them, on record, and
-    `erase` says how far that reaches. `annotations` are shown in lists beside fields.
+    Each of its pages writes an AuditEntry before anything is shown. Its lists contain no words but companions' names,
+    and are searched by ids and e-mail addresses; its objects are read-only. Links to an object show its field
+    `named_by`, if the operator may view it, and its own page's title is `titled_by`: one of its `words`, or a name
+    (`companion_called`). If `is_erasable`, operators with the right may delete objects, which is recorded; `erase`
+    decides how far that reaches. `annotations` can be shown in lists like fields.
     """
 
     owner_path: ClassVar[str] = "companion__user"
@@ -147,7 +147,7 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
     change_form_outer_after_template = "admin/private/page.html"
     private_template: ClassVar[str] = "admin/private/words.html"
 
-    # -- on record
+    # -- recording
 
     def get_urls(self) -> list[URLPattern]:
         urls: list[URLPattern] = super().get_urls()
@@ -156,7 +156,7 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
         return urls
 
     def _on_record(self, view: View) -> View:
-        """Return the view, which gives its page back only once the look at it is written down."""
+        """Return the view wrapped so that it returns its page only after recording that it was opened."""
 
         def recorded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if len(request.META["QUERY_STRING"]) > MAX_QUERY_CHARACTERS:
@@ -187,7 +187,7 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
             record(operator, AuditEntry.Deed.LISTED, self.model)
 
     def owner_of(self, object_id: Any) -> int | None:
-        """Return the id of the user whose thing it is."""
+        """Return the id of the user who owns the object, or None if there is none."""
         things = self.model._base_manager.filter(pk=object_id)
         owner: int | None = things.values_list(self.owner_path, flat=True).first()
         return owner
@@ -195,14 +195,14 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
     # -- lists
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        everywhere = getattr(self.model, "everywhere", None)  # on whichever branch of a talk it stands
+        everywhere = getattr(self.model, "everywhere", None)  # on all branches of a conversation
         queryset: QuerySet[Any] = everywhere.all() if everywhere else super().get_queryset(request)
         queryset = queryset.order_by(*self.get_ordering(request)) if everywhere else queryset
         owned = queryset.annotate(owner_email=F(f"{self.owner_path}__email"), owner_id=F(self.owner_path))
         return cast(QuerySet[Any], owned.annotate(**self.annotations, **self._find_names(request)))
 
     def _find_names(self, request: HttpRequest) -> dict[str, F]:
-        """Return what to annotate things with, so that each link says what it leads to, where that may be seen."""
+        """Return annotations with the names of linked objects, for those that the operator may view."""
         columns = (
             getattr(type(self), str(name), None) for name in (*self.list_display, *(self.fields or ()))
         )
@@ -231,7 +231,7 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """Find by a thing's id, by its companion's, or by a part of its owner's address."""
+        """Search by the ids in `search_ids`, or by a part of the owner's e-mail address."""
         term = search_term.strip()
         if not term:
             return queryset, False
@@ -239,15 +239,15 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
         for path in self.search_ids:
             field: Any = self.model._meta.pk if path == "pk" else self.model._meta.get_field(path)
             field = field.target_field if isinstance(field, ForeignKey) else field
-            with suppress(ValueError):  # the term is no id of this kind
+            with suppress(ValueError):  # the term is not an id of this kind
                 wanted |= Q(**{path: UUID(term) if isinstance(field, models.UUIDField) else int(term)})
         return queryset.filter(wanted), False
 
     def to_field_allowed(self, request: HttpRequest, to_field: str) -> bool:
-        """No choosing from private things in other forms."""
+        """Forbid choosing private objects in other admins' forms."""
         return False
 
-    # -- a thing's page
+    # -- an object's page
 
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, obj: Any = None, **kwargs: Any
@@ -259,7 +259,7 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
         return super().render_change_form(request, context, *args, obj=obj, **kwargs)
 
     def private(self, request: HttpRequest, thing: Any) -> dict[str, Any]:
-        """Return what the private part of the page shows, for its template."""
+        """Return the template context of the page's private part."""
         fields: list[Any] = [self.model._meta.get_field(name) for name in self.words]
         values = ((field, getattr(thing, field.name)) for field in fields)
         return {
@@ -273,13 +273,13 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
         }
 
     def entitle(self, thing: Any) -> str:
-        """Return what the thing's own page is called: how its words begin, else what it is called elsewhere."""
+        """Return the title of the object's own page: the beginning of `titled_by`, otherwise as `call` does."""
         parts = self.titled_by.split(".") if self.titled_by else ()
         value = reduce(lambda found, part: getattr(found, part, None), parts, thing) if parts else None
         return describe_name(one_line(value) if isinstance(value, str) else value) or self.call(thing)
 
     def call(self, thing: Any) -> str:
-        """Return what the thing is called where it shows no words: its name, else its kind with its id's beginning."""
+        """Return the object's name without its words: `named_by`, otherwise its kind and the beginning of its id."""
         name = describe_name(getattr(thing, self.named_by)) if self.named_by else ""
         return name or f"{capfirst(self.opts.verbose_name)} {str(thing.pk)[:8]}"
 
@@ -288,7 +288,7 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
         return format_html('<span class="kith-id kith-soft">{}</span>', thing.pk)
 
     def get_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[Any, ...]:
-        """Return the fields of its page, its id last: that is not what one looks for first."""
+        """Return the fields of the page, with the id last, since it matters least."""
         fields = tuple(field for field in self.fields or () if field != "id")
         return (*fields, "own_id") if "id" in (self.fields or ()) else fields
 
@@ -305,13 +305,13 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
     def get_deleted_objects(
         self, objs: Any, request: HttpRequest
     ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
-        """The things by id alone; what hangs on them goes with them, whoever may see it."""
+        """Return the objects without their dependents, which no further right is needed to delete."""
         things = [str(thing) for thing in objs]
         name = ngettext(self.opts.verbose_name, self.opts.verbose_name_plural, len(things))
         return things, {name: len(things)}, set(), []
 
     def erase(self, thing: Any, now: datetime) -> None:
-        """Delete the thing, from wherever its words went."""
+        """Delete the object; override it to delete its words wherever else they went, too."""
         thing.delete()
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
@@ -321,7 +321,7 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
             self.erase(obj, timezone.now())
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        """Delete one after another: the first may take a later one with it."""
+        """Delete the objects one by one, since deleting one may delete another."""
         for pk in list(queryset.values_list("pk", flat=True)):
             if thing := self.model._base_manager.filter(pk=pk).first():
                 self.delete_model(request, thing)

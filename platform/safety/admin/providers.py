@@ -1,4 +1,4 @@
-"""Operators' page of providers: which there are, which is in force, and whether one answers. No key is shown."""
+"""Operators' page of providers: which exist, which is in force, and whether one answers. Keys are never shown."""
 
 import asyncio
 from collections.abc import Sequence
@@ -51,18 +51,18 @@ SOUND_IGNORES = {
     *("prompt_price", "completion_price"),
 }
 EMBEDDING_IGNORES = {"slots", "requests_per_minute", "tokens_per_day", "completion_price"}
-PREFIXES = ("query_prefix", "document_prefix")  # for embedding alone
+PREFIXES = ("query_prefix", "document_prefix")  # for embedding only
 MAX_TRIALS, MAX_SHOWN_CHARACTERS = 5, 300
 ASKED_ANEW = {
     "base_url",
     "model",
     "api_key",
     "removes_key",
-}  # after a change of these the last error says nothing
+}  # a change of these makes the last error obsolete
 
 
 class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]
-    """A provider's row. Its key is written here and never read: left empty, it stays."""
+    """The form for a provider. Its key can be written but not read: an empty field leaves it unchanged."""
 
     api_key = forms.CharField(
         label=_("Key"),
@@ -83,7 +83,7 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if "api_key" in self.fields:  # whoever may only look has no fields
+        if "api_key" in self.fields:  # with the right to view only, there are no fields
             self.fields["api_key"].help_text = self.instance.describe_key(
                 nothing=gettext("None is set."),
                 lost=gettext(
@@ -91,12 +91,12 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]
                 ),
             )
         for name in self.fields.keys() & PREFIXES:
-            cast(forms.CharField, self.fields[name]).strip = False  # models want the blank at the end
+            cast(forms.CharField, self.fields[name]).strip = False  # models need the trailing space
 
     def clean(self) -> dict[str, Any]:
-        """Refuse to send a key that is there to another server than the one that it was entered for.
+        """Refuse to send a saved key to another server than the one that it was entered for.
 
-        And what a provider of that capability would not heed.
+        Also refuse fields that a provider of that capability would ignore.
         """
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         given = {name for name, value in cleaned.items() if value not in {None, ""}}
@@ -119,7 +119,7 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]
 
 @admin.register(Provider)
 class ProviderAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
-    """Providers; whoever changes one does it on record, and every process follows."""
+    """The admin of providers; changes are recorded, and take effect in every process."""
 
     form = ProviderForm
     list_display: Any = (
@@ -175,7 +175,7 @@ class ProviderAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
         return response
 
     def get_fieldsets(self, request: HttpRequest, obj: Provider | None = None) -> Any:
-        """No field for the key where nothing may be changed."""
+        """Hide the fields of the key from operators who may not change the provider."""
         fieldsets = super().get_fieldsets(request, obj)
         if self.has_change_permission(request, obj):
             return fieldsets
@@ -206,7 +206,7 @@ class ProviderAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
 
     @admin.action(description=_("Try: ask for one sentence, or embed one"), permissions=["change"])
     def try_selected(self, request: HttpRequest, rows: QuerySet[Provider]) -> None:
-        """Ask the chosen ones for one real sentence, or have it embedded, all at once, and say what came of it."""
+        """Ask the selected providers for a sentence, or to embed one, all at once, and show the results as messages."""
         for row in rows.filter(capability__in=SOUND):
             messages.info(
                 request, _("%(name)s: try it on the page “Speaking and hearing”.") % {"name": row.name}
@@ -226,7 +226,7 @@ class ProviderAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
 
 
 def close_breaker(provider: ChatProvider) -> None:
-    """Have the provider asked again at once."""
+    """Close the provider's circuit breaker, so that it is asked again at once."""
     run_in_background(note_answer(provider))
 
 

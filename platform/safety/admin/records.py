@@ -1,4 +1,4 @@
-"""Operators' pages of records: what they opened, what people were told, which calls were made, what is stored."""
+"""Operators' pages of records: the audit trail, notices, calls of providers and stored files."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ KIND = code_column("kind", _("kind of thing"), describe_model)
 
 @admin.register(AuditEntry)
 class AuditEntryAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
-    """Who opened what of whom; nobody changes it, nobody deletes it."""
+    """The admin of the audit trail, whose entries nobody can change or delete."""
 
     list_display = (moment("at", _("when")), "operator", "deed", KIND, "thing", "owner")
     list_filter = ("deed", ("kind", code_filter(describe_model)), "at")
@@ -50,7 +50,7 @@ class AuditEntryAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
 
 @admin.register(ModelCall)
 class ModelCallAdmin(PrivateAdmin):
-    """One request to a chat or embedding model; what the provider said of it may quote the person."""
+    """The admin of requests to chat or embedding models; the provider's own error text may quote the user."""
 
     named_by = "started_at"
     owner_path = "user"
@@ -74,7 +74,7 @@ class ModelCallAdmin(PrivateAdmin):
 
 @admin.register(StoredFile)
 class StoredFileAdmin(PrivateAdmin):
-    """Something binary of a person's. Its content is not shown here: only its owner is given that."""
+    """The admin of users' files, without their content, which only the owner can open."""
 
     named_by = "created_at"
     owner_path = "user"
@@ -101,7 +101,7 @@ class StoredFileAdmin(PrivateAdmin):
 
 @admin.register(SoundCall)
 class SoundCallAdmin(PrivateAdmin):
-    """One call of a speech or transcription provider; what it said of it may quote the person."""
+    """The admin of calls of speech or transcription providers; the provider's own error text may quote the user."""
 
     named_by = "started_at"
     owner_path = "user"
@@ -121,7 +121,7 @@ class SoundCallAdmin(PrivateAdmin):
 
 @admin.register(Notice)
 class NoticeAdmin(PrivateAdmin):
-    """A proof that somebody was told."""
+    """The admin of notices, which prove that users were told."""
 
     named_by = "made_at"
     owner_path = "user"
@@ -137,7 +137,7 @@ class NoticeAdmin(PrivateAdmin):
 
 @admin.register(ContinuousUse)
 class ContinuousUseAdmin(PrivateAdmin):
-    """How long somebody has been talking without a pause."""
+    """The admin of how long users have been talking without a pause."""
 
     named_by = "begun_at"
     owner_path = "user"

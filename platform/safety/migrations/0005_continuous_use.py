@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    """A new name for the model alone: its table stays."""
+    """Rename the model; its table keeps its name."""
 
     dependencies = [("safety", "0004_operators_access")]
     operations = [

@@ -12,7 +12,7 @@ register = template.Library()
 
 @register.filter
 def plain(value: Any) -> str:
-    """A value out of JSON as a person writes it: a list by commas, nothing as a dash, numbers to four digits."""
+    """Return a JSON value as text: lists joined by commas, empty values as a dash, floats with four digits."""
     if isinstance(value, list):
         return ", ".join(map(plain, value)) or "–"
     if isinstance(value, float):
@@ -22,13 +22,13 @@ def plain(value: Any) -> str:
 
 @register.filter
 def in_words(code: str | None) -> str:
-    """A code out of JSON in words; nothing as a dash."""
+    """Return a code in words, or a dash if it is empty."""
     return describe_code(code) if code else "–"
 
 
 @register.filter
 def entitled(part: Any) -> Any:
-    """What a thing's own page is called, and without words on others; whatever else stands in a title, with a capital."""
+    """Return the title of an object: on its own page with its words, elsewhere without; capitalise anything else."""
     if not isinstance(part, Model):
         return capfirst(part)
     call = getattr(admin.site._registry.get(type(part)), "call", str)

@@ -1,15 +1,15 @@
-// What any body of a companion can do, be it drawn, a picture or a model: it feels, it looks, it speaks.
+// The interface of a companion's body, whether it is drawn, a picture or a model: it feels, looks and speaks.
 
 export class Body {
-  // An emotion by its name, from 0 to 1; one that it does not know is neutral.
+  // Show the named emotion with an intensity from 0 to 1; an unknown emotion is shown as neutral.
   feel(emotion, intensity) {}
 
-  // Where it looks: from -1 (left, up) to 1 (right, down).
+  // Look in a direction, from -1 (left, up) to 1 (right, down).
   look(x, y) {}
 
-  // How loud its voice is at this moment, from 0 to 1.
+  // Show how loud the voice is at this moment, from 0 to 1.
   speak(level) {}
 
-  // Moves, or keeps still: "alive", "still" (whoever is shown it wants no motion), "paused" (nobody sees it).
+  // Set whether it moves: "alive", "still" (the person prefers reduced motion) or "paused" (nobody sees it).
   live(life) {}
 }

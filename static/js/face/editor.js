@@ -1,4 +1,4 @@
-// In the editor: how the face looks that is chosen, in every emotion.
+// The editor of a face: previews the chosen face in every emotion.
 
 import { feel } from "./face.js";
 
@@ -12,5 +12,5 @@ document.addEventListener("click", ({ target }) => {
   feel(felt, 1);
 });
 
-// A face that was drawn anew feels as the one before it.
+// A newly drawn face shows the same emotion as the one before it.
 document.addEventListener("htmx:afterSettle", () => feel(felt, 1));

@@ -1,6 +1,6 @@
-// The faces on a page: each has a body, and all hear how the companion feels, how loud it speaks, where the pointer is.
+// The faces on a page: each has a body, and all follow the companion's emotion, its voice's loudness and the pointer.
 //
-// `kith:emotion` {emotion, intensity}, `kith:speaking` {level} and `kith:said` come to the document from whoever knows.
+// Other scripts dispatch `kith:emotion` {emotion, intensity}, `kith:speaking` {level} and `kith:said` on the document.
 
 import { Picture } from "./picture.js";
 import { Portrait } from "./portrait.js";
@@ -56,7 +56,7 @@ function calmDown() {
   for (const element of bodies.keys()) show(element, moods.get(element));
 }
 
-// What is felt while an answer is made shows on the small face beside it, too.
+// Show an emotion for LASTS_MS, also on the small face beside the answer that is being made.
 function felt({ emotion, intensity = 1 }) {
   feel(emotion, intensity);
   calm = setTimeout(calmDown, LASTS_MS);

@@ -1,4 +1,4 @@
-// Attributes as the words between numbers, and the numbers: so that one drawing goes over into another.
+// SVG attributes split into numbers and the text between them, so that one drawing can be interpolated to another.
 
 const NUMBER = /-?\d+(?:\.\d+)?/g;
 
@@ -16,7 +16,7 @@ export function written(words, numbers) {
   return text;
 }
 
-// `here` with that share of the way to `there` gone, in place; the most that any number moved.
+// Move the numbers `here`, in place, by a share of the way to `there`; return the largest step.
 export function goTowards(here, there, share) {
   let most = 0;
   for (let at = 0; at < here.length; at += 1) {

@@ -1,4 +1,4 @@
-// A face of uploaded pictures, one for always or one for an emotion; where there is none, the drawing shows.
+// A face of uploaded pictures, for single emotions or for all; for an emotion without one the drawing is shown.
 
 import { Body } from "./body.js";
 

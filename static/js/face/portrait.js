@@ -1,4 +1,4 @@
-// The drawn face: eases from one expression into the next, blinks, looks, and opens its mouth with the voice.
+// The drawn face: eases from one expression to the next, blinks, looks around, and moves its mouth with the voice.
 
 import { Body } from "./body.js";
 import { goTowards, numbersOf, wordsOf, written } from "./interpolation.js";
@@ -71,7 +71,7 @@ export class Portrait extends Body {
     }
   }
 
-  // Go on until all has come to rest; still, be at once as it is to be.
+  // Animate until everything has come to rest; if life is "still", draw the final state at once.
   #wake() {
     if (this.#life === "paused" || this.#frame) return;
     if (this.#life === "still") return void this.#step(Infinity);
@@ -112,7 +112,7 @@ export class Portrait extends Body {
     return moved;
   }
 
-  // How far the lids are down, 0 to 1.
+  // Return how far the eyelids are closed, from 0 to 1; schedules the next blink when this one ends.
   #blink(now) {
     if (this.#blinkAt < 0) return 0;
     const gone = (now - this.#blinkAt) / BLINK_MS;

@@ -1,4 +1,4 @@
-// Files beside the composer: brought to the server at once, with how far they are, and sent with the next message.
+// Files attached in the composer: uploaded at once, with their progress, and sent with the next message.
 
 import { keep, kept } from "../storage.js";
 import { clone } from "./turns.js";
@@ -20,7 +20,7 @@ export class Attachments {
     this.#listen();
   }
 
-  // Files that are pasted, or dropped anywhere on the page; text is pasted and dropped as ever.
+  // Add files that are pasted or dropped anywhere on the page; pasted and dropped text is left to the browser.
   #listen() {
     const mark = (isOver) => document.getElementById("composer").classList.toggle("is-dropping", isOver);
     document.addEventListener("paste", (event) => {
@@ -42,7 +42,7 @@ export class Attachments {
     });
   }
 
-  // What a message says that has no words beside them.
+  // The text of a message that consists of files alone.
   get names() {
     return this.#items.map(({ name }) => name).join(", ");
   }
@@ -51,7 +51,7 @@ export class Attachments {
     return !this.#items.length;
   }
 
-  // Why nothing can be sent now; null where it can.
+  // The reason why the message cannot be sent now, or null if it can.
   get obstacle() {
     if (this.#items.every(({ id }) => id)) return null;
     return this.#items.some((item) => item.hasFailed) ? this.words.attached_failed : this.words.attached_under_way;
@@ -61,12 +61,12 @@ export class Attachments {
     for (const file of files) this.#upload(this.#show({ name: file.name, file }));
   }
 
-  // What was brought there before.
+  // Attach files that have been uploaded before.
   attach(files) {
     for (const file of files) this.#arrived(this.#show(file), file);
   }
 
-  // What goes out with the message that is being sent.
+  // Return the attached files for the message that is being sent, and clear them here.
   take() {
     const taken = this.#items.map(({ id, name, url, isText }) => ({ id, name, url, isText }));
     this.#items = [];

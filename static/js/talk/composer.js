@@ -1,12 +1,12 @@
-// Where one writes: it grows, keeps the draft, sends on Enter where there is a keyboard and a mouse, and with Ctrl or ⌘
-// everywhere.
+// The composer: it grows with the text, saves the draft, and sends on Enter on devices with a mouse, on Ctrl or ⌘ +
+// Enter everywhere.
 
 import { keep, kept } from "../storage.js";
 
 const COMPOSING = 229; // Safari ends a composition with a keydown that only this tells apart
 
 export class Composer {
-  // `standsFor` gives what is said where nothing is written, `isHeld` whether it cannot be sent yet.
+  // `standsFor` returns the text to send if nothing is written, `isHeld` whether nothing can be sent yet.
   constructor(companion, onSend, { standsFor = () => "", isHeld = () => false } = {}) {
     Object.assign(this, { standsFor, isHeld });
     this.form = document.getElementById("composer");
@@ -34,7 +34,7 @@ export class Composer {
     this.onSend(text);
   }
 
-  // Without asking for a keyboard.
+  // Set the text without focusing the field, which would open a phone's keyboard.
   fill(text) {
     this.area.value = text;
     this.#changed();
@@ -49,7 +49,7 @@ export class Composer {
     return !this.area.value.trim();
   }
 
-  // What another app shared stands behind the # of the address, which no server and no log is told.
+  // Take over a text shared by another app. It comes in the address's fragment, which never reaches servers and logs.
   #takeShared() {
     if (!location.hash.startsWith("#draft=")) return;
     const shared = new URLSearchParams(location.hash.slice(1)).get("draft");

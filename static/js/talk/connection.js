@@ -1,4 +1,4 @@
-// A socket of Kith's, opened again with growing pauses whenever it falls.
+// A WebSocket to Kith that reconnects with growing pauses whenever it is closed.
 
 const SOONEST_MS = 400;
 const LATEST_MS = 15000;
@@ -46,7 +46,7 @@ export class Connection extends EventTarget {
     };
   }
 
-  // Whether the frame went out, and what belongs to it.
+  // Send the frame, and the bytes that belong to it; return whether the socket was open.
   send(frame, bytes = null) {
     if (this.isOpen) {
       this.#socket.send(JSON.stringify(frame));
@@ -55,7 +55,7 @@ export class Connection extends EventTarget {
     return this.isOpen;
   }
 
-  // For good.
+  // Close the connection for good, without reconnecting.
   close() {
     this.isOver = true;
     clearTimeout(this.#timer);

@@ -1,4 +1,4 @@
-// An emotion that came with what the companion says, told to whatever body it has on this page.
+// Passes the emotion of a companion's message on to its faces on this page.
 
 export function show({ emotion, intensity }) {
   document.dispatchEvent(new CustomEvent("kith:emotion", { detail: { emotion, intensity } }));

@@ -1,4 +1,4 @@
-// The talk by its keys, and answers by a swipe: none of it while a dialog is open, or an input method composes.
+// Keyboard shortcuts of the talk, off in dialogs and while an input method composes, and swipes between alternatives.
 
 const COMPOSING = 229; // Safari ends a composition with a keydown that only this tells apart
 const SWIPE = 60; // pixels; and twice as far aside as up or down
@@ -17,7 +17,7 @@ export function watchKeys(talk, composer, stop) {
     if (act(key, target)) event.preventDefault();
   });
 
-  // Whether the key did something.
+  // Act on the key; return whether it did something.
   function act(key, target) {
     if (key === "Escape" && !stop.hidden) stop.click();
     else if (key === "?" && !target.closest(WRITES)) dialog.showModal();
@@ -28,7 +28,7 @@ export function watchKeys(talk, composer, stop) {
     return true;
   }
 
-  // What the person said last, if it is stored; the keyboard comes back to where one writes.
+  // Edit the person's last message, if it is stored and on the page; the focus returns to the composer afterwards.
   function editLast() {
     const link = [...talk.querySelectorAll(".said-by-person")].at(-1)?.querySelector("[data-edits]");
     if (!link || talk.querySelector(".beyond[data-after]")) return false;
@@ -53,7 +53,7 @@ export function watchKeys(talk, composer, stop) {
   }, { passive: true });
   talk.addEventListener("touchcancel", () => (start = null), { passive: true });
 
-  // Who has chosen among alternatives by the keys goes on with them.
+  // After an alternative was chosen and the page loaded again, focus it, so that the next key chooses another one.
   const chosen = location.hash.startsWith("#message-") && document.getElementById(location.hash.slice(1));
   if (!chosen) return;
   history.replaceState(history.state, "", location.pathname + location.search);
@@ -61,7 +61,7 @@ export function watchKeys(talk, composer, stop) {
   chosen.focus({ preventScroll: true });
 }
 
-// The alternative before (0) or after (1) what was said there; false where there is none.
+// Switch to the alternative before (0) or after (1) the message; return false if there is none.
 function choose(target, side) {
   const button = target.closest(".said")?.querySelectorAll(".alternatives button")[side];
   if (!button || button.disabled) return false;

@@ -1,4 +1,4 @@
-// Words that were sent and not yet stored: kept over reloads, sent again under the same id.
+// Messages that are not stored by the server yet: they survive reloads and are sent again with the same id.
 
 import { keep, kept } from "../storage.js";
 
@@ -17,8 +17,8 @@ export class Outbox {
     }
   }
 
-  // `recording` is what was said aloud of it: {id, seconds, sound}; `quoted` what it answers to: {id, who, words}; `files`
-  // go with it: [{id, name, url, isText}].
+  // `recording` is the spoken message: {id, seconds, sound}; `quoted` the message it answers: {id, who, words}; `files`
+  // its attachments: [{id, name, url, isText}].
   add(text, { recording, quoted, files = [] } = {}) {
     const letter = { clientId: newId(), text, files, ...(recording && { recording }), ...(quoted && { quoted }) };
     this.letters.push(letter);
@@ -38,7 +38,7 @@ export class Outbox {
     this.#keep();
   }
 
-  // `why` is the sentence of a refusal; null has the letter sent again.
+  // Mark a letter as refused, with the sentence `why`; null clears the mark, so that it is sent again.
   refuse(clientId, why) {
     const letter = this.letters.find((one) => one.clientId === clientId);
     if (!letter) return null;

@@ -1,4 +1,4 @@
-// What the next message answers to: shown above where one writes, kept with the draft, sent along.
+// The quoted message that the next one answers: shown above the composer, saved with the draft, and sent along.
 
 import { keep, kept } from "../storage.js";
 
@@ -24,14 +24,14 @@ export class Quote {
     }
   }
 
-  // `quoted` is {id, who, words}, or null.
+  // Set the quoted message {id, who, words}, or null.
   put(quoted) {
     this.#quoted = quoted;
     keep(this.name, quoted && JSON.stringify(quoted));
     showQuote(this.line, quoted);
   }
 
-  // What goes out with the message that is being sent.
+  // Return the quoted message for the one that is being sent, and clear it here.
   take() {
     const taken = this.#quoted;
     this.put(null);
@@ -58,7 +58,7 @@ export class Quote {
   }
 }
 
-// Fill in a quote, and show it; hide it where there is none.
+// Fill in and show a quote, or hide the element if there is none.
 export function showQuote(element, quoted) {
   element.hidden = !quoted;
   if (!quoted) return;

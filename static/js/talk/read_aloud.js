@@ -1,4 +1,5 @@
-// Reading aloud in the talk: answers as they come where that is wanted, and any of the companion's messages by its button.
+// Reading aloud in the talk: answers as they are made, if that is switched on, and any message of the companion by its
+// button.
 
 import { announce } from "../announce.js";
 import { post } from "../request.js";
@@ -24,14 +25,14 @@ export class ReadingAloud {
     return this.toggle.getAttribute("aria-pressed") === "true";
   }
 
-  // An answer that this page has asked for.
+  // Read the answer to a message that was sent from this page, if reading aloud is on.
   answer(reply) {
     if (!this.isOn || this.#begun.has(reply)) return;
     this.#begun.add(reply);
     this.#say("replies", reply, { reply });
   }
 
-  // What the companion says by itself; not amid other words, and not to an empty room.
+  // Read a message that the companion wrote unasked, unless something is being read or the page is hidden or unused.
   message(message) {
     const isHeard = !document.hidden && navigator.userActivation?.hasBeenActive;
     if (this.isOn && isHeard && !this.speaking.isOn) this.#say("messages", message, { message });
@@ -42,7 +43,7 @@ export class ReadingAloud {
     this.#ended();
   }
 
-  // Which button is pressed, also on turns that have just come.
+  // Update which button is pressed, also on turns that have just arrived.
   paint() {
     for (const button of this.talk.querySelectorAll("[data-speaks]")) {
       const { speaks, madeBy } = button.dataset;

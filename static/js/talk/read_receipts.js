@@ -1,4 +1,4 @@
-// What was read: the newest message of the companion, once it has been on a screen that somebody can see.
+// Read receipts: reports the companion's newest message as read once the page that shows it is visible.
 
 import { post } from "../request.js";
 
@@ -15,7 +15,7 @@ export class Reading {
     this.look();
   }
 
-  // Tell soon, once for all that comes together.
+  // Report after a short pause, so that messages arriving together need one request.
   look() {
     clearTimeout(this.#timer);
     if (!document.hidden) this.#timer = setTimeout(() => this.#tell(), PAUSE_MS);

@@ -1,4 +1,4 @@
-// Replies while they are made: pieces in order, gaps asked for again, words shown at a readable pace.
+// Replies while they are made: puts pieces in order, requests missing ones again, shows the text at a readable pace.
 
 import { announce } from "../announce.js";
 import { show } from "./emotion.js";
@@ -19,8 +19,8 @@ export class Replies {
     this.adopt();
   }
 
-  // Take up every open reply on the page; what is known of it already is shown there. A new one may have ended since the
-  // page was told of it: how it goes on is asked for.
+  // Track every open reply on the page and show its text so far in its element. For a newly found one, request how it
+  // went on, since it may have ended meanwhile.
   adopt() {
     for (const element of document.querySelectorAll("[data-reply]")) {
       const id = element.dataset.reply;
@@ -43,7 +43,7 @@ export class Replies {
     for (const reply of this.open.values()) this.#resume(reply);
   }
 
-  // The reply that is being made now: the first of those that are open, in the order of the page.
+  // The id of the reply that is being made now, i.e. the first open one on the page, or null.
   get current() {
     return document.querySelector("[data-reply]")?.dataset.reply ?? null;
   }
@@ -72,7 +72,7 @@ export class Replies {
     this.arrange();
   }
 
-  // Show at once all that has come.
+  // Show all text received so far at once.
   catchUp() {
     for (const reply of this.open.values()) reply.shown = reply.text.length;
     this.#paint();
@@ -202,7 +202,7 @@ export class Replies {
   }
 }
 
-// The length, lengthened by one where it would cut a character in two.
+// Return the length, plus one if it would otherwise split a surrogate pair.
 function whole(text, length) {
   const code = text.charCodeAt(length - 1);
   return code >= 0xd800 && code <= 0xdbff ? length + 1 : length;

@@ -1,4 +1,4 @@
-// Where the reader is: at the end they stay at the end, elsewhere nothing moves under their eyes.
+// The scroll position: a reader at the end of the talk stays at the end; elsewhere nothing moves by itself.
 
 const NEAR = 96;
 

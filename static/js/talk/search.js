@@ -1,4 +1,4 @@
-// The search of the talk by its keys, and messages that are marked to be found again.
+// The keyboard shortcut of the search in a talk, and the refresh of messages after a bookmark was changed.
 
 export function watchSearch(turns) {
   document.addEventListener("keydown", (event) => {

@@ -1,4 +1,4 @@
-// A companion's page: the socket, what one writes, and the turns, put together.
+// The page of a talk: connects the socket, the composer and the turns.
 
 import { announce } from "../announce.js";
 import { post } from "../request.js";
@@ -71,7 +71,7 @@ let isReady = false; // the socket is up, and what was missed is here
 let isFlushing = false;
 const underWay = new Set(); // sent by this socket, and not yet stored
 
-// What waits goes out in its order: nothing overtakes it.
+// Send all waiting letters in order, one after the other.
 async function flush() {
   if (!isReady) return connection.open();
   if (isFlushing) return undefined;
@@ -99,8 +99,8 @@ function alone(clientId) {
   underWay.delete(clientId);
 }
 
-// The words are never lost for their recording: where that is gone, or was sent before, they go out alone. False where
-// it is tried again later.
+// Send a message with its recording; without it if the recording is gone or was sent before, so that the words are
+// never lost. Returns false if it is tried again later.
 async function sendSpoken({ clientId, text, recording, quoted, files = [] }) {
   const besides = { quoted: quoted?.id, attachments: files.map(({ id }) => id) };
   const told = await pushToTalk.recordings.send(recording.id, text, clientId, besides);
@@ -122,7 +122,7 @@ for (const letter of outbox.letters) {
   else write(letter);
 }
 
-// -- hearing --
+// -- receiving --
 
 let wasUp = false;
 let quiet = 0;
@@ -161,7 +161,7 @@ connection.addEventListener("frame", ({ detail: frame }) => {
   else replies.take(frame);
 });
 
-// Whoever goes to another branch from here is led to the talk anew; what others choose is followed.
+// A branch chosen in this window loads the page anyway; one chosen elsewhere is followed by reloading it.
 let leftAt = -LATER_MS;
 document.addEventListener("submit", ({ target }) => target.method === "post" && (leftAt = performance.now()));
 
@@ -180,7 +180,7 @@ function saved({ message, reply }) {
   if (mine.has(message.client_id)) aloud.answer(reply.id);
 }
 
-// What the companion says by itself, or Kith, is a turn of its own.
+// Show a message that the companion or Kith wrote unasked; it is a turn of its own.
 async function said(message, emotions = []) {
   if (turns.find(message.id)) return;
   emotions.slice(0, 1).forEach(show);
@@ -197,7 +197,7 @@ function refused({ client_id: clientId, detail }) {
   announce(detail);
 }
 
-// -- what one may do with what is there --
+// -- acting on messages --
 
 stop.addEventListener("click", () => {
   aloud.stop();

@@ -1,4 +1,4 @@
-// The turns on the page: made here as one sends, brought from the server as it knows them.
+// The turns on the page: created here when the person sends a message, and fetched from the server as rendered there.
 
 import { fetchPart } from "../request.js";
 import { showQuote } from "./quote.js";
@@ -14,9 +14,9 @@ export class Turns extends EventTarget {
     this.order();
   }
 
-  // -- made here --
+  // -- created here --
 
-  // A message that was just written; it has no id until it is stored.
+  // Add the turn of a message that was just written, which has no id until it is stored.
   add({ clientId, text, quoted, files = [] }) {
     const turn = clone("turn-template");
     turn.dataset.client = clientId;
@@ -38,7 +38,7 @@ export class Turns extends EventTarget {
     return this.place.querySelector(`[data-client="${CSS.escape(clientId)}"]`);
   }
 
-  // The stored message takes the place of the one just written; one from another window is new here.
+  // Give the turn of a message just written its stored id; add a turn if the message comes from another window.
   saved(message) {
     const here = message.client_id ? this.unsent(message.client_id) : null;
     const known = this.find(message.id);
@@ -56,7 +56,7 @@ export class Turns extends EventTarget {
     return turn;
   }
 
-  // The element of a reply to that message, in place of an earlier answer; null where the message is not here.
+  // Return a new element for a reply to the message, replacing an earlier answer; null if the message is not here.
   replyTo(messageId, replyId) {
     const turn = this.find(messageId);
     if (!turn) return null;
@@ -67,7 +67,7 @@ export class Turns extends EventTarget {
     return reply;
   }
 
-  // That it is not sent yet, and what may be done with it as long as it waits.
+  // Show that the message is not sent yet, and what the person can do with it while it waits.
   waiting(clientId) {
     const turn = this.unsent(clientId);
     if (turn && !turn.querySelector(".waits, .trouble")) turn.append(clone("waits-template"));
@@ -82,7 +82,7 @@ export class Turns extends EventTarget {
     turn.append(trouble);
   }
 
-  // -- brought from the server --
+  // -- fetched from the server --
 
   find(id) {
     return document.getElementById(`turn-${id}`);
@@ -92,13 +92,13 @@ export class Turns extends EventTarget {
     return [...this.place.querySelectorAll(".turn[data-turn]")];
   }
 
-  // Whether later words than these are not on the page.
+  // Whether the talk goes on after the last turn on the page.
   get isPast() {
     return this.place.querySelector(".beyond[data-after]") !== null;
   }
 
-  // Show one turn as it stands on the server now; one that is gone goes, and a new one waits where the end is not here.
-  // Without a network it stays as it is until the next time that what was missed is brought.
+  // Fetch one turn and show its current state: remove a deleted one, and append a new one unless the end of the talk is
+  // not on the page. Without a network it stays as it is until the next `catchUp`.
   async refresh(id, inPlaceOf = this.find(id)) {
     if (!inPlaceOf && this.isPast) return this.#tellNews();
     const response = await fetchPart(`${this.url}${id}/`).catch(() => null);
@@ -115,8 +115,8 @@ export class Turns extends EventTarget {
     return undefined;
   }
 
-  // Bring what was missed: the newest turns, in order, but for those that stream here already. Where the end is not
-  // here it is left alone, or (`isLeaving`) the newest turns come in the place of these. What was asked for later counts.
+  // Fetch the newest turns that were missed, except those that stream here already. If the end of the talk is not on
+  // the page, do nothing, or with `isLeaving` replace the page's turns by the newest. Only the latest request counts.
   async catchUp(isStreaming, isLeaving = false) {
     if (this.isPast && !isLeaving) return;
     const asked = (this.#asked += 1);
@@ -153,7 +153,7 @@ export class Turns extends EventTarget {
     this.order();
   }
 
-  // Show the days between turns, each once.
+  // Show each day's heading only above the first turn of the day.
   order() {
     let before = null;
     for (const turn of this.place.querySelectorAll(".turn")) {
@@ -206,7 +206,7 @@ export function clone(id) {
   return document.getElementById(id).content.firstElementChild.cloneNode(true);
 }
 
-// The turns in what the server gave, and the links to what is before and after them.
+// Return the turns in the server's HTML, and the links to earlier and later ones.
 export function parts(html) {
   const template = document.createElement("template");
   template.innerHTML = html;

@@ -1,4 +1,4 @@
-// The stretch of the talk that is on the page: more of it comes at either end, and what lies far off goes.
+// The part of the talk that is on the page: loads more at either end while scrolling, and removes what is far away.
 
 import { fetchPart } from "../request.js";
 import { clone, parts } from "./turns.js";
@@ -34,7 +34,7 @@ export class TalkWindow {
     }
   }
 
-  // What was said on this side of the link comes in its place.
+  // Replace the link by the next turns on its side.
   async #load(link) {
     if (link.ariaBusy === "true") return;
     link.ariaBusy = "true";
@@ -58,7 +58,7 @@ export class TalkWindow {
     this.turns.tellArrived(fresh);
   }
 
-  // What comes at the end has pushed something out at the other one.
+  // After turns have arrived, remove turns beyond the limit, first at the beginning.
   #settle() {
     if (this.#count > MAX_MESSAGES) {
       this.#hold(() => {
@@ -78,7 +78,7 @@ export class TalkWindow {
       if (count <= MAX_MESSAGES || isHeld(turn)) break;
       count -= turn.querySelectorAll("[data-message]").length;
       edge = turn.dataset.turn;
-      // Whoever has used it and scrolled far away goes on by keyboard from the beginning of what is here.
+      // If the focus is in the removed turn, move it to the main element, so that the keyboard keeps working.
       if (turn.contains(document.activeElement)) document.getElementById("main").focus({ preventScroll: true });
       turn.remove();
     }
@@ -90,7 +90,7 @@ export class TalkWindow {
     else this.place.prepend(link);
   }
 
-  // Change something, and leave under the reader's eyes what is there.
+  // Make a change without moving the message that the reader sees at the top.
   #hold(change) {
     const all = [...this.place.querySelectorAll(".said")]; // a day above one may come and go
     const said = all.find((other) => other.getBoundingClientRect().bottom > 0);
@@ -100,7 +100,7 @@ export class TalkWindow {
   }
 }
 
-// Whether the turn stays wherever it is: somebody reads or marks it, or it is being written.
+// Return whether the turn must not be removed: it is near the screen, selected, unsent or being answered.
 function isHeld(turn) {
   const { top, bottom } = turn.getBoundingClientRect();
   const selection = getSelection();

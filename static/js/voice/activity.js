@@ -1,4 +1,4 @@
-// Whether somebody speaks, told from how loud it is against the room. Pure: its time is that of the sound.
+// Detects whether somebody speaks, by the loudness compared with the room's noise. Pure: it measures time in frames.
 
 export const FRAME_SECONDS = 0.02;
 export const LONGEST_SECONDS = 60;
@@ -32,7 +32,7 @@ export class Activity {
   quiet = 0; // frames of silence at its end
   #length = 0;
 
-  // Takes the next 20 ms; gives "begins" or "ends" where a voice does, else null.
+  // Process the next 20 ms; return "begins" or "ends" when speech does, otherwise null.
   hear(samples, isRaised = false) {
     const level = loudness(samples);
     const isLoud = level > this.#threshold(isRaised);

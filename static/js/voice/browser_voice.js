@@ -1,4 +1,4 @@
-// The browser's own voice, where no engine is connected; how far it has come is known at its words, and guessed between.
+// The browser's own speech synthesis, for use without an engine. Progress is known at words, and estimated in between.
 
 const LETTERS_A_SECOND = 14;
 const WIDE = /[\u2e80-\ud7ff\uf900-\uffdc]/g; // signs that take as long as three letters
@@ -16,7 +16,7 @@ export class BrowserVoice {
     return "speechSynthesis" in window;
   }
 
-  // Ends when all is said, or when it is stopped; fails where the browser cannot say it.
+  // Resolves when the text is said or stopped; rejects if the browser cannot say it.
   play({ text, language, speed }, onLevel) {
     const saying = new SpeechSynthesisUtterance(text);
     Object.assign(saying, { lang: languageOf(text, language), rate: speed });
@@ -55,7 +55,7 @@ function weight(text) {
   return text.length + 2 * (text.match(WIDE) ?? []).length;
 }
 
-// The language of the words where their script tells it, else the person's.
+// Return the language that the text's script shows, otherwise the person's.
 function languageOf(text, language) {
   if (/[\u3040-\u30ff]/.test(text)) return "ja-JP";
   if (/[\uac00-\ud7af]/.test(text)) return "ko-KR";

@@ -1,4 +1,4 @@
-// The page of a call: the microphone, the line, the voice and the face, put together.
+// The page of a call: connects the microphone, the line, the voice and the transcript.
 
 import { Line } from "./call_connection.js";
 import { Microphone } from "./microphone.js";
@@ -108,7 +108,7 @@ function ended(why) {
   part("start").focus(); // the button that had it is hidden
 }
 
-// -- while it lasts --
+// -- during the call --
 
 function turned(state) {
   microphone.isRaised = state === "speaking";
@@ -132,7 +132,7 @@ function saved({ message, reply }) {
   turns.saved(message.client_id, reply);
 }
 
-// What the companion says by itself; a notice of Kith's own is not read in its voice.
+// Say a message that the companion wrote unasked; a notice of Kith itself is shown, not read in the companion's voice.
 function told(message) {
   if (message.role === "system") return trouble(`Kith: ${message.text}`);
   said.knows(message.id, message.text);

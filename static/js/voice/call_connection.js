@@ -1,4 +1,5 @@
-// The line of a call: what was said and how far one has heard goes out in order, again after a fall, until it has arrived.
+// The connection of a call: sends utterances, and how far replies were heard, in order and again after a reconnect,
+// until the server confirms them.
 
 import { Connection } from "../talk/connection.js";
 
@@ -34,14 +35,14 @@ export class Line extends EventTarget {
     return this.connection.isOpen;
   }
 
-  // Sends an utterance; gives the id under which it becomes a message.
+  // Send an utterance; return the client id of the message that it becomes.
   say(sound, language) {
     const id = `${this.name}-${(this.#number += 1)}`;
     this.#post({ of: id, frame: { type: "call.utterance", client_id: id, language }, bytes: sound });
     return id;
   }
 
-  // Tells until which place of its text a reply was heard before it was broken off.
+  // Report up to which character of its text a reply was heard before it was interrupted.
   heard(reply, until) {
     this.#post({ of: reply, frame: { type: "reply.heard", id: reply, until } });
   }

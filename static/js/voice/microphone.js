@@ -1,4 +1,4 @@
-// The microphone of a call: it tells when somebody begins to speak, and gives what was said once they have ended.
+// The microphone of a call: it reports when somebody begins to speak, and gives the utterance once they have ended.
 
 import { Activity, FRAME_SECONDS, LONGEST_SECONDS, loudness } from "./activity.js";
 import { wav } from "./wav.js";
@@ -9,7 +9,8 @@ const AFTER_FRAMES = 12; // of the silence that told its end
 const QUIETEST_DB = -60;
 const WANTED = { echoCancellation: true, noiseSuppression: true, autoGainControl: true, channelCount: 1 };
 
-// Events: begins; ends {sound, seconds}, an utterance as a file; level {level}, 0 to 1; lost, where it is taken away.
+// Events: begins; ends {sound, seconds} with the utterance as a WAV file; dropped, if it was muted while somebody
+// spoke; level {level}, 0 to 1; lost, if the device was removed.
 export class Microphone extends EventTarget {
   isRaised = false;
   #context = null;
@@ -23,7 +24,7 @@ export class Microphone extends EventTarget {
     this.worklet = worklet;
   }
 
-  // Rejects where there is none, or the person does not want it.
+  // Open the microphone. Rejects if there is none or the person denies access.
   async open(context) {
     this.#stream = await navigator.mediaDevices.getUserMedia({ audio: WANTED });
     this.#context = context;
@@ -51,7 +52,7 @@ export class Microphone extends EventTarget {
     return this.#isMuted;
   }
 
-  // What was being said is let go.
+  // Mute or unmute. An utterance in progress is discarded.
   set isMuted(isMuted) {
     this.#isMuted = isMuted;
     for (const track of this.#stream?.getTracks() ?? []) track.enabled = !isMuted;

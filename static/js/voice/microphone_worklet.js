@@ -1,4 +1,4 @@
-// In the audio's own thread: what the microphone hears, drawn to 16,000 samples a second, 20 ms at a time.
+// Runs in the audio thread: resamples the microphone's sound to 16 kHz and posts it in frames of 20 ms.
 
 const RATE = 16000;
 const FRAME = RATE / 50;
@@ -13,7 +13,7 @@ class Drawing extends AudioWorkletProcessor {
     this.weight = 0;
   }
 
-  // Each sample given is the mean of those that fall into its time: a simple filter against what is too high for it.
+  // Each output sample is the mean of the input samples in its time span, which acts as a simple low-pass filter.
   process([input]) {
     const samples = input[0];
     if (!samples) return true;

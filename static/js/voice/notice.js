@@ -1,9 +1,9 @@
-// The sentence at the beginning of a call, said aloud: by this Kith's engine, or by the browser where there is none.
+// Says the notice at the beginning of a call aloud, by the server's speech engine or by the browser if there is none.
 
 const BROWSER_SPEAKS = 409;
 const LONGEST_MS = 15000;
 
-// Ends when it is said, and in any case soon; where it cannot be said, it stands on the page.
+// Resolves when the notice is said, at the latest after LONGEST_MS; never rejects, since the page shows the notice too.
 export async function playNotice(url, context, language) {
   try {
     const response = await fetch(url, { credentials: "same-origin" });

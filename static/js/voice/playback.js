@@ -1,4 +1,4 @@
-// Recordings that are played again: one at a time, by any element that names its sound in `data-plays`.
+// Playback of recordings, one at a time, by any element that names its sound in `data-plays`.
 
 import { announce } from "../announce.js";
 

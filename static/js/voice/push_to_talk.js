@@ -1,5 +1,5 @@
-// Push to talk, beside where one writes: hold the button while you speak, or press it to begin and again to end.
-// What was heard stands in the composer to be read through; the recording waits beside it until it is sent.
+// Push to talk in the composer: hold the button while speaking, or press it to begin and again to end. The transcript
+// is put into the composer for checking, and the recording is kept beside it until it is sent.
 
 import { keep, kept } from "../storage.js";
 import { engine, isAtHome, joined, languageOf, Recognition } from "./recognition.js";
@@ -31,7 +31,7 @@ export class PushToTalk {
     this.attach(JSON.parse(kept(this.name) ?? "null"));
   }
 
-  // What goes out with the message that is being sent; from now on it is that message's.
+  // Return the recording for the message that is being sent, and clear it here.
   take() {
     const taken = this.#attached;
     this.attach(null);
@@ -102,7 +102,7 @@ export class PushToTalk {
     if (!this.recognition) this.#set("idle");
   }
 
-  // -- a recording, heard at the server --
+  // -- recording, with transcription at the server --
 
   async #record() {
     if (!Recorder.isOffered) return this.words.no_recorder;
@@ -188,7 +188,7 @@ export class PushToTalk {
     return null;
   }
 
-  // -- what is shown --
+  // -- display --
 
   #write(text) {
     this.composer.fill(joined([this.composer.area.value, text]));

@@ -1,4 +1,4 @@
-// The browser's own recognition. What was final stays, whatever the browser tells again or begins anew.
+// The browser's own speech recognition. Final results are kept, even if the browser ends it and it is restarted.
 
 const DEFAULTS = { en: "en-US", "zh-hans": "zh-CN" };
 const SIMPLIFIED = ["zh-cn", "zh-sg", "zh-my", "zh-hans"];
@@ -11,7 +11,7 @@ export function engine() {
   return window.SpeechRecognition ?? window.webkitSpeechRecognition ?? null;
 }
 
-// The way in which this person speaks the page's language: `en` of the page is en-GB where the browser says so.
+// Return the person's regional variant of the page's language: e.g. en-GB for `en`, if the browser prefers that.
 export function languageOf(page, spoken = navigator.languages ?? []) {
   const isTheirs = (tag) =>
     page === "zh-hans"
@@ -20,7 +20,7 @@ export function languageOf(page, spoken = navigator.languages ?? []) {
   return spoken.find(isTheirs) ?? DEFAULTS[page] ?? page;
 }
 
-// Whether this browser can recognise that language without sending the sound anywhere.
+// Return whether this browser can recognise the language on the device, without sending the sound anywhere.
 export async function isAtHome(language) {
   const Engine = engine();
   if (!Engine?.available || !("processLocally" in Engine.prototype)) return false;
@@ -31,7 +31,7 @@ export async function isAtHome(language) {
   }
 }
 
-// Tells "words" {text} as they come, and at its end "ended" {text, reason}: the reason of a failure, or null.
+// Events: words {text} with all text so far, and at the end ended {text, reason} with the code of a failure or null.
 export class Recognition extends EventTarget {
   #kept = ""; // of runs that the browser has ended
   #finals = []; // of this run, by their index
@@ -72,7 +72,7 @@ export class Recognition extends EventTarget {
     one.start();
   }
 
-  // Results before `resultIndex` have not changed; those from it on replace what was told of them.
+  // Results before `resultIndex` have not changed; those from it on replace the earlier ones.
   #take({ resultIndex, results }) {
     const unsure = [];
     for (let at = resultIndex; at < results.length; at += 1) {
@@ -84,7 +84,7 @@ export class Recognition extends EventTarget {
     this.#tell("words", { text: this.text });
   }
 
-  // A browser ends by itself after some silence, or a minute: as long as it is wanted, it goes on.
+  // Browsers end the recognition after some silence or a minute; restart it as long as it is wanted.
   #ended() {
     this.#kept = this.text; // what was still unsure was heard, too
     this.#finals = [];
@@ -103,7 +103,7 @@ export class Recognition extends EventTarget {
   }
 }
 
-// Parts in their order; a space between them, but not between signs that are written without.
+// Join the parts with spaces, except between characters of scripts that are written without spaces.
 export function joined(parts) {
   const said = parts.map((part) => part?.trim()).filter(Boolean);
   return said.reduce((text, part) => (text && !isTight(text.at(-1), part[0]) ? `${text} ${part}` : text + part), "");

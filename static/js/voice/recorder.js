@@ -1,9 +1,9 @@
-// A microphone and what it hears, as one file; the level while it hears.
+// Records the microphone to one file, and reports the level meanwhile.
 
 const KINDS = ["audio/webm;codecs=opus", "audio/mp4", "audio/ogg;codecs=opus"];
 const LEVEL_MS = 80;
 
-// Tells "level" {level: 0 to 1, seconds} while it records, and "full" when so many seconds are reached.
+// Events: level {level, seconds} while it records, level from 0 to 1, and full when `mostSeconds` are reached.
 export class Recorder extends EventTarget {
   #parts = [];
   #timer = 0;
@@ -17,7 +17,7 @@ export class Recorder extends EventTarget {
     return Boolean(navigator.mediaDevices?.getUserMedia && window.MediaRecorder);
   }
 
-  // Throws what getUserMedia throws.
+  // Start recording. Throws what getUserMedia throws.
   async start() {
     const wanted = { echoCancellation: true, noiseSuppression: true, autoGainControl: true };
     this.stream = await navigator.mediaDevices.getUserMedia({ audio: wanted });
@@ -29,7 +29,7 @@ export class Recorder extends EventTarget {
     this.#watch();
   }
 
-  // The whole recording.
+  // Stop and resolve with the whole recording as a Blob.
   stop() {
     return new Promise((done) => {
       this.recorder.onstop = () => done(new Blob(this.#parts, { type: this.recorder.mimeType }));

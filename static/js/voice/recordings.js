@@ -1,4 +1,4 @@
-// Recordings at the server: brought there, heard again, sent, given up.
+// Requests about recordings on the server: uploading, transcribing again, sending and deleting them.
 
 function send(url, fields = {}) {
   const body = new FormData();
@@ -7,7 +7,7 @@ function send(url, fields = {}) {
   return fetch(url, { method: "POST", headers, body, credentials: "same-origin" });
 }
 
-// What the server says as JSON, with its status; {status: 0} where it could not be reached.
+// Resolve with the response's JSON and status, or {status: 0} if the server could not be reached.
 async function told(asking) {
   try {
     const response = await asking;

@@ -1,9 +1,9 @@
-// The sentences of a reply or a message, fetched by number as they are complete.
+// Fetches the spoken sentences of a reply or a message, by number, as they become available.
 
 const GONE = 404;
 const ALL_SAID = 204;
 
-// What went wrong, with the server's code and its sentence for people.
+// A sentence cannot be said; with the server's error code and its sentence for people.
 export class SpeechError extends Error {
   constructor({ code = "network", detail = "" } = {}) {
     super(code);
@@ -12,8 +12,8 @@ export class SpeechError extends Error {
   }
 }
 
-// {number, start, end, emotion, intensity, content} as sound, or {…, text, language, speed} for the browser to say; null
-// where all is said before that number. SpeechError where it cannot be had.
+// Resolve with {number, start, end, emotion, intensity, content} as sound, or {…, text, language, speed} for the
+// browser to say; null if there is no sentence with this number. Throws SpeechError if it cannot be fetched.
 export async function fetchSentence(url, number, signal) {
   for (;;) {
     const response = await fetched(`${url}${number}/`, signal);

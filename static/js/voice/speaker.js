@@ -1,4 +1,4 @@
-// Sound from this page, one at a time, and how loud it is at each moment.
+// Plays sounds, one at a time, and reports how loud each is at each moment.
 
 const LOUD = 4; // speech at an ordinary level moves a mouth about half-way
 
@@ -14,7 +14,7 @@ export class Speaker {
     this.#context = context;
   }
 
-  // A browser lets a page sound only once somebody has touched it: made at the first use, which a touch has led to.
+  // Created at the first use, since browsers allow a page to play sound only after a user's action.
   get context() {
     this.#context ??= new AudioContext();
     if (!this.#analyser) {
@@ -29,7 +29,7 @@ export class Speaker {
     return this.context.decodeAudioData(content);
   }
 
-  // Ends when the sound does, or when it is stopped.
+  // Play the sound; resolves when it ends or is stopped.
   async play(sound, onLevel) {
     const { context } = this;
     const playing = (this.#playing = {});
@@ -47,7 +47,7 @@ export class Speaker {
     if (this.#source === source) this.stop();
   }
 
-  // How many seconds of it have sounded.
+  // How many seconds of the sound have been heard.
   get seconds() {
     if (!this.#source) return 0;
     const latency = this.context.outputLatency || 0; // what is on its way to the ear has not been heard

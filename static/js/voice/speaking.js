@@ -1,7 +1,7 @@
 // Says a reply or a message aloud, sentence by sentence, in order, while it is still being made.
 //
-// Events: sentence {number, start, end, emotion, intensity} as each begins, level 0 to 1 while it sounds, and at last done,
-// or failed {code, detail}. After stop() none comes. Places in the text are counted in characters, not in UTF-16 units.
+// Events: sentence {number, start, end, emotion, intensity} as each begins, level (0 to 1) while it sounds, and finally
+// done or failed {code, detail}; none after stop(). Positions in the text count characters, not UTF-16 units.
 
 import { BrowserVoice } from "./browser_voice.js";
 import { fetchSentence, SpeechError } from "./sentences.js";
@@ -23,7 +23,7 @@ export class Speaking extends EventTarget {
     return this.#run !== null;
   }
 
-  // `kind` is "replies" or "messages"; whatever is being said is stopped.
+  // Say a reply or message (`kind` "replies" or "messages") from sentence `from` on, stopping anything else.
   say(kind, id, { from = 0 } = {}) {
     this.stop();
     const url = `/companions/${this.companion}/${kind}/${id}/speech/`;
@@ -34,7 +34,7 @@ export class Speaking extends EventTarget {
     );
   }
 
-  // What was heard last: {number, seconds, start, end, fraction}; null where nothing was.
+  // Stop, and return what was heard last, {number, seconds, start, end, fraction}, or null if nothing was.
   stop() {
     const run = this.#run;
     if (!run) return null;

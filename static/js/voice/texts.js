@@ -1,4 +1,4 @@
-// The texts of replies as their frames bring them; where a piece is missing, it is asked for.
+// The texts of replies, assembled from frames; missing pieces are requested again.
 
 const ENDINGS = ["reply.done", "reply.stopped", "reply.interrupted", "reply.failed"];
 
@@ -9,7 +9,7 @@ export class Texts {
     this.ask = ask; // sends a frame
   }
 
-  // The text of the frame's reply as far as it is known; null where the frame tells nothing of it.
+  // Process a frame; return the text so far of its reply, or null if the frame adds nothing to it.
   take(frame) {
     if (frame.type === "reply.started") {
       const one = this.#open.get(frame.id);

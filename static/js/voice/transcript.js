@@ -1,4 +1,4 @@
-// What is said in a call, as it is said: of the companion no more than one has heard.
+// The transcript of a call, shown live: of the companion's replies only what has been heard.
 
 export class Transcript {
   #replies = new Map();
@@ -13,7 +13,7 @@ export class Transcript {
     this.#line("person", text).dataset.message = id;
   }
 
-  // The text of a reply so far; it is shown as far as its sound has come.
+  // Set the text of a reply so far; it is shown only as far as it was heard.
   knows(reply, text) {
     this.#of(reply).text = text;
     this.#show(reply);
@@ -24,7 +24,7 @@ export class Transcript {
     this.#show(reply);
   }
 
-  // Nothing of it is shown but this.
+  // Show exactly this text of a reply, and no more; an empty one removes its line.
   is(reply, text) {
     const one = this.#of(reply);
     Object.assign(one, { text, until: Infinity });

@@ -1,9 +1,10 @@
-// Who speaks when: answers come one after another, a person who breaks in is let in, and what was not heard is told.
+// Turn-taking in a call: says answers one after the other, lets the person interrupt, and reports what was not heard.
 
 const AGAIN_MS = 1500;
 const MOST_TRIES = 4;
 
-// `speaking` says sentences aloud, `line` carries frames, `transcript` shows them. Events: state {detail: its name}.
+// `speaking` says sentences aloud, `line` sends frames, `transcript` shows what is said. Events: state {detail: its
+// name}; voiceless {detail: the error} when an answer is shown because it cannot be said.
 export class TurnTaking extends EventTarget {
   #now = null; // {kind, id, next, tries}, what is being said
   #waiting = [];
@@ -46,7 +47,7 @@ export class TurnTaking extends EventTarget {
     this.#goOn();
   }
 
-  // Of what nobody has begun to hear nothing is lost yet: perhaps it was a cough.
+  // Hold back an answer that has not begun to sound, in case the person's sound turns out not to be speech.
   #holdBack() {
     this.speaking.stop();
     clearTimeout(this.#timer);
@@ -54,13 +55,13 @@ export class TurnTaking extends EventTarget {
     this.#now = null;
   }
 
-  // Who hangs up has heard so much; an answer that had not begun is there to be read.
+  // On hanging up, report how far the current answer was heard; one that had not begun stays whole in the talk.
   hangsUp() {
     if (this.#now?.next) this.breakOff();
     else this.#holdBack();
   }
 
-  // What is being said ends at once, here and where it is made.
+  // Stop the current answer at once, and report how far it was heard, so that the server stops making it.
   breakOff() {
     if (!this.#now) return;
     const { kind, id, before } = this.#now;
@@ -73,7 +74,7 @@ export class TurnTaking extends EventTarget {
     this.line.heard(id, until);
   }
 
-  // -- what comes over the line --
+  // -- frames from the line --
 
   saved(clientId, reply) {
     if (this.#unheard.delete(clientId)) {
@@ -121,7 +122,7 @@ export class TurnTaking extends EventTarget {
     this.#goOn();
   }
 
-  // A dropped line, or a voice that does not answer: from the same sentence on, and after some tries in words alone.
+  // Try again from the same sentence if the connection or the voice fails; after MOST_TRIES only show the text.
   #failed(error) {
     if (!this.#now) return;
     Object.assign(this.#now, { isBroken: true, before: this.#now.end });
@@ -153,7 +154,7 @@ export class TurnTaking extends EventTarget {
   }
 }
 
-// The place in the text until which was heard: within the sentence as far as its sound had come.
+// Return up to which character of the text the reply was heard, in proportion to how much of the sentence has sounded.
 function placeOf({ start, end, fraction }) {
   return start + Math.floor(Math.min(fraction, 1) * (end - start));
 }

@@ -1,4 +1,4 @@
-// The page of a companion's voice: how fast shows as it is set, and a sample can be heard before anything is saved.
+// The page of a companion's voice: shows the speed while it is set, and plays a sample before anything is saved.
 
 import { post } from "../request.js";
 import { BrowserVoice } from "./browser_voice.js";

@@ -1,4 +1,4 @@
-// Samples as a file of sound: 16 bits, one channel.
+// Encodes samples as a WAV file: 16 bits, one channel.
 
 const HEADER = 44;
 

@@ -11,18 +11,18 @@ register = template.Library()
 
 @register.inclusion_tag("push/_this_device.html")
 def this_device() -> dict[str, Any]:
-    """Show the button that lets this browser be notified, and what stands in the way."""
+    """Show the button that subscribes this browser, or what prevents that."""
     return {"key": get_public_key()}
 
 
 @register.inclusion_tag("push/_devices.html", takes_context=True)
 def devices(context: RequestContext) -> dict[str, Any]:
-    """Show the browsers of who is signed in, each with a way to remove it."""
+    """Show the signed-in user's subscribed browsers, each with a button to remove it."""
     mine = Subscription.objects.owned_by(context["user"])
     return {"devices": mine, "csrf_token": context["csrf_token"]}
 
 
 @register.inclusion_tag("push/_offer.html")
 def push_offer(name: str) -> dict[str, Any]:
-    """Have notifications at hand in the talk with the companion of that name; shown after a long wait alone."""
+    """Render the offer of notifications in the talk with the named companion, which shows only after a long wait."""
     return {"key": get_public_key(), "name": name}
