@@ -453,9 +453,9 @@ def embedding(name: str, base_url: str = "", api_key: str = "") -> dict[str, str
 
 
 EMBEDDING = embedding("EMBEDDING")
-#: `EMBEDDING_PREVIOUS_MODEL` and `EMBEDDING_PREVIOUS_…` as above | none | the previous remote embedding model,
-#:   used until everything has been embedded again. Its address defaults to the current one's, and so does its key if
-#:   the address is the same
+#: `EMBEDDING_PREVIOUS_MODEL` and `EMBEDDING_PREVIOUS_…` as above | none | the previous remote embedding model, used
+#:   until everything has been embedded again. Its address defaults to the current one's, and so does its key if no
+#:   address is set
 EMBEDDING_PREVIOUS: dict[str, str | int] = {}
 if env.str("EMBEDDING_PREVIOUS_MODEL", ""):
     is_elsewhere = env.str("EMBEDDING_PREVIOUS_BASE_URL", "")  # another server is not sent this one's key
@@ -479,8 +479,8 @@ def json_object(name: str) -> dict[str, Any]:
     return given
 
 
-#: `SPEECH_ENGINE` | chosen automatically | `openai`, `f5`, `fish`, `gpt-sovits`, `espeak` or `browser`. If empty: `openai`
-#:   if `SPEECH_BASE_URL` is set, else espeak-ng if it is installed, else the browser speaks
+#: `SPEECH_ENGINE` | chosen automatically | `openai`, `f5`, `fish`, `gpt-sovits`, `espeak` or `browser`. If empty:
+#:   `openai` if `SPEECH_BASE_URL` is set, else espeak-ng if it is installed, else the browser speaks
 #: `SPEECH_BASE_URL`, `SPEECH_API_KEY`, `SPEECH_MODEL` | none | address, key and model of the speech engine
 #: `SPEECH_VOICE`, `SPEECH_VOICES` | the engine's default | the default voice; the voices to choose from, separated
 #:   by commas
