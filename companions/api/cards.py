@@ -39,7 +39,7 @@ class CardEntryOut(Schema):
     is_constant: bool = Field(description="Whether the entry is in every prompt.")
     is_enabled: bool
     secondary_keys: list[str] = Field(
-        description="If there are any, one of them must match as well, or must not match."
+        description="Secondary keys. If there are any, one of them must match as well, or must not match."
     )
 
 

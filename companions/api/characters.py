@@ -51,7 +51,9 @@ class TrialOut(Schema):
 class VersionOut(Schema):
     id: UUID
     number: int
-    changed: list[str] = Field(description="The fields that the change which ended this version altered.")
+    changed: list[str] = Field(
+        description="The fields that were altered by the change that ended this version."
+    )
     changed_by: str = Field(description="What made that change: `page`, `api`, `restore` or `other`.")
     changed_at: datetime = Field(description="When that change was made: this version applied until then.")
     texts: dict[str, Any]

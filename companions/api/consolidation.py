@@ -92,7 +92,7 @@ def list_nights(request: SignedInRequest, companion_id: UUID, query: PageQuery) 
     CHANGE + "/undo",
     response=ChangeOut,
     operation_id="undo_change",
-    summary="Undo one change of a night; 409 if what it changed has been changed since",
+    summary="Undo one change of a night; 409 if the affected memories have changed since",
 )
 def undo_change(request: SignedInRequest, companion_id: UUID, change_id: UUID) -> Change:
     companion = get_companion(request.user, companion_id)

@@ -26,8 +26,8 @@ class ForgetItemOut(Schema):
     kind: Kind
     text: str
     is_near: bool = Field(
-        description="Whether the item only may say the same in other words. Such an item is forgotten "
-        "only if its key is chosen."
+        description="Whether the item might say the same in other words. Such an item is forgotten only "
+        "if its key is chosen."
     )
     goes_along: bool = Field(
         description="Whether the item was derived from another and is forgotten along with it. It cannot "

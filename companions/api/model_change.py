@@ -67,7 +67,7 @@ class ReportOut(Schema):
 
 class ComparedOut(Schema):
     message_id: UUID
-    own: str | None = Field(description="The own model's answer; null until there is one.")
+    own: str | None = Field(description="The answer of the companion's own model; null until there is one.")
     other: str | None
 
 

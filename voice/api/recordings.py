@@ -87,7 +87,7 @@ class RecordingPatch(Schema):
     "/transcriptions",
     response=TranscriptOut,
     operation_id="transcribe",
-    summary="Transcribe a recording, which is not stored",
+    summary="Transcribe a recording without storing it",
     openapi_extra=SOUND,
 )
 async def transcribe_sound(request: SignedInRequest) -> Out:
