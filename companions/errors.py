@@ -6,7 +6,7 @@ CompanionsError(code, detail)
 ├── AttachmentError      an attachment does not exist, or there are too many
 ├── BranchError          the branch or message does not exist, the branch is chosen, or there are too many
 ├── ConflictError        the client id, or what is sent with the message, was used for another message already
-├── GalleryError         a character cannot be published (`field` is the input at fault), or its state forbids the action
+├── GalleryError         a character cannot be published (`field` is the input at fault), or its state forbids that
 ├── LoreError            a lorebook or entry cannot be saved; `field` names the field at fault
 ├── LimitError           a user or a companion has as many of something as is allowed
 ├── MindError            a model or a setting of a model is invalid; `field` names it
