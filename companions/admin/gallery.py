@@ -109,7 +109,7 @@ class GalleryVersionAdmin(PrivateAdmin):
         return [*ours, *super().get_urls()]
 
     def decide(self, request: HttpRequest, object_id: UUID) -> HttpResponse:
-        """Do what the posted `deed` says: approve, reject or take down the version, or settle its character's reports."""
+        """Do what the posted `deed` says: approve, reject or take the version down, or settle its reports."""
         if not request.user.has_perm(MAY_DECIDE):
             raise PermissionDenied
         version = get_object_or_404(GalleryVersion.objects.select_related("character"), pk=object_id)

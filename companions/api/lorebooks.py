@@ -1,4 +1,4 @@
-"""Lorebooks: of a person for all their companions or for one, in the form of a V3 card; and the try-out of a text."""
+"""Lorebooks, for one companion or for all of a user's, in the form of V3 cards; and a test of which entries match."""
 
 from datetime import datetime
 from secrets import randbits
