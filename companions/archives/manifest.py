@@ -169,7 +169,7 @@ def _check_version(raw: Any) -> None:
 
 
 def _check_sections(manifest: Manifest, archive: Archive) -> None:
-    """Raise ArchiveError if sections of the manifest are not in the archive, or have too many rows or bytes of files."""
+    """Raise ArchiveError if sections of the manifest are not in the archive, or its rows or files are too many."""
     for name, listed in manifest.sections.items():
         if name not in SECTIONS:
             continue
