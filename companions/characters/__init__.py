@@ -13,7 +13,7 @@ FALLBACK_LANGUAGE = "en"
 
 @dataclass(frozen=True, slots=True)
 class Character:
-    """A character that a companion can be created from: `kind` describes it briefly, `line` is in its own words."""
+    """A character that a companion can be created from: `kind` describes it briefly, `line` is a sample line."""
 
     slug: str
     tint: int
