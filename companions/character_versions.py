@@ -59,7 +59,7 @@ def compare_texts(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[D
 
 @transaction.atomic
 def restore_version(companion: Companion, version: CharacterVersion, now: datetime) -> bool:
-    """Restore the version's texts and save the current ones as a new version; return False if they are the same."""
+    """Restore the version's texts, keeping the current ones as a new version; return False if they are the same."""
     lock(companion.pk)
     companion.refresh_from_db(fields=CHARACTER_FIELDS)
     texts = {name: version.texts[name] for name in CHARACTER_FIELDS if name in version.texts}

@@ -23,7 +23,7 @@ from companions.models import Companion, Conversation, Life, Message, Session
 from database.journal import everywhere
 
 companion_made = Signal()
-"""Sent by Companion in the transaction that creates one, with `companion` and `pace`: its voice's speed or None."""
+"""Sent in the transaction that creates a companion, from Companion, with `companion` and its voice's `pace` or None."""
 
 
 @transaction.atomic

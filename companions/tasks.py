@@ -26,9 +26,9 @@ CALLS_A_RUN = 4  # per document: a task must end before the broker's visibility 
 
 @shared_task
 def drop_old_prompts() -> None:
-    """Delete stored prompts older than `PROMPTS_KEPT`, and skipped wakings that never started after three months.
+    """Delete stored prompts, also those of wakings, after `PROMPTS_KEPT`, and skipped wakings after `SKIPPED_KEPT`.
 
-    Wakings of a drive stay, since their `drive_key` records its occasion. Proposals to forget left open too long lapse.
+    Wakings that started, or whose `drive_key` records an occasion, stay. Proposals to forget left open too long lapse.
     """
     now = timezone.now()
     since = now - settings.PROMPTS_KEPT
@@ -125,7 +125,7 @@ def undo_past(import_id: str) -> None:
 
 @shared_task
 def go_on_with_pasts() -> None:
-    """Enqueue the imports and undoings that are due, and begin learning from pasts where it may: the sweep."""
+    """Enqueue the imports and undoings that are due, and begin the learning from pasts that is due: the sweep."""
     now = timezone.now()
     for import_id in imports.find_due(now):
         import_past.delay(str(import_id))

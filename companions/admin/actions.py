@@ -24,7 +24,7 @@ class ActionAdmin(PrivateAdmin):
     def act(
         self, request: Any, queryset: QuerySet[Any], action: Callable[[Any, datetime], object]
     ) -> tuple[int, int]:
-        """Apply `action` to each row, in its own transaction and recorded; return how many rows changed and did not.
+        """Apply `action` to each row in its own recorded transaction; return how many changed and how many did not.
 
         `action` returns something false, or raises TimerError, for a row that it does not change.
         """

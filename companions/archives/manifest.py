@@ -94,7 +94,7 @@ class Preview:
 
 
 def looks_like_archive(file: IO[bytes]) -> bool:
-    """Return whether the file is a companion's archive, e.g. not a card; the file is rewound to its beginning."""
+    """Return whether the ZIP file is a companion's archive and not, e.g., a card; rewind it to its beginning."""
     try:
         archive = Archive(file)
         raw = orjson.loads(archive.read(MANIFEST, MAX_MANIFEST_BYTES))

@@ -106,7 +106,7 @@ class TranscriptTurn:
 
     @property
     def lacks_timer(self) -> bool:
-        """Return whether the message asked for a reminder and none was set, whatever the answer says."""
+        """Return whether the message asked for a reminder and was answered, but no timer was set."""
         reply = self.made_by
         is_answered = self.message is not None and reply is not None and reply.state == Reply.State.DONE
         return bool(
@@ -180,7 +180,7 @@ def with_replies(messages: list[Message]) -> list[Message]:
 
 
 def _with_endings(sessions: QuerySet[Session]) -> QuerySet[Session]:
-    """Add to sessions their diary entry, their waiting `closing`, and the id of their last message (`last_said`)."""
+    """Add to sessions their diary entry, waiting `closing`, and the id of the message that ends them (`last_said`)."""
     waiting = FilteredRelation("closings", condition=Q(closings__state=Closing.State.WAITING))
     until = Coalesce(OuterRef("closing__until_at"), Value(datetime.max.replace(tzinfo=UTC)))
     said = Message.objects.filter(session=OuterRef("pk"), said_at__lte=until)
