@@ -19,5 +19,5 @@ class RowError(Exception):
     def locate(self, section: str, line: int) -> ArchiveError:
         """Return an ArchiveError for this error that names the section and the line of the row."""
         detail = _("Line %(line)s of %(section)s cannot be restored. %(field)s: %(what)s.")
-        told = {"line": f"{line:,}", "section": section, "field": self.field, "what": self.what.rstrip(".")}
-        return ArchiveError("bad_row", detail % told)
+        values = {"line": f"{line:,}", "section": section, "field": self.field, "what": self.what.rstrip(".")}
+        return ArchiveError("bad_row", detail % values)

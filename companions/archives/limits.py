@@ -37,6 +37,6 @@ def require_limits(user: User, companion_id: UUID) -> None:
             detail = _(
                 "With this archive there would be %(count)s rows of %(section)s; there can be %(most)s."
             )
-            told = {"count": f"{count:,}", "section": name, "most": f"{most:,}"}
-            raise ArchiveError("too_many_rows", detail % told)
+            values = {"count": f"{count:,}", "section": name, "most": f"{most:,}"}
+            raise ArchiveError("too_many_rows", detail % values)
     quota.require_room(user)

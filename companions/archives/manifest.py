@@ -147,8 +147,8 @@ def list_remarks(manifest: Manifest) -> list[str]:
     """Return sentences on what will be missing after a restore."""
     remarks = []
     if unknown := sorted(manifest.sections.keys() - SECTIONS):
-        told = _("It was made by a newer Kith. What this one does not know is left out: %(names)s.")
-        remarks.append(told % {"names": ", ".join(unknown[:10])})
+        sentence = _("It was made by a newer Kith. What this one does not know is left out: %(names)s.")
+        remarks.append(sentence % {"names": ", ".join(unknown[:10])})
     if lost := len(manifest.missing):
         sentence = ngettext(
             "%(n)d file was lost before the archive was made.",
@@ -179,8 +179,8 @@ def _check_sections(manifest: Manifest, archive: Archive) -> None:
             raise ArchiveError("bad_section", detail % {"section": f"{name}.ndjson"})
         if listed.rows > SECTIONS[name].most:
             detail = _("The archive has %(count)s rows of %(section)s; there can be %(most)s.")
-            told = {"count": f"{listed.rows:,}", "section": name, "most": f"{SECTIONS[name].most:,}"}
-            raise ArchiveError("too_many_rows", detail % told)
+            values = {"count": f"{listed.rows:,}", "section": name, "most": f"{SECTIONS[name].most:,}"}
+            raise ArchiveError("too_many_rows", detail % values)
     if manifest.files.bytes > settings.FILES_BYTES_EACH:
         most = settings.FILES_BYTES_EACH // 1_000_000
         detail = _("The archive's files take more than the %(most)s MB there are for each person.")

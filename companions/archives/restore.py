@@ -97,10 +97,10 @@ def _explain(error: IntegrityError) -> str:
     diagnosis = getattr(error.__cause__, "diag", None)
     table = getattr(diagnosis, "table_name", None) or ""
     names = {section.table: name for name, section in SECTIONS.items()}
-    told = {"section": names.get(table, table) or "?"}
+    values = {"section": names.get(table, table) or "?"}
     if getattr(diagnosis, "sqlstate", "") == "23503":
-        return _("A row of %(section)s points at something that the archive does not hold.") % told
-    return _("Rows of %(section)s contradict each other, or what there can be.") % told
+        return _("A row of %(section)s points at something that the archive does not hold.") % values
+    return _("Rows of %(section)s contradict each other, or what there can be.") % values
 
 
 @dataclass
@@ -298,6 +298,6 @@ class _Restore:
         remarks = list_remarks(self.manifest)
         fields = sorted(self.unknown)[:10]
         if fields:
-            told = _("Fields that this Kith does not know were left out: %(names)s.")
-            remarks.append(told % {"names": ", ".join(fields)})
+            sentence = _("Fields that this Kith does not know were left out: %(names)s.")
+            remarks.append(sentence % {"names": ", ".join(fields)})
         return remarks

@@ -156,7 +156,7 @@ def _restore(upload: ArchiveUpload, lease: Lease) -> None:
 
 
 def _fail(lease: Lease, code: str, error: str) -> None:
-    """Mark the upload as failed with the error, and delete its file."""
+    """Mark the upload as failed with the error and delete its file, unless another worker has taken over."""
     file = StoredFile.objects.filter(archive_upload__in=lease.held_row).first()
     if lease.held_row.update(state=State.FAILED, code=code, error=error, ended_at=lease.clock()) and file:
         file.delete()
@@ -184,13 +184,13 @@ class _Heartbeat:
 
     def _beat(self) -> None:
         """Save the progress when it has changed, and every `BEAT_SECONDS` while one statement or file takes long."""
-        told, told_at = 0, time.monotonic()
+        saved, saved_at = 0, time.monotonic()
         while not self._ended.wait(TELL_SECONDS):
-            if (done := self._done) != told or time.monotonic() - told_at > BEAT_SECONDS:
+            if (done := self._done) != saved or time.monotonic() - saved_at > BEAT_SECONDS:
                 try:
                     is_held = self._lease.renew(done=done)
                 finally:
                     connection.close()
                 if not is_held:
                     return
-                told, told_at = done, time.monotonic()
+                saved, saved_at = done, time.monotonic()

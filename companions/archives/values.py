@@ -137,7 +137,7 @@ def complete(section: Section, row: Mapping[str, Any], fixed: Mapping[str, Any])
 
 def find_field(model: type[models.Model], name: str) -> "models.Field[Any, Any]":
     """Return the model's field for the column `name`."""
-    return next(one for one in model._meta.concrete_fields if one.attname == name)
+    return next(column for column in model._meta.concrete_fields if column.attname == name)
 
 
 def list_columns(section: Section) -> Iterator[str]:
@@ -157,12 +157,12 @@ def _read_value(section: Section, model_field: Any, name: str, value: Any, place
         target = model_field.target_field
         table = model_field.related_model._meta.db_table
         return (
-            str(places.move(_id(value)))
+            str(places.move(_parse_id(value)))
             if isinstance(target, models.UUIDField)
-            else places.number(table, _whole(value))
+            else places.number(table, _parse_number(value))
         )
     if name == "id" and not isinstance(model_field, models.UUIDField):
-        return places.number(section.table, _whole(value))
+        return places.number(section.table, _parse_number(value))
     if isinstance(model_field, models.JSONField):
         return _read_json(section, name, value, places)
     if isinstance(model_field, ArrayField):
@@ -198,7 +198,7 @@ def _read_plain(model_field: Any, value: Any, places: Places) -> Any:
     if value is None:
         raise RowError(model_field.name, _("is missing"))
     if isinstance(model_field, models.UUIDField):
-        return str(places.move(_id(value)))
+        return str(places.move(_parse_id(value)))
     if isinstance(model_field, models.BinaryField):
         try:
             content = base64.b64decode(value, validate=True)
@@ -241,13 +241,13 @@ def _check_type(model_field: Any, value: Any) -> None:
         raise RowError(model_field.name, _("is of the wrong kind"))
 
 
-def _id(value: Any) -> UUID:
+def _parse_id(value: Any) -> UUID:
     if not isinstance(value, str) or not ID.fullmatch(value):
         raise RowError("id", _("is no id"))
     return UUID(value)
 
 
-def _whole(value: Any) -> int:
+def _parse_number(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
         raise RowError("id", _("is no number"))
     return value

@@ -62,9 +62,9 @@ def say_anew(message: Message, quoted: UUID | None = None) -> Start:
             raise TextError("no_such_message", _("There is no such message of yours."))
         if client_id and Message.everywhere.filter(companion=held, client_id=client_id).exists():
             return start(held, text, client_id, now, at_once=at_once)  # a repeated request
-        _prepare(held)
+        _check_may_branch(held)
         part(held, there.parent_id, now)
-        _tell(held)
+        _notify_pages(held)
         still = there.quoted_id if there.quoted and not there.quoted.is_hidden else None
         started = start(held, text, client_id, now, at_once=at_once, quoted=quoted or still)
         copy_attachments(there, started.message)
@@ -79,9 +79,9 @@ def part_from(companion: Companion, message_id: UUID, now: datetime, name: str =
     held = _hold(companion)
     if not Message.everywhere.filter(companion=held, pk=message_id).exists():
         raise BranchError("no_such_message", _("There is no such message."))
-    _prepare(held)
+    _check_may_branch(held)
     part(held, message_id, now)
-    _tell(held)
+    _notify_pages(held)
     branch = held.conversation.branch
     assert branch is not None  # noqa: S101 (it was just made)
     return rename(branch, name) if name else branch
@@ -109,7 +109,7 @@ class ComparedBranches:
 
 
 def compare_branches(conversation: Conversation, branch: Branch) -> ComparedBranches:
-    """Compare the branch with the chosen one."""
+    """Return what the branch and the chosen one have in common, and what follows it on each."""
     theirs = load_path(conversation, branch.head_id, MAX_PATH)
     mine = load_path(conversation, conversation.head_id, MAX_PATH)
     common = next((message for message in theirs if not message.is_asleep), None)
@@ -130,7 +130,7 @@ def choose(branch: Branch, now: datetime) -> Branch:
     if held.conversation.branch_id != there.pk:
         check_no_answer(held)
         part(held, there.head_id, now, there)
-        _tell(held)
+        _notify_pages(held)
     return there
 
 
@@ -148,7 +148,7 @@ def choose_alternative(message: Message, now: datetime) -> int:
         return 0
     check_no_answer(held)
     count = go_back(held, there, now)
-    _tell(held)
+    _notify_pages(held)
     return count
 
 
@@ -185,12 +185,12 @@ def _hold(companion: Companion) -> Companion:
     return held
 
 
-def _tell(companion: Companion) -> None:
+def _notify_pages(companion: Companion) -> None:
     """Notify the pages that show the conversation, after the commit, that another branch is chosen."""
     notify_companion(companion.pk, {"type": "branch.chosen"})
 
 
-def _prepare(companion: Companion) -> None:
+def _check_may_branch(companion: Companion) -> None:
     """Raise ReplyStateError or BranchError if no branch may be made now."""
     check_no_answer(companion)
     if Branch.objects.filter(companion=companion).count() >= MAX_BRANCHES:

@@ -76,7 +76,7 @@ WHERE memory.message_id = path.id AND memory.is_asleep = %(is_forward)s
 """
 REPLAY = "SELECT companions_replay(%(companion)s, %(marks)s::uuid[], %(is_forward)s)"
 
-# Walk on from a message, at each step to the newest reply.
+# Walk on from a message, at each step to its newest child.
 ONWARD = """
 WITH RECURSIVE path AS (
     SELECT %s::uuid AS id, 0 AS depth
@@ -148,8 +148,8 @@ def _go_to(
     companion_id = conversation.companion_id
     lift_statement_timeout()  # a hundred thousand messages take some seconds
     with replaying():
-        stay, joining = _ask(ASLEEP, [target, conversation.pk])
-        leaving, count = _ask(AWAKE, {"head": conversation.head_id, "stay": stay})
+        stay, joining = _fetch_row(ASLEEP, [target, conversation.pk])
+        leaving, count = _fetch_row(AWAKE, {"head": conversation.head_id, "stay": stay})
         _turn(companion_id, leaving, conversation.pk, is_forward=False)
         _turn(companion_id, joining, branch.pk if branch else None, is_forward=True)
         if left is None:  # no branch leads back to before the first message
@@ -168,7 +168,7 @@ def _give_up_closing(companion_id: UUID) -> None:
     waiting.delete()
 
 
-def _ask(query: str, parameters: Sequence[Any] | Mapping[str, Any]) -> tuple[Any, ...]:
+def _fetch_row(query: str, parameters: Sequence[Any] | Mapping[str, Any]) -> tuple[Any, ...]:
     with connection.cursor() as cursor:
         cursor.execute(query, parameters)
         row: tuple[Any, ...] = cursor.fetchone()
@@ -180,7 +180,7 @@ def _turn(companion_id: UUID, ids: str, end: UUID | None, *, is_forward: bool) -
 
     `ids` is an array literal of Postgres. It is not parsed, since that takes longer than some of the work.
     """
-    [marks] = _ask(MARKS, [ids, end, companion_id])
+    [marks] = _fetch_row(MARKS, [ids, end, companion_id])
     if ids == marks == "{}":
         return
     with connection.cursor() as cursor:

@@ -55,8 +55,8 @@ def reword(companion: Companion, message: Message, text: str, now: datetime) -> 
     for memory in mirrors:
         correct(memory, text, now)
     withdrawn = withdraw_corrected(companion, message, before, now)
-    told = replace(build_scope(companion, now, sources=[message]), texts=(before,), kept=(text,))
-    erase_from_journal(told, withdrawn.ids)
+    scope = replace(build_scope(companion, now, sources=[message]), texts=(before,), kept=(text,))
+    erase_from_journal(scope, withdrawn.ids)
     scrub(companion.pk, {message.pk, *(memory.pk for memory in mirrors), *withdrawn.ids}, now)
     Recall.objects.filter(companion=companion, reply__message=message).update(cue="")
     delete_memories(companion.pk, withdrawn.gone)

@@ -110,7 +110,7 @@ def _progress_of_past(job: Job) -> tuple[str, int]:
     return ("running" if left else "done"), job.total if not left else made - left
 
 
-def why(job: Job) -> str:
+def get_error_code(job: Job) -> str:
     """Return the code of the job's error, `NO_TOKENS` if a closing waits for tomorrow's tokens, or else ""."""
     waiting = Closing.objects.open().filter(job=job, error=NO_TOKENS)
     return job.error or (NO_TOKENS if waiting.exists() else "")

@@ -133,7 +133,7 @@ def choose_bearing(found: Sequence[Recalled], answer: str) -> list[Recalled]:
         recalled.memory_id: recalled for recalled in sorted(found, key=lambda recalled: recalled.score)
     }
     said = set(filter(tells_something, terms(answer))) if by_memory else set()
-    used = {id: len(said.intersection(terms(one.memory.text))) for id, one in by_memory.items()}
+    used = {id: len(said.intersection(terms(recalled.memory.text))) for id, recalled in by_memory.items()}
     bearing = [
         recalled
         for id, recalled in by_memory.items()
