@@ -43,7 +43,7 @@ WithMessage = Annotated[bool, P.Query(description="Delete the message it came fr
 
 
 def get_sources(memory: Memory) -> list[Message]:
-    """Return the messages that it comes from."""
+    """Return the messages that the memory comes from."""
     return [memory.message] if memory.message else list(memory.sources.all())
 
 

@@ -1,4 +1,4 @@
-"""Taking in a log of earlier talk: all of it or nothing, with its own dates."""
+"""Import a log of an earlier conversation with its own dates, all of it or nothing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -38,15 +38,15 @@ class Line:
 
 
 class LogError(CompanionsError):
-    """A log that cannot be taken in; nothing of it was."""
+    """The log cannot be imported; nothing of it was."""
 
 
 @everywhere()
 def import_log(companion: Companion, lines: Sequence[Line], now: datetime, id: UUID | None = None) -> Job:
-    """Return a job whose progress is how many of the messages can be recalled.
+    """Import the log, and return a job whose progress is how many of the messages can be recalled.
 
-    Lines imported before are passed over, and those of a model's in which nothing stands but emotion tags. What tells
-    something forgotten is hidden from models.
+    Lines that were imported before are skipped, and a model's lines with nothing but emotion tags. Lines that mention
+    something forgotten are hidden from models.
     """
     locked = hold(companion.pk)
     if locked is None:
@@ -63,7 +63,10 @@ def import_log(companion: Companion, lines: Sequence[Line], now: datetime, id: U
 
 
 def require_room(companion: Companion, more: int) -> None:
-    """Raise LimitError where the held companion cannot have so many messages more, beside those still coming in."""
+    """Raise LimitError if the companion has no room for `more` messages beside those of imports still under way.
+
+    Call it with the companion held.
+    """
     coming = PastImport.objects.filter(companion=companion, state=PastImport.State.WAITING)
     wanted = coming.aggregate(count=Sum("messages_count", default=0))["count"]
     there = Message.everywhere.filter(companion=companion).exclude(job__in=coming.values("job"))
@@ -75,7 +78,7 @@ def require_room(companion: Companion, more: int) -> None:
 
 
 def progress(job: Job) -> tuple[str, int]:
-    """Return the job's state and how many of its messages are recallable."""
+    """Return the job's state, and how many of its messages are done: recallable for an import."""
     if job.error:
         return "failed", 0
     if job.kind == Job.Kind.CLOSE:
@@ -94,9 +97,7 @@ def progress(job: Job) -> tuple[str, int]:
 
 
 def _progress_of_past(job: Job) -> tuple[str, int]:
-    """Return the state of an imported past, or of its undoing, and how many of its messages are there and recallable, or
-    gone.
-    """
+    """Return the state of a past's import or its undoing, and how many of its messages are recallable or deleted."""
     past = PastImport.objects.filter(job=job).first()
     if past is None:  # it is undone
         return "done", job.total
@@ -109,16 +110,16 @@ def _progress_of_past(job: Job) -> tuple[str, int]:
     return ("running" if left else "done"), job.total if not left else made - left
 
 
-def why(job: Job) -> str:
-    """Return the code of what it failed with, or, where a closing waits for tomorrow's tokens, of that; else empty."""
+def get_error_code(job: Job) -> str:
+    """Return the code of the job's error, `NO_TOKENS` if a closing waits for tomorrow's tokens, or else ""."""
     waiting = Closing.objects.open().filter(job=job, error=NO_TOKENS)
     return job.error or (NO_TOKENS if waiting.exists() else "")
 
 
 def _select_new(companion: Companion, lines: Sequence[Line]) -> list[Line]:
-    """Return the lines without a model's emotion tags, and without those that stand here under the same client id.
+    """Return the lines to import, without emotion tags in a model's lines, and without lines whose client id is known.
 
-    Raises LogError, ConflictError.
+    Raise LogError if two lines have the same client id, ConflictError if a known client id has another text.
     """
     plain = [replace(line, text=without_tags(line.text)) if line.role != "user" else line for line in lines]
     lines = [
@@ -137,7 +138,7 @@ def _select_new(companion: Companion, lines: Sequence[Line]) -> list[Line]:
 
 
 def _make_messages(companion: Companion, job: Job, lines: Sequence[Line]) -> list[Message]:
-    """Return the lines as messages, each after the one before, in ended sessions parted by eight silent hours."""
+    """Return the lines as a chain of messages, in ended sessions; a new one begins after more than `SESSION_GAP`."""
     sessions: list[Session] = []
     forgotten = load_forgotten(companion.pk)
     for index, line in enumerate(lines):
@@ -158,7 +159,7 @@ def _make_messages(companion: Companion, job: Job, lines: Sequence[Line]) -> lis
             client_id=line.client_id,
             said_at=line.at,
             is_hidden=forgotten.select_since(line.at).forbid(line.text),
-            is_learnt=True,  # earlier talk is recalled, but nothing is learnt from it of itself
+            is_learnt=True,  # earlier talk can be recalled, but is not learnt from unless somebody asks
             job=job,
         )
         for line, session in zip(lines, sessions, strict=True)
