@@ -130,7 +130,6 @@ def test_a_long_ending_is_cut(mira: Companion, before: Session) -> None:
 @pytest.mark.usefixtures("before")
 @pytest.mark.parametrize("lead", ["", "Well.\n"])
 def test_no_line_of_the_context_is_said(mira: Companion, settings: Any, lead: str) -> None:
-    settings.FLASHBACK_PROBABILITY = 1
     sad = Feeling(-0.8, 0.2, Emotion.SAD, 0.9)
     inner_state.revise(mira.pk, "I miss the sea.", sad, by=InnerState.By.REFLECTION, now=NOW)
     promise = keep_fact(mira.pk, "Mira promised to ask about the exam.", NOW, NOW)
@@ -139,6 +138,7 @@ def test_no_line_of_the_context_is_said(mira: Companion, settings: Any, lead: st
     keep_fact(mira.pk, "Alice owns a red bicycle.", THEN, THEN)
     context(mira)
     Session.objects.filter(ended_at=None).update(scratch="she sleeps badly", pressure=0.9)
+    settings.FLASHBACK_PROBABILITY = 1  # not before, as what has come to mind does not again so soon
     sent = context(mira, "Where is my red bicycle?")
     lines = sent.partition("<kith-context>\n")[2].partition("\n</kith-context>")[0].splitlines()
     for title in (
