@@ -25,7 +25,7 @@ from tests.fixtures.turns import end_session
 
 pytestmark = pytest.mark.django_db
 NOW = timezone.now()
-THEN = NOW - timedelta(days=2)
+THEN = NOW - timedelta(days=2, hours=1)
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def context(companion: Companion, text: str = "I am back.") -> str:
 @pytest.mark.usefixtures("before")
 def test_the_first_turns_of_a_session_are_told_where_the_two_left_off(mira: Companion) -> None:
     told = context(mira)
-    assert "Last time you two talked: 1 day ago, until" in told
+    assert "Last time you two talked: 2 days ago, until" in told
     assert "Your diary, of" in told
     assert '"A loss. Alice lost her grandmother."' in told
     assert 'It ended: Alice said: "I go to bed." You said: "Sleep well."' in told
@@ -69,7 +69,7 @@ def test_the_first_turns_of_a_session_are_told_where_the_two_left_off(mira: Comp
     assert "Last time" in context(mira, "Well.")
     assert "Last time" in context(mira, "So.")
     later = context(mira, "And now?")
-    assert "Last time you two talked: 1 day ago, until" in later
+    assert "Last time you two talked: 2 days ago, until" in later
     assert "Your diary, of" not in later
     assert "It ended" not in later
 
