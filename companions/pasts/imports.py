@@ -280,7 +280,9 @@ def find_existing(
     said: dict[tuple[str, int, str], list[UUID]] = {}
     times, second = [message.at for message in dated], timedelta(seconds=1)
     between = mine.filter(said_at__gte=min(times) - second, said_at__lte=max(times) + second)
-    others = between.exclude(job=job_id).exclude(pk__in=found.values()).order_by("said_at", "id")
+    if job_id:
+        between = between.exclude(job=job_id)
+    others = between.exclude(pk__in=found.values()).order_by("said_at", "id")
     for role, at, text, pk in others.values_list("role", "said_at", "text", "pk"):
         said.setdefault((role, int(at.timestamp()), text), []).append(pk)
     for message in dated:

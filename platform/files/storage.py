@@ -67,6 +67,22 @@ def private() -> Private:
     return cast(Private, storages["private"])
 
 
+class FilePart:
+    """A stream of the next `length` bytes of an open file."""
+
+    def __init__(self, file: BinaryIO, length: int) -> None:
+        self._file = file
+        self._left = length
+
+    def read(self, count: int = -1) -> bytes:
+        piece = self._file.read(self._left if count < 0 else min(count, self._left))
+        self._left -= len(piece)
+        return piece
+
+    def close(self) -> None:
+        self._file.close()
+
+
 class PrivateFolder(NoLinks, FileSystemStorage):
     """The private storage in a local folder that only Kith's own system user can read."""
 
@@ -98,7 +114,7 @@ class PrivateFolder(NoLinks, FileSystemStorage):
                 file.close()
                 raise ContentLostError(*LOST)
             file.seek(start)
-            return file
+            return FilePart(file, end - start)
 
     def contents(self, kind: str, beginning: str = "") -> Iterator[Content]:
         """Yield the contents, including abandoned temporary files: they have no row, and so they are swept."""

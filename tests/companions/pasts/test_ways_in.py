@@ -16,6 +16,7 @@ from companions.models import Companion, Message, PastImport, PastUpload
 from companions.pasts import imports, undo, uploads
 from files.models import StoredFile
 from memory.embedding import embed_waiting
+from tests.companions.talking import say
 from tests.fixtures.rest import Api, problem
 
 pytestmark = pytest.mark.django_db
@@ -48,6 +49,17 @@ def test_the_api_tells_of_a_past_before_anything_is_made(as_alice: Api, mira: Co
     assert not PastUpload.objects.exists()
     assert not StoredFile.objects.exists()
     assert not Message.objects.exists()
+
+
+def test_what_was_said_here_is_told_to_be_there_already(as_alice: Api, mira: Companion) -> None:
+    said = say(mira, LINES[0][1], at=THEN)[0]
+    told = as_alice.form("/pasts/preview", given(companion=str(mira.pk))).json()
+    assert (told["messages"], told["duplicates"]) == (5, 1)
+    begun = as_alice.form(f"/companions/{mira.pk}/import/past", given()).json()
+    assert begun["job"]["total"] == 4
+    imports.run(PastImport.objects.get().pk, timezone.now())
+    assert PastImport.objects.get().skipped_count == 1
+    assert list(Message.objects.filter(text=said.text)) == [said]
 
 
 def test_the_api_imports_lists_pauses_and_undoes(as_alice: Api, mira: Companion) -> None:
