@@ -69,7 +69,7 @@ def test_goals_are_a_tree_and_ideas_stand_by_excitement(at_home: Client, mira: C
         ("A pond", "0"),
         ("A moat", "0"),
     ]
-    assert '<progress max="100" value="20" aria-label="Progress of “Write a book”">' in shown
+    assert '<progress max="100" value="20" aria-label="Progress on “Write a book”">' in shown
     assert "very keen on it" in shown
     assert "mildly interested" in shown
     assert "Part of “Run half of one”" in shown

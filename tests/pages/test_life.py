@@ -65,7 +65,7 @@ def test_how_it_feels_stands_in_its_own_words(at_home: Client, mira: Companion) 
     assert "The rain &lt;b&gt;sings&lt;/b&gt;." in shown
     assert "Mira feels very happy" in shown
     assert "mood-good" in shown
-    assert "in a waking" in shown
+    assert "when it woke" in shown
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def test_a_way_that_this_kith_has_not_is_closed_and_says_why(
     assert re.findall(r'name="(by_\w+)"[^>]* disabled', shown) == ["by_push", "by_email"]
     assert "checked" not in shown.partition('name="by_push"')[2]
     assert shown.count("Notifications are not set up on this Kith.") == 1
-    assert shown.count("No mail is sent from this Kith.") == 1
+    assert shown.count("This Kith does not send e-mail.") == 1
     at_home.post(path(mira, "settings/"), SENT)
     life = Companion.objects.get(pk=mira.pk).life
     assert (life.most_a_day, life.by_email, life.by_push) == (3, True, True)

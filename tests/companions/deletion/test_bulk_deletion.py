@@ -112,7 +112,7 @@ def test_the_page_says_that_pages_go_with_their_gists(
     Memory.objects.filter(pk=facts[0].pk).update(kind="gist")
     assert words in at_home.post(page, {"id": [str(facts[0].pk)]}).content.decode()
     alone = at_home.get(f"/companions/{mira.pk}/memories/{facts[0].pk}/delete/")
-    assert "The page of your document that it sums up goes with it." in alone.content.decode()
+    assert "The page of your document that it sums up is deleted with it." in alone.content.decode()
 
 
 def test_the_page_deletes_all_by_the_name_alone(
