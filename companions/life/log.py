@@ -29,7 +29,7 @@ REFUSED: dict[str, Promise] = {
     "not_opted_in": gettext_lazy("It would have written to you, but you have not allowed it to write first."),
     "muted": gettext_lazy("It would have written to you, but it was muted."),
     "goodbye": gettext_lazy("It would have written to you, but you had said goodbye."),
-    "quiet_hours": gettext_lazy("It would have written to you, but it was during your quiet hours."),
+    "quiet_hours": gettext_lazy("It would have written to you, but these were your quiet hours."),
     "enough_today": gettext_lazy("It would have written to you, but it had already written enough that day."),
     "unanswered": gettext_lazy(
         "It would have written to you, but you had not answered what it wrote before."

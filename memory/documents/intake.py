@@ -59,7 +59,7 @@ def split_text(companion_id: UUID, title: str, text: str) -> Given:
     if len(text) > MAX_CHARACTERS:
         raise _too_large()
     if not text.strip():
-        raise DocumentError("empty_document", _("There is nothing to read in it."))
+        raise DocumentError("empty_document", _("There is nothing in it to read."))
     controls = sum(character < " " and character not in SHOWN for character in text)
     if not is_storable(text) or controls * 100 > len(text):  # machine code is strewn with them
         raise DocumentError("not_text", _("Kith cannot read this text."))

@@ -99,7 +99,7 @@ def test_what_was_corrected_since_is_not_undone_and_that_is_said(
     at_home: Client, mira: Companion, merged: Change
 ) -> None:
     correct(merged.memory, "Plays the viola", timezone.now())
-    assert "changed or deleted since" in post(at_home, merged, "undo")
+    assert "has since been changed or deleted" in post(at_home, merged, "undo")
     assert merged.others.get().closed_at
 
 

@@ -152,7 +152,7 @@ def test_the_log_says_when_why_and_what_came_of_it(at_home: Client, mira: Compan
     [
         ({"outcome": "silent"}, "It chose to stay silent."),
         ({"state": "skipped", "reason": "nothing_new"}, "you two had not talked since"),
-        ({"state": "skipped", "reason": "no_tokens"}, "the tokens of that day were used up"),
+        ({"state": "skipped", "reason": "no_tokens"}, "that day&#x27;s tokens were used up"),
         ({"state": "failed", "reason": "provider_unavailable"}, "the model did not answer"),
         ({"outcome": "held", "reason": "quiet_hours"}, "these were your quiet hours"),
     ],
@@ -172,7 +172,7 @@ def test_what_it_held_back_by_a_rule_can_be_read_but_what_would_press_cannot(
     shown = page(at_home, mira)
     assert "The tea is ready." in shown
     assert "You left me alone." not in shown
-    assert "held back by the check" in shown
+    assert "its words did not pass the check" in shown
 
 
 def test_what_it_did_beside_speaking_is_told_once() -> None:

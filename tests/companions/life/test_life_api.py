@@ -74,7 +74,7 @@ def test_what_was_held_back_is_told_without_its_words(
         ({"state": "skipped", "reason": "no_tokens"}, "It stayed asleep: that day's tokens were used up."),
         ({"state": "failed"}, "It could not make up its mind: the model did not answer."),
         ({"state": "waiting"}, "It is not done yet."),
-        ({"state": "done", "outcome": "held", "reason": "guilt"}, "held back by the check"),
+        ({"state": "done", "outcome": "held", "reason": "guilt"}, "its words did not pass the check"),
     ],
 )
 def test_every_end_has_its_sentence(
