@@ -133,7 +133,7 @@ def test_the_preview_says_what_is_wrong(at_home: Client, mira: Companion) -> Non
 def test_nothing_is_wrong_before_a_time_is_written(at_home: Client, mira: Companion, kind: str) -> None:
     asked = {"kind": kind, "at": "", "time": "", "cron": ""}
     shown = at_home.get(path(mira, "preview/"), asked, headers={"HX-Request": "true"}).content.decode()
-    assert "When it is due will show here." in shown
+    assert "You will see here when it is due." in shown
     assert "required" not in shown
 
 
