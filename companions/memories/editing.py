@@ -27,7 +27,7 @@ STEPS = 3  # of closing a session: requested, under way, drafted
 PROBLEMS = {
     "provider_unavailable": gettext_lazy("The model could not be reached."),
     "provider_refused": gettext_lazy("The model refused to answer."),
-    "malformed_answer": gettext_lazy("The model answered in a form that could not be read."),
+    "malformed_answer": gettext_lazy("The model's answer could not be read."),
 }
 
 

@@ -22,7 +22,7 @@ def test_a_memory_is_deleted_and_gone(person: Person, live: Live) -> None:
     person.write("My cat is called Pebble")
     person.hears("I see.")
     person.go("Memory")
-    person.page.get_by_label("Which").select_option("all")
+    person.page.get_by_label("Which memories").select_option("all")
     memory = person.page.locator(".memory", has_text="Pebble")
     memory.get_by_role("link", name="Delete").click()
     dialog = person.page.get_by_role("dialog")
@@ -69,7 +69,7 @@ def test_memories_are_found_corrected_pinned_and_added(person: Person) -> None:
     lake = page.locator(".memory", has_text="The lake freezes in winter")
     lake.get_by_role("button", name="Pin").click()
     expect(lake.get_by_role("button", name="Pin")).to_have_attribute("aria-pressed", "true")
-    page.get_by_label("Which").select_option("pinned")
+    page.get_by_label("Which memories").select_option("pinned")
     expect(page.locator(".memory")).to_have_count(1)
 
 
@@ -188,6 +188,6 @@ def test_what_would_be_forgotten_is_shown_chosen_and_gone(person: Person, live: 
     expect(card).to_have_count(0)
     expect(page.get_by_text("Please forget that Pebble")).to_have_count(0)
     person.go("Memory")
-    page.get_by_label("Which").select_option("fact")
+    page.get_by_label("Which memories").select_option("fact")
     expect(page.locator(".memory")).to_have_count(1)
     expect(page.locator("#memories")).to_contain_text("The cat Pebble is afraid")

@@ -91,7 +91,7 @@ async def test_a_picture_goes_with_its_message_and_the_model_is_told_its_name(
         ("cat.png", lambda: b"", 422, "There is nothing in this file."),
         ("cat.png", lambda: painted() + bytes(10_000_000), 413, "at most 10 MB"),
         ("cat.png", vast, 413, "at most 40 million pixels"),
-        ("a.txt", lambda: b"\x00\x01" * 50, 422, "This is no text that Kith can read"),
+        ("a.txt", lambda: b"\x00\x01" * 50, 422, "Kith cannot read this file"),
         ("a.md", lambda: b"word " * 1_700_000, 413, "2,000,000 characters"),
     ],
     ids=["svg", "html", "broken", "empty", "too large", "too many pixels", "no text", "too long"],

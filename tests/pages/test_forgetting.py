@@ -159,7 +159,7 @@ def test_recalls_in_thought_add_up_and_are_taken_back(
     assert left == sorted(left)
     assert shown.strength.recalls == 4
     assert shown.chart["again"]
-    assert "recalls nothing, and nothing is kept" in response.content.decode()
+    assert "recalls nothing, and nothing is saved" in response.content.decode()
     undone = at_home.get(path(mira), {**asked, "recalls": "3", "undo": "1"}).context["shown"]
     assert undone.strength.recalls == 3
     most = at_home.get(path(mira), {**asked, "recalls": "50", "again": "1"}).context["shown"]
@@ -197,8 +197,8 @@ def test_what_a_cue_would_bring_to_mind_under_both(at_home: Client, told: Told) 
     assert set(came[:2]) == set(comes[:2]) == {"The exam is statistics", "Statistics was easy last year"}
     assert [line["result"].score for line in shown.found] != [result.score for result in shown.found_before]
     page = response.content.decode()
-    assert "By the present rule" in page
-    assert "By the rule you try" in page
+    assert "Under the current rule" in page
+    assert "Under the rule you are trying" in page
     assert not Recall.objects.filter(by="api").exists()
 
 

@@ -56,7 +56,7 @@ def test_each_sentence_shows_what_it_comes_from(
     page = at_home.get(f"{told.path}{name}/").content.decode()
     for text in ("Has an &lt;exam&gt;.", "because you said on", "I have an exam on Friday"):
         assert text in page
-    for text in ("because Mira said on", "no message behind it", "is deleted", "at the end of a talk"):
+    for text in ("because Mira said on", "no message behind it", "has been deleted", "at the end of a talk"):
         assert text in page
 
 

@@ -268,7 +268,7 @@ def test_ending_asks_first_and_keeps_one_in_the_talk(
     assert "6 earlier messages are summed up" in gauge
     assert 'value="0.814"' in gauge
     question = at_home.get(f"{told.path}diary/end/", headers=HTMX).content.decode()
-    assert "Mira writes in its diary what it was about, and keeps what it has learnt." in question
+    assert "Mira will write about it in its diary and keep what it has learnt." in question
     assert not Closing.objects.exists()
     changed = at_home.post(f"{told.path}diary/end/", headers=HTMX)["HX-Trigger"]
     assert json.loads(changed) == {

@@ -133,7 +133,7 @@ def test_the_preview_says_what_is_wrong(at_home: Client, mira: Companion) -> Non
 def test_nothing_is_wrong_before_a_time_is_written(at_home: Client, mira: Companion, kind: str) -> None:
     asked = {"kind": kind, "at": "", "time": "", "cron": ""}
     shown = at_home.get(path(mira, "preview/"), asked, headers={"HX-Request": "true"}).content.decode()
-    assert "When it is due shows here." in shown
+    assert "You will see here when it is due." in shown
     assert "required" not in shown
 
 
@@ -161,7 +161,7 @@ def test_a_timer_says_who_set_it_and_why(at_home: Client, told: Told) -> None:
     assert "set by Mira" in shown
     assert "when you said “I have an exam on Friday”" in shown
     assert f"#message-{told.message.pk}" in shown
-    assert "Mira was made with it" in shown
+    assert "Mira has always had it" in shown
 
 
 def test_one_that_comes_once_is_told_by_its_time(at_home: Client, mira: Companion) -> None:
@@ -170,7 +170,7 @@ def test_one_that_comes_once_is_told_by_its_time(at_home: Client, mira: Companio
     assert due is not None
     shown = page(at_home, mira)
     assert f'<h4><time datetime="{due.astimezone(mira.user.zone).isoformat()}' in shown
-    assert "next " not in shown.split("Stretch")[0].split("<h4>")[-1]
+    assert "next: " not in shown.split("Stretch")[0].split("<h4>")[-1]
 
 
 def test_a_timer_is_cancelled(at_home: Client, mira: Companion) -> None:
@@ -213,7 +213,7 @@ def test_one_that_was_set_aside_is_told_and_cannot_be_read_again(at_home: Client
     Timer.objects.filter(pk=timer.pk).update(
         state="set_aside", schedule="nonsense", due_at=None, look_at=None, error="bad_schedule"
     )
-    assert "Set aside: when it is due could not be read." in page(at_home, mira)
+    assert "Set aside: its schedule could not be read." in page(at_home, mira)
     refused = at_home.post(path(mira, f"{timer.pk}/again/"), follow=True).content.decode()
     assert "This is no schedule." in refused
     timer.refresh_from_db()
