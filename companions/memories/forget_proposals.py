@@ -192,8 +192,9 @@ def _clear_sessions(companion: Companion, goes: Callable[[str], bool]) -> None:
         if any(map(goes, split_sentences(session.summary))):
             Session.everywhere.filter(pk=session.pk).update(summary="", summarised_until=None)
     for session in Session.everywhere.filter(companion=companion, ended_at=None):
-        session.scratch = "\n".join(line for line in session.scratch.splitlines() if not goes(line))
-        session.save(update_fields=["scratch"])
+        left = "\n".join(line for line in session.scratch.splitlines() if not goes(line))
+        if left != session.scratch:
+            Session.everywhere.filter(pk=session.pk).update(scratch=left)
 
 
 def _hide_rest(companion: Companion, statements: Sequence[Words]) -> None:

@@ -64,7 +64,7 @@ class SpaceAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
 
     @admin.display(description=_("embedded"), ordering="done")
     def embedded(self, space: Any) -> str:
-        told = {"done": f"{space.done:,}", "all": f"{Memory.objects.count():,}"}
+        told = {"done": f"{space.done:,}", "all": f"{Memory.everywhere.count():,}"}
         return gettext("%(done)s of %(all)s memories") % told
 
     @admin.display(description=_("refused"), ordering="refusals")

@@ -149,5 +149,5 @@ def failures(key: str) -> Iterator[None]:
     except FileNotFoundError as error:
         raise ContentLostError(*LOST) from error
     except OSError as error:
-        log.error("the storage failed", key=key, error=str(error))
+        log.error("storage_failed", key=key, error=str(error))
         raise StorageAwayError(*AWAY) from error
