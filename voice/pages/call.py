@@ -38,18 +38,21 @@ def call_words(name: str) -> dict[str, str]:
         "speaking": _("%(name)s is speaking") % who,
         "muted": _("Your microphone is off"),
         "ended": _("The call has ended. All that was said is in the talk."),
-        "reconnecting": _("The line has fallen. Trying again…"),
+        "reconnecting": _("The call was cut off. Reconnecting…"),
         "signed_out": _("You are signed out. Sign in again to go on."),
-        "gone": _("This companion is not there any more."),
-        "too_fast": _("That was very fast. Going on in a moment."),
-        "denied": _("Your browser keeps the microphone from this page. Allow it there, then call again."),
+        "gone": _("This companion no longer exists."),
+        "too_fast": _("That was very fast. Continuing in a moment."),
+        "denied": _(
+            "Your browser does not let this page use the microphone. Allow it in the browser, then call"
+            " again."
+        ),
         "no_microphone": _("No microphone was found. Connect one, then call again."),
-        "insecure": _("Browsers give a microphone only to pages with https. Ask who runs this Kith."),
-        "lost": _("The microphone is gone. Connect it, then call again."),
+        "insecure": _("Browsers let only https pages use the microphone. Ask the operator of this Kith."),
+        "lost": _("The microphone was disconnected. Reconnect it, then call again."),
         "voiceless": _("This could not be read aloud; you can read it here."),
         "failed": _("That did not work. Try again in a moment."),
         "mute": _("Mute yourself"),
-        "unmute": _("Be heard again"),
+        "unmute": _("Unmute yourself"),
         "you": _("You"),
         "companion": name,
     }

@@ -30,7 +30,7 @@ SENTENCE_LIMIT = ConcurrencyLimit(
 )
 PAUSE_SECONDS = 0.25
 TEXT_LIMIT = ConcurrencyLimit(
-    2, "too_many_texts", _("What you gave before is still being read aloud. Try again in a moment.")
+    2, "too_many_texts", _("What you sent before is still being read aloud. Try again in a moment.")
 )
 
 
@@ -134,7 +134,7 @@ async def speak_text(companion: Companion, text: str, voice: Voice | None = None
     """
     sentences = split_sentences(text)
     if not sentences:
-        raise SpeakingError("nothing_to_say", _("There is nothing in this that could be read aloud."))
+        raise SpeakingError("nothing_to_say", _("There is nothing in this to read aloud."))
     step_aside()
     with TEXT_LIMIT.of(companion.user_id):
         speaking, requests = await in_thread(_prepare_text, companion, sentences, voice, timezone.now())
