@@ -104,7 +104,7 @@ def asked(mira: Companion, text: str = "Please forget that Marta is pregnant.") 
 def test_the_companion_only_proposes(mira: Companion, secret: list[Message]) -> None:
     turn = turn_of(mira, "Please forget that Marta is pregnant.")
     given = use(turn, "forget", words="Marta is pregnant")
-    assert "Nothing has been forgotten yet" in given["state"]
+    assert "Nothing is forgotten yet" in given["state"]
     assert use(turn, "forget", words="Marta is pregnant") == given
     assert ForgetProposal.objects.count() == 1
     assert Memory.objects.filter(text__startswith="Marta is pregnant but", closed_at=None).exists()
