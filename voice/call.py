@@ -189,9 +189,7 @@ async def _transcribe(companion: Companion, utterance: Utterance, sound: Sound) 
     except HearingError as error:
         if error.code in WITHOUT_WORDS:
             raise
-        detail = _(
-            "This could not be listened to just now. Say it again in a moment, or write it in the talk."
-        )
+        detail = _("Kith could not listen to this. Say it again in a moment, or write it in the talk.")
         raise HearingError(error.code, detail, error.status) from error
 
 

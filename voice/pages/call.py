@@ -37,7 +37,7 @@ def call_words(name: str) -> dict[str, str]:
         "thinking": _("%(name)s is thinking") % who,
         "speaking": _("%(name)s is speaking") % who,
         "muted": _("Your microphone is off"),
-        "ended": _("The call has ended. All that was said is in the talk."),
+        "ended": _("The call has ended. Everything that was said is in the talk."),
         "reconnecting": _("The call was cut off. Reconnecting…"),
         "signed_out": _("You are signed out. Sign in again to go on."),
         "gone": _("This companion no longer exists."),

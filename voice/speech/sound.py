@@ -26,7 +26,7 @@ from voice.speech.voices import get_voice
 
 # A page asks for three at a time; each that waits may hold a connection, a channel and a reference recording.
 SENTENCE_LIMIT = ConcurrencyLimit(
-    16, "too_many_sentences", _("What was asked for before is still being read aloud. Try again in a moment.")
+    16, "too_many_sentences", _("What you asked for before is still being read aloud. Try again in a moment.")
 )
 PAUSE_SECONDS = 0.25
 TEXT_LIMIT = ConcurrencyLimit(
