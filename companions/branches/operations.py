@@ -59,7 +59,7 @@ def say_anew(message: Message, quoted: UUID | None = None) -> Start:
         held = _hold(companion)
         there = Message.everywhere.filter(companion=held, pk=message.pk, role=Message.Role.USER).first()
         if there is None:
-            raise TextError("no_such_message", _("There is no such message of yours."))
+            raise TextError("no_such_message", _("You have no such message."))
         if client_id and Message.everywhere.filter(companion=held, client_id=client_id).exists():
             return start(held, text, client_id, now, at_once=at_once)  # a repeated request
         _check_may_branch(held)
@@ -126,7 +126,7 @@ def choose(branch: Branch, now: datetime) -> Branch:
     held = _hold(branch.companion)
     there = Branch.objects.filter(companion=held, pk=branch.pk).first()
     if there is None:
-        raise BranchError("no_such_branch", _("There is no such branch any more."))
+        raise BranchError("no_such_branch", _("This branch no longer exists."))
     if held.conversation.branch_id != there.pk:
         check_no_answer(held)
         part(held, there.head_id, now, there)
@@ -170,7 +170,9 @@ def delete(branch: Branch, now: datetime) -> int:
     if there is None:
         return 0
     if held.conversation.branch_id == there.pk:
-        raise BranchError("branch_chosen", _("You are on this branch. Choose another, then delete it."))
+        raise BranchError(
+            "branch_chosen", _("You are on this branch. Switch to another one before you delete it.")
+        )
     ids, end = find_own_messages(there), there.pk
     there.delete()
     count = delete_messages(held.pk, ids, now)
@@ -181,7 +183,7 @@ def delete(branch: Branch, now: datetime) -> int:
 def _hold(companion: Companion) -> Companion:
     held = hold(companion.pk)
     if held is None:
-        raise BranchError("no_such_companion", _("There is no such companion of yours."))
+        raise BranchError("no_such_companion", _("You have no such companion."))
     return held
 
 
@@ -197,7 +199,7 @@ def _check_may_branch(companion: Companion) -> None:
         most = f"{MAX_BRANCHES:,}"
         raise BranchError(
             "too_many_branches",
-            _("There are %(most)s branches already. Delete some of them first.") % {"most": most},
+            _("There are already %(most)s branches. Delete some of them first.") % {"most": most},
         )
 
 

@@ -132,15 +132,15 @@ def _start(
 ) -> Started:
     """Call `begin`, and attach the attachments; raise AttachmentError or ConflictError, and then save nothing."""
     if len(ids) > MAX_ATTACHMENTS:
-        most = _("A message can have %(most)d files. Send the others with the next one.")
+        most = _("A message can have up to %(most)d files. Send the rest with your next message.")
         raise AttachmentError("too_many_attachments", most % {"most": MAX_ATTACHMENTS})
     started = begin(companion, text, client_id, now, at_once=at_once)
     mine = Attachment.objects.filter(companion=companion, pk__in=ids)
     if mine.count() < len(ids):
-        detail = _("A file of this message is not there any more. Take the message back, and add it again.")
+        detail = _("A file in this message is no longer there. Take the message back and add the file again.")
         raise AttachmentError("no_such_attachment", detail, 404)
     if mine.exclude(Q(message=None) | Q(message=started.message)).exists():
-        raise ConflictError("attachment_sent", _("A file of this message was sent already."))
+        raise ConflictError("attachment_sent", _("A file in this message has already been sent."))
     mine.update(message=started.message)
     return started
 

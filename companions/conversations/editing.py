@@ -32,10 +32,10 @@ def correct_message(message: Message, text: str, now: datetime) -> Message:
     companion = hold(message.companion_id)
     there = Message.objects.filter(companion=companion, pk=message.pk, role=Message.Role.USER).first()
     if companion is None or there is None:
-        raise TextError("no_such_message", _("There is no such message of yours."))
+        raise TextError("no_such_message", _("You have no such message."))
     if there.text != text:
         if Reply.objects.filter(companion=companion, state__in=Reply.OPEN).exists():
-            detail = _("%(name)s is answering just now. Correct it when the answer is there.")
+            detail = _("%(name)s is answering right now. Correct your message once the answer is there.")
             raise ReplyStateError("reply_open", detail % {"name": companion.name})
         reword(companion, there, text, now)
     return there

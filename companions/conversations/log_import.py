@@ -50,7 +50,7 @@ def import_log(companion: Companion, lines: Sequence[Line], now: datetime, id: U
     """
     locked = hold(companion.pk)
     if locked is None:
-        raise LogError("no_such_companion", _("There is no such companion of yours."))
+        raise LogError("no_such_companion", _("You have no such companion."))
     companion, new = locked, _select_new(locked, lines)
     require_room(companion, len(new))
     job = Job.objects.create(id=id or uuid4(), companion=companion, kind=Job.Kind.IMPORT_LOG, total=len(new))
@@ -73,7 +73,7 @@ def require_room(companion: Companion, more: int) -> None:
     if there.count() + wanted + more > settings.MESSAGES_EACH:
         limit = f"{settings.MESSAGES_EACH:,}"
         raise LimitError(
-            "too_many_messages", _("A companion can hold %(limit)s messages.") % {"limit": limit}
+            "too_many_messages", _("A companion can have at most %(limit)s messages.") % {"limit": limit}
         )
 
 
@@ -127,13 +127,13 @@ def _select_new(companion: Companion, lines: Sequence[Line]) -> list[Line]:
     ]
     given = [line.client_id for line in lines if line.client_id]
     if len(given) != len(set(given)):
-        raise LogError("client_id_twice", _("Two messages of this log have the same client id."))
+        raise LogError("client_id_twice", _("Two messages in this log have the same client id."))
     known = dict(
         Message.everywhere.filter(companion=companion, client_id__in=given).values_list("client_id", "text")
     )
     for line in lines:
         if line.client_id in known and known[line.client_id] != line.text:
-            raise ConflictError("client_id_taken", _("Another message was sent under this id."))
+            raise ConflictError("client_id_taken", _("Another message has already been sent under this id."))
     return [line for line in lines if line.client_id not in known]
 
 

@@ -58,19 +58,21 @@ SPOKEN = WALK.format(
 def check_text(text: str) -> None:
     """Raise TextError if the text is empty, too long, or not storable as UTF-8."""
     if not text.strip():
-        raise TextError("empty_message", _("There is nothing in this message."))
+        raise TextError("empty_message", _("This message is empty."))
     if len(text) > settings.MESSAGE_CHARACTERS:
         limit = f"{settings.MESSAGE_CHARACTERS:,}"
-        raise TextError("message_too_long", _("A message can hold %(limit)s characters.") % {"limit": limit})
+        raise TextError(
+            "message_too_long", _("A message can have at most %(limit)s characters.") % {"limit": limit}
+        )
     if not is_storable(text):
-        raise TextError("bad_text", _("This message holds characters that are not text."))
+        raise TextError("bad_text", _("This message contains characters that are not text."))
 
 
 def check_quoted(companion: Companion, quoted: UUID | None) -> None:
     """Raise QuoteError if the quoted message is not on the companion's chosen branch, or is hidden from prompts."""
     sayable = Message.objects.filter(companion=companion, is_hidden=False)
     if quoted and not sayable.filter(pk=quoted).exists():
-        raise QuoteError("no_such_message", _("What you quote is not there any more."))
+        raise QuoteError("no_such_message", _("The message you are quoting is no longer there."))
 
 
 def say(message: Message, now: datetime) -> Message:

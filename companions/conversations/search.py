@@ -74,7 +74,7 @@ class Query:
 def read_query(companion_id: UUID, text: str) -> Query:
     """Parse a search query; raise SearchError if it is too long, or contains nothing to search for."""
     if len(text) > MAX_CHARACTERS:
-        detail = _("Search for at most %(limit)d characters; a few words are enough.")
+        detail = _("A search can have at most %(limit)d characters; a few words are enough.")
         raise SearchError("search_too_long", detail % {"limit": MAX_CHARACTERS})
     keys: list[int] = []
     if is_storable(text):
@@ -82,7 +82,7 @@ def read_query(companion_id: UUID, text: str) -> Query:
             cursor.execute("SELECT companions_search_keys(%s, %s, false)", [companion_id, text])
             [keys] = cursor.fetchone()
     if not keys:
-        raise SearchError("search_too_short", _("Write at least two letters of a word, or an emoji."))
+        raise SearchError("search_too_short", _("Type at least two letters of a word, or an emoji."))
     quoted = [" ".join(next(filter(None, match)).split()) for match in QUOTED.findall(text)]
     rest = QUOTED.sub(" ", text)
     marks = [*quoted, *WORD.findall(rest)]

@@ -172,7 +172,7 @@ def _list_parts(version: GalleryVersion) -> dict[str, str]:
         _("Tags"): ", ".join(version.tags),
         _("Licence"): version.get_licence_display(),
         _("For which age"): version.get_rating_display(),
-        _("What its creator says of it"): shown.notes,
+        _("What its creator says about it"): shown.notes,
         _("Lorebook"): shown.book,
         **{text.label: text.text for text in (*shown.texts, *shown.hidden)},
     }

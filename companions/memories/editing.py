@@ -107,7 +107,7 @@ def give_document(companion: Companion, title: str, text: str, now: datetime) ->
     given = split_text(companion.pk, title, text)
     with transaction.atomic():
         if not lock(companion.pk):
-            raise DocumentError("no_such_companion", _("There is no such companion of yours."), 404)
+            raise DocumentError("no_such_companion", _("You have no such companion."), 404)
         document = store_document(companion.pk, given, now)
         enqueue("companions.tasks.write_gists", str(document.pk))
     return document

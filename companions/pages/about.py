@@ -222,7 +222,7 @@ def restore_version(request: SignedInRequest, companion_id: UUID, version_id: UU
             request, _("That version holds again. What stood there before is kept as a version.")
         )
     else:
-        messages.info(request, _("That version holds already."))
+        messages.info(request, _("That is already the current version."))
     return redirect("about", companion.pk)
 
 

@@ -82,8 +82,8 @@ def _script_texts(name: str) -> dict[str, str]:
         "reconnecting": _("The connection is gone. Trying again…"),
         "offline": _("You are offline. What you send goes out when the connection is back."),
         "signed_out": _("You are signed out. Sign in again to go on; your words are kept."),
-        "gone": _("This companion is not there any more."),
-        "too_fast": _("That was very fast. Going on in a moment."),
+        "gone": _("This companion no longer exists."),
+        "too_fast": _("That was very fast. Continuing in a moment."),
         "not_sent": _("Not sent:"),
         "attached_under_way": _("Wait until the files are there, then send."),
         "attached_failed": _("A file did not arrive. Try it again, or remove it."),
@@ -92,7 +92,7 @@ def _script_texts(name: str) -> dict[str, str]:
         **{f"tool_{tool}": words for tool, words in describe_under_way(name).items()},
         "tool": _("%(name)s is busy for a moment") % {"name": name},
         "thinking": _("%(name)s is thinking") % {"name": name},
-        "waiting": _("waits for the answer before it"),
+        "waiting": _("waiting for the previous answer"),
         "late": _(
             "The model has not begun to answer. Kith waits for %(seconds)d seconds; then another speaks, if you allow"
             " that, or you can ask again."

@@ -84,7 +84,7 @@ def begin(
     """
     held = hold(companion.pk)
     if held is None:
-        raise PastImportError("no_such_companion", _("There is no such companion of yours."))
+        raise PastImportError("no_such_companion", _("You have no such companion."))
     if not PastUpload.objects.select_for_update().filter(pk=upload.pk).exists():
         raise PastImportError(
             "no_such_past", _("This file has been used, or dropped meanwhile. Bring it again.")

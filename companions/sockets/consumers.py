@@ -288,7 +288,7 @@ class CompanionConsumer(PersonSocket):
             await self.send_error(error.code, str(error.detail), client_id)
         except DATABASE_UNAVAILABLE:
             with translation.override(self.user.language or "en"):
-                detail = _("Kith's database does not answer right now. Send it again in a moment.")
+                detail = _("Kith's database is not answering right now. Send it again in a moment.")
             await self.send_error("database_away", detail, client_id)
 
     def read_frame(self, text: str | None) -> Frame:

@@ -79,7 +79,7 @@ def test_another_rule_shows_its_effect_and_is_saved_or_left(there: Person) -> No
     page.get_by_role("button", name="See what comes to mind").click()
     expect(page.get_by_role("heading", name="Under the current rule")).to_be_visible()
     expect(page.locator(".comes").first).to_contain_text("The lake freezes")
-    page.get_by_role("link", name="Leave as it was").click()
+    page.get_by_role("link", name="Leave as is").click()
     expect(page.get_by_label("The rule")).to_have_value("kith")
     page.get_by_label("The rule").select_option("memory_bank")
     expect(page.get_by_text("Under the rule you are trying, ")).to_be_visible()

@@ -49,7 +49,7 @@ def test_a_character_is_published_approved_and_begun_with_by_another(
     context = browser.new_context(locale="en-GB", reduced_motion="reduce")
     other = Person.signed_in(context.new_page(), live)
     other.visit("/companions/new/")
-    other.page.get_by_role("link", name="Look around in the gallery").click()
+    other.page.get_by_role("link", name="Look around the gallery").click()
     other.page.get_by_role("searchbox").fill("lighthouses")
     other.page.get_by_role("button", name="Search").click()
     other.page.get_by_role("link", name="Look closer · Odessa").click()

@@ -33,7 +33,7 @@ def test_a_memory_is_deleted_and_gone(person: Person, live: Live) -> None:
     person.page.reload()
     expect(memory).to_have_count(0)
     person.page.go_back()
-    expect(person.page.locator(".is-hidden")).to_contain_text("not given to Mira any more")
+    expect(person.page.locator(".is-hidden")).to_contain_text("no longer shown to Mira")
 
 
 def test_what_is_chosen_before_the_scripts_are_there_is_not_lost(person: Person) -> None:

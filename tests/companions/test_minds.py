@@ -97,7 +97,7 @@ async def test_while_its_model_is_away_the_talk_waits_or_a_stand_in_says_so(
         assert await post(alice, mira, f"replies/{failed['id']}/decide/", **choice) == 201
         answer = (await socket.until("reply.done", seconds=20))[-1]["message"]
     assert (answer["model"], answer["is_stand_in"]) == ("loud", True)
-    assert "loud stood in: Mira's own mind was away" in await read_talk(alice, mira)
+    assert "loud stood in while Mira's own mind was away" in await read_talk(alice, mira)
     await ask(alice, mira, 3)
     assert len(second.requests()) == 2
 

@@ -231,8 +231,8 @@ def test_what_is_saved_keeps_what_stood_there_before_and_it_can_hold_again(
     assert "1 earlier version" in at_home.get(path).content.decode()
     assert "Persona" in at_home.get(f"{path}versions/").content.decode()
     page = at_home.get(f"{path}versions/{former.pk}/").content.decode()
-    assert '<del><span class="unseen">taken out: </span>calm' in page
-    assert '<ins><span class="unseen">put in: </span>loud' in page
+    assert '<del><span class="unseen">removed: </span>calm' in page
+    assert '<ins><span class="unseen">added: </span>loud' in page
     assert at_home.post(f"{path}versions/{former.pk}/restore/").status_code == 302
     mira.refresh_from_db()
     assert (mira.persona, mira.tint) == ("Mira is calm and curious.", 220)

@@ -49,7 +49,7 @@ def test_the_page_shows_the_parts_and_what_is_left(at_home: Client, mira: Compan
     usage = preview_usage(mira, timezone.now())
     assert 0 < usage.left < usage.size == sum(usage.parts.values()) + usage.left
     page = at_home.get(f"/companions/{mira.pk}/settings/context/").content.decode()
-    for words in ("Persona", "The talk so far", "Room for the answer", "Left for the talk to grow"):
+    for words in ("Persona", "The talk so far", "Room for the answer", "Room left for the talk"):
         assert words in page
     assert WARNING not in page
     advanced = at_home.get(f"/companions/{mira.pk}/settings/advanced/").content.decode()

@@ -44,7 +44,7 @@ def test_slots_blocks_and_notes_are_shown_with_how_full_they_are(
 
 def test_with_nothing_yet_the_page_says_how_it_comes(at_home: Client, path: str) -> None:
     page = at_home.get(path).content.decode()
-    for text in ("keep something always in mind", "Begin one for plans"):
+    for text in ("keep something always in mind", "Start one for plans"):
         assert text in page
 
 

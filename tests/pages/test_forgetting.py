@@ -181,7 +181,7 @@ def test_another_rule_is_shown_beside_the_present_one(
     assert shown.moved == (sum(n > 0 for n in rises.values()), sum(n < 0 for n in rises.values()))
     page = response.content.decode()
     assert 'id="save"' in page
-    assert "Leave as it was" in page
+    assert "Leave as is" in page
     again = at_home.get(path(mira), {"policy": "kith", "kith-month_days": "30"}).context["shown"]
     assert not again.is_other
 

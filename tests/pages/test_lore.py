@@ -84,7 +84,7 @@ def test_a_book_is_made_written_tried_and_deleted(at_home: Client, mira: Compani
         path(mira, "try/"), {"text": "A dragon!"}, headers={"HX-Request": "true", "HX-Target": "tried"}
     ).content.decode()
     assert "“dragon” stands in what was just said." in tried
-    assert "Its place: after the description." in tried
+    assert "Place: after the description." in tried
     assert "<html" not in tried
     settings = path(mira, f"{book.pk}/settings/")
     at_home.post(settings, {"name": "Elsewhere", "scan_depth": "7"})
@@ -201,7 +201,7 @@ def test_limits_of_a_person_and_of_a_book(at_home: Client, mira: Companion, alic
 
 
 def test_the_talk_says_which_lore_was_read(at_home: Client, told: Told) -> None:
-    assert "read up" not in at_home.get(told.path).content.decode()
+    assert "looked up" not in at_home.get(told.path).content.decode()
     entry = make(told.companion, DRAGON).entries.get()
     key = f"{entry.lorebook_id}:{entry.pk}"
     place = {"place": "depth", "depth": 2, "role": "system", "tokens": 9}
@@ -209,7 +209,7 @@ def test_the_talk_says_which_lore_was_read(at_home: Client, told: Told) -> None:
     placed = Placed(key, str(entry.lorebook_id), "The dragon", "", reason=reason, **place)  # type: ignore[arg-type]
     keep_firings(told.reply, told.message, Scan((placed,), (), ()))
     page = at_home.get(told.path).content.decode()
-    assert "read up: The dragon" in page
+    assert "looked up: The dragon" in page
     assert "“dragon” stands 3 messages before." in page
     assert "in the talk, before its last 2 messages" in page
     shown = render_to_string(

@@ -127,8 +127,8 @@ def test_any_two_revisions_are_compared(at_home: Client, mira: Companion, a: int
     written(mira, ["Likes green tea.", "Has a dog."], ["x"], ["Likes black tea.", "Lives here."])
     page = at_home.get(f"/companions/{mira.pk}/profile/compare/", {"a": a, "b": b}).content.decode()
     assert "Revision 1 and revision 3" in page
-    assert '<del><span class="unseen">taken out: </span>green' in page
-    assert '<ins><span class="unseen">put in: </span>black' in page
+    assert '<del><span class="unseen">removed: </span>green' in page
+    assert '<ins><span class="unseen">added: </span>black' in page
     assert page.count("<del>") == 2
 
 

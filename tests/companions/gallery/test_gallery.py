@@ -520,7 +520,7 @@ def test_a_closed_gallery_is_not_there_but_what_is_mine_can_go(
     for closed in ("/gallery/", f"{path}/", f"{path}/report/", f"/companions/{odessa.pk}/settings/publish/"):
         assert client.get(closed).status_code == 404
     for page in ("/companions/new/", f"/companions/{odessa.pk}/settings/"):
-        assert "/gallery/" not in client.get(page).content.decode().split("To be sure")[0]
+        assert "/gallery/" not in client.get(page).content.decode().split("To confirm")[0]
     for asked in (Api(alice).get("/gallery"), Api(alice).post("/gallery", body_of(odessa))):
         problem(asked, 404, "not_found")
     assert client.get("/gallery/mine/").status_code == 200
