@@ -143,7 +143,7 @@ def test_what_the_environment_sets_is_shown_as_what_wins(desk: Client, settings:
     with serve(llama_cpp("small", 4096)) as address:
         fields = {"deed": "use", "base_url": f"{address}/v1", "model": "small"}
         answer = desk.post(reverse("admin:mind"), fields, follow=True)
-    assert "small is kept, and waits" in answer.content.decode()
+    assert "small is saved, but not in use" in answer.content.decode()
     assert get_provider().model == "big"
 
 
