@@ -35,12 +35,12 @@ class AddressForm(forms.Form):
     """A model file at an address of the operator's choice."""
 
     url = forms.CharField(
-        label=_("Address of a file in GGUF"),
+        label=_("Address of a GGUF file"),
         max_length=1000,
         widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": "https://…/model.gguf"}),
     )
     sha256 = forms.CharField(
-        label=_("Its SHA-256, where you know it"),
+        label=_("Its SHA-256, if you know it"),
         max_length=64,
         required=False,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),

@@ -78,7 +78,7 @@ def test_what_failed_stands_on_the_first_page_and_at_the_side(desk: Client, scen
     assert "1 session could not be closed." in desk.get(reverse("admin:index")).content.decode()
     Consolidation.objects.update(state="failed", asked_at=timezone.now())
     first = desk.get(reverse("admin:index")).content.decode()
-    assert "1 night of the last week came to nothing." in first
+    assert "1 night in the last week failed." in first
     for model in (Closing, Consolidation):
         failed = f"{listing(model)}?state__exact=failed"
         assert failed in first
@@ -87,7 +87,7 @@ def test_what_failed_stands_on_the_first_page_and_at_the_side(desk: Client, scen
     Consolidation.objects.update(asked_at=timezone.now() - timedelta(days=8))
     first = desk.get(reverse("admin:index")).content.decode()
     assert "could not be closed" not in first
-    assert "came to nothing" not in first
+    assert "in the last week failed" not in first
 
 
 def test_a_closing_that_failed_is_tried_again_on_record(desk: Client, scene: Scene) -> None:

@@ -98,8 +98,8 @@ def test_an_addresss_models_are_listed_a_thousand_too(desk: Client) -> None:
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ({"model": "m"}, "Choose a service, or give an address"),
-        ({"base_url": "http://127.0.0.1:1/v1"}, "Name the model"),
+        ({"model": "m"}, "Choose a service, or enter an address"),
+        ({"base_url": "http://127.0.0.1:1/v1"}, "Enter the model"),
         ({"service": OPENAI, "base_url": "http://127.0.0.1:1/v1", "model": "m"}, "not both"),
         ({"base_url": "http://a\x01b/v1", "model": "m"}, "signs that no address has"),
         ({"base_url": "file:///etc/passwd", "model": "m"}, "An address begins with"),
@@ -121,7 +121,7 @@ def test_use_puts_the_model_in_force_with_its_key_and_no_more_context_than_it_ha
         fields = {"deed": "use", "base_url": f"{address}/v1/", "model": "small", "api_key": SECRET}
         answer = desk.post(reverse("admin:mind"), fields, follow=True)
     shown = answer.content.decode()
-    assert "small is the mind now." in shown
+    assert "small is now the mind." in shown
     assert SECRET not in shown
     provider = get_provider()
     assert (provider.base_url, provider.model, provider.api_key) == (f"{address}/v1", "small", SECRET)
@@ -143,7 +143,7 @@ def test_what_the_environment_sets_is_shown_as_what_wins(desk: Client, settings:
     with serve(llama_cpp("small", 4096)) as address:
         fields = {"deed": "use", "base_url": f"{address}/v1", "model": "small"}
         answer = desk.post(reverse("admin:mind"), fields, follow=True)
-    assert "small is kept, and waits" in answer.content.decode()
+    assert "small is saved, but not in use" in answer.content.decode()
     assert get_provider().model == "big"
 
 

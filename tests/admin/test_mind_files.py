@@ -150,7 +150,7 @@ def test_use_puts_a_file_in_force_and_has_an_engine_run_it(
     path = write_gguf(models / "tiny.gguf")
     with django_capture_on_commit_callbacks(execute=True):
         shown = use(desk, path, context_tokens=2048, slots=2, threads=1)
-    assert "tiny is the mind now, as soon as it is loaded." in shown
+    assert "tiny will be the mind as soon as it is loaded." in shown
     row = Provider.objects.get()
     (engine,) = read_wanted(models.parent).values()
     assert (engine.file, engine.name) == (str(path), "tiny")
@@ -183,7 +183,7 @@ def test_an_embedding_models_file_is_used_for_memory_until_the_built_in_one_is_a
     assert "has no chat template" in use(desk, path)
     assert "was not made for embedding" in post("mind_memory", path=str(chat))
     assert not Provider.objects.exists()
-    assert "recall goes on by the old vectors" in post("mind_memory", path=str(path))
+    assert "recall goes on with the old vectors" in post("mind_memory", path=str(path))
     row = Provider.objects.get()
     settings.CHAT = settings.CHAT | {"base_url": "http://127.0.0.1:9/v1"}  # of the talk alone
     with django_capture_on_commit_callbacks(execute=True):
@@ -218,7 +218,7 @@ def test_two_run_beside_each_other_only_where_there_is_memory_for_both(desk: Cli
     assert Provider.objects.filter(is_active=True).count() == 2
     use(desk, write_large(models / "large.gguf"))
     shown = use(desk, write_large(models / "larger.gguf"))
-    assert "large was stopped: there is no memory for both." in shown
+    assert "large was stopped: there is not enough memory for both." in shown
     assert [row.model for row in Provider.objects.filter(is_active=True)] == ["larger"]
 
 
@@ -249,7 +249,7 @@ def test_without_make_up_no_engine_runs_and_the_page_says_so(
     assert reverse("admin:mind_file") not in shown
     assert "only a Kith that was started by make up runs an engine" in shown
     Provider.objects.all().delete()
-    assert "Start it so first" in use(desk, models / "tiny.gguf")
+    assert "Start it that way first" in use(desk, models / "tiny.gguf")
     assert not Provider.objects.exists()
 
 

@@ -71,7 +71,7 @@ def test_a_model_file_is_chosen_and_answers_in_the_talk(up: Up, browser: Browser
     page.locator("input[name=password]").fill(login[2])
     hand.tap(page.get_by_role("button", name="Sign in"))
 
-    page.get_by_label("Another file's path").fill(str(find_model()))
+    page.get_by_label("Path of another file").fill(str(find_model()))
     hand.tap(page.get_by_role("button", name="Look at it"))
     expect(page.get_by_text("tokens of context")).to_be_visible()
     hand.tap(page.locator("form[action$='/mind/file/'] button"))

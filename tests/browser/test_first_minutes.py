@@ -33,7 +33,7 @@ def test_the_first_answer_is_four_taps_and_two_fields_away(page: Page, live: Liv
     hand.tap(page.get_by_role("link", name="Create an account"))
     hand.fill(page.locator("input[name=email]"), person.email)
     hand.fill(page.locator("input[name=password1]"), PASSWORD)
-    hand.tap(page.get_by_role("button", name="Make the account"))
+    hand.tap(page.get_by_role("button", name="Create the account"))
     hand.tap(page.get_by_role("button", name="Start · Wren"))
     expect(person.last_answer).to_contain_text("Wren")
     expect(page.locator("#send")).to_be_enabled()

@@ -160,7 +160,7 @@ def test_the_chosen_scheme_is_kept(person: Person) -> None:
     person.visit("/companions/")
     expect(person.page.locator("html")).to_have_attribute("data-theme", "dark")
     person.visit("/settings/")
-    person.page.get_by_text("Like the system", exact=True).click()
+    person.page.get_by_text("Match the system", exact=True).click()
     person.visit("/companions/")
     assert person.page.locator("html").get_attribute("data-theme") is None
 

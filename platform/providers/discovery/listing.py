@@ -238,7 +238,7 @@ async def _get_object(
                 if len(received) > max_bytes:
                     raise _no_model_server(url, "endless answer")
     except OutboundError as error:
-        sentence = _("There is no such host.") if error.code == "no_such_host" else FORBIDDEN
+        sentence = _("There is no server by this name.") if error.code == "no_such_host" else FORBIDDEN
         raise ListingError(error.code, sentence) from error
     except httpx2.ConnectError as error:
         sentence = format_lazy(

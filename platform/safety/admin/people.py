@@ -74,7 +74,7 @@ class NewUserForm(UserCreationForm):  # type: ignore[misc]
         email: str = self.cleaned_data["email"].lower()
         of_somebody = EmailAddress.objects.filter(email__iexact=email)
         if User.objects.filter(email__iexact=email).exists() or of_somebody.exists():
-            raise forms.ValidationError(_("Someone has an account with this e-mail address."))
+            raise forms.ValidationError(_("There is already an account with this e-mail address."))
         return email
 
 

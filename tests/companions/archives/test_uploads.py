@@ -246,10 +246,10 @@ async def test_only_whoever_is_signed_in_may_send_as_much_as_an_archive(bob: Use
     ):
         status, body = await ask(path, dict(headers))
         assert status == 413
-        assert b"A request can hold 21 MB." in body
+        assert b"A request can be at most 21 MB." in body
     status, body = await ask(LARGE_WAYS[0], dict(token), 800_000_000)
     assert status == 413
-    assert b"A request can hold 700 MB." in body
+    assert b"A request can be at most 700 MB." in body
 
 
 def test_a_restore_keeps_its_lease_while_one_file_takes_long(
