@@ -104,7 +104,7 @@ def test_a_timer_is_set_seen_ahead_fired_and_cancelled(person: Person) -> None:
     page.get_by_role("link", name="Reminders as cron").click()
     expect(page.get_by_label("As cron")).to_be_checked()
     page.get_by_label("Five fields").fill("60 8 * * *")
-    expect(page.locator("#preview")).to_contain_text("The minutes of a cron are 0 to 59.")
+    expect(page.locator("#preview")).to_contain_text("Minutes in a cron go from 0 to 59.")
     timer.get_by_role("button", name="Wake it now").click()
     expect(page.locator(".notices")).to_contain_text("Mira wakes for it now.")
     timer.get_by_role("button", name="Cancel").click()

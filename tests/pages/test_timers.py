@@ -126,7 +126,7 @@ def test_the_next_five_times_are_shown_before_it_is_set(at_home: Client, mira: C
 def test_the_preview_says_what_is_wrong(at_home: Client, mira: Companion) -> None:
     asked = {"kind": "cron", "cron": "60 8 * * *"}
     shown = at_home.get(path(mira, "preview/"), asked, headers={"HX-Request": "true"}).content.decode()
-    assert "The minutes of a cron are 0 to 59." in shown
+    assert "Minutes in a cron go from 0 to 59." in shown
 
 
 @pytest.mark.parametrize("kind", ["once", "every", "cron"])
@@ -215,7 +215,7 @@ def test_one_that_was_set_aside_is_told_and_cannot_be_read_again(at_home: Client
     )
     assert "Set aside: its schedule could not be read." in page(at_home, mira)
     refused = at_home.post(path(mira, f"{timer.pk}/again/"), follow=True).content.decode()
-    assert "This is no schedule." in refused
+    assert "This is not a schedule." in refused
     timer.refresh_from_db()
     assert timer.state == "set_aside"
 
