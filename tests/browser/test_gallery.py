@@ -26,7 +26,7 @@ def test_a_character_is_published_approved_and_begun_with_by_another(
     person.go("Settings")
     page.get_by_role("link", name="Publish it").click()
     expect(page.get_by_role("heading", name="This goes out")).to_be_visible()
-    page.get_by_label("Something that it would say").fill("The lamp never sleeps.")
+    page.get_by_label("Something it would say").fill("The lamp never sleeps.")
     page.get_by_label("Tags").fill("sea, lighthouses")
     page.get_by_role("radio", name="CC0").check()
     page.get_by_label("What you want to be called").fill("Lanternlight")
