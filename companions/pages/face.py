@@ -123,12 +123,12 @@ NAMES: dict[str, Words] = {
         "full": pgettext_lazy("beard", "full"),
     },
     "skin_marks": {
-        "none": pgettext_lazy("skin marks", "nothing"), "freckles": pgettext_lazy("skin marks", "freckles"),
+        "none": pgettext_lazy("skin marks", "none"), "freckles": pgettext_lazy("skin marks", "freckles"),
         "mole": pgettext_lazy("skin marks", "a mole"), "lines": pgettext_lazy("skin marks", "age lines"),
     },
     "glasses": {
         "none": pgettext_lazy("glasses", "none"), "round": pgettext_lazy("glasses", "round"),
-        "square": pgettext_lazy("glasses", "square"), "fine": pgettext_lazy("glasses", "fine"),
+        "square": pgettext_lazy("glasses", "square"), "fine": pgettext_lazy("glasses", "thin"),
     },
     "earrings": {
         "none": pgettext_lazy("earrings", "none"), "studs": pgettext_lazy("earrings", "studs"),
