@@ -42,7 +42,7 @@ class QuestionForm(forms.Form):
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         ratings = [(str(rating), rating.label) for rating in list_ratings(user)]
-        self.fields["rating"].choices = [("", _("any age")), *ratings]  # type: ignore[attr-defined]
+        self.fields["rating"].choices = [("", _("any age group")), *ratings]  # type: ignore[attr-defined]
         if len(ratings) == 1:
             del self.fields["rating"]
 

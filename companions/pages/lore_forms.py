@@ -61,7 +61,7 @@ class LorebookForm(forms.ModelForm):  # type: ignore[type-arg]
             "is_enabled": gettext_lazy("In use"),
             "scan_depth": gettext_lazy("How many messages are searched"),
             "token_budget": gettext_lazy("How many tokens it may take at most"),
-            "is_recursive": gettext_lazy("Its entries can call each other up"),
+            "is_recursive": gettext_lazy("Its entries can trigger each other"),
         }
         help_texts = {
             "scan_depth": gettext_lazy("Counted from the newest one. If this is empty, four."),
@@ -93,7 +93,7 @@ class LoreEntryForm(forms.Form):
         help_text=gettext_lazy("Only for you; the companion does not read it."),
     )
     keys = forms.CharField(
-        label=gettext_lazy("Keys that call it up"),
+        label=gettext_lazy("Keys that trigger it"),
         required=False,
         widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
         help_text=gettext_lazy(
