@@ -212,12 +212,10 @@ CUT_AT_LIMIT, CUT_AT_LOOP = "answer_limit", "answer_loop"
 OWN_MODEL_FAILED = "own_model_failed"
 SENTENCES = {error.code: error.sentence for error in FAILURES} | {
     OWN_MODEL_FAILED: gettext_lazy(
-        "Your own model did not answer. What you wrote is kept; “Your own models” in the settings says what was wrong."
+        "Your own model did not answer. What you wrote is kept; “Your own models” in the settings shows what went wrong."
     ),
-    CUT_AT_LIMIT: gettext_lazy("This answer reached its limit of length and was cut off there."),
-    CUT_AT_LOOP: gettext_lazy(
-        "The model began to say the same again and again; the answer was cut off there."
-    ),
+    CUT_AT_LIMIT: gettext_lazy("This answer reached its length limit and was cut off there."),
+    CUT_AT_LOOP: gettext_lazy("The model began to repeat itself; the answer was cut off there."),
 }
 
 

@@ -360,5 +360,5 @@ def delete_memories(request: SignedInRequest, companion_id: UUID, body: DeleteIn
             "deleted": deletion.forget_many(companion.pk, body.ids, now, with_messages=body.with_messages)
         }
     if body.confirm.strip() != companion.name.strip():
-        raise CompanionsError("not_confirmed", _("This is not its name."))
+        raise CompanionsError("not_confirmed", _("This does not match its name."))
     return {"deleted": deletion.forget_every(companion.pk, body.kinds, now, with_messages=body.with_messages)}

@@ -24,7 +24,7 @@ def test_a_picture_chosen_by_the_button_is_kept_over_a_reload_and_sent(person: P
     expect(attached.filter(has_text="notes.png")).to_contain_text("This is no picture that Kith can read.")
     expect(page.get_by_text("Mira cannot see pictures yet")).to_be_visible()
     page.locator("#message").press("Enter")
-    expect(page.locator("#connection")).to_have_text("A file did not arrive. Try it again, or remove it.")
+    expect(page.locator("#connection")).to_have_text("A file could not be uploaded. Try again, or remove it.")
     expect(page.locator("#message")).to_have_value("Look at this")
     page.get_by_role("button", name="Remove · notes.png").click()
     page.reload()

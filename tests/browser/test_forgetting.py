@@ -87,7 +87,7 @@ def test_another_rule_shows_its_effect_and_is_saved_or_left(there: Person) -> No
     slider.fill("10")
     expect(summary(there)).to_contain_text("half is gone after 6.9 days")
     page.get_by_role("button", name="Save this rule").click()
-    expect(page.get_by_text("Saved. From now on Mira remembers by this rule.")).to_be_visible()
+    expect(page.get_by_text("Saved. From now on, Mira remembers by this rule.")).to_be_visible()
     expect(page.get_by_label("The rule")).to_have_value("memory_bank")
     expect(page.locator("output[for='memory_bank-unit_days']")).to_have_text("10")
     expect(page.locator("#save")).to_have_count(0)

@@ -26,11 +26,11 @@ def test_a_character_is_published_approved_and_begun_with_by_another(
     person.go("Settings")
     page.get_by_role("link", name="Publish it").click()
     expect(page.get_by_role("heading", name="This goes out")).to_be_visible()
-    page.get_by_label("Something that it would say").fill("The lamp never sleeps.")
+    page.get_by_label("Something it would say").fill("The lamp never sleeps.")
     page.get_by_label("Tags").fill("sea, lighthouses")
     page.get_by_role("radio", name="CC0").check()
     page.get_by_label("What you want to be called").fill("Lanternlight")
-    page.get_by_role("checkbox", name="It is mine to give").check()
+    page.get_by_role("checkbox", name="It is mine to share").check()
     page.get_by_role("button", name="Send it to the operators").click()
     expect(page.get_by_text("Version 1: waiting")).to_be_visible()
 

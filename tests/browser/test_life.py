@@ -90,7 +90,7 @@ def test_a_timer_is_set_seen_ahead_fired_and_cancelled(person: Person) -> None:
     person.make_companion()
     page = person.page
     person.visit(f"{place(person)}timers/")
-    page.get_by_text("Again and again").click()
+    page.get_by_text("Repeating").click()
     expect(page.get_by_label("How long from now")).to_be_hidden()
     page.get_by_label("On which days").select_option("1-5")
     page.get_by_label("At what time").fill("08:00")

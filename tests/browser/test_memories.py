@@ -184,7 +184,7 @@ def test_what_would_be_forgotten_is_shown_chosen_and_gone(person: Person, live: 
     card.get_by_role("checkbox", name="The cat Pebble").focus()
     page.keyboard.press("Space")
     card.get_by_role("button", name="Forget these").click()
-    expect(page.get_by_text("3 things are forgotten.")).to_be_visible()
+    expect(page.get_by_text("3 things have been forgotten.")).to_be_visible()
     expect(card).to_have_count(0)
     expect(page.get_by_text("Please forget that Pebble")).to_have_count(0)
     person.go("Memory")

@@ -32,7 +32,7 @@ def test_a_model_that_does_not_begin_is_told_until_it_does(person: Person, live:
     waiting = person.page.locator("[data-reply] .trace")
     expect(waiting).to_have_text("")
     person.page.clock.fast_forward(12_000)
-    expect(waiting).to_contain_text("The model has not begun to answer. Kith waits for")
+    expect(waiting).to_contain_text("The model has not begun to answer. Kith waits up to")
     person.hears("Here I am.")
     expect(person.page.get_by_text("has not begun")).to_have_count(0)
 

@@ -50,8 +50,8 @@ def test_unsaved_texts_are_counted_as_they_would_stand_in_a_prompt(at_home: Clie
     assert told["counts"]["persona"] == f"about {estimate('Mira is calm. ' * 20)} word pieces"
     assert told["counts"]["scenario"] == ""
     block = "<kith-persona>\n" + "Mira is calm. " * 20 + "</kith-persona>"
-    assert f"about {estimate(block + 'Rhyme.')} word pieces of the 8,192" in told["total"]
-    assert "The greeting takes 4, once." in told["total"]
+    assert f"about {estimate(block + 'Rhyme.')} of the 8,192 word pieces" in told["total"]
+    assert "The greeting takes 4, but only once." in told["total"]
     assert not told["warning"]
     mira.refresh_from_db()
     assert mira.persona == "Mira is calm and curious."
@@ -76,11 +76,13 @@ def test_a_character_that_leaves_no_room_is_warned_of_before_it_is_saved(
 ) -> None:
     path = f"/companions/{mira.pk}/about/"
     told = at_home.post(f"{path}count/", fields(mira, persona="长" * 30_000)).json()
-    assert "Mira will forget within a few messages" in told["warning"]
+    assert "Mira will forget what you have just said within a few messages" in told["warning"]
     at_home.post(path, fields(mira, persona="长" * 30_000))
     page = at_home.get(path).content.decode()
     assert "about 30,000 word pieces" in page
-    assert page.count("Mira will forget within a few messages") == 2  # a message, and beside the form
+    assert (
+        page.count("Mira will forget what you have just said within a few messages") == 2
+    )  # a message, and beside the form
 
 
 # -- the try-out

@@ -89,7 +89,7 @@ def test_each_thing_done_is_told_in_plain_words(at_home: Client, mira: Companion
 
 def test_a_merge_is_undone_and_that_is_said(at_home: Client, mira: Companion, merged: Change) -> None:
     shown = post(at_home, merged, "undo")
-    assert "Undone: they are kept apart again." in shown
+    assert "Undone: they are separate again." in shown
     assert f"/nights/changes/{merged.pk}/undo/" not in shown
     assert merged.others.get().closed_at is None
     assert "This has already been undone." in post(at_home, merged, "undo")

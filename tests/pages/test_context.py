@@ -16,7 +16,7 @@ from tests.companions.tools.conftest import NOW, log, turn_of
 
 pytestmark = pytest.mark.django_db
 HUGE = "Mira likes the sea, and long walks along it in the rain. " * 260
-WARNING = "fill most of what the model reads at once"
+WARNING = "fill most of what the model can read at once"
 
 
 def test_every_token_of_a_prompt_belongs_to_a_part(mira: Companion) -> None:

@@ -58,7 +58,7 @@ def test_a_slot_is_added_changed_and_deleted(at_home: Client, path: str) -> None
     assert "<form" not in row
     assert at_home.post(f"{path}slots/{slot.pk}/", {"text": "red"}).status_code == 302  # without htmx
     assert "Delete “tea”?" in at_home.get(f"{path}slots/{slot.pk}/delete/", headers=HTMX).content.decode()
-    assert "is deleted" in at_home.post(f"{path}slots/{slot.pk}/delete/", follow=True).content.decode()
+    assert "has been deleted" in at_home.post(f"{path}slots/{slot.pk}/delete/", follow=True).content.decode()
     assert not Slot.objects.exists()
 
 

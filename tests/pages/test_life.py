@@ -231,7 +231,7 @@ def test_what_is_planned_can_be_cancelled(at_home: Client, mira: Companion) -> N
 def test_a_waking_that_is_over_is_not_cancelled(at_home: Client, mira: Companion) -> None:
     waking = woke(mira, outcome="silent")
     response = at_home.post(path(mira, f"wakings/{waking.pk}/cancel/"), follow=True)
-    assert "It is over already." in response.content.decode()
+    assert "It is already over." in response.content.decode()
     waking.refresh_from_db()
     assert (waking.state, waking.reason) == ("done", "")
 

@@ -126,7 +126,7 @@ def test_a_single_pattern_of_v3_becomes_one_between_slashes(at_home: Client, mir
     [
         ({"keys": "/dr(/"}, "this pattern cannot be read"),
         ({"keys": "/a/y"}, "cannot have the flags"),
-        ({"keys": ""}, "Write a key"),
+        ({"keys": ""}, "Add a key"),
         ({"keys": "k" * 501}, "at most 500 characters"),
         ({"keys": ",".join(map(str, range(101)))}, "at most 100 keys"),
         ({"content": "x" * 20_001}, "at most 20000 characters"),

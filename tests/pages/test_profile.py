@@ -87,7 +87,10 @@ def test_a_sentence_that_stays_keeps_what_it_comes_from(at_home: Client, told: T
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("\n".join(f"Sentence {n}." for n in range(21)), "There are 21 sentences; there is room for 20."),
+        (
+            "\n".join(f"Sentence {n}." for n in range(21)),
+            "There are 21 sentences, but there is room for only 20.",
+        ),
         ("Fine.\n" + "x" * 401, "Sentence 2 is 1 character too long"),
         ("a\x00b", "Null characters are not allowed."),
     ],
@@ -115,7 +118,7 @@ def test_what_was_changed_meanwhile_is_not_overwritten_unseen(at_home: Client, m
     response = at_home.post(path, sent("Likes milk.", 1))
     assert response.status_code == 422
     page = response.content.decode()
-    assert "It was changed meanwhile." in page
+    assert "It was changed in the meantime." in page
     assert "Likes milk." in page
     assert texts(mira) == ["Likes coffee."]
     assert 'name="number" value="2"' in page

@@ -176,7 +176,7 @@ def test_one_that_comes_once_is_told_by_its_time(at_home: Client, mira: Companio
 def test_a_timer_is_cancelled(at_home: Client, mira: Companion) -> None:
     timer = made(mira)
     shown = at_home.post(path(mira, f"{timer.pk}/cancel/"), follow=True).content.decode()
-    assert "The reminder is cancelled." in shown
+    assert "The reminder has been cancelled." in shown
     assert "Stretch" not in shown
     again = at_home.post(path(mira, f"{timer.pk}/cancel/"), follow=True).content.decode()
     assert "This reminder has ended." in again
@@ -185,7 +185,7 @@ def test_a_timer_is_cancelled(at_home: Client, mira: Companion) -> None:
 def test_a_timer_is_fired_now_and_stays(at_home: Client, mira: Companion) -> None:
     timer = made(mira)
     shown = at_home.post(path(mira, f"{timer.pk}/fire/"), follow=True).content.decode()
-    assert "Mira wakes for it now." in shown
+    assert "Mira is waking for it now." in shown
     waking = Waking.objects.get(timer=timer)
     assert (waking.origin, waking.note, waking.is_asked_for) == ("forced", "Stretch", True)
     due = timer.due_at

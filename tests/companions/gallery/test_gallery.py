@@ -116,7 +116,7 @@ def test_the_page_shows_word_for_word_what_it_sends(alice: User, odessa: Compani
     odessa.save(update_fields=["persona"])
     changed = client.post(path, form)
     assert changed.status_code == 422
-    assert "not what you looked at" in changed.content.decode()
+    assert "has changed since you looked at it" in changed.content.decode()
     assert not GalleryVersion.objects.exists()
     digest = changed.content.decode().split('name="digest" value="')[1].split('"')[0]
     assert client.post(path, {**form, "digest": digest})["Location"] == "/gallery/mine/"

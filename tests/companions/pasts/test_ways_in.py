@@ -147,7 +147,7 @@ def test_what_is_refused_is_told_on_the_page_that_it_was_brought_on(at_home: Cli
     ):
         refused = at_home.post("/companions/new/card/", given(b"no talk", companion=companion), follow=True)
         assert refused.redirect_chain[-1][0] == page
-        assert "Kith does not know what this file is." in refused.content.decode()
+        assert "Kith does not recognise this file." in refused.content.decode()
 
 
 ARROWS = b"Anna >> Good morning: tea?\nBo >> Yes.\nAnna >> Come in.\n"

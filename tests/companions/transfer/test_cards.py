@@ -255,7 +255,7 @@ def test_what_is_too_large_is_refused_by_what_it_is(at_home: Client, as_alice: A
     [
         (b"\x89PNG\r\n\x1a\n", "PNG"),
         (b"{", "JSON"),
-        (b"hello", "Kith does not know what this file is."),
+        (b"hello", "Kith does not recognise this file."),
         (b'{"longTermMemory": []}', "selfName"),
         (json.dumps({**CARD, "data": {**DATA, "description": "x" * 40_001}}).encode(), "40000"),
         (json.dumps({**CARD, "data": {**DATA, "name": "", "nickname": ""}}).encode(), "name"),
