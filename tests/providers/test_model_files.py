@@ -50,7 +50,7 @@ def test_what_is_no_model_file_is_refused(tmp_path: Path) -> None:
     other = tmp_path / "page.gguf"
     for content in (b"", b"<html>not found</html>", b"PK\x03\x04"):
         other.write_bytes(content)
-        with pytest.raises(ModelFileError, match="no model file in GGUF"):
+        with pytest.raises(ModelFileError, match="not a GGUF model file"):
             read_model_file(other)
     with pytest.raises(ModelFileError, match="version 9"):
         read_model_file(write_gguf(tmp_path / "nine.gguf", version=9))
@@ -59,7 +59,7 @@ def test_what_is_no_model_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match="is a folder"):
         read_model_file(tmp_path)
     os.mkfifo(tmp_path / "pipe.gguf")
-    with pytest.raises(ModelFileError, match="is no file"):
+    with pytest.raises(ModelFileError, match="is not a file"):
         read_model_file(tmp_path / "pipe.gguf")
 
 
