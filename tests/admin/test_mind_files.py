@@ -287,7 +287,7 @@ def test_how_an_engine_stands_is_told_until_it_answers(desk: Client, models: Pat
     assert "is being installed" in see()
     write_running(home, {id: RunningEngine(loading_port)})
     write_records(home, os.getpid())
-    assert "It is being loaded (99 % by now)" in see()
+    assert "It is loading (99 % so far)" in see()
     log.write_text("llama.cpp cannot run it <here>.\n")
     write_running(home, {id: RunningEngine(closed, ends=1)})
     assert "llama.cpp cannot run it &lt;here&gt;." in see()

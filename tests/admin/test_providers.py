@@ -114,7 +114,7 @@ def test_a_try_says_a_real_sentence_and_how_soon(desk: Client, rehearsal: Rehear
         ({"error": {"status": 404, "body": "404 page not found"}}, "Nothing at this address"),
         ({"error": {"status": 500, "body": "Oh"}}, "The server failed."),
         ({"html": True}, "a web page"),
-        ({"answer": ""}, "but gave no answer"),
+        ({"answer": ""}, "The model gave no answer"),
         ({"hang_after": 0}, "did not answer in time"),
     ],
 )
@@ -170,7 +170,7 @@ def test_what_is_in_force_is_shown(desk: Client, rehearsal: RehearsalServer, set
     Provider.objects.update(is_active=False)
     assert "the rehearsal model answers" in shown()
     settings.CHAT = settings.CHAT | {"is_rehearsal": False}
-    assert f"what was found at the start answers: rehearsal at {rehearsal.url}." in shown()
+    assert f"the model found at startup answers: rehearsal at {rehearsal.url}." in shown()
 
 
 def test_who_may_only_look_changes_and_tries_nothing(

@@ -137,9 +137,9 @@ async def page(_request: web.Request) -> web.Response:
         ({"/v1/models": {"data": "many"}}, "it is not a model server"),
         ({"/": page}, "it is not a model server"),
         ({"/v1/models": flood}, "it is not a model server"),
-        ({"/v1/models": redirect}, "sends elsewhere, to https://elsewhere.test/v1/models"),
+        ({"/v1/models": redirect}, "redirects to https://elsewhere.test/v1/models"),
         ({"/v1/models": refuse}, "requires a valid key"),
-        ({"/v1/models": fail}, "answers with an error (502)"),
+        ({"/v1/models": fail}, "answered with an error (502)"),
     ],
 )
 async def test_what_is_no_model_server_is_told_in_one_sentence(

@@ -55,9 +55,9 @@ def choose_chat(environment: Mapping[str, str], *, ollama_port: int = OLLAMA_POR
         return ChosenModel(f"Chat model: {model}, from Ollama.", address | is_found)
     port = find_free_port()
     return ChosenModel(
-        "Chat model: none is configured and Ollama does not answer, so the rehearsal model replies. It is not a\n"
-        "  language model: it only repeats what it is given. For a real one, set LLM_BASE_URL and LLM_MODEL, start\n"
-        "  Ollama, or add a provider in the admin.",
+        "Chat model: none is set and Ollama does not answer, so the rehearsal model replies. It is not a language\n"
+        "  model: it only repeats what it is given. For a real one, set LLM_BASE_URL and LLM_MODEL, start Ollama, or\n"
+        "  add a provider in the admin.",
         {
             "LLM_BASE_URL": f"http://{LOOPBACK}:{port}/v1",
             "LLM_MODEL": "rehearsal",

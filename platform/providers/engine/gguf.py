@@ -93,7 +93,7 @@ def read_model_file(path: Path) -> ModelFile:
     first, *others = parts = find_parts(path)
     if path != first:
         raise ModelFileError(
-            _("%(path)s is one of a model's %(count)s files. Choose the first one: %(first)s."),
+            _("%(path)s is one of %(count)s files of a model. Choose the first one: %(first)s."),
             path=path,
             count=len(parts),
             first=first.name,
@@ -101,7 +101,9 @@ def read_model_file(path: Path) -> ModelFile:
     for part in parts if others else ():
         if not part.exists():
             raise ModelFileError(
-                _("%(path)s, one of a model's %(count)s files, is missing. Download it to the same folder."),
+                _(
+                    "%(path)s is missing: it is one of %(count)s files of a model. Download it to the same folder."
+                ),
                 path=part,
                 count=len(parts),
             )
