@@ -218,12 +218,14 @@ class ClosingAdmin(ActionAdmin):
         """Retry the selected closings that failed."""
         tried, left = self.act(request, queryset, lambda closing, now: try_again(closing.pk, now))
         if tried:
-            text = ngettext("%(n)d closing is tried again.", "%(n)d closings are tried again.", tried)
+            text = ngettext(
+                "%(n)d closing will be tried again.", "%(n)d closings will be tried again.", tried
+            )
             messages.success(request, text % {"n": tried})
         if left:
             text = ngettext(
-                "%(n)d closing had not failed, or its session has ended since.",
-                "%(n)d closings had not failed, or their sessions have ended since.",
+                "%(n)d closing had not failed, or its session has since ended.",
+                "%(n)d closings had not failed, or their sessions have since ended.",
                 left,
             )
             messages.warning(request, text % {"n": left})

@@ -121,10 +121,12 @@ class GalleryVersionAdmin(PrivateAdmin):
                     is_known = rating in GalleryVersion.Rating.values
                     chosen = {"reason": reason, "rating": rating if is_known else ""}
                     decisions.decide(operator, version, State(deed), now, **chosen)
-                    messages.success(request, gettext("Done. Its publisher is told on their page."))
+                    messages.success(request, gettext("Done. The publisher will see this on their page."))
                 case "settle":
                     count = decisions.settle_reports(operator, version, now)
-                    said = ngettext("%(n)d report is dealt with.", "%(n)d reports are dealt with.", count)
+                    said = ngettext(
+                        "%(n)d report has been dealt with.", "%(n)d reports have been dealt with.", count
+                    )
                     messages.success(request, said % {"n": count})
         except GalleryError as error:
             messages.error(request, str(error.detail))
@@ -197,7 +199,7 @@ class GalleryReportAdmin(PrivateAdmin):
             raise PermissionDenied
         report = get_object_or_404(GalleryReport, pk=object_id)
         if decisions.settle_report(cast(User, request.user), report, timezone.now()):
-            messages.success(request, gettext("The report is dealt with."))
+            messages.success(request, gettext("The report has been dealt with."))
         return redirect("admin:companions_galleryreport_change", report.pk)
 
     def private(self, request: HttpRequest, thing: GalleryReport) -> dict[str, Any]:

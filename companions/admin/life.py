@@ -42,7 +42,11 @@ class LifeActionAdmin(ActionAdmin):
         if did:
             messages.success(request, ngettext("Done for %(n)d.", "Done for %(n)d.", did) % {"n": did})
         if left:
-            text = ngettext("%(n)d is not in a state for that.", "%(n)d are not in a state for that.", left)
+            text = ngettext(
+                "This is not possible for %(n)d in its current state.",
+                "This is not possible for %(n)d in their current state.",
+                left,
+            )
             messages.warning(request, text % {"n": left})
 
 

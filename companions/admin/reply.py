@@ -203,9 +203,9 @@ class ReplyAdmin(PrivateAdmin):
     private_template = "admin/companions/reply.html"
 
     shown_state = state(COLOURS)
-    of_continued = link("continues", _("goes on from"))
+    of_continued = link("continues", _("continues from"))
 
-    @admin.display(description=_("first (ms)"), ordering="wait")
+    @admin.display(description=_("first piece (ms)"), ordering="wait")
     def first_piece(self, reply: Any) -> int | None:
         return round(reply.wait.total_seconds() * 1000) if reply.wait else None
 
@@ -262,7 +262,7 @@ class PromptAdmin(PrivateAdmin):
 
     of_reply = link("reply", _("reply"))
 
-    @admin.display(description=_("things shown"), ordering="shown_count")
+    @admin.display(description=_("items shown"), ordering="shown_count")
     def shown_count(self, prompt: Any) -> int:
         return prompt.shown_count or 0
 

@@ -48,7 +48,7 @@ class AddressForm(forms.Form):
 
 
 def describe_downloads() -> dict[str, Any]:
-    """Return the context of the section "Fetch a model". A catalogue model that is downloaded is listed once."""
+    """Return the context of the section "Download a model". A catalogue model that is downloaded is listed once."""
     rows, memory_bytes = list(Download.objects.all()), psutil.virtual_memory().total
     known = {row.url for row in rows}
     return {

@@ -46,7 +46,7 @@ class FileForm(forms.Form):
         widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": "/…/model.gguf"}),
     )
     context_tokens = forms.IntegerField(
-        label=_("Context tokens of each request"),
+        label=_("Context tokens per request"),
         min_value=MIN_CONTEXT_TOKENS,
         max_value=MAX_CONTEXT_TOKENS,
         required=False,

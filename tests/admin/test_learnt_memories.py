@@ -94,7 +94,7 @@ def test_a_closing_that_failed_is_tried_again_on_record(desk: Client, scene: Sce
     closing = Closing.objects.get()
     closing.job = Job.objects.create(companion=scene.companion, kind="close", total=1, error="x")
     closing.save()
-    assert "1 closing is tried again." in again(desk, closing)
+    assert "1 closing will be tried again." in again(desk, closing)
     closing.refresh_from_db()
     assert (closing.state, closing.error, closing.attempts, closing.ended_at) == ("waiting", "", 0, None)
     assert Job.objects.get(pk=closing.job_id).error == ""

@@ -41,7 +41,7 @@ def test_a_character_is_published_approved_and_begun_with_by_another(
     desk.locator("#result_list tbody th a").first.click()
     expect(desk.get_by_text("The lamp never sleeps.")).to_be_visible()
     desk.get_by_role("button", name="Approve").click()
-    expect(desk.get_by_text("Its publisher is told on their page.")).to_be_visible()
+    expect(desk.get_by_text("The publisher will see this on their page.")).to_be_visible()
     desk.close()
     page.reload()
     expect(page.get_by_text("Version 1: approved")).to_be_visible()

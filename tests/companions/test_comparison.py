@@ -131,7 +131,7 @@ def test_a_model_that_stays_away_ends_it_with_a_sentence(
     assert go_on(comparison).ended_at
     told = Api(alice).get(f"/companions/{mira.pk}/comparison").json()
     assert (told["error"], told["report"], len(told["exchanges"])) == ("model_missing", None, 1)
-    assert "is not there just now" in told["detail"]
+    assert "is not available right now" in told["detail"]
 
 
 def test_what_is_deleted_from_the_talk_goes_from_it(mira: Companion, servers: Servers) -> None:

@@ -187,7 +187,7 @@ async def test_a_model_that_fails_is_told_in_plain_words(
     await async_client.aforce_login(mira.user)
     rehearsal.script({"error": {"status": 500}})
     response = await async_client.post(f"/companions/{mira.pk}/about/try/", fields(mira, text="Hello"))
-    assert "cannot be reached just now" in (await lines(response))[-1]["error"]
+    assert "cannot be reached right now" in (await lines(response))[-1]["error"]
     call = await ModelCall.objects.aget(purpose=ModelCall.Purpose.TRIAL)
     assert call.outcome == "unavailable"
 

@@ -305,7 +305,7 @@ def test_what_was_reported_stays_with_the_operators_when_its_publisher_deletes_i
         "keeps a lighthouse",
         "Never leave the rock.",
         "The harbour froze",
-        "has deleted the character",
+        "has since deleted the character",
     ):
         assert told in shown
     client.force_login(mallory)
