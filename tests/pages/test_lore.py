@@ -71,7 +71,9 @@ def file(content: object, name: str = "book.json") -> SimpleUploadedFile:
 
 
 def test_a_book_is_made_written_tried_and_deleted(at_home: Client, mira: Companion) -> None:
-    assert "Create a lorebook and write in it what Mira should know" in at_home.get(path(mira)).content.decode()
+    assert (
+        "Create a lorebook and write in it what Mira should know" in at_home.get(path(mira)).content.decode()
+    )
     at_home.post(path(mira, "add/"), {"name": "The realm"})
     book = Lorebook.objects.get(companion=mira)
     add = path(mira, f"{book.pk}/entries/add/")
@@ -90,7 +92,10 @@ def test_a_book_is_made_written_tried_and_deleted(at_home: Client, mira: Compani
     at_home.post(settings, {"name": "Elsewhere", "scan_depth": "7"})
     book.refresh_from_db()
     assert (book.name, book.scan_depth, book.is_enabled) == ("Elsewhere", 7, False)
-    assert "This text triggers no entries" in at_home.post(path(mira, "try/"), {"text": "A dragon!"}).content.decode()
+    assert (
+        "This text triggers no entries"
+        in at_home.post(path(mira, "try/"), {"text": "A dragon!"}).content.decode()
+    )
     assert "with its 1 entry" in at_home.get(path(mira, f"{book.pk}/delete/")).content.decode()
     at_home.post(path(mira, f"{book.pk}/delete/"))
     assert not Lorebook.objects.exists()

@@ -65,7 +65,7 @@ def test_what_is_too_much_is_refused_with_its_entry(
     as_alice: Api, entries: list[dict[str, Any]], code: str
 ) -> None:
     told = problem(as_alice.post("/lorebooks", book(*entries)), 422, code)
-    assert "Entry 1 cannot be kept" in told["detail"] or code == "too_many_entries"
+    assert "Entry 1 cannot be saved" in told["detail"] or code == "too_many_entries"
     assert not Lorebook.objects.exists()
 
 
