@@ -49,7 +49,7 @@ def create(
     """
     User.objects.select_for_update(no_key=True).get(pk=user.pk)
     if Companion.objects.owned_by(user).count() >= settings.COMPANIONS_EACH:
-        detail = _("You have %(count)s companions; there cannot be more. Delete one first.")
+        detail = _("You already have %(count)s companions, which is the most you can have. Delete one first.")
         raise LimitError("too_many_companions", detail % {"count": settings.COMPANIONS_EACH})
     companion = Companion.objects.create(
         id=id or uuid4(),

@@ -35,16 +35,16 @@ def clean_content(kind: str, content_type: str, content: bytes) -> Drawn | None:
     Raise RowError if a file of this `kind` cannot have such content, BusyError if too many pictures are being drawn.
     """
     if TYPES.get(StoredFile.Kind(kind)) != content_type:
-        raise RowError("content_type", _("is none that such a file can have"))
+        raise RowError("content_type", _("is not one that such a file can have"))
     if content_type == "image/webp":
         try:
             return picture(content, keeps_drawings=True)
         except BusyError:
             raise
         except FilesError:
-            raise RowError("file", _("is not what it says it is")) from None
+            raise RowError("file", _("is not the kind of file it claims to be")) from None
     if not (_holds_assets(content) if content_type == "application/zip" else _can_be_heard(content)):
-        raise RowError("file", _("is not what it says it is"))
+        raise RowError("file", _("is not the kind of file it claims to be"))
     return None
 
 

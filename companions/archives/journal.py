@@ -33,10 +33,10 @@ def read_entry(raw: Row, places: Places, fixed: Mapping[str, Any]) -> Row:
     row = read_row(JOURNAL, {**raw, "before": None, "after": None}, places)
     name = NAMES.get(raw.get("table", ""))
     if name is None:
-        raise RowError("table", _("is none that the journal tells of"))
+        raise RowError("table", _("is not one that the journal covers"))
     section, kind = SECTIONS[name], row["kind"]
     if name in ONLY_CHANGED and kind != Kind.UPDATE:
-        raise RowError("kind", _("has a value that there is not"))
+        raise RowError("kind", _("has a value that is not allowed"))
     row["row"] = _read_id(raw.get("row"), section, places)
     for side in ("before", "after"):
         content = raw.get(side)
@@ -56,7 +56,7 @@ def _read_id(raw: Any, section: Section, places: Places) -> str:
         return str(places.number(section.table, int(raw)))
     if not section.is_numbered and isinstance(raw, str) and ID.fullmatch(raw):
         return str(places.move_within(raw))
-    raise RowError("row", _("is no id"))
+    raise RowError("row", _("is not an id"))
 
 
 def _read_columns(name: str, content: Row, places: Places) -> Row:
@@ -74,5 +74,5 @@ def _read_whole(section: Section, content: Row, places: Places, fixed: Mapping[s
     whole = complete(section, read_row(section, content, places), fixed)
     key = read_row(section, {"id": content.get("id")}, places, is_part=True)["id"]
     if str(key) != id:
-        raise RowError("row", _("is not the one that stands there"))
+        raise RowError("row", _("is not the one that the entry names"))
     return {**whole, "id": key}

@@ -35,7 +35,7 @@ def require_limits(user: User, companion_id: UUID) -> None:
     for name, (count, most) in counts.items():
         if count > most:
             detail = _(
-                "With this archive there would be %(count)s rows of %(section)s; there can be %(most)s."
+                "With this archive there would be %(count)s rows of %(section)s; there can be at most %(most)s."
             )
             values = {"count": f"{count:,}", "section": name, "most": f"{most:,}"}
             raise ArchiveError("too_many_rows", detail % values)

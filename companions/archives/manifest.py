@@ -108,7 +108,7 @@ def looks_like_archive(file: IO[bytes]) -> bool:
 def read_manifest(archive: Archive) -> Manifest:
     """Return the manifest; raise ArchiveError if it is invalid, or its sections differ from the archive's entries."""
     if MANIFEST not in archive.entries:
-        raise ArchiveError("no_archive", _("This file is no archive of a companion."))
+        raise ArchiveError("no_archive", _("This file is not an archive of a companion."))
     try:
         raw = orjson.loads(archive.read(MANIFEST, MAX_MANIFEST_BYTES))
     except orjson.JSONDecodeError:
@@ -118,7 +118,7 @@ def read_manifest(archive: Archive) -> Manifest:
         manifest = Manifest.model_validate(raw)
     except ValidationError as error:
         where = ".".join(map(str, error.errors()[0]["loc"]))[:80] or MANIFEST
-        detail = _("The archive's list of contents is not as it should be (%(where)s).") % {"where": where}
+        detail = _("The archive's list of contents is not valid (%(where)s).") % {"where": where}
         raise ArchiveError("bad_manifest", detail) from None
     moments = [at for at in (manifest.made_at, manifest.span.first, manifest.span.last) if at]
     if not is_storable(manifest.companion.name) or not all(map(is_moment, moments)):
@@ -164,7 +164,8 @@ def _check_version(raw: Any) -> None:
     major = version.split(".")[0] if isinstance(version, str) else ""
     if major.isascii() and major.isdecimal() and int(major[:6]) > int(VERSION.split(".")[0]):
         raise ArchiveError(
-            "newer_version", _("This archive was made by a newer Kith. Update this one, then bring it again.")
+            "newer_version",
+            _("This archive was made by a newer Kith. Update this one, then send the archive again."),
         )
 
 
@@ -175,13 +176,15 @@ def _check_sections(manifest: Manifest, archive: Archive) -> None:
             continue
         info = archive.entries.get(f"{name}.ndjson")
         if info is None or info.file_size != listed.bytes:
-            detail = _("%(section)s is missing in the archive, or not as long as its list says.")
+            detail = _(
+                "%(section)s is missing from the archive, or its length does not match the list of contents."
+            )
             raise ArchiveError("bad_section", detail % {"section": f"{name}.ndjson"})
         if listed.rows > SECTIONS[name].most:
-            detail = _("The archive has %(count)s rows of %(section)s; there can be %(most)s.")
+            detail = _("The archive has %(count)s rows of %(section)s; there can be at most %(most)s.")
             values = {"count": f"{listed.rows:,}", "section": name, "most": f"{SECTIONS[name].most:,}"}
             raise ArchiveError("too_many_rows", detail % values)
     if manifest.files.bytes > settings.FILES_BYTES_EACH:
         most = settings.FILES_BYTES_EACH // 1_000_000
-        detail = _("The archive's files take more than the %(most)s MB there are for each person.")
+        detail = _("The archive's files take up more than the %(most)s MB that each person has.")
         raise ArchiveError("no_room", detail % {"most": most})

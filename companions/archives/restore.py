@@ -85,7 +85,7 @@ def restore(
     except DataError as error:
         remove_contents(work.keys)
         raise ArchiveError(
-            "bad_row", _("A row of the archive holds what the database cannot keep.")
+            "bad_row", _("A row of the archive contains something that the database cannot store.")
         ) from error
     except BaseException:
         remove_contents(work.keys)
@@ -99,8 +99,8 @@ def _explain(error: IntegrityError) -> str:
     names = {section.table: name for name, section in SECTIONS.items()}
     values = {"section": names.get(table, table) or "?"}
     if getattr(diagnosis, "sqlstate", "") == "23503":
-        return _("A row of %(section)s points at something that the archive does not hold.") % values
-    return _("Rows of %(section)s contradict each other, or what there can be.") % values
+        return _("A row of %(section)s points to something that is not in the archive.") % values
+    return _("Rows of %(section)s contradict each other, or contain something impossible.") % values
 
 
 @dataclass
@@ -137,7 +137,7 @@ class _Restore:
             cursor.execute(LOST, {"companion": self.companion_id})
             [lost] = cursor.fetchone()
         if lost:
-            raise ArchiveError("no_tree", _("Messages of the archive follow each other in a circle."))
+            raise ArchiveError("no_tree", _("Messages in the archive follow each other in a circle."))
         companion = Companion.objects.get(pk=self.companion_id)
         if not hasattr(companion, "portrait"):  # its face was derived from its id, which is another now
             Portrait.objects.create(companion=companion, seed=self.old_id.int % SEEDS)
@@ -151,7 +151,7 @@ class _Restore:
         """Raise LimitError, ArchiveError or NoRoomError if the user has no room for the companion or its files."""
         self._check_companions(1)
         if [self.manifest.count(name) for name in ("companion", "conversations", "life")] != [1, 1, 1]:
-            raise ArchiveError("bad_manifest", _("The archive holds no companion, or more than one."))
+            raise ArchiveError("bad_manifest", _("The archive contains no companion, or more than one."))
         require_room(self.user, self.manifest.files.bytes)
 
     def _check_room_left(self) -> None:
@@ -163,7 +163,9 @@ class _Restore:
 
     def _check_companions(self, more: int) -> None:
         if Companion.objects.owned_by(self.user).count() + more > settings.COMPANIONS_EACH:
-            detail = _("You have %(count)s companions; there cannot be more. Delete one first.")
+            detail = _(
+                "You already have %(count)s companions, which is the most you can have. Delete one first."
+            )
             raise LimitError("too_many_companions", detail % {"count": settings.COMPANIONS_EACH})
 
     # -- rows
@@ -177,7 +179,7 @@ class _Restore:
         try:
             self.old_id = UUID(str(raw.get("id")))
         except ValueError:
-            raise RowError("id", _("is no id")).locate("companion", number) from None
+            raise RowError("id", _("is not an id")).locate("companion", number) from None
         self.companion_id = self.places.move(self.old_id)
         raw |= {key: one_line(raw[key]) for key in ("name", "nickname") if isinstance(raw.get(key), str)}
         if not raw.get("name"):
@@ -233,7 +235,7 @@ class _Restore:
             except RowError as error:
                 raise error.locate(name, number) from None
         if number != listed.rows or digest.sha256 != listed.sha256:
-            detail = _("%(section)s of the archive is damaged: it is not what its list says.")
+            detail = _("%(section)s in the archive is damaged: it does not match the list of contents.")
             raise ArchiveError("bad_section", detail % {"section": f"{name}.ndjson"})
 
     # -- search entries and files
@@ -275,17 +277,17 @@ class _Restore:
         row["missed_at"] = None
         if path not in self.archive.entries:
             if raw["id"] not in self.manifest.missing:
-                raise RowError("file", _("is missing in the archive"))
+                raise RowError("file", _("is missing from the archive"))
             row["key"], row["missed_at"] = name_content(row["kind"]), self.now.isoformat()
             return
         if not 0 < row["bytes"] <= MAX_FILE_BYTES or self.archive.entries[path].file_size != row["bytes"]:
-            raise RowError("bytes", _("is not how long the file is"))
+            raise RowError("bytes", _("does not match the size of the file"))
         content = self.archive.read(path, MAX_FILE_BYTES)
         if hashlib.sha256(content).hexdigest() != row["sha256"]:
-            raise RowError("sha256", _("is not the file's"))
+            raise RowError("sha256", _("does not match the file"))
         self.spent += len(content)
         if self.spent > self.manifest.files.bytes:  # the room that was checked for
-            raise RowError("bytes", _("is not how long the file is"))
+            raise RowError("bytes", _("does not match the size of the file"))
         drawn = clean_content(row["kind"], row["content_type"], content)
         if drawn and drawn.content != content:
             content = drawn.content

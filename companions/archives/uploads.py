@@ -71,7 +71,7 @@ def begin(upload: ArchiveUpload, now: datetime) -> bool:
     if mine.filter(state=State.WAITING).exclude(pk=upload.pk).count() >= MAX_WAITING_EACH:
         raise ArchiveError(
             "too_many_restores",
-            _("Other archives of yours are being restored. Wait until one of them is there."),
+            _("Other archives of yours are still being restored. Wait until one of them is done."),
         )
     is_new = bool(mine.filter(pk=upload.pk, state=State.KEPT).update(state=State.WAITING, look_at=now))
     if is_new:
@@ -136,7 +136,7 @@ def delete_old_uploads(now: datetime) -> int:
 
 def _restore(upload: ArchiveUpload, lease: Lease) -> None:
     if upload.file is None:
-        raise ArchiveError("file_lost", _("The file is gone. Bring it again."))
+        raise ArchiveError("file_lost", _("The file is no longer here. Send it again."))
     heartbeat = _Heartbeat(lease)
     with tempfile.TemporaryFile() as copy:  # reading a ZIP file needs seeking
         with closing(open_content(upload.file)) as part:

@@ -80,7 +80,7 @@ class Places:
 def parse_line(line: bytes) -> dict[str, Any]:
     """Return the JSON object on a line; raise RowError if it is none, or too complex."""
     if sum(map(line.count, (b",", b"[", b"{"))) > MAX_MARKS:
-        raise RowError("JSON", _("holds more than any row does"))
+        raise RowError("JSON", _("contains more than any row can"))
     try:
         row = orjson.loads(line)
     except orjson.JSONDecodeError:
@@ -167,19 +167,19 @@ def _read_value(section: Section, model_field: Any, name: str, value: Any, place
         return _read_json(section, name, value, places)
     if isinstance(model_field, ArrayField):
         if not isinstance(value, list) or len(value) > min(model_field.size or MAX_ITEMS, MAX_ITEMS):
-            raise RowError(name, _("is no list, or too long"))
+            raise RowError(name, _("is not a list, or is too long"))
         return [_read_plain(model_field.base_field, item, places) for item in value]
     return _read_plain(model_field, value, places)
 
 
 def _read_json(section: Section, name: str, value: Any, places: Places) -> Any:
     if not _is_storable(value):
-        raise RowError(name, _("holds characters that are not text"))
+        raise RowError(name, _("contains characters that are not text"))
     try:
         if check := section.shapes.get(name) or section.plain.get(name):
             check(value)
     except (AttributeError, LookupError, TypeError, ValueError, RefusedError):
-        raise RowError(name, _("has not the form that it should have")) from None
+        raise RowError(name, _("does not have the right form")) from None
     return value if name in section.plain else places.move_within(value)
 
 
@@ -212,17 +212,19 @@ def _read_plain(model_field: Any, value: Any, places: Places) -> Any:
         except ValueError:
             at = None
         if at is None or not is_moment(at):
-            raise RowError(model_field.name, _("is no time with a zone between the years 1000 and 8999"))
+            raise RowError(
+                model_field.name, _("is not a time with a time zone between the years 1000 and 8999")
+            )
         return value
     if isinstance(value, str) and not is_storable(value):
-        raise RowError(model_field.name, _("holds characters that are not text"))
+        raise RowError(model_field.name, _("contains characters that are not text"))
     if isinstance(model_field, models.TextField) and len(value) > (
         model_field.max_length or MAX_TEXT_CHARACTERS
     ):
         raise RowError(model_field.name, _("is too long"))
     value = model_field.to_python(value)
     if model_field.choices and value != "" and value not in dict(model_field.flatchoices):
-        raise RowError(model_field.name, _("has a value that there is not"))
+        raise RowError(model_field.name, _("has a value that is not allowed"))
     model_field.run_validators(value)
     return _to_json(value)
 
@@ -243,13 +245,13 @@ def _check_type(model_field: Any, value: Any) -> None:
 
 def _parse_id(value: Any) -> UUID:
     if not isinstance(value, str) or not ID.fullmatch(value):
-        raise RowError("id", _("is no id"))
+        raise RowError("id", _("is not an id"))
     return UUID(value)
 
 
 def _parse_number(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
-        raise RowError("id", _("is no number"))
+        raise RowError("id", _("is not a number"))
     return value
 
 

@@ -37,7 +37,7 @@ class QuestionForm(forms.Form):
         required=False,
         choices=[("", gettext_lazy("any language")), *LANGUAGES],
     )
-    rating = forms.ChoiceField(label=gettext_lazy("For which age"), required=False)
+    rating = forms.ChoiceField(label=gettext_lazy("Age rating"), required=False)
 
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -77,7 +77,7 @@ class PublicationForm(forms.Form):
         help_text=gettext_lazy("Separated by commas; at most eight."),
     )
     language = forms.ChoiceField(label=gettext_lazy("Language"), choices=LANGUAGES)
-    rating = forms.ChoiceField(label=gettext_lazy("For which age"))
+    rating = forms.ChoiceField(label=gettext_lazy("Age rating"))
     licence = forms.ChoiceField(
         label=gettext_lazy("What others may do with it"),
         choices=GalleryVersion.Licence,

@@ -87,11 +87,12 @@ def begin(
         raise PastImportError("no_such_companion", _("You have no such companion."))
     if not PastUpload.objects.select_for_update().filter(pk=upload.pk).exists():
         raise PastImportError(
-            "no_such_past", _("This file has been used, or dropped meanwhile. Bring it again.")
+            "no_such_past",
+            _("This file has already been used, or has been removed in the meantime. Send it again."),
         )
     plan = plan_for(held, read, wanted.choice, now)
     if not plan.messages:
-        raise PastImportError("nothing_said", _("Nothing is said in what you chose."))
+        raise PastImportError("nothing_said", _("Nobody says anything in what you chose."))
     existing = find_existing(held.pk, None, plan.messages)
     new = len(plan.messages) - len(existing)
     require_room(held, new)

@@ -160,7 +160,9 @@ def require_room(user: User, more: int) -> None:
     """Raise NoRoomError if the person's files would exceed the quota with `more` bytes added."""
     if used_bytes(user) + more > settings.FILES_BYTES_EACH:
         most = settings.FILES_BYTES_EACH // 1_000_000
-        words = _("Your files would take more than the %(most)s MB there are for each. Delete some first.")
+        words = _(
+            "Your files would take up more than the %(most)s MB that each person has. Delete some first."
+        )
         raise NoRoomError("no_room", words % {"most": most})
 
 

@@ -18,8 +18,8 @@ from files.errors import ContentLostError, StorageAwayError
 
 log = structlog.get_logger(__name__)
 COPIED_BYTES = 256_000
-AWAY = "storage_away", _("Kith's storage does not answer right now. Try again in a moment.")
-LOST = "content_lost", _("What is stored here is missing or damaged. It cannot be given back.")
+AWAY = "storage_away", _("Kith's storage is not answering right now. Try again in a moment.")
+LOST = "content_lost", _("What was stored here is missing or damaged, and cannot be recovered.")
 
 
 class Content(NamedTuple):

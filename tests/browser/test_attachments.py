@@ -21,7 +21,7 @@ def test_a_picture_chosen_by_the_button_is_kept_over_a_reload_and_sent(person: P
     page.locator("#files").set_input_files([file("cat.png", painted()), file("notes.png", b"no picture")])
     attached = page.locator("#attached li")
     expect(attached.filter(has_text="cat.png").locator("img")).to_be_visible()
-    expect(attached.filter(has_text="notes.png")).to_contain_text("This is no picture that Kith can read.")
+    expect(attached.filter(has_text="notes.png")).to_contain_text("This is not a picture that Kith can read.")
     expect(page.get_by_text("Mira cannot see pictures yet")).to_be_visible()
     page.locator("#message").press("Enter")
     expect(page.locator("#connection")).to_have_text("A file could not be uploaded. Try again, or remove it.")

@@ -25,7 +25,7 @@ def test_a_character_is_published_approved_and_begun_with_by_another(
     expect(page.get_by_text("Saved.")).to_be_visible()
     person.go("Settings")
     page.get_by_role("link", name="Publish it").click()
-    expect(page.get_by_role("heading", name="This goes out")).to_be_visible()
+    expect(page.get_by_role("heading", name="What will be published")).to_be_visible()
     page.get_by_label("Something it would say").fill("The lamp never sleeps.")
     page.get_by_label("Tags").fill("sea, lighthouses")
     page.get_by_role("radio", name="CC0").check()

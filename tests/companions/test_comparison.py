@@ -105,7 +105,7 @@ def test_both_answer_what_was_sent_and_nothing_else_is_written(
     page.force_login(alice)
     shown = page.get(f"/companions/{mira.pk}/mind/comparison/").content.decode()
     assert "4 of 4 answers" in shown
-    assert "2 answers of each cannot tell a difference from chance" in shown
+    assert "2 answers from each are too few to tell a difference from chance" in shown
     assert page.get(f"/companions/{mira.pk}/").content.decode().count("Calm.") == 0
 
 
@@ -178,7 +178,7 @@ def test_a_model_that_is_none_is_not_declined(
     page, fields = Client(), {"decision": "decline", "model": model}
     page.force_login(alice)
     answer = page.post(f"/companions/{mira.pk}/mind/decide/", fields, follow=True)
-    assert "This model is not there just now" in answer.content.decode()
+    assert "This model is not available right now" in answer.content.decode()
     assert Mind.objects.get(companion=mira).declined_model == ""
 
 

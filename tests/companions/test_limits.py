@@ -52,7 +52,7 @@ def test_a_person_has_only_so_many_companions(
     for path, asked in (("/companions/new/own/", NAMED), ("/companions/new/", {"character": "wren"})):
         page = client.post(path, asked)
         assert page.status_code == 422
-        assert "You have 2 companions" in page.content.decode()
+        assert "You already have 2 companions" in page.content.decode()
     assert Companion.objects.count() == 2
 
 
