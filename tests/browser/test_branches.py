@@ -67,7 +67,7 @@ def test_on_a_phone_something_is_said_otherwise_and_come_back_to(person: Person,
 
     # Whoever goes back to the dog is told, where they look, what stays with the cat.
     page.locator(".said-by-person").first.get_by_role("button", name="Next one").click()
-    told = page.get_by_text("3 messages that were said after the other version are kept there.")
+    told = page.get_by_text("3 messages after the other version are kept there.")
     expect(told).to_be_in_viewport()
     live.rehearsal.script({"answer": "Woof."})
     person.write("It barks.")

@@ -106,7 +106,7 @@ def test_a_timer_is_set_seen_ahead_fired_and_cancelled(person: Person) -> None:
     page.get_by_label("Five fields").fill("60 8 * * *")
     expect(page.locator("#preview")).to_contain_text("Minutes in a cron go from 0 to 59.")
     timer.get_by_role("button", name="Wake it now").click()
-    expect(page.locator(".notices")).to_contain_text("Mira wakes for it now.")
+    expect(page.locator(".notices")).to_contain_text("Mira is waking for it now.")
     timer.get_by_role("button", name="Cancel").click()
     expect(timer).to_have_count(0)
 

@@ -97,7 +97,7 @@ def test_the_101st_slot_is_told_on_the_page(at_home: Client, mira: Companion, pa
     )
     response = at_home.post(f"{path}slots/add/", {"slot-name": "tea", "slot-text": "x"})
     assert response.status_code == 422
-    assert "There are 100 slots already" in response.content.decode()
+    assert "There are already 100 slots" in response.content.decode()
 
 
 def test_a_change_that_cannot_be_keeps_the_form_open(at_home: Client, told: Told) -> None:

@@ -85,7 +85,7 @@ def test_a_book_is_made_written_tried_and_deleted(at_home: Client, mira: Compani
     tried = at_home.post(
         path(mira, "try/"), {"text": "A dragon!"}, headers={"HX-Request": "true", "HX-Target": "tried"}
     ).content.decode()
-    assert "“dragon” stands in what was just said." in tried
+    assert "“dragon” appears in what was just said." in tried
     assert "Place: after the description." in tried
     assert "<html" not in tried
     settings = path(mira, f"{book.pk}/settings/")
@@ -215,7 +215,7 @@ def test_the_talk_says_which_lore_was_read(at_home: Client, told: Told) -> None:
     keep_firings(told.reply, told.message, Scan((placed,), (), ()))
     page = at_home.get(told.path).content.decode()
     assert "looked up: The dragon" in page
-    assert "“dragon” stands 3 messages before." in page
+    assert "“dragon” appears 3 messages back." in page
     assert "in the talk, before its last 2 messages" in page
     shown = render_to_string(
         "admin/companions/reply.html", {"reply": told.reply, "lore": explain(lore_of(told))}

@@ -88,8 +88,8 @@ def test_an_answer_that_ended_early_says_so(
 @pytest.mark.parametrize(
     ("code", "words", "button"),
     [
-        ("answer_limit", "reached its limit of length", "Continue"),
-        ("answer_loop", "the same again and again", "Try again"),
+        ("answer_limit", "reached its length limit", "Continue"),
+        ("answer_loop", "began to repeat itself", "Try again"),
     ],
 )
 def test_an_answer_that_was_cut_off_says_why(

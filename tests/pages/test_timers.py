@@ -150,7 +150,7 @@ def test_more_than_fifty_are_refused(at_home: Client, mira: Companion) -> None:
     Timer.objects.bulk_create([Timer(**row) for _ in range(timers.MAX_ACTIVE)])
     response = at_home.post(path(mira, "add/"), SENT)
     assert response.status_code == 422
-    assert "There are 50 timers" in response.content.decode()
+    assert "There are already 50 timers" in response.content.decode()
 
 
 def test_a_timer_says_who_set_it_and_why(at_home: Client, told: Told) -> None:
@@ -225,4 +225,4 @@ def test_in_an_unknown_zone_the_page_opens_and_says_so(at_home: Client, alice: U
     assert at_home.get(path(mira)).status_code == 200
     response = at_home.post(path(mira, "add/"), SENT)
     assert response.status_code == 422
-    assert "The time zone Mars/Base is not known here." in response.content.decode()
+    assert "Kith does not know the time zone Mars/Base." in response.content.decode()
