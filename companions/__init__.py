@@ -1,1 +1,1 @@
-"""Who companions are, what is said, how a turn is made."""
+"""The app for companions: their characters, conversations, replies and life between conversations."""

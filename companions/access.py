@@ -1,4 +1,4 @@
-"""The one gate to what a person owns: what another owns is the same 404 as what does not exist."""
+"""The one access gate: load rows that a user owns. Another user's row gives the same 404 as one that does not exist."""
 
 from typing import Any, TypeVar
 from uuid import UUID
@@ -36,7 +36,7 @@ Row = TypeVar("Row", bound=Model)
 
 
 def get_owned(user: User, model: type[Row], *related: str, **lookups: Any) -> Row:
-    """Return the user's row that fits, with what it is related to; raise Http404 where there is none."""
+    """Return the user's row that matches `lookups`, with its `related` rows loaded; raise Http404 if there is none."""
     mine = model.objects.owned_by(user)  # type: ignore[attr-defined]
     row: Row = get_object_or_404(mine.select_related(*related) if related else mine, **lookups)
     return row
@@ -52,7 +52,7 @@ def get_message(user: User, companion_id: UUID, message_id: UUID) -> Message:
 
 
 def get_message_anywhere(user: User, companion_id: UUID, message_id: UUID) -> Message:
-    """Return the message on whichever branch it stands."""
+    """Return the message even if it is on a branch that is not chosen."""
     mine = Message.everywhere.owned_by(user).select_related("companion__user", "companion__conversation")
     return get_object_or_404(mine, companion=companion_id, pk=message_id)
 
@@ -84,7 +84,7 @@ def get_diary_entry(user: User, companion_id: UUID, entry_id: UUID) -> DiaryEntr
 
 
 def get_document(user: User, companion_id: UUID, document_id: UUID) -> Document:
-    """Return the document with `done` and `total`: how many of its pages have a gist."""
+    """Return the document, annotated with how many pages it has (`total`) and how many of them have a gist (`done`)."""
     mine = with_progress(Document.objects.owned_by(user).filter(companion=companion_id))
     return get_object_or_404(mine.select_related("companion"), pk=document_id)
 
@@ -126,7 +126,7 @@ def get_archive_upload(user: User, upload_id: UUID) -> ArchiveUpload:
 
 
 def get_lorebook_of(user: User, companion_id: UUID, lorebook_id: UUID) -> Lorebook:
-    """Return a lorebook that counts for the companion: its own, or one of its person's for all of theirs."""
+    """Return a lorebook that applies to the companion: its own, or one that the user has for all companions."""
     counting = Q(companion=companion_id) | Q(companion=None)
     return get_object_or_404(Lorebook.objects.owned_by(user).filter(counting), pk=lorebook_id)
 
@@ -164,7 +164,7 @@ def get_file(user: User, file_id: UUID) -> StoredFile:
 
 
 def parse_uuid(text: str) -> UUID:
-    """Return the id in this text; raise Http404 where it is none, as nothing has such an id."""
+    """Return the UUID that `text` holds; raise Http404 if it is not a UUID."""
     try:
         return UUID(text)
     except ValueError as error:

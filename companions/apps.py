@@ -7,7 +7,7 @@ class CompanionsConfig(AppConfig):
     verbose_name = _("Companions")
 
     def ready(self) -> None:
-        from companions import deletion  # noqa: F401 (it hears of what is deleted, the others of who moves or signs out)
+        from companions import deletion  # noqa: F401 (these modules connect signal receivers when they are imported)
         from companions.conversations import attachments  # noqa: F401
         from companions.life import timers  # noqa: F401
         from companions.life.outreach import Email, register

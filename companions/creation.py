@@ -1,4 +1,4 @@
-"""A new companion: with its face, conversation, first session, timers and, where it has one, its greeting."""
+"""Create a companion with its portrait, conversation, first session, inner state, timers and greeting, if any."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -23,7 +23,7 @@ from companions.models import Companion, Conversation, Life, Message, Session
 from database.journal import everywhere
 
 companion_made = Signal()
-"""Sent with `companion` and the `pace` of its voice, or None, in the transaction that makes it; by Companion."""
+"""Sent in the transaction that creates a companion, from Companion, with `companion` and its voice's `pace` or None."""
 
 
 @transaction.atomic
@@ -42,14 +42,14 @@ def create(
     id: UUID | None = None,
     **texts: Any,
 ) -> Companion:
-    """Return the companion, ready to be talked to; LimitError where the person has as many as can be.
+    """Create and return a companion that is ready to talk; raise LimitError if the user has too many already.
 
-    It begins with that one of its greetings, 0 for the first. `face` is the seed of its portrait, which else follows
-    from its id; `pace` is that of its voice, which else is even. `texts` are further fields of a companion.
+    `first_greeting` is the index of the greeting that the conversation begins with. `face` is the seed of the portrait,
+    derived from the id by default; `pace` is the speed of the voice. `texts` are further fields of Companion.
     """
     User.objects.select_for_update(no_key=True).get(pk=user.pk)
     if Companion.objects.owned_by(user).count() >= settings.COMPANIONS_EACH:
-        detail = _("You have %(count)s companions; there cannot be more. Delete one first.")
+        detail = _("You already have %(count)s companions, which is the most you can have. Delete one first.")
         raise LimitError("too_many_companions", detail % {"count": settings.COMPANIONS_EACH})
     companion = Companion.objects.create(
         id=id or uuid4(),
@@ -94,7 +94,10 @@ def create(
 
 @transaction.atomic
 def begin_as(user: User, character: Character, greeting: str, now: datetime, *, name: str = "") -> Companion:
-    """Return a new companion that is this character, with its lorebook where it has one. LimitError."""
+    """Create and return a companion from `character`, with its lorebook if it has one.
+
+    Raise LimitError if the user has too many companions already.
+    """
     companion = create(
         user,
         name=name or character.name,
@@ -113,7 +116,7 @@ def begin_as(user: User, character: Character, greeting: str, now: datetime, *, 
 
 
 def compose_persona(role: str, manner: str, interests: str, more: str) -> str:
-    """Return the persona that these answers make, in the language of whoever gave them; what is empty is left out."""
+    """Return a persona composed of a form's answers, labelled in the active language; empty answers are left out."""
     parts = [
         role and _("Relationship: %(role)s") % {"role": role},
         manner and _("Way of talking: %(manner)s") % {"manner": manner},

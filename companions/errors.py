@@ -1,26 +1,26 @@
-"""What may go wrong when something is asked of a companion.
+"""The errors of companions.
 
 CompanionsError(code, detail)
-├── TextError            what was sent is empty, too long, or no text
-├── QuoteError           a message that is not there to be quoted
-├── AttachmentError      a picture that is not there, or one too many
-├── BranchError          a branch that is not there, is chosen, or is one too many
-├── ConflictError        the same client id with another text
-├── GalleryError         a character that cannot be published, by its `field`, or is not in a state for that
-├── LoreError            a lorebook or an entry that cannot be kept, by its `field`
-├── LimitError           more than one person or one companion can have
-├── MindError            a model that is not there, or a value for one that will not do, by its `field`
-├── ForgetProposalError  a proposal to forget that has ended, or of which nothing was chosen
-├── ReplyStateError      the reply is not in a state for that
-├── ModelChoiceError     a model that is not there to be taken, or an own one that is not there to be kept
-├── PortraitError        a seed, a feature or an emotion that there is none of
-├── TrialError           the model that a character is tried out with could not answer
-├── SearchError          a search for too much, or for nothing
-├── PursuitError         a goal that cannot be a part of that
-└── TimerError           a timer that cannot be set, or fired
-    └── ScheduleError    what was written is no schedule, or one that cannot be set
+├── TextError            the text is empty, too long or invalid, or its message or companion does not exist
+├── QuoteError           the quoted message does not exist
+├── AttachmentError      an attachment does not exist, or there are too many
+├── BranchError          the branch or message does not exist, the branch is chosen, or there are too many
+├── ConflictError        the client id, or what is sent with the message, was used for another message already
+├── GalleryError         a character cannot be published (`field` is the input at fault), or its state forbids that
+├── LoreError            a lorebook or entry cannot be saved; `field` names the field at fault
+├── LimitError           a user or a companion has as many of something as is allowed
+├── MindError            a model or a setting of a model is invalid; `field` names it
+├── ForgetProposalError  the proposal to forget has ended, or nothing of it was chosen
+├── ReplyStateError      the reply's state does not allow the action
+├── ModelChoiceError     the chosen model is not available, or there is nothing to compare models with
+├── PortraitError        the seed, feature or emotion does not exist
+├── TrialError           the model could not answer while a character was tried out
+├── SearchError          the search query is too long or too short
+├── PursuitError         the goal cannot be a part of the chosen one
+└── TimerError           the timer cannot be set or fired
+    └── ScheduleError    the schedule cannot be parsed, or its times are not allowed
 
-LostOwnershipError       a reply or a waking is not this process's to make any more: it was ended, deleted, or taken over
+LostOwnershipError       this process no longer owns the reply or waking: it was ended, deleted or taken over
 """
 
 from accounts.errors import RefusedError

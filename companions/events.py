@@ -1,9 +1,9 @@
-"""Events for whoever has a page or a stream open, in any process, and the frames that they carry.
+"""Events for everyone who has a page or a stream open, in any web process, and the frames that events carry.
 
-They are published through Redis and heard by groups.
+Events are published to groups over one Redis pub/sub channel.
 
-Each web process hears every event and passes it on to its own listeners. What is missed while Redis is away can be
-found in rows and streams, where listeners look from time to time.
+Each web process receives every event and passes it on to its own listeners. An event that is missed while Redis is
+down is recovered from rows and streams, which listeners poll from time to time.
 """
 
 import asyncio
@@ -44,47 +44,47 @@ from providers.errors import (
 
 log = structlog.get_logger(__name__)
 REDIS_UNAVAILABLE = (redis.RedisError, OSError)
-"""What is raised while Redis does not answer."""
+"""The exceptions raised while Redis does not answer."""
 SUBSCRIBE_TIMEOUT_SECONDS = 1.0
 PING_SECONDS = 20.0
 
 Event = dict[str, Any]
 Listener = Callable[[Event], object]
-"""Takes an event in at once, and does not wait."""
+"""Takes an event in without blocking."""
 
 
 # -- publishing --------------------------------------------------------------------------------------------------------
 
 
 def group_of_companion(companion_id: UUID | str) -> str:
-    """Return the group of everyone who follows what is said to and by the companion."""
+    """Return the group of everyone who follows the companion's conversation."""
     return f"companion.{companion_id}"
 
 
 def group_of_person(user_id: int) -> str:
-    """Return the group of the sockets that tell the person what concerns them."""
+    """Return the group of the sockets that carry the user's own frames, e.g. their count of unread messages."""
     return f"person.{user_id}"
 
 
 def group_of_sockets(user_id: int) -> str:
-    """Return the group of every socket of the person."""
+    """Return the group of all sockets of the user."""
     return f"sockets.{user_id}"
 
 
 @one_per_loop
 def redis_client() -> Redis:
     """Return the Redis client of the running event loop."""
-    # in RESP 3 redis-py formats every push for its log
+    # RESP 2, since redis-py formats every push message of RESP 3 for its log, which costs time
     return Redis.from_url(settings.REDIS_URL, protocol=2, socket_connect_timeout=2, socket_timeout=5)
 
 
 async def publish(*events: tuple[str, Event]) -> None:
-    """Publish events, each to its group; raise what REDIS_UNAVAILABLE names."""
+    """Publish events, each to its group; raise one of `REDIS_UNAVAILABLE` while Redis does not answer."""
     await redis_client().publish(settings.EVENTS_CHANNEL, orjson.dumps(events))
 
 
 async def tell_companion(companion_id: UUID, frame: Event, except_socket: str = "") -> None:
-    """Send a frame of no reply to everyone who follows the companion, except for the socket of that name."""
+    """Send a frame that belongs to no reply to everyone who follows the companion, except to `except_socket`."""
     with contextlib.suppress(*REDIS_UNAVAILABLE):
         await publish((group_of_companion(companion_id), _companion_event(frame, except_socket)))
 
@@ -100,20 +100,20 @@ def notify_companion(companion_id: UUID, frame: Event) -> None:
 
 
 def notify_person(user_id: int, frame: Event) -> None:
-    """Send a frame to all of the person's sockets, after the commit."""
+    """Send a frame to the user's sockets of `group_of_person`, after the commit."""
     publish_on_commit(
         group_of_person(user_id), {"type": "person.frame", "frame": orjson.dumps(frame).decode()}
     )
 
 
 def notify_unread_changed(user_id: int) -> None:
-    """Have the person's sockets count anew what is unread, after the commit."""
+    """Have the user's sockets count their unread messages again, after the commit."""
     publish_on_commit(group_of_person(user_id), {"type": "person.unread"})
 
 
 def publish_on_commit(group: str, event: Event) -> None:
-    """Publish an event once what caused it is committed. Who is not reached finds it in rows, so nobody waits for
-    Redis.
+    """Publish an event to the group after the commit. If Redis is down, the event is dropped and the failure logged:
+    listeners find the change in rows.
     """
     transaction.on_commit(partial(_publish_blocking, group, event), robust=True)
 
@@ -126,11 +126,11 @@ def _publish_blocking(group: str, event: Event) -> None:
         log.warning("event_not_published", error=type(error).__name__)
 
 
-# -- hearing -----------------------------------------------------------------------------------------------------------
+# -- listening ---------------------------------------------------------------------------------------------------------
 
 
 class Hub:
-    """Hears every event, while anybody listens, and passes each on to its group's listeners in this event loop."""
+    """Subscribes to all events while it has listeners, and passes each to its group's listeners in this event loop."""
 
     def __init__(self) -> None:
         self._listeners: defaultdict[str, set[Listener]] = defaultdict(set)
@@ -139,9 +139,9 @@ class Hub:
         self.is_subscribed = False
 
     async def listen(self, group: str, listener: Listener) -> None:
-        """Give the group's events to the listener from now on; while Redis is away, from when it is back.
+        """Pass the group's events to the listener from now on, or from when Redis answers again.
 
-        Who listens first waits until it is known whether Redis answers, but no longer than a second.
+        Wait until it is known whether Redis answers, but at most `SUBSCRIBE_TIMEOUT_SECONDS`.
         """
         self._listeners[group].add(listener)
         if self._hearing is None:
@@ -151,7 +151,7 @@ class Hub:
             await asyncio.wait_for(self._has_tried.wait(), SUBSCRIBE_TIMEOUT_SECONDS)
 
     def leave(self, group: str, listener: Listener) -> None:
-        """Give the listener no more of the group's events."""
+        """Stop passing the group's events to the listener. Without any listener left, the hub unsubscribes."""
         self._listeners[group].discard(listener)
         if not self._listeners[group]:
             del self._listeners[group]
@@ -168,7 +168,7 @@ class Hub:
                     await pubsub.subscribe(settings.EVENTS_CHANNEL)
                     while True:
                         message = await pubsub.get_message(timeout=PING_SECONDS)
-                        if message is None:  # a connection that is gone without a word is noticed so
+                        if message is None:  # the ping detects a connection that was lost silently
                             await pubsub.ping()
                         elif message["type"] == "subscribe":
                             self._note(is_subscribed=True)
@@ -194,7 +194,7 @@ def hub() -> Hub:
     return Hub()
 
 
-# -- frames, in the form in which sockets and the API give them ---------------------------------------------------------
+# -- frames, as sockets and the API send them --------------------------------------------------------------------------
 
 FAILURES = (
     ProviderUnavailable,
@@ -212,12 +212,10 @@ CUT_AT_LIMIT, CUT_AT_LOOP = "answer_limit", "answer_loop"
 OWN_MODEL_FAILED = "own_model_failed"
 SENTENCES = {error.code: error.sentence for error in FAILURES} | {
     OWN_MODEL_FAILED: gettext_lazy(
-        "Your own model did not answer. What you wrote is kept; “Your own models” in the settings says what was wrong."
+        "Your own model did not answer. What you wrote is kept; “Your own models” in the settings shows what went wrong."
     ),
-    CUT_AT_LIMIT: gettext_lazy("This answer reached its limit of length and was cut off there."),
-    CUT_AT_LOOP: gettext_lazy(
-        "The model began to say the same again and again; the answer was cut off there."
-    ),
+    CUT_AT_LIMIT: gettext_lazy("This answer reached its length limit and was cut off there."),
+    CUT_AT_LOOP: gettext_lazy("The model began to repeat itself; the answer was cut off there."),
 }
 
 
@@ -237,7 +235,7 @@ def render_message(message: Message) -> dict[str, Any]:
 
 
 def render_saved(message: Message, reply: Reply) -> dict[str, Any]:
-    """Return the frame which says that a message is kept, and which reply it will have."""
+    """Return the frame that says that a message is saved, and which reply it will get."""
     waiting = {"id": str(reply.pk), "state": reply.state}
     return {"type": "message.saved", "message": render_message(message), "reply": waiting}
 
@@ -258,14 +256,14 @@ def render_recalled(found: Iterable[Found | Recalled]) -> list[dict[str, Any]]:
 
 
 def render_heard(reply: Reply) -> dict[str, Any]:
-    """Return the frame which says what is left of a reply that was broken off, and of the answer that it became."""
+    """Return the frame that says which text of an interrupted reply is kept, with the answer it became, if any."""
     answer = render_message(reply.answer) if reply.answer else None
     ids = {"id": str(reply.pk), "message_id": str(reply.message_id)}
     return {"type": "reply.heard", **ids, "text": reply.text, "message": answer}
 
 
 def render_ending(reply: Reply, companion: Companion) -> dict[str, Any]:
-    """Return the fields of the frame with which a reply ends."""
+    """Return the fields of a reply's last frame: the answer and, if the reply has a `code`, its description."""
     fields: dict[str, Any] = {"message": render_message(reply.answer) if reply.answer else None}
     if reply.code:
         with translation.override(companion.user.language or "en"):
@@ -274,7 +272,7 @@ def render_ending(reply: Reply, companion: Companion) -> dict[str, Any]:
 
 
 def describe_failure(code: str) -> str:
-    """Return what happened to a failed reply and what to do, kindly and in the active language."""
+    """Return a sentence in the active language on what the error `code` of a reply means and what to do."""
     return str(
         SENTENCES.get(code) or _("Something went wrong on Kith's side. Your message is kept; try again.")
     )

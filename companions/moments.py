@@ -1,4 +1,4 @@
-"""When things may have happened: times that have a date in every zone, and that every part of Kith can count with."""
+"""The range of times that Kith accepts: they have a date in every time zone, and every part of Kith can handle them."""
 
 from datetime import datetime
 
@@ -6,5 +6,5 @@ FIRST_YEAR, LAST_YEAR = 1000, 8999
 
 
 def is_moment(at: datetime) -> bool:
-    """Whether the time names its zone and lies in the years 1000 to 8999."""
+    """Return whether the time is aware and lies in the years 1000 to 8999."""
     return at.tzinfo is not None and FIRST_YEAR <= at.year <= LAST_YEAR

@@ -1,4 +1,4 @@
-"""Pages of a list: a cursor names the last row that was given."""
+"""Cursor pagination: a cursor names the last row of the page before."""
 
 import base64
 import binascii
@@ -18,7 +18,7 @@ BAD_CURSOR = "bad_cursor", "This cursor is not one that Kith gave."
 
 
 class CursorError(CompanionsError):
-    """A cursor that Kith never gave."""
+    """The cursor is not one that Kith gave out."""
 
 
 class PageIn(Schema):
@@ -30,14 +30,17 @@ PageQuery = Query[PageIn]
 
 
 def paginate(rows: QuerySet[Row], time_field: str, query: PageIn) -> tuple[list[Row], str | None]:
-    """Return a page of the rows, newest first by that time, and the cursor of the next page."""
+    """Return a page of the rows, newest first by `time_field`, and the cursor of the next page or None."""
     return paginate_merged([(rows, time_field)], query)
 
 
 def paginate_merged(
     sources: Sequence[tuple[QuerySet[Any], str]], query: PageIn
 ) -> tuple[list[Any], str | None]:
-    """Return a page of several kinds of rows, each with the field of its time, and the cursor of the next page."""
+    """Return a page merged from several querysets, newest first, and the cursor of the next page or None.
+
+    Each source is a queryset with the name of its time field.
+    """
     found = []
     for rows, time_field in sources:
         if query.cursor:

@@ -21,14 +21,14 @@ from memory.consolidation import runs
 from memory.documents import gists
 
 SKIPPED_KEPT = timedelta(days=90)
-CALLS_A_RUN = 4  # of one document; no task may take longer than the broker waits for it
+CALLS_A_RUN = 4  # per document: a task must end before the broker's visibility timeout
 
 
 @shared_task
 def drop_old_prompts() -> None:
-    """Drop the prompts as sent that are older than thirty days, and the wakings of which nothing came for three months.
+    """Delete stored prompts, also those of wakings, after `PROMPTS_KEPT`, and skipped wakings after `SKIPPED_KEPT`.
 
-    Those of a drive stay: by them their occasion is known. Proposals to forget that nobody touched lapse.
+    Wakings that started, or whose `drive_key` records an occasion, stay. Proposals to forget left open too long lapse.
     """
     now = timezone.now()
     since = now - settings.PROMPTS_KEPT
@@ -41,8 +41,8 @@ def drop_old_prompts() -> None:
 
 @shared_task
 def sweep_unused() -> None:
-    """Drop what came and is of no use: pictures that never stood for a face or in the gallery, or were never sent; files
-    that were brought and came to nothing; copies of characters of which no report is left.
+    """Delete unused files: pictures that never became a portrait, part of the gallery or a sent attachment; uploads
+    that nobody used; copies of reported characters without any report left.
     """
     now = timezone.now()
     delete_unused_pictures(now)
@@ -56,20 +56,20 @@ def sweep_unused() -> None:
 
 @shared_task
 def restore_archive(upload_id: str) -> None:
-    """Restore one archive."""
+    """Restore one uploaded archive."""
     archive_uploads.run(UUID(upload_id), timezone.now)
 
 
 @shared_task
 def restore_waiting() -> None:
-    """Ask for the archives that wait, or whose worker has died: the sweep."""
+    """Enqueue the restores that wait or whose worker has died: the sweep."""
     for upload_id in archive_uploads.find_due(timezone.now()):
         restore_archive.delay(str(upload_id))
 
 
 @shared_task
 def write_gists(document_id: str) -> None:
-    """Write gists of one document, and ask for more of it where pages are left."""
+    """Write gists for one document's pages, and enqueue the rest if the calls of this run were not enough."""
     for _call in range(CALLS_A_RUN):
         if not gists.write_gists(UUID(document_id), timezone.now(), lock):
             return
@@ -78,27 +78,27 @@ def write_gists(document_id: str) -> None:
 
 @shared_task
 def write_waiting_gists() -> None:
-    """Ask for the gists of whatever has pages without one: the sweep, for nudges that were lost."""
+    """Enqueue the documents that have pages without a gist: the sweep, for tasks that were lost."""
     for document_id in gists.find_due(timezone.now()):
         write_gists.delay(str(document_id))
 
 
 @shared_task
 def compare_models(comparison_id: str) -> None:
-    """Go on with one comparison of models."""
+    """Continue one comparison of models."""
     comparison.run(UUID(comparison_id), timezone.now)
 
 
 @shared_task
 def go_on_comparing() -> None:
-    """Go on with whichever comparison is due: the sweep."""
+    """Enqueue the comparisons of models that are due: the sweep."""
     for comparison_id in comparison.find_due(timezone.now()):
         compare_models.delay(str(comparison_id))
 
 
 @shared_task
 def begin_nights() -> None:
-    """Ask for the nights that have come, and for the work of whichever is due: the sweep."""
+    """Request the consolidations whose night has come, and enqueue those that are due: the sweep."""
     now = timezone.now()
     consolidation.request_due_nights(now)
     for companion_id, night_id in runs.find_due(now):
@@ -107,25 +107,25 @@ def begin_nights() -> None:
 
 @shared_task
 def work_a_night(companion_id: str, night_id: str) -> None:
-    """Do the work of one night."""
+    """Run one night's consolidation."""
     consolidation.run_night(UUID(companion_id), UUID(night_id), timezone.now(), timezone.now)
 
 
 @shared_task
 def import_past(import_id: str) -> None:
-    """Go on with one import of a past."""
+    """Continue one import of a past."""
     imports.run(UUID(import_id), timezone.now(), timezone.now)
 
 
 @shared_task
 def undo_past(import_id: str) -> None:
-    """Go on with undoing one import of a past."""
+    """Continue undoing one import of a past."""
     undo.run(UUID(import_id), timezone.now(), timezone.now)
 
 
 @shared_task
 def go_on_with_pasts() -> None:
-    """Go on with whichever import or undoing is due, and with learning from pasts at night: the sweep."""
+    """Enqueue the imports and undoings that are due, and begin the learning from pasts that is due: the sweep."""
     now = timezone.now()
     for import_id in imports.find_due(now):
         import_past.delay(str(import_id))

@@ -28,10 +28,10 @@ def check_name(name: str) -> str:
     if not name:
         raise NamingError("no_name", _("This needs a name."))
     if len(name) > NAME_CHARACTERS:
-        detail = _("A name can hold %(most)s characters.")
+        detail = _("A name can have up to %(most)s characters.")
         raise NamingError("name_too_long", detail % {"most": NAME_CHARACTERS})
     if not name.isprintable() or not is_storable(name) or "/" in name or "\\" in name or name in {".", ".."}:
-        raise NamingError("bad_name", _("A name holds neither slashes nor control characters."))
+        raise NamingError("bad_name", _("A name cannot contain slashes or control characters."))
     return name
 
 
@@ -44,7 +44,7 @@ def set_slot(
     mine = Slot.objects.filter(companion_id=companion_id)
     slot = mine.filter(name=name).first() or Slot(companion_id=companion_id, name=name)
     if slot.pk is None and mine.count() >= MAX_SLOTS:
-        detail = _("There are %(most)s slots already. Change one of them, or delete one.")
+        detail = _("There are already %(most)s slots. Change or delete one.")
         raise FullError("slots_full", detail % {"most": MAX_SLOTS})
     before, slot.text, slot.by, slot.changed_at = slot.text, text, by, now
     slot.save()
@@ -62,13 +62,13 @@ def delete_slot(companion_id: UUID, name: str) -> Slot:
 def find_slot(companion_id: UUID, name: str) -> Slot:
     """Return the slot of that name. Raises NamingError, UnknownError."""
     slots = Slot.objects.filter(companion_id=companion_id)
-    return _find(slots, name, "no_such_slot", _("There is no slot of this name."))
+    return _find(slots, name, "no_such_slot", _("There is no slot with this name."))
 
 
 def find_block(companion_id: UUID, name: str) -> Block:
     """Return the block of that name. Raises NamingError, UnknownError."""
     blocks = Block.objects.filter(companion_id=companion_id)
-    return _find(blocks, name, "no_such_block", _("There is no block of this name."))
+    return _find(blocks, name, "no_such_block", _("There is no block with this name."))
 
 
 def _find(rows: QuerySet[Row], name: str, code: str, detail: str) -> Row:
@@ -109,7 +109,7 @@ def replace_in_block(
     # Overlapping occurrences count too.
     times = sum(block.text.startswith(old, at) for at in range(len(block.text))) if old else 0
     if times != 1:
-        detail = _("What is to be replaced stands in the block %(times)s times; it must stand there once.")
+        detail = _("The text to replace is in the block %(times)s times; it must be there exactly once.")
         raise MatchError("no_single_match", detail % {"times": times})
     return _save_block(block, block.text.replace(old, new).strip(), by, now, source_ids, may_be_empty=True)
 
@@ -134,7 +134,7 @@ def write_block(
     mine = Block.objects.filter(companion_id=companion_id)
     block = mine.filter(name=name).first() or Block(companion_id=companion_id, name=name)
     if block.pk is None and mine.count() >= MAX_BLOCKS:
-        detail = _("There are %(most)s blocks already. Change one of them, or delete one.")
+        detail = _("There are already %(most)s blocks. Change or delete one.")
         raise FullError("blocks_full", detail % {"most": MAX_BLOCKS})
     _require_writable(block, by)
     if description is not None:
@@ -143,7 +143,7 @@ def write_block(
         block.is_read_only = is_read_only
     if most_characters is not None:
         if not 1 <= most_characters <= MAX_BLOCK_CHARACTERS:
-            detail = _("A block can be made for 1 to %(most)s characters.")
+            detail = _("A block can hold 1 to %(most)s characters.")
             raise WordsError("bad_size", detail % {"most": f"{MAX_BLOCK_CHARACTERS:,}"})
         block.most_characters = most_characters
     return _save_block(block, text, by, now, (), may_be_empty=True)
@@ -181,12 +181,12 @@ def _require_writable(block: Block, by: By) -> None:
 def _check_text(text: str, most: int, *, may_be_empty: bool = False) -> str:
     text = text.replace("\r\n", "\n").strip()
     if not text and not may_be_empty:
-        raise WordsError("empty_text", _("There is nothing in this text."))
+        raise WordsError("empty_text", _("This text is empty."))
     if len(text) > most:
         detail = _("This would be %(count)s characters; there is room for %(most)s.")
         raise WordsError("text_too_long", detail % {"count": f"{len(text):,}", "most": f"{most:,}"})
     if not is_storable(text):
-        raise WordsError("bad_text", _("This text holds characters that are not text."))
+        raise WordsError("bad_text", _("This text contains characters that cannot be saved."))
     return text
 
 

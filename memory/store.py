@@ -22,7 +22,7 @@ BATCH = 1000
 CARRIED_OVER = ("kind", "importance", "tags", "is_pinned")  # to the memory that replaces another
 CHANGED = (
     "changed_since",
-    _("This has been changed or deleted since, so it cannot be done any more. Nothing was changed."),
+    _("This has since been changed or deleted, so it can no longer be done. Nothing was changed."),
 )
 
 

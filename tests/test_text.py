@@ -2,7 +2,7 @@
 
 import pytest
 
-from text.strings import cut_sentences, join_sentences, shorten, split_sentences
+from text.strings import cut_sentences, ends, join_sentences, shorten, split_sentences
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,11 @@ def test_sentences_are_joined_as_their_script_has_it() -> None:
 
 def test_what_is_too_long_is_shortened() -> None:
     assert (shorten("four", 4), shorten("one two", 5)) == ("four", "one…")
+
+
+@pytest.mark.parametrize(
+    ("most", "left"),
+    [(1, [0]), (2, [0, 4]), (3, [0, 1, 4]), (4, [0, 1, 3, 4]), (5, [0, 1, 2, 3, 4])],
+)
+def test_of_many_parts_the_first_and_the_last_stay(most: int, left: list[int]) -> None:
+    assert ends([0, 1, 2, 3, 4], most) == left

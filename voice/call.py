@@ -93,12 +93,14 @@ class CallConsumer(CompanionConsumer):
             announced, self.announced = self.announced, None
             with translation.override(self.user.language or "en"):
                 if announced is None:
-                    await self.send_error("bad_frame", _("Bytes come after a frame call.utterance."), None)
+                    await self.send_error(
+                        "bad_frame", _("Binary data must follow a call.utterance frame."), None
+                    )
                     return
                 try:
                     self.said.put_nowait(Utterance(announced.client_id, announced.language, bytes_data))
                 except asyncio.QueueFull:
-                    detail = _("What you said before is still being listened to. Wait a moment.")
+                    detail = _("Kith is still listening to what you said before. Wait a moment.")
                     await self.send_error("too_many_waiting", detail, announced.client_id)
 
     def read_frame(self, text: str | None) -> Frame:
@@ -129,7 +131,7 @@ class CallConsumer(CompanionConsumer):
                 except RefusedError as error:
                     await self.send_error(error.code, str(error.detail), said.client_id)
                 except DATABASE_UNAVAILABLE:
-                    detail = _("Kith's database does not answer right now. Send it again in a moment.")
+                    detail = _("Kith's database is not answering right now. Send it again in a moment.")
                     await self.send_error("database_away", detail, said.client_id)
                 except Exception:  # the outermost loop: a failure must not end the next utterances
                     log.exception("utterance_failed", companion_id=str(self.companion.pk))
@@ -187,9 +189,7 @@ async def _transcribe(companion: Companion, utterance: Utterance, sound: Sound) 
     except HearingError as error:
         if error.code in WITHOUT_WORDS:
             raise
-        detail = _(
-            "This could not be listened to just now. Say it again in a moment, or write it in the talk."
-        )
+        detail = _("Kith could not listen to this. Say it again in a moment, or write it in the talk.")
         raise HearingError(error.code, detail, error.status) from error
 
 
@@ -209,14 +209,15 @@ def _find_sent(companion: Companion, client_id: str) -> Started | None:
 
 def read_utterance(content: bytes) -> Sound:
     """Return the sound of a plain WAV file; raise HearingError for any other file, so that none has to be decoded."""
-    too_long = _("What you say at once can last %(seconds)s seconds.") % {"seconds": MAX_SECONDS}
+    too_long = _("You can speak for up to %(seconds)s seconds at a time.") % {"seconds": MAX_SECONDS}
     try:
         sound = read_plain_wav(content, MAX_SECONDS)
     except SoundError as error:
         raise HearingError(error.code, too_long if error.code == "too_long" else error.sentence) from error
     if sound is None or sound.rate < MIN_RATE:
         detail = _(
-            "A call takes WAV files of one channel, with 16 bits a sample and 8,000 to 48,000 samples a second."
+            "A call takes WAV files with one channel, 16 bits per sample and 8,000 to 48,000 samples"
+            " per second."
         )
         raise HearingError("no_sound", detail)
     return sound

@@ -49,15 +49,15 @@ _decoders = ThreadPoolExecutor(2, thread_name_prefix="recordings")  # decoding t
 LIMIT = ConcurrencyLimit(
     2,
     "too_many_recordings",
-    gettext_lazy("Your recordings before this one are still being listened to. Try again in a moment."),
+    gettext_lazy("Kith is still listening to your earlier recordings. Try again in a moment."),
 )
 
 ALREADY_SENT = (
     "recording_sent",
-    gettext_lazy("This recording was sent already. Correct its words instead."),
+    gettext_lazy("This recording has already been sent. Correct its words instead."),
     409,
 )
-NOT_THERE = "no_such_recording", gettext_lazy("There is no such recording of yours any more."), 404
+NOT_THERE = "no_such_recording", gettext_lazy("This recording of yours no longer exists."), 404
 
 
 def get_recording(user: User, companion_id: UUID, recording_id: UUID) -> Recording:
@@ -140,8 +140,8 @@ def _read(content: bytes) -> Sound:
         if error.code == "too_long":
             minutes = settings.AUDIO_SECONDS // 60
             detail = ngettext(
-                "A recording can last %(minutes)s minute.",
-                "A recording can last %(minutes)s minutes.",
+                "A recording can last at most %(minutes)s minute.",
+                "A recording can last at most %(minutes)s minutes.",
                 minutes,
             ) % {"minutes": minutes}
         raise HearingError(error.code, detail) from error
@@ -203,7 +203,9 @@ async def transcribe_sound(
     No database connection is held while the provider works.
     """
     if not is_offered():
-        raise HearingError("no_transcription", _("This Kith has no transcription. Type it instead."), 409)
+        raise HearingError(
+            "no_transcription", _("No transcription service is connected here. Type it instead."), 409
+        )
     await in_thread(admit_hearing, user, sound.seconds, clock())
     step_aside()
     call = recorded_call(
@@ -220,14 +222,20 @@ async def transcribe_sound(
         async with call:
             heard = await ask(wav(sound), language=language, prompt=names)
     except ProviderRefused as error:
-        words = _("The transcription would not take this recording. It is kept; type what you said.")
+        words = _(
+            "The transcription service did not accept this recording. The recording is kept; type what"
+            " you said."
+        )
         raise HearingError("transcription_refused", words, 503) from error
     except ProviderError as error:
-        words = _("The transcription cannot be reached just now. Your recording is kept: try again, or type.")
+        words = _(
+            "The transcription service cannot be reached right now. Your recording is kept: try again,"
+            " or type."
+        )
         raise HearingError("transcription_unavailable", words, 503) from error
     text = storable(heard.text).strip()[: settings.MESSAGE_CHARACTERS]
     if not text:
-        raise HearingError("nothing_heard", _("No words were heard in it. Say it again, or type it."))
+        raise HearingError("nothing_heard", _("No words could be heard. Say it again, or type it."))
     return Transcript(text, heard.language[:16], heard.seconds)
 
 
@@ -261,6 +269,9 @@ def _start(
         raise HearingError(*NOT_THERE)
     taken = Q(pk=recording_id, message__isnull=False) | Q(message=started.message)
     if mine.filter(taken).exclude(pk=recording_id, message=started.message).exists():
-        raise ConflictError("recording_sent", _("This recording was sent already, or another one with it."))
+        raise ConflictError(
+            "recording_sent",
+            _("This recording has already been sent, or the message already has another one."),
+        )
     mine.filter(pk=recording_id).update(message=started.message)
     return started

@@ -1,4 +1,7 @@
-"""Companions and what is said with them, for operators: read only but for deletion, all on record."""
+"""The admin of companions and their conversations, for operators: read only except for deletion and a few actions.
+
+Every look and every change is recorded in the audit log.
+"""
 
 from companions.admin import (
     archives,

@@ -1,4 +1,4 @@
-"""Actions on what is chosen in operators' lists, each on record."""
+"""The base class of admins whose list actions are recorded in the audit log."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -16,7 +16,7 @@ from safety.models import AuditEntry
 
 
 class ActionAdmin(PrivateAdmin):
-    """An admin with actions on chosen things, for who may change such things."""
+    """An admin with actions on selected rows, for operators with the permission to change them."""
 
     def has_act_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.has_perm(f"companions.change_{self.opts.model_name}"))
@@ -24,8 +24,11 @@ class ActionAdmin(PrivateAdmin):
     def act(
         self, request: Any, queryset: QuerySet[Any], action: Callable[[Any, datetime], object]
     ) -> tuple[int, int]:
-        """Act on each thing, in a transaction of its own and on record; return how many did change, and did not."""
-        things, changed = list(queryset), 0  # read once: what has changed may not be in the list any more
+        """Apply `action` to each row in its own recorded transaction; return how many changed and how many did not.
+
+        `action` returns something false, or raises TimerError, for a row that it does not change.
+        """
+        things, changed = list(queryset), 0  # evaluated once: a changed row may leave the list
         for thing in things:
             try:
                 with transaction.atomic():

@@ -1,4 +1,4 @@
-"""Operators' page of the archives that people brought."""
+"""The admin of uploaded archives."""
 
 from django.contrib import admin
 from django.utils.translation import gettext_lazy as _
@@ -9,7 +9,7 @@ from safety.admin import PrivateAdmin, moment
 
 @admin.register(ArchiveUpload)
 class ArchiveUploadAdmin(PrivateAdmin):
-    """An archive that somebody looks at, or had restored."""
+    """An uploaded archive, which is being looked at before a restore or was restored."""
 
     owner_path = "user"
     words = ("manifest", "error")

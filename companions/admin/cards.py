@@ -1,4 +1,4 @@
-"""Operators' pages of the character cards that companions came from, of versions of characters, and of lorebooks."""
+"""The admin of the character cards that companions came from, versions of characters, and lorebooks."""
 
 from django.contrib import admin
 from django.utils.translation import gettext_lazy as _
@@ -9,13 +9,13 @@ from safety.admin import PrivateAdmin, data_column, describe_name, link, moment
 
 
 def describe_remark(remark: str) -> str:
-    """Return what was remarked of a card when it was read."""
+    """Return the sentence for the code of a remark that the card reader made."""
     return str(REMARKS.get(remark, remark))
 
 
 @admin.register(Card)
 class CardAdmin(PrivateAdmin):
-    """What a companion's card held that Kith does not use."""
+    """The parts of a companion's card that Kith does not use."""
 
     words = ("content",)
     titled_by = "companion_called"
@@ -27,7 +27,7 @@ class CardAdmin(PrivateAdmin):
 
 @admin.register(CardUpload)
 class CardUploadAdmin(PrivateAdmin):
-    """A card that somebody looks at."""
+    """An uploaded card, which is being looked at before an import."""
 
     owner_path = "user"
     words = ("content",)
@@ -44,7 +44,7 @@ class CardUploadAdmin(PrivateAdmin):
 
 @admin.register(CharacterVersion)
 class CharacterVersionAdmin(PrivateAdmin):
-    """The texts of a character as they stood until a change."""
+    """The texts of a character as they were before a change."""
 
     words = ("texts",)
     search_ids = ("pk", "companion")
@@ -56,7 +56,7 @@ class CharacterVersionAdmin(PrivateAdmin):
 
 @admin.register(Lorebook)
 class LorebookAdmin(PrivateAdmin):
-    """A book of a companion's, or of a person's for all of theirs."""
+    """A lorebook of one companion, or one that a user has for all companions."""
 
     named_by = "created_at"
     titled_by = "name"
@@ -73,7 +73,7 @@ class LorebookAdmin(PrivateAdmin):
 
 @admin.register(LoreEntry)
 class LoreEntryAdmin(PrivateAdmin):
-    """One entry, with its keys and its text."""
+    """An entry of a lorebook, with its keys and its text."""
 
     owner_path = "lorebook__user"
     titled_by = "title"
@@ -88,7 +88,7 @@ class LoreEntryAdmin(PrivateAdmin):
 
 @admin.register(LoreFiring)
 class LoreFiringAdmin(PrivateAdmin):
-    """When an entry was called whose rules count messages."""
+    """A match of a lore entry that has rules counting messages, and the message at which it matched."""
 
     search_ids = ("pk", "entry", "message")
     list_display = ("page", "owner", "of_companion", "of_entry", "of_message")

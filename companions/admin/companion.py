@@ -1,4 +1,4 @@
-"""Companions, their longer work, faces and memories."""
+"""The admin of companions, their jobs, portraits and pictures, and the deletion of memories."""
 
 from datetime import datetime
 from typing import Any
@@ -51,7 +51,7 @@ BELOW: tuple[type[Model], ...] = (
 
 @admin.register(Companion)
 class CompanionAdmin(PrivateAdmin):
-    """A companion with its persona, and the ways to what it said, remembers and answered."""
+    """A companion with its persona, and links to the lists of its messages, replies, memories and so on."""
 
     named_by = "name"
     owner_path = "user"
@@ -106,7 +106,7 @@ class CompanionAdmin(PrivateAdmin):
 
 @admin.register(Job)
 class JobAdmin(PrivateAdmin):
-    """Longer work asked for through the API; an error may quote what was sent."""
+    """A background job of the API. Its error counts as private, since it may quote what was sent."""
 
     named_by = "created_at"
     words = ("error",)
@@ -129,7 +129,7 @@ class JobAdmin(PrivateAdmin):
 
 @admin.register(Portrait)
 class PortraitAdmin(PrivateAdmin):
-    """What was chosen of a companion's drawn face."""
+    """The seed and the chosen features of a companion's drawn face."""
 
     words = ("chosen",)
     titled_by = "companion_called"
@@ -141,7 +141,7 @@ class PortraitAdmin(PrivateAdmin):
 
 @admin.register(Picture)
 class PictureAdmin(PrivateAdmin):
-    """A picture that takes the portrait's place."""
+    """A picture that is shown instead of the portrait."""
 
     titled_by = "companion_called"
     list_display = ("page", "owner", "of_companion", "emotion", "of_file")
@@ -155,7 +155,7 @@ class PictureAdmin(PrivateAdmin):
 
 @admin.register(Memory)
 class ErasableMemoryAdmin(MemoryAdmin):
-    """A memory that an operator may delete: from every table, and its message from every later prompt."""
+    """A memory that an operator may delete from every table; its message is hidden from every later prompt."""
 
     is_erasable = True
 

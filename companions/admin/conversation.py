@@ -1,4 +1,4 @@
-"""Conversations, sessions and their ends, and messages."""
+"""The admin of conversations, branches, sessions and their closings, messages, bookmarks and attachments."""
 
 from datetime import datetime
 from typing import Any
@@ -48,7 +48,7 @@ MESSAGES_PER_PAGE = 50
 
 
 def paginate_messages(messages: QuerySet[Message], request: HttpRequest) -> Page[Message]:
-    """The page of these messages that the request asks for, newest first."""
+    """Return the page of `messages` that the request asks for by `said`, newest first."""
     return Paginator(messages.order_by("-said_at", "-created_at"), MESSAGES_PER_PAGE).get_page(
         request.GET.get("said")
     )
@@ -56,7 +56,7 @@ def paginate_messages(messages: QuerySet[Message], request: HttpRequest) -> Page
 
 @admin.register(Conversation)
 class ConversationAdmin(PrivateAdmin):
-    """All that was said with a companion, in every branch."""
+    """A companion's conversation, with the messages of all its branches."""
 
     named_by = "created_at"
     titled_by = "companion_called"
@@ -74,7 +74,7 @@ class ConversationAdmin(PrivateAdmin):
 
 @admin.register(Bookmark)
 class BookmarkAdmin(PrivateAdmin):
-    """A message that its person wants to find again."""
+    """A user's bookmark of a message."""
 
     named_by = "made_at"
     list_display = (moment("made_at", _("made")), "owner", "of_companion", "of_message")
@@ -87,7 +87,7 @@ class BookmarkAdmin(PrivateAdmin):
 
 @admin.register(Attachment)
 class AttachmentAdmin(PrivateAdmin):
-    """A picture that a person sent with a message, or a text that is read since."""
+    """A picture that a user sent with a message, or a text that became a document."""
 
     words = ("name",)
     named_by = "created_at"
@@ -104,7 +104,7 @@ class AttachmentAdmin(PrivateAdmin):
 
 @admin.register(Branch)
 class BranchAdmin(PrivateAdmin):
-    """A way that a talk went."""
+    """A branch of a conversation."""
 
     named_by = "made_at"
     titled_by = "name"
@@ -127,7 +127,7 @@ TABLE = code_column("table", _("table"), describe_table)
 
 @admin.register(JournalEntry)
 class JournalEntryAdmin(PrivateAdmin):
-    """What changed of what a companion knows, and after which message; undone on branches that are not chosen."""
+    """A change of what a companion knows, and the message it follows; undone on branches that are not chosen."""
 
     words = ("before", "after")
     annotations = {
@@ -140,7 +140,7 @@ class JournalEntryAdmin(PrivateAdmin):
 
     @admin.display(description=_("after"))
     def of_message(self, entry: Any) -> str:
-        """Return the way to the message after which it was made; a reply's or a waking's id while that is made."""
+        """Return a link to the message that the change follows, or the short id in `at` if that is not a message."""
         if entry.after_said_at is None:
             return format_html('<span class="kith-id kith-soft">{}</span>', str(entry.at)[:8])
         return link_to("companions.message", entry.at, describe_name(entry.after_said_at))
@@ -151,7 +151,7 @@ class JournalEntryAdmin(PrivateAdmin):
 
 @admin.register(Session)
 class SessionAdmin(PrivateAdmin):
-    """What was said in one stretch, and what was summed up and noted of it."""
+    """A session with its messages, summary and scratch notes."""
 
     named_by = "started_at"
     titled_by = "title"
@@ -191,7 +191,7 @@ CLOSING_COLOURS = {
 
 @admin.register(Closing)
 class ClosingAdmin(ActionAdmin):
-    """The end of a session: how far it is, what went wrong, and another try for those that failed."""
+    """The closing of a session: its state and error, and an action to retry failed ones."""
 
     named_by = "asked_at"
     words = ("drafts",)
@@ -215,15 +215,17 @@ class ClosingAdmin(ActionAdmin):
 
     @action(description=_("Try again"), permissions=["act"])  # type: ignore[untyped-decorator]
     def again(self, request: HttpRequest, queryset: QuerySet[Closing]) -> None:
-        """Try those again that failed, each on record."""
+        """Retry the selected closings that failed."""
         tried, left = self.act(request, queryset, lambda closing, now: try_again(closing.pk, now))
         if tried:
-            text = ngettext("%(n)d closing is tried again.", "%(n)d closings are tried again.", tried)
+            text = ngettext(
+                "%(n)d closing will be tried again.", "%(n)d closings will be tried again.", tried
+            )
             messages.success(request, text % {"n": tried})
         if left:
             text = ngettext(
-                "%(n)d closing had not failed, or its session has ended since.",
-                "%(n)d closings had not failed, or their sessions have ended since.",
+                "%(n)d closing had not failed, or its session has since ended.",
+                "%(n)d closings had not failed, or their sessions have since ended.",
                 left,
             )
             messages.warning(request, text % {"n": left})
@@ -231,7 +233,7 @@ class ClosingAdmin(ActionAdmin):
 
 @admin.register(Message)
 class MessageAdmin(PrivateAdmin):
-    """One thing said, the replies to it, and what is remembered of it. It may be deleted, from everywhere."""
+    """A message, the replies to it and the memories of it. An operator may delete it and all that came of it."""
 
     named_by = "said_at"
     titled_by = "text"

@@ -1,4 +1,4 @@
-"""Operators' pages of the gallery: what waits, all that is in it and what is new about it, the decision, reports."""
+"""The admin of the gallery: published characters, the decisions on their versions, and reports."""
 
 from typing import Any, cast
 from uuid import UUID
@@ -40,7 +40,7 @@ COLOURS = {
 
 @admin.register(GalleryCharacter)
 class GalleryCharacterAdmin(PrivateAdmin):
-    """A character that somebody published, with the way to its versions."""
+    """A character that a user published, with links to its versions."""
 
     owner_path = "user"
     named_by = "created_at"
@@ -59,7 +59,7 @@ class GalleryCharacterAdmin(PrivateAdmin):
 
     @admin.display(description=_("versions"))
     def of_versions(self, character: GalleryCharacter) -> str:
-        """Return links to all of them, the newest first."""
+        """Return links to all versions of the character, newest first."""
         versions = character.versions.order_by("-number").values_list("pk", "number", "state")
         label = GalleryVersion._meta.label
         shown = [link_to(label, pk, f"{number} ({State(value).label})") for pk, number, value in versions]
@@ -68,7 +68,7 @@ class GalleryCharacterAdmin(PrivateAdmin):
 
 @admin.register(GalleryVersion)
 class GalleryVersionAdmin(PrivateAdmin):
-    """A version that was sent in: an operator reads all of it, and says yes or no, and why."""
+    """A version as it was sent in: an operator reads all of it, and approves or rejects it with a reason."""
 
     owner_path = "character__user"
     named_by = "submitted_at"
@@ -109,7 +109,7 @@ class GalleryVersionAdmin(PrivateAdmin):
         return [*ours, *super().get_urls()]
 
     def decide(self, request: HttpRequest, object_id: UUID) -> HttpResponse:
-        """Do what the `deed` says: approve, reject, take down, or note that the reports are dealt with."""
+        """Do what the posted `deed` says: approve, reject or take the version down, or settle its reports."""
         if not request.user.has_perm(MAY_DECIDE):
             raise PermissionDenied
         version = get_object_or_404(GalleryVersion.objects.select_related("character"), pk=object_id)
@@ -121,17 +121,19 @@ class GalleryVersionAdmin(PrivateAdmin):
                     is_known = rating in GalleryVersion.Rating.values
                     chosen = {"reason": reason, "rating": rating if is_known else ""}
                     decisions.decide(operator, version, State(deed), now, **chosen)
-                    messages.success(request, gettext("Done. Its publisher is told on their page."))
+                    messages.success(request, gettext("Done. The publisher will see this on their page."))
                 case "settle":
                     count = decisions.settle_reports(operator, version, now)
-                    said = ngettext("%(n)d report is dealt with.", "%(n)d reports are dealt with.", count)
+                    said = ngettext(
+                        "%(n)d report has been dealt with.", "%(n)d reports have been dealt with.", count
+                    )
                     messages.success(request, said % {"n": count})
         except GalleryError as error:
             messages.error(request, str(error.detail))
         return redirect("admin:companions_galleryversion_change", version.pk)
 
     def show_picture(self, request: HttpRequest, object_id: UUID) -> HttpResponseBase:
-        """Answer with the picture that would be shown."""
+        """Serve the version's picture, and record that the operator opened it."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         version = get_object_or_404(GalleryVersion.objects.exclude(picture=None), pk=object_id)
@@ -160,7 +162,7 @@ class GalleryVersionAdmin(PrivateAdmin):
 
 @admin.register(GalleryReport)
 class GalleryReportAdmin(PrivateAdmin):
-    """What somebody found wrong with a published character, and that character as it was then."""
+    """A user's report about a published character, with a copy of the character as it was then."""
 
     owner_path = "user"
     named_by = "created_at"
@@ -192,12 +194,12 @@ class GalleryReportAdmin(PrivateAdmin):
         return [path("<uuid:object_id>/settle/", settle, name=name), *super().get_urls()]
 
     def settle(self, request: HttpRequest, object_id: UUID) -> HttpResponse:
-        """Note that the report is dealt with."""
+        """Mark the report as settled."""
         if not request.user.has_perm(MAY_DECIDE):
             raise PermissionDenied
         report = get_object_or_404(GalleryReport, pk=object_id)
         if decisions.settle_report(cast(User, request.user), report, timezone.now()):
-            messages.success(request, gettext("The report is dealt with."))
+            messages.success(request, gettext("The report has been dealt with."))
         return redirect("admin:companions_galleryreport_change", report.pk)
 
     def private(self, request: HttpRequest, thing: GalleryReport) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Timers, wakings, inner states, what a companion may do between talks, and deliveries."""
+"""The admin of timers, wakings, inner states, the settings of companions' lives, and deliveries."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ WAKING_COLOURS = {
 
 
 def describe_drive(drive: str) -> str:
-    """Return what moves a companion to wake."""
+    """Return the label of a waking's drive, or the drive itself if it is unknown."""
     return str(Waking.Drive(drive).label) if drive in Waking.Drive.values else drive
 
 
@@ -34,21 +34,25 @@ CHANNEL = code_column("channel", _("channel"))
 
 
 class LifeActionAdmin(ActionAdmin):
-    """Says in one wording what became of an action."""
+    """An admin that reports the results of all its actions in the same words."""
 
     def act_and_report(self, request: HttpRequest, queryset: QuerySet[Any], change: Any) -> None:
-        """Act on each thing, and say for how many it was done."""
+        """Apply `change` to each row, and show for how many it was done and for how many it was not."""
         did, left = self.act(request, queryset, change)
         if did:
             messages.success(request, ngettext("Done for %(n)d.", "Done for %(n)d.", did) % {"n": did})
         if left:
-            text = ngettext("%(n)d is not in a state for that.", "%(n)d are not in a state for that.", left)
+            text = ngettext(
+                "This is not possible for %(n)d in its current state.",
+                "This is not possible for %(n)d in their current state.",
+                left,
+            )
             messages.warning(request, text % {"n": left})
 
 
 @admin.register(Timer)
 class TimerAdmin(LifeActionAdmin):
-    """A future moment: when it is due, who set it; those set aside can be set again, and any that runs be fired."""
+    """A timer: when it is due and who set it. Stopped timers can be set again, and running ones fired at once."""
 
     named_by = "created_at"
     titled_by = "note"
@@ -75,18 +79,18 @@ class TimerAdmin(LifeActionAdmin):
 
     @action(description=_("Fire now"), permissions=["act"])  # type: ignore[untyped-decorator]
     def fire(self, request: HttpRequest, queryset: QuerySet[Timer]) -> None:
-        """Wake for each of them now; their own due times stay."""
+        """Wake the companion for each selected timer now; the timers' due times stay."""
         self.act_and_report(request, queryset, timers.fire)
 
     @action(description=_("Set again"), permissions=["act"])  # type: ignore[untyped-decorator]
     def again(self, request: HttpRequest, queryset: QuerySet[Timer]) -> None:
-        """Let those that were set aside or cancelled run again, from now on."""
+        """Restart the selected timers that were cancelled or are dead letters, counting from now."""
         self.act_and_report(request, queryset, timers.restart)
 
 
 @admin.register(Waking)
 class WakingAdmin(LifeActionAdmin):
-    """A waking and its whole trace: why, what was sent, what it used and thought, what it said or wanted to."""
+    """A waking with its whole trace: reason, prompt, tool calls, thought, and what it said or would have said."""
 
     named_by = "due_at"
     titled_by = "note"
@@ -120,12 +124,12 @@ class WakingAdmin(LifeActionAdmin):
 
     @action(description=_("Try again"), permissions=["act"])  # type: ignore[untyped-decorator]
     def again(self, request: HttpRequest, queryset: QuerySet[Waking]) -> None:
-        """Let those that failed go on from where they were."""
+        """Retry the selected wakings that failed; steps that were done are not repeated."""
         self.act_and_report(request, queryset, waking.retry)
 
     @action(description=_("Cancel"), permissions=["act"])  # type: ignore[untyped-decorator]
     def cancel(self, request: HttpRequest, queryset: QuerySet[Waking]) -> None:
-        """Have those not happen that wait."""
+        """Cancel the selected wakings that still wait."""
         self.act_and_report(request, queryset, waking.cancel)
 
     def private(self, request: HttpRequest, thing: Waking) -> dict[str, Any]:
@@ -140,7 +144,7 @@ class WakingAdmin(LifeActionAdmin):
 
 @admin.register(InnerState)
 class InnerStateAdmin(PrivateAdmin):
-    """How a companion felt and saw the present, in its own words."""
+    """A revision of a companion's inner state: how it felt and saw the present, in its own words."""
 
     named_by = "made_at"
     titled_by = "text"
@@ -161,7 +165,7 @@ class InnerStateAdmin(PrivateAdmin):
 
 @admin.register(Life)
 class LifeAdmin(PrivateAdmin):
-    """What a person lets a companion do between talks."""
+    """A user's settings for what a companion may do between conversations."""
 
     titled_by = "companion_called"
     search_ids = ("pk",)
@@ -180,7 +184,7 @@ class LifeAdmin(PrivateAdmin):
 
 @admin.register(Delivery)
 class DeliveryAdmin(PrivateAdmin):
-    """One message on its way to its person: by which channel, how far it came, and what went wrong."""
+    """The delivery of one message to its user: by which channel, its state, and its error if any."""
 
     named_by = "due_at"
     list_display = (

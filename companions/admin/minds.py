@@ -1,4 +1,4 @@
-"""Operators' pages of which model speaks for a companion, and of its comparisons with another."""
+"""The admin of companions' models and their settings, and of comparisons of two models."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ ERROR = code_column("error", _("error"))
 
 @admin.register(Mind)
 class MindAdmin(PrivateAdmin):
-    """Which model speaks for a companion, and how it chooses its words."""
+    """A companion's model and its sampling settings."""
 
     titled_by = "companion_called"
     search_ids = ("pk",)
@@ -38,7 +38,7 @@ class MindAdmin(PrivateAdmin):
 
     @admin.display(description=_("how it chooses its words"))
     def values(self, mind: Mind) -> str:
-        """Return the values of its own, each by the name that the person sees."""
+        """Return the sampling values that differ from the preset, each by the label that its user sees."""
         named = {
             str(PARAMETERS[name].label) if name in PARAMETERS else name: value
             for name, value in mind.sampling.items()
@@ -48,7 +48,7 @@ class MindAdmin(PrivateAdmin):
 
 @admin.register(Comparison)
 class ComparisonAdmin(PrivateAdmin):
-    """How far a comparison of two models is, and its numbers."""
+    """A comparison of two models: its progress and its report."""
 
     named_by = "created_at"
     titled_by = "companion_called"
@@ -66,7 +66,7 @@ class ComparisonAdmin(PrivateAdmin):
     private_template = "admin/companions/comparison.html"
 
     def private(self, request: HttpRequest, thing: Comparison) -> dict[str, Any]:
-        """Return what differs between the two, as its person reads it."""
+        """Return the report of the comparison as its user reads it."""
         has_measures = bool(thing.report.get("measures"))
         return {
             "comparison": thing,
@@ -77,7 +77,7 @@ class ComparisonAdmin(PrivateAdmin):
 
 @admin.register(ComparedExchange)
 class ComparedExchangeAdmin(PrivateAdmin):
-    """What either model answered to one prompt."""
+    """The answers of both models to one prompt."""
 
     owner_path = "comparison__companion__user"
     titled_by = "comparison_called"

@@ -1,4 +1,4 @@
-"""Operators' pages of the earlier talk that people bring as files."""
+"""The admin of pasts: earlier talk that users upload as files."""
 
 from django.contrib import admin
 from django.utils.translation import gettext_lazy as _
@@ -9,7 +9,7 @@ from safety.admin import PrivateAdmin, moment
 
 @admin.register(PastUpload)
 class PastUploadAdmin(PrivateAdmin):
-    """A file that somebody looks at."""
+    """An uploaded past, which is being looked at before an import."""
 
     owner_path = "user"
     words = ("name",)
@@ -20,7 +20,7 @@ class PastUploadAdmin(PrivateAdmin):
 
 @admin.register(PastImport)
 class PastImportAdmin(PrivateAdmin):
-    """Talk that came from a file, and how far it is learnt from."""
+    """An import of a past: its progress, and how far Kith has learnt from it."""
 
     words = ("titles", "person", "pattern")
     search_ids = ("pk", "companion", "job")

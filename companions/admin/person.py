@@ -1,4 +1,4 @@
-"""A person's page, which opens with what an operator looks for: companions, use by day, failures, and why of answers."""
+"""The admin page of a user, with their companions, use by day, newest failures and newest replies at its top."""
 
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -24,7 +24,7 @@ MAX_REPLIES = 10
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """What a person wrote on one day, without what they imported, and what their companions used."""
+    """How many messages a user wrote on one day, without imported ones, and how many tokens their companions used."""
 
     day: date
     messages: int
@@ -32,14 +32,14 @@ class Day:
 
 
 def load_companions(person: User) -> QuerySet[Companion]:
-    """Return the person's companions, the newest first, each with when something was last said (`last_said_at`)."""
+    """Return the user's companions, newest first, annotated with the time of their newest message (`last_said_at`)."""
     said = Message.everywhere.filter(companion=OuterRef("pk")).order_by("-said_at", "-id").values("said_at")
     companions = Companion.objects.owned_by(person).annotate(last_said_at=Subquery(said[:1]))
     return companions.only("name", "created_at").order_by("-created_at")
 
 
 def count_days(person: User, now: datetime) -> list[Day]:
-    """Return each of the last days with its use, today first, by the active time zone's calendar."""
+    """Return the use on each of the last `DAYS` days in the active time zone, today first."""
     today = timezone.localtime(now)
     since = today.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=DAYS - 1)
     written = Message.everywhere.owned_by(person).filter(
@@ -58,14 +58,14 @@ def _by_day(rows: QuerySet[Any], moment: str, count: Count | Sum) -> dict[date, 
 
 
 def load_replies(person: User) -> QuerySet[Reply]:
-    """Return the person's replies without their words, the newest first."""
+    """Return the user's replies, newest first, without loading their texts."""
     replies = Reply.objects.owned_by(person).select_related("companion").order_by("-created_at")
     return replies.only("state", "code", "created_at", "ended_at", "companion__name")
 
 
 @admin.register(User)
 class PersonAdmin(UserAdmin):
-    """A person with their companions; what they called them is theirs: to look is on record."""
+    """A user with their companions. Companions' names are private, so opening the page is recorded in the audit log."""
 
     change_form_outer_before_template = "admin/accounts/person.html"
 
@@ -91,7 +91,7 @@ class PersonAdmin(UserAdmin):
 
 
 def show_use(person: User, now: datetime) -> dict[str, Any]:
-    """Return the days for the page's table, and the most of each number, which fills its bar."""
+    """Return the days for the page's table, and the largest number in each column, to scale its bars by."""
     days = count_days(person, now)
     return {
         "days": days,
@@ -101,7 +101,7 @@ def show_use(person: User, now: datetime) -> dict[str, Any]:
 
 
 def show_replies(person: User) -> dict[str, Any]:
-    """Return the newest failures, each with what happened in words, and the newest replies, each with its time."""
+    """Return the newest failed replies, each with a description of its error, and the newest replies of any state."""
     replies = load_replies(person)
     failed = replies.filter(state=Reply.State.FAILED)[:MAX_REPLIES]
     return {

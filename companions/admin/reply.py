@@ -1,4 +1,4 @@
-"""Replies with their traces, and prompts."""
+"""The admin of replies with their traces, prompts, and proposals to forget."""
 
 import json
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from safety.admin import PrivateAdmin, code_column, code_filter, link, moment, s
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One message as it was sent: who speaks in it, its text, its tool calls, and whether an earlier round had it."""
+    """One message of a prompt: its role, text and tool calls, and whether the round before had sent it already."""
 
     role: str
     text: str
@@ -34,7 +34,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One request to the model: the prompt as sent, and the call's row; either may be gone."""
+    """One request to the model: the prompt as sent, and the row of the model call; either may be missing."""
 
     number: int
     prompt: Prompt | None
@@ -47,7 +47,7 @@ class Round:
 
     @property
     def usage(self) -> ContextUsage | None:
-        """How the prompt filled the context, by part."""
+        """Return how many tokens of the context each part of the prompt takes, or None without a prompt."""
         if self.prompt is None:
             return None
         with preferring(self.prompt.companion.preference):
@@ -64,7 +64,7 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """What happened between two moments of a reply, and how many milliseconds it took."""
+    """A phase of a reply: its duration, and its end counted from the request (`until`), both in milliseconds."""
 
     name: str | Promise
     milliseconds: int
@@ -72,7 +72,7 @@ class Stretch:
 
 
 def load_rounds(reply: Reply) -> list[Round]:
-    """The rounds of a reply in their order, each message marked that the round before had sent already."""
+    """Return the rounds of a reply in order. Messages that the round before had sent already are marked as repeated."""
     prompts = list(reply.prompts.select_related("companion__mind").order_by("round"))
     calls = list(reply.model_calls.filter(purpose=ModelCall.Purpose.ANSWER).order_by("started_at", "pk"))
     earlier: Sequence[Any] = ()
@@ -85,7 +85,7 @@ def load_rounds(reply: Reply) -> list[Round]:
 
 
 def mark_lines(sent: Sequence[Any], earlier: Sequence[Any] = ()) -> list[Line]:
-    """The messages of a prompt; those with which it begins as the earlier prompt did count as repeated."""
+    """Return the messages of a prompt as lines; those of the beginning that it shares with `earlier` are repeated."""
     same = 0
     while same < min(len(sent), len(earlier)) and sent[same] == earlier[same]:
         same += 1
@@ -107,7 +107,7 @@ def _text(content: Any) -> str:
 
 
 def pretty(value: Any) -> str:
-    """JSON to be read: indented, in its own script; a string that holds JSON is opened first."""
+    """Return a value as indented JSON, not ASCII-escaped. A string is parsed first, and stays as it is if not JSON."""
     if isinstance(value, str):
         try:
             value = json.loads(value)
@@ -117,7 +117,7 @@ def pretty(value: Any) -> str:
 
 
 def measure_stretches(reply: Reply) -> list[Stretch]:
-    """Waiting, thinking and answering, as far as the reply came, with the milliseconds since it was asked for."""
+    """Return the phases that the reply went through: waiting, the time to the first piece, and answering."""
     moments = [
         (name, at)
         for name, at in (
@@ -139,7 +139,7 @@ def measure_stretches(reply: Reply) -> list[Stretch]:
 
 
 def _readable(call: dict[str, Any]) -> dict[str, Any]:
-    """A call of a tool, its arguments and its result to be read."""
+    """Return a tool call for display, with its arguments and result as indented JSON."""
     result = call.get("result")
     return {
         "name": call.get("name"),
@@ -151,7 +151,7 @@ def _readable(call: dict[str, Any]) -> dict[str, Any]:
 
 
 def count_tokens(calls: Sequence[ModelCall | None]) -> dict[str, int]:
-    """What the rounds cost together."""
+    """Return the tokens sent, cached and received in all `calls` together."""
     made = [call for call in calls if call]
     return {
         "sent": sum(call.prompt_tokens for call in made),
@@ -171,7 +171,7 @@ COLOURS = {
 
 @admin.register(Reply)
 class ReplyAdmin(PrivateAdmin):
-    """An answer and its whole trace: what was sent, recalled, called, thought and answered, and how long each took."""
+    """A reply with its whole trace: what was sent, recalled, called, thought and answered, and how long each took."""
 
     named_by = "created_at"
     annotations = {
@@ -203,9 +203,9 @@ class ReplyAdmin(PrivateAdmin):
     private_template = "admin/companions/reply.html"
 
     shown_state = state(COLOURS)
-    of_continued = link("continues", _("goes on from"))
+    of_continued = link("continues", _("continues from"))
 
-    @admin.display(description=_("first (ms)"), ordering="wait")
+    @admin.display(description=_("first piece (ms)"), ordering="wait")
     def first_piece(self, reply: Any) -> int | None:
         return round(reply.wait.total_seconds() * 1000) if reply.wait else None
 
@@ -230,7 +230,7 @@ class ReplyAdmin(PrivateAdmin):
 
 @admin.register(ForgetProposal)
 class ForgetProposalAdmin(PrivateAdmin):
-    """What a companion proposed to forget, as its person had asked, and what they decided."""
+    """A companion's proposal to forget something, as its user asked, and what the user decided."""
 
     named_by = "made_at"
     list_display = (moment("made_at", _("made")), "owner", "of_companion", "state")
@@ -242,7 +242,7 @@ class ForgetProposalAdmin(PrivateAdmin):
 
 @admin.register(Prompt)
 class PromptAdmin(PrivateAdmin):
-    """What was sent to a model, as sent."""
+    """A prompt exactly as it was sent to the model."""
 
     named_by = "created_at"
     annotations = {"shown_count": F("shown__len")}
@@ -262,7 +262,7 @@ class PromptAdmin(PrivateAdmin):
 
     of_reply = link("reply", _("reply"))
 
-    @admin.display(description=_("things shown"), ordering="shown_count")
+    @admin.display(description=_("items shown"), ordering="shown_count")
     def shown_count(self, prompt: Any) -> int:
         return prompt.shown_count or 0
 

@@ -1,1 +1,1 @@
-"""REST for companions, what is said with them and what they remember. One router a noun."""
+"""The REST API of companions, their conversations and their memories, with one router per resource."""

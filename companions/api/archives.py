@@ -1,4 +1,4 @@
-"""Archives: a whole companion given out, and taken in."""
+"""Archives: export a whole companion, and restore one."""
 
 from uuid import UUID
 
@@ -51,7 +51,7 @@ def import_archive(request: SignedInRequest, key: IdempotencyKey = None) -> Stat
     admit_to(request.user, "imports", now)
     checked(key)
     file = open_upload(request, settings.ARCHIVE_BYTES)
-    # Before the transaction, since it speaks with the storage.
+    # Before the transaction of `once`, since it waits for the file storage.
     upload = uploads.keep_upload(request.user, file, now)
     digest = upload.file.sha256 if upload.file else ""
     upload_id = made_id = upload.pk
@@ -63,7 +63,7 @@ def import_archive(request: SignedInRequest, key: IdempotencyKey = None) -> Stat
     try:
         made_id, _ = once(request.user, "import_archive", key, digest, make)
     finally:
-        uploads.drop_unused(upload_id)  # where it came before, or could not begin
+        uploads.drop_unused(upload_id)  # if the request was a repeat, or the restore could not begin
     return Status(202, describe_restore(access.get_archive_upload(request.user, made_id)))
 
 
@@ -78,7 +78,7 @@ def get_restore(request: SignedInRequest, archive_id: UUID) -> dict[str, object]
 
 
 def describe_restore(upload: ArchiveUpload) -> dict[str, object]:
-    """Return the restore as a job."""
+    """Return the fields of `RestoreOut`: the restore of the upload, described as a job."""
     state = "running" if upload.state == ArchiveUpload.State.WAITING and upload.attempts else upload.state
     progress = {"done": upload.done, "total": upload.total, "error": upload.code or None}
     return {

@@ -1,4 +1,4 @@
-"""Branches of the talk: what was said otherwise, and going from one to another."""
+"""Branches of a conversation: list them, choose another and edit them."""
 
 from datetime import datetime
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""Character cards: looked at, made into companions, and given out."""
+"""Character cards: preview one, create a companion from one, and export a companion's character as one."""
 
 from typing import Literal
 from uuid import UUID
@@ -113,7 +113,7 @@ def import_card(
     try:
         made_id, _ = once(request.user, "import_card", key, body, make)
     finally:
-        card_import.drop_upload(upload_id)  # where it became no companion
+        card_import.drop_upload(upload_id)  # if no companion was made of it
     return Status(201, access.get_companion(request.user, made_id))
 
 

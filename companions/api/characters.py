@@ -1,4 +1,4 @@
-"""The texts of a companion's character: tried out before they are saved, and their versions."""
+"""The texts of a companion's character: try them out before they are saved, and list and restore their versions."""
 
 from contextlib import aclosing
 from datetime import datetime
@@ -86,7 +86,7 @@ async def try_character(request: SignedInRequest, companion_id: UUID, body: Tria
 
 
 async def _answer(trial: Trial) -> dict[str, object]:
-    """Return the whole answer. ProviderError."""
+    """Return the fields of `TrialOut` once the answer is complete; raise ProviderError if the model fails."""
     texts: list[str] = []
     emotions: list[dict[str, object]] = []
     async with aclosing(stream_trial(trial, timezone.now)) as parts:

@@ -1,4 +1,4 @@
-"""Companions: made, changed, deleted, given out as a file and taken in from one."""
+"""Companions: create, change, delete, export and import them."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -195,7 +195,7 @@ def change_companion(request: SignedInRequest, companion_id: UUID, body: Compani
     if "recall_policy" in changes or "recall_parameters" in changes:
         policy = changes.setdefault("recall_policy", companion.recall_policy)
         kept = companion.recall_parameters if policy == companion.recall_policy else {}
-        by_name(policy, parameters=changes.setdefault("recall_parameters", kept))  # they must go together
+        by_name(policy, parameters=changes.setdefault("recall_parameters", kept))  # raises if they clash
     for name, value in changes.items():
         setattr(companion, name, value)
     companion.save(update_fields=list(changes), changed_by=CharacterVersion.By.API, now=timezone.now())
@@ -264,7 +264,7 @@ def import_digital_life(request: SignedInRequest, key: IdempotencyKey = None) ->
 
 
 def _read_mind(request: SignedInRequest) -> bytes:
-    """Return the body, or the `file` in it; MovingError where it is too long to be read."""
+    """Return the request's `file`, or its body if there is no file; raise TooLargeError if that is too large."""
     file = request.FILES.get("file")
     if isinstance(file, UploadedFile):
         if (file.size or 0) > digital_life.MAX_BYTES:

@@ -1,4 +1,4 @@
-"""Slots and blocks: what is always in the prompt."""
+"""Slots and blocks, which are in every prompt."""
 
 from datetime import datetime
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""What a companion has written: its diary, and in revisions its self-concept and its user's profile."""
+"""The texts that a companion writes: its diary, and the revisions of its self-concept and its user profile."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -111,7 +111,7 @@ NOTHING = {"number": 0, "sentences": [], "by": "", "made_at": None, "is_stale": 
 def _write_once(
     request: SignedInRequest, operation: str, key: str | None, write: Callable[[], Revision]
 ) -> Revision:
-    """The revision that was written; the one of before where the same was asked under the same key."""
+    """Write and return a revision; if the same request came under this `key` before, return that one's revision."""
     id, _ = once(request.user, operation, key, request.body, lambda: write().pk)
     return Revision.objects.owned_by(request.user).get(pk=id)
 

@@ -1,4 +1,4 @@
-"""The gallery: what one may begin with, a companion made of it, and what one has published oneself."""
+"""The gallery: browse characters, create a companion from one, and manage one's own published characters."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal

@@ -111,5 +111,5 @@ def get_job(request: SignedInRequest, companion_id: UUID, job_id: UUID) -> Out:
 
 def job_out(job: Job) -> Out:
     state, done = log_import.progress(job)
-    error = log_import.why(job) or None
+    error = log_import.get_error_code(job) or None
     return {"job": {"id": job.pk, "state": state, "done": done, "total": job.total, "error": error}}

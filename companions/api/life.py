@@ -1,4 +1,4 @@
-"""A companion's life between talks: its log, its inner state, its settings, and what its person has not read."""
+"""A companion's life between conversations: its log, inner state, settings and unread messages; and notices."""
 
 from datetime import datetime, time
 from typing import Any, Literal
@@ -113,7 +113,7 @@ class InnerStateRevisionsOut(ListOut[InnerStateRevisionOut]):
 )
 def get_inner_state(request: SignedInRequest, companion_id: UUID) -> InnerState:
     state = inner_state.get_newest(get_companion(request.user, companion_id).pk)
-    if state is None:  # of a companion from before; the sweep begins it within a minute
+    if state is None:  # a companion older than inner states; the sweep seeds its first one within a minute
         raise Http404
     return state
 

@@ -1,4 +1,4 @@
-"""Lorebooks: of a person for all their companions or for one, in the form of a V3 card; and the try-out of a text."""
+"""Lorebooks, for one companion or for all of a user's, in the form of V3 cards; and a test of which entries match."""
 
 from datetime import datetime
 from secrets import randbits
@@ -148,8 +148,8 @@ def try_lore(request: SignedInRequest, companion_id: UUID, body: LoreTryIn) -> O
     admit_to(request.user, "lore", now)
     explanation = try_text(companion, body.text, now, seed=randbits(32))
     return {
-        "fired": [{**_row(one), "place": one.place} for one in explanation.placed],
-        "dropped": [_row(one) for one in explanation.dropped],
+        "fired": [{**_row(entry), "place": entry.place} for entry in explanation.placed],
+        "dropped": [_row(entry) for entry in explanation.dropped],
     }
 
 
@@ -157,9 +157,9 @@ def _find_companion(request: SignedInRequest, body: LorebookIn) -> Companion | N
     return access.get_companion(request.user, body.companion_id) if body.companion_id else None
 
 
-def _row(one: Explained) -> Out:
-    told = {"entry_id": one.entry_id, "lorebook_id": one.book_id}
-    return {**told, "name": one.name, "code": one.code, "why": one.why}
+def _row(entry: Explained) -> Out:
+    ids = {"entry_id": entry.entry_id, "lorebook_id": entry.book_id}
+    return {**ids, "name": entry.name, "code": entry.code, "why": entry.why}
 
 
 def _lorebook_out(book: Lorebook) -> Out:

@@ -45,7 +45,7 @@ WithMessage = Annotated[
 
 
 def get_sources(memory: Memory) -> list[Message]:
-    """Return the messages that it comes from."""
+    """Return the messages that the memory comes from."""
     return [memory.message] if memory.message else list(memory.sources.all())
 
 
@@ -393,5 +393,5 @@ def delete_memories(request: SignedInRequest, companion_id: UUID, body: DeleteIn
             "deleted": deletion.forget_many(companion.pk, body.ids, now, with_messages=body.with_messages)
         }
     if body.confirm.strip() != companion.name.strip():
-        raise CompanionsError("not_confirmed", _("This is not its name."))
+        raise CompanionsError("not_confirmed", _("This does not match its name."))
     return {"deleted": deletion.forget_every(companion.pk, body.kinds, now, with_messages=body.with_messages)}

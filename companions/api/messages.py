@@ -1,4 +1,4 @@
-"""What is said with a companion, and the replies to it."""
+"""The messages of a conversation, and the replies to them."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -166,7 +166,7 @@ def choose_message(request: SignedInRequest, companion_id: UUID, message_id: UUI
 async def _answer(
     companion: Companion, say: Callable[[], Awaitable[Started]], wait: int, accept: str
 ) -> Status[dict[str, object]] | StreamingHttpResponse:
-    """Say something, and answer with the reply as it stands after `wait` seconds at most, or with its events."""
+    """Send the message and return the turn as it stands after at most `wait` seconds, or as an event stream."""
     if "text/event-stream" in accept:
         await admission.take("streams")
         admission.step_aside()
@@ -185,11 +185,14 @@ def _turn_out(message_id: UUID, reply_id: UUID) -> dict[str, object]:
 
 
 async def _stream_turn(companion: Companion, say: Callable[[], Awaitable[Started]]) -> StreamingHttpResponse:
-    """The answer as server-sent events; what can go wrong before the first of them has its own status."""
+    """Send the message and return the reply as server-sent events.
+
+    Errors before the first event are raised, so that the response gets their own status.
+    """
     async with AsyncExitStack() as stack:
         listener = await stack.enter_async_context(listening(companion))
         started = await say()
-        still_listening = stack.pop_all()  # until the stream has ended
+        still_listening = stack.pop_all()  # closed when the stream ends
 
     async def events() -> AsyncIterator[bytes]:
         try:
@@ -227,7 +230,7 @@ def reply_out(reply: Reply) -> dict[str, object]:
 
 
 def _list_recalled(reply: Reply) -> list[dict[str, object]]:
-    """Return what was recalled for the reply, best first, each with a sentence that says why."""
+    """Return the memories recalled for the reply, best first in each recall, each with a sentence that says why."""
     recalls = reply.recalls.order_by("at").prefetch_related("found__memory")
     found = [hit for recall in recalls for hit in recall.found.all()]
     with translation.override(reply.companion.user.language or "en"):

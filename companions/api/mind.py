@@ -1,4 +1,4 @@
-"""A companion's mind: which model speaks for it and which works beside the talk, and how it picks its words."""
+"""A companion's mind: the model that answers, the model for background work, and the sampling settings."""
 
 from typing import Any
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""Another model for a companion: what its person decides, and both models' answers to the same exchanges."""
+"""The change of a companion's model: the user's decision, and the comparison of two models on the same exchanges."""
 
 from datetime import datetime
 from typing import Any

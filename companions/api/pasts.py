@@ -1,4 +1,4 @@
-"""Earlier talk that comes as a file: looked at, remembered, learnt from at night, and undone."""
+"""Pasts: preview and import earlier talk from a file, control the nightly learning from it, and undo an import."""
 
 from datetime import datetime
 from hashlib import sha256
@@ -199,7 +199,7 @@ def import_past(
     try:
         job_id, _ = once(request.user, f"import_past {companion_id}", key, body, make)
     finally:
-        uploads.drop_upload(upload_id)  # where it was not used
+        uploads.drop_upload(upload_id)  # if no import uses it
     return Status(202, job_out(access.get_job(request.user, companion_id, job_id)))
 
 

@@ -1,4 +1,4 @@
-"""What the API's modules share: kinds of text and time, lists by cursor, and what is said and recalled."""
+"""What the API's modules share: types for texts and times, paginated lists, and schemas of messages and memories."""
 
 from datetime import datetime
 from typing import Annotated, Any, Generic, TypeVar
@@ -32,7 +32,7 @@ Moment = Annotated[AwareDatetime, AfterValidator(_check_moment)]
 Text = Annotated[str, AfterValidator(check_storable)]
 FilledText = Annotated[str, AfterValidator(check_storable), AfterValidator(_check_filled)]
 ClientId = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(check_storable)]
-FILE = {"type": "string", "format": "binary"}  # in a form
+FILE = {"type": "string", "format": "binary"}  # the OpenAPI schema of a file field of a form
 IdempotencyKey = Annotated[str | None, P.Header(alias="Idempotency-Key")]
 
 
@@ -44,7 +44,7 @@ class ListOut(Schema, Generic[Item]):
 
 
 def list_rows(rows: QuerySet[Any], time_field: str, query: PageIn) -> dict[str, object]:
-    """Return a page of the rows, newest first by that time, as `ListOut` has it."""
+    """Return a page of the rows, newest first by `time_field`, as the fields of `ListOut`."""
     items, next_cursor = paginate(rows, time_field, query)
     return {"items": items, "next": next_cursor}
 
@@ -52,7 +52,7 @@ def list_rows(rows: QuerySet[Any], time_field: str, query: PageIn) -> dict[str, 
 def describe_form(
     required: list[str], json: dict[str, Any] | None = None, **fields: dict[str, str]
 ) -> dict[str, Any]:
-    """Return the OpenAPI description of a form with these fields, in whose place `json` may be sent."""
+    """Return the OpenAPI `requestBody` of a form with `fields`, or of a JSON body with the schema `json` as well."""
     schema = {"type": "object", "properties": fields} | ({"required": required} if required else {})
     content = {"application/json": {"schema": json}} if json else {}
     content |= {"multipart/form-data": {"schema": schema}}

@@ -1,4 +1,4 @@
-"""Finding what was said: the search of the talk, messages around one, and bookmarks."""
+"""Finding messages: full-text search, the messages around one, and bookmarks."""
 
 from datetime import datetime
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""What is open between the two: listed, settled, let be, and opened again."""
+"""Threads, i.e. what is open between companion and user: list, settle, let be and reopen them."""
 
 from datetime import date, datetime
 from typing import Any

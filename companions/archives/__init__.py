@@ -1,10 +1,13 @@
-"""A whole companion as one ZIP file, and back: `docs/archive.md` tells the format.
+"""Export a whole companion to one ZIP file, and restore it: `docs/archive.md` describes the format.
 
-sections   what travels: for each table the fields, named one by one, and what stays behind, and why
-values     a row from the file, checked field by field, with new ids in place of those it had
-journal    rows of the journal, which hold rows themselves
-export     the file, made from one snapshot and sent as a stream
-manifest   what a file says of itself, checked, and told in plain words
-restore    a companion of a file: all of it in one transaction, or nothing
-uploads    a file that came: kept, looked at, and restored by a worker that may be killed at any line
+sections   what is archived: the fields of each table, listed one by one, and what is left out, with the reason
+shapes     checks of JSON fields
+values     read a row of an archive: check it field by field, and replace its ids with new ones
+journal    read rows of the journal, which contain rows themselves
+contents   check the files in an archive by their kind
+export     write the ZIP file from one snapshot of the database, as a stream
+manifest   read and check an archive's list of contents, and describe it in plain words
+limits     check a restored companion against the limits of this Kith
+restore    create a companion from an archive, in one transaction
+uploads    keep an uploaded archive, preview it, and have a worker restore it, which may be killed at any line
 """

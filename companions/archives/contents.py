@@ -1,7 +1,7 @@
-"""What an archive brings in its files: looked at by their kind before they are kept, as if somebody had sent each.
+"""Check the files in an archive by their kind before they are stored, as if each had been uploaded.
 
-A picture is drawn anew, as one that is sent, unless it is such a drawing already, so that nothing loses by moving. Sound
-and a card's assets are kept as they are, once they were read.
+A picture is re-encoded like an uploaded one, unless Kith has encoded it before, so that moving costs no quality. Sound
+and a card's assets are stored unchanged, once they could be read.
 """
 
 import io
@@ -20,7 +20,7 @@ from files.pictures import Drawn, picture
 from providers.sound import SoundError, read_isolated
 
 MAX_FILE_BYTES = MAX_ASSETS_BYTES + 1_000_000
-TYPES = {  # what each kind of file that travels is
+TYPES = {  # the content type of each kind of file that is archived
     StoredFile.Kind.PICTURE: "image/webp",
     StoredFile.Kind.ATTACHMENT: "image/webp",
     StoredFile.Kind.RECORDING: "audio/mpeg",
@@ -30,21 +30,21 @@ TYPES = {  # what each kind of file that travels is
 
 
 def clean_content(kind: str, content_type: str, content: bytes) -> Drawn | None:
-    """Return the picture as it is kept, and nothing for other content, which is kept as it is. BusyError.
+    """Return the picture to store, or None for other content, which is stored unchanged.
 
-    RowError where it is none that a file of this kind can have.
+    Raise RowError if a file of this `kind` cannot have such content, BusyError if too many pictures are being drawn.
     """
     if TYPES.get(StoredFile.Kind(kind)) != content_type:
-        raise RowError("content_type", _("is none that such a file can have"))
+        raise RowError("content_type", _("is not one that such a file can have"))
     if content_type == "image/webp":
         try:
             return picture(content, keeps_drawings=True)
         except BusyError:
             raise
         except FilesError:
-            raise RowError("file", _("is not what it says it is")) from None
+            raise RowError("file", _("is not the kind of file it claims to be")) from None
     if not (_holds_assets(content) if content_type == "application/zip" else _can_be_heard(content)):
-        raise RowError("file", _("is not what it says it is"))
+        raise RowError("file", _("is not the kind of file it claims to be"))
     return None
 
 
@@ -57,7 +57,7 @@ def _can_be_heard(content: bytes) -> bool:
 
 
 def _holds_assets(content: bytes) -> bool:
-    """Return whether these are a card's files, as `transfer.card_import` packs them."""
+    """Return whether the content is a ZIP of a card's assets, as `transfer.card_import` packs them."""
     try:
         packed = Archive(io.BytesIO(content))
         listed = json.loads(packed.read(ASSETS_LIST, 1_000_000))

@@ -1,4 +1,4 @@
-"""A companion's archive, sent as it is made: its rows from one snapshot of the database, its files, and the list."""
+"""Stream a companion's archive while it is written: rows from one snapshot of the database, files, and the manifest."""
 
 import asyncio
 import base64
@@ -32,18 +32,18 @@ from memory.models import Memory
 
 BATCH = 2_000
 PIECE_BYTES = 256_000
-PACKED = {"audio/mpeg", "audio/wav", "image/webp"}  # packing them again makes nothing smaller
+PACKED = {"audio/mpeg", "audio/wav", "image/webp"}  # stored uncompressed, since compressing gains nothing
 
 
 async def export_archive(companion: Companion, now: datetime) -> AsyncIterator[bytes]:
-    """Yield the ZIP file, piece by piece.
+    """Yield the ZIP file piece by piece.
 
-    The rows wait in a file of this machine until all are read: however slowly somebody takes them, no transaction waits.
+    The rows are spooled to a temporary file first, so that a slow download does not keep the transaction open.
     """
     outlet = Outlet()
     with tempfile.TemporaryFile() as rows, ZipFile(outlet, "w", ZIP_DEFLATED) as archive:
         archive.writestr(README, README_TEXT)
-        yield outlet.take()  # whoever waits sees that it begins
+        yield outlet.take()  # so that the download begins at once
         manifest = await in_thread(_write_rows, companion, archive, outlet, rows, now)
         rows.seek(0)
         while piece := await asyncio.to_thread(rows.read, PIECE_BYTES):
@@ -55,7 +55,7 @@ async def export_archive(companion: Companion, now: datetime) -> AsyncIterator[b
 
 
 def archive_response(companion: Companion) -> StreamingHttpResponse:
-    """Stream the companion's archive as a file; GateError where many are streamed already."""
+    """Return a response that streams the companion's archive; raise GateError if too many are being streamed."""
     now = timezone.now()
     name = slugify(companion.name, allow_unicode=True) or f"kith-{companion.pk}"
     return stream_file(export_archive(companion, now), "application/zip", f"{name}-{now:%Y-%m-%d}.zip")
@@ -64,10 +64,10 @@ def archive_response(companion: Companion) -> StreamingHttpResponse:
 def _write_rows(
     companion: Companion, archive: ZipFile, outlet: Outlet, rows: IO[bytes], now: datetime
 ) -> dict[str, Any]:
-    """Write every section, and return the manifest as far as it goes."""
+    """Write every section, and return the manifest without its files yet."""
     sections: dict[str, Any] = {}
     with transaction.atomic():
-        with connection.cursor() as cursor:  # what is said meanwhile is in none of the sections
+        with connection.cursor() as cursor:  # so that all sections come from one snapshot
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         lift_statement_timeout()
         for name, section in SECTIONS.items():
@@ -109,14 +109,14 @@ def _dump(row: dict[str, Any]) -> bytes:
 
     try:
         return orjson.dumps(row, default=encode)
-    except TypeError:  # a card may hold numbers of any length
+    except TypeError:  # orjson refuses integers above 64 bits, which a card may hold
         return json.dumps(row, default=encode, ensure_ascii=False).encode()
 
 
 async def _write_files(
     companion: Companion, archive: ZipFile, outlet: Outlet, manifest: dict[str, Any]
 ) -> AsyncIterator[bytes]:
-    """Yield what it has of files; what the storage has lost is named as missing."""
+    """Yield the companion's files and count them in the manifest; files that the storage has lost go to `missing`."""
     section = SECTIONS["files"]
     mine = StoredFile.objects.filter(section.only, companion=companion.pk).order_by("pk")
     for file in await in_thread(lambda: list(mine)):

@@ -1,4 +1,4 @@
-"""How much of each thing a companion and its person can have, looked at once a restore's rows stand."""
+"""Limits on what a companion and its user may have, checked once a restore has inserted its rows."""
 
 from uuid import UUID
 
@@ -14,11 +14,11 @@ from companions.lore.editing import BOOKS_EACH
 from companions.models import Lorebook, Session, Waking
 from memory.models import Consolidation, DiaryEntry
 
-MOST_WORK = 2_000  # of one kind: whatever is due longest is done first, and others wait for that
+MOST_WORK = 2_000  # of one kind: the longest due is done first, so more would hold up others
 
 
 def require_limits(user: User, companion_id: UUID) -> None:
-    """Raise ArchiveError or LimitError where the restored companion has more than it could have come to here."""
+    """Raise ArchiveError or LimitError if the restored companion has more of something than this Kith allows."""
     books = (
         Lorebook.objects.filter(companion=companion_id).annotate(held=Count("entries")).values_list("held")
     )
@@ -35,8 +35,8 @@ def require_limits(user: User, companion_id: UUID) -> None:
     for name, (count, most) in counts.items():
         if count > most:
             detail = _(
-                "With this archive there would be %(count)s rows of %(section)s; there can be %(most)s."
+                "With this archive there would be %(count)s rows of %(section)s; there can be at most %(most)s."
             )
-            told = {"count": f"{count:,}", "section": name, "most": f"{most:,}"}
-            raise ArchiveError("too_many_rows", detail % told)
+            values = {"count": f"{count:,}", "section": name, "most": f"{most:,}"}
+            raise ArchiveError("too_many_rows", detail % values)
     quota.require_room(user)

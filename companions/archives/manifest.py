@@ -1,4 +1,4 @@
-"""What an archive says of itself: read with care, and told in plain words before anything is made of it."""
+"""Read and check an archive's manifest, and describe the archive in plain words before it is restored."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ class Files(BaseModel):
 
 
 class Manifest(BaseModel):
-    """The form of manifest.json; what else stands in it is passed over."""
+    """The content of manifest.json; unknown fields are ignored."""
 
     format: Literal["kith-archive"]
     version: str = Field(pattern=r"^[0-9]{1,4}\.[0-9]{1,4}$")
@@ -73,13 +73,13 @@ class Manifest(BaseModel):
 
     @property
     def total(self) -> int:
-        """How many rows there are to restore, by its own account."""
+        """Return how many rows there are to restore, according to the manifest."""
         return sum(listed.rows for name, listed in self.sections.items() if name in SECTIONS)
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What is in an archive, for whoever decides about it."""
+    """A summary of an archive, for the user who decides whether to restore it."""
 
     name: str
     tint: int
@@ -94,7 +94,7 @@ class Preview:
 
 
 def looks_like_archive(file: IO[bytes]) -> bool:
-    """Return whether the ZIP file is a companion's archive, and no card; it is left at its beginning."""
+    """Return whether the ZIP file is a companion's archive and not, e.g., a card; rewind it to its beginning."""
     try:
         archive = Archive(file)
         raw = orjson.loads(archive.read(MANIFEST, MAX_MANIFEST_BYTES))
@@ -106,9 +106,9 @@ def looks_like_archive(file: IO[bytes]) -> bool:
 
 
 def read_manifest(archive: Archive) -> Manifest:
-    """Return the archive's own list, with which its entries agree. ArchiveError."""
+    """Return the manifest; raise ArchiveError if it is invalid, or its sections differ from the archive's entries."""
     if MANIFEST not in archive.entries:
-        raise ArchiveError("no_archive", _("This file is no archive of a companion."))
+        raise ArchiveError("no_archive", _("This file is not an archive of a companion."))
     try:
         raw = orjson.loads(archive.read(MANIFEST, MAX_MANIFEST_BYTES))
     except orjson.JSONDecodeError:
@@ -118,7 +118,7 @@ def read_manifest(archive: Archive) -> Manifest:
         manifest = Manifest.model_validate(raw)
     except ValidationError as error:
         where = ".".join(map(str, error.errors()[0]["loc"]))[:80] or MANIFEST
-        detail = _("The archive's list of contents is not as it should be (%(where)s).") % {"where": where}
+        detail = _("The archive's list of contents is not valid (%(where)s).") % {"where": where}
         raise ArchiveError("bad_manifest", detail) from None
     moments = [at for at in (manifest.made_at, manifest.span.first, manifest.span.last) if at]
     if not is_storable(manifest.companion.name) or not all(map(is_moment, moments)):
@@ -128,7 +128,7 @@ def read_manifest(archive: Archive) -> Manifest:
 
 
 def describe(manifest: Manifest) -> Preview:
-    """Return what somebody should know before it is restored."""
+    """Return the preview of an archive from its manifest."""
     return Preview(
         name=one_line(manifest.companion.name),
         tint=manifest.companion.tint,
@@ -144,11 +144,11 @@ def describe(manifest: Manifest) -> Preview:
 
 
 def list_remarks(manifest: Manifest) -> list[str]:
-    """Return in sentences what of the archive will not be there."""
+    """Return sentences on what will be missing after a restore."""
     remarks = []
     if unknown := sorted(manifest.sections.keys() - SECTIONS):
-        told = _("It was made by a newer Kith. What this one does not know is left out: %(names)s.")
-        remarks.append(told % {"names": ", ".join(unknown[:10])})
+        sentence = _("It was made by a newer Kith. What this one does not know is left out: %(names)s.")
+        remarks.append(sentence % {"names": ", ".join(unknown[:10])})
     if lost := len(manifest.missing):
         sentence = ngettext(
             "%(n)d file was lost before the archive was made.",
@@ -164,24 +164,27 @@ def _check_version(raw: Any) -> None:
     major = version.split(".")[0] if isinstance(version, str) else ""
     if major.isascii() and major.isdecimal() and int(major[:6]) > int(VERSION.split(".")[0]):
         raise ArchiveError(
-            "newer_version", _("This archive was made by a newer Kith. Update this one, then bring it again.")
+            "newer_version",
+            _("This archive was made by a newer Kith. Update this one, then send the archive again."),
         )
 
 
 def _check_sections(manifest: Manifest, archive: Archive) -> None:
-    """Raise ArchiveError where the list tells of what is not there, or of more than a companion can have."""
+    """Raise ArchiveError if sections of the manifest are not in the archive, or its rows or files are too many."""
     for name, listed in manifest.sections.items():
         if name not in SECTIONS:
             continue
         info = archive.entries.get(f"{name}.ndjson")
         if info is None or info.file_size != listed.bytes:
-            detail = _("%(section)s is missing in the archive, or not as long as its list says.")
+            detail = _(
+                "%(section)s is missing from the archive, or its length does not match the list of contents."
+            )
             raise ArchiveError("bad_section", detail % {"section": f"{name}.ndjson"})
         if listed.rows > SECTIONS[name].most:
-            detail = _("The archive has %(count)s rows of %(section)s; there can be %(most)s.")
-            told = {"count": f"{listed.rows:,}", "section": name, "most": f"{SECTIONS[name].most:,}"}
-            raise ArchiveError("too_many_rows", detail % told)
+            detail = _("The archive has %(count)s rows of %(section)s; there can be at most %(most)s.")
+            values = {"count": f"{listed.rows:,}", "section": name, "most": f"{SECTIONS[name].most:,}"}
+            raise ArchiveError("too_many_rows", detail % values)
     if manifest.files.bytes > settings.FILES_BYTES_EACH:
         most = settings.FILES_BYTES_EACH // 1_000_000
-        detail = _("The archive's files take more than the %(most)s MB there are for each person.")
+        detail = _("The archive's files take up more than the %(most)s MB that each person has.")
         raise ArchiveError("no_room", detail % {"most": most})

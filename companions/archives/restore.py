@@ -1,7 +1,7 @@
-"""A companion of an archive, as it was: all of it in one transaction that nobody sees into, or nothing.
+"""Restore a companion from an archive as it was, in one transaction.
 
-Rows go in by SQL, for the ORM would date some of them now. The journal's triggers are silent meanwhile, since the archive
-brings the journal itself. Every constraint of the database is checked before the end.
+Rows are inserted by SQL, since the ORM would set some of their times to now. The journal's triggers are off, since the
+archive contains the journal. Every constraint of the database is checked before the transaction ends.
 """
 
 import hashlib
@@ -45,7 +45,7 @@ Progress = Callable[[int], None]
 INSERT = (
     "INSERT INTO {table} ({columns}) SELECT {columns} FROM jsonb_populate_recordset(NULL::{table}, %s::jsonb)"
 )
-# What is said stands in a tree: whoever walks it comes to an end.
+# Count the messages that no path from a first message reaches: such messages form a circle.
 LOST = """
 WITH RECURSIVE tree AS (
     SELECT id FROM companions_message WHERE companion_id = %(companion)s AND parent_id IS NULL
@@ -54,13 +54,13 @@ WITH RECURSIVE tree AS (
 )
 SELECT (SELECT count(*) FROM companions_message WHERE companion_id = %(companion)s) - (SELECT count(*) FROM tree)
 """
-# What was made while a reply was under way, which will not go on, was made where the talk is.
+# Move the changes marked with an unfinished reply, which will not continue, to the end of the conversation.
 MOVE_MARK = "SELECT companions_move_mark(%(companion)s, %(mark)s, companions_find_mark(%(companion)s))"
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """The companion, and in sentences what of the archive it has not."""
+    """The restored companion, and sentences on what of the archive it lacks."""
 
     companion: Companion
     remarks: list[str]
@@ -69,9 +69,9 @@ class Restored:
 def restore(
     user: User, archive: Archive, now: datetime, progress: Progress, finish: Callable[[Restored], None]
 ) -> Restored:
-    """Return a new companion of the person's, with all that the archive holds, and call `finish` in its transaction.
+    """Create and return a companion of the user with all that the archive holds, and call `finish` in its transaction.
 
-    ArchiveError, LimitError, FilesError: then there is neither a row nor a file of it.
+    Raise ArchiveError, LimitError or FilesError; then neither a row nor a file of it is left.
     """
     work = _Restore(user, archive, read_manifest(archive), now, progress)
     try:
@@ -85,7 +85,7 @@ def restore(
     except DataError as error:
         remove_contents(work.keys)
         raise ArchiveError(
-            "bad_row", _("A row of the archive holds what the database cannot keep.")
+            "bad_row", _("A row of the archive contains something that the database cannot store.")
         ) from error
     except BaseException:
         remove_contents(work.keys)
@@ -97,15 +97,15 @@ def _explain(error: IntegrityError) -> str:
     diagnosis = getattr(error.__cause__, "diag", None)
     table = getattr(diagnosis, "table_name", None) or ""
     names = {section.table: name for name, section in SECTIONS.items()}
-    told = {"section": names.get(table, table) or "?"}
+    values = {"section": names.get(table, table) or "?"}
     if getattr(diagnosis, "sqlstate", "") == "23503":
-        return _("A row of %(section)s points at something that the archive does not hold.") % told
-    return _("Rows of %(section)s contradict each other, or what there can be.") % told
+        return _("A row of %(section)s points to something that is not in the archive.") % values
+    return _("Rows of %(section)s contradict each other, or contain something impossible.") % values
 
 
 @dataclass
 class _Restore:
-    """One run over an archive; `keys` are contents that were put into the storage."""
+    """One restore of an archive; `keys` are those of the files that were put into the storage."""
 
     user: User
     archive: Archive
@@ -137,25 +137,25 @@ class _Restore:
             cursor.execute(LOST, {"companion": self.companion_id})
             [lost] = cursor.fetchone()
         if lost:
-            raise ArchiveError("no_tree", _("Messages of the archive follow each other in a circle."))
+            raise ArchiveError("no_tree", _("Messages in the archive follow each other in a circle."))
         companion = Companion.objects.get(pk=self.companion_id)
-        if not hasattr(companion, "portrait"):  # its face followed from its id
+        if not hasattr(companion, "portrait"):  # its face was derived from its id, which is another now
             Portrait.objects.create(companion=companion, seed=self.old_id.int % SEEDS)
         self._check_room_left()
         nudge(companion.pk)
         return Restored(companion, self._list_remarks())
 
-    # -- what there can be
+    # -- limits
 
     def _check_room(self) -> None:
-        """Raise LimitError or NoRoomError where the person cannot have it."""
+        """Raise LimitError, ArchiveError or NoRoomError if the user has no room for the companion or its files."""
         self._check_companions(1)
         if [self.manifest.count(name) for name in ("companion", "conversations", "life")] != [1, 1, 1]:
-            raise ArchiveError("bad_manifest", _("The archive holds no companion, or more than one."))
+            raise ArchiveError("bad_manifest", _("The archive contains no companion, or more than one."))
         require_room(self.user, self.manifest.files.bytes)
 
     def _check_room_left(self) -> None:
-        """Look once more at the end, while nobody else can fill the room; until then no one was to wait for that."""
+        """Check the limits again at the end, with the user's row locked, which earlier would block other requests."""
         User.objects.select_for_update(no_key=True, of=("self",)).get(pk=self.user.pk)
         self._check_companions(0)
         require_room(self.user, 0)
@@ -163,7 +163,9 @@ class _Restore:
 
     def _check_companions(self, more: int) -> None:
         if Companion.objects.owned_by(self.user).count() + more > settings.COMPANIONS_EACH:
-            detail = _("You have %(count)s companions; there cannot be more. Delete one first.")
+            detail = _(
+                "You already have %(count)s companions, which is the most you can have. Delete one first."
+            )
             raise LimitError("too_many_companions", detail % {"count": settings.COMPANIONS_EACH})
 
     # -- rows
@@ -177,7 +179,7 @@ class _Restore:
         try:
             self.old_id = UUID(str(raw.get("id")))
         except ValueError:
-            raise RowError("id", _("is no id")).locate("companion", number) from None
+            raise RowError("id", _("is not an id")).locate("companion", number) from None
         self.companion_id = self.places.move(self.old_id)
         raw |= {key: one_line(raw[key]) for key in ("name", "nickname") if isinstance(raw.get(key), str)}
         if not raw.get("name"):
@@ -199,15 +201,15 @@ class _Restore:
             self._insert(section, batch)
 
     def _make_row(self, name: str, section: Section, raw: Row) -> Row:
-        """Return the row that one of the archive's becomes. RowError."""
+        """Return the row to insert for a raw row of the archive; raise RowError if it is invalid."""
         if name == "journal":
             return read_entry(raw, self.places, self._fixed)
         row = complete(section, read_row(section, raw, self.places), self._fixed)
         if name == "files":
             self._bring_file(row, raw)
-        elif name == "memories":  # a gist has its page later
+        elif name == "memories":  # `_finish_gists` does gists again, once their pages are there
             row["entry"] = self._pack(row["text"], row["speaker"], row["happened_at"])
-        elif name == "replies" and row["state"] in Reply.OPEN:  # whoever made it is elsewhere
+        elif name == "replies" and row["state"] in Reply.OPEN:  # no process goes on with it here
             row["state"], row["ended_at"] = Reply.State.INTERRUPTED, self.now.isoformat()
             self.open_replies.append(row["id"])
         return row
@@ -223,7 +225,7 @@ class _Restore:
         self.progress(self.done)
 
     def _read_rows(self, name: str, section: Section) -> Iterator[tuple[int, Row]]:
-        """Yield the section's rows with the numbers of their lines. ArchiveError where the list says otherwise."""
+        """Yield the section's rows with their line numbers; raise ArchiveError if they do not match the manifest."""
         listed, digest, number = self.manifest.sections[name], Digest(), 0
         for number, line in enumerate(self.archive.read_lines(f"{name}.ndjson", digest), start=1):
             if number > section.most or number > listed.rows:
@@ -233,14 +235,14 @@ class _Restore:
             except RowError as error:
                 raise error.locate(name, number) from None
         if number != listed.rows or digest.sha256 != listed.sha256:
-            detail = _("%(section)s of the archive is damaged: it is not what its list says.")
+            detail = _("%(section)s in the archive is damaged: it does not match the list of contents.")
             raise ArchiveError("bad_section", detail % {"section": f"{name}.ndjson"})
 
-    # -- what is not only a row
+    # -- search entries and files
 
     def _pack(self, text: str, speaker: str, happened_at: str) -> str:
         at = parse_datetime(happened_at)
-        assert at is not None  # noqa: S101 (it was read before)
+        assert at is not None  # noqa: S101 (read_row has checked it)
         return f"\\x{entry_of(text, speaker, at, self.user.zone).hex()}"
 
     def _finish_gists(self) -> None:
@@ -250,7 +252,7 @@ class _Restore:
             Memory.everywhere.filter(pk=memory.pk).update(entry=entry)
 
     def _index_entries(self, rows: list[Row]) -> None:
-        """Give corrected memories in the journal what recall reads of them there."""
+        """Add the search `entry` to journal rows that correct a memory's text or time."""
         corrected = [
             (row, content)
             for row in rows
@@ -267,22 +269,25 @@ class _Restore:
                 content["entry"] = self._pack(text, memory.speaker, at)
 
     def _bring_file(self, row: Row, raw: Row) -> None:
-        """Put the file's content into the storage; one that was lost before has none here either. RowError."""
+        """Put the file's content into the storage, or note that it is missing if the manifest says so.
+
+        Raise RowError if the content is not in the archive, or does not match its row.
+        """
         path = f"files/{raw['id']}"
         row["missed_at"] = None
         if path not in self.archive.entries:
             if raw["id"] not in self.manifest.missing:
-                raise RowError("file", _("is missing in the archive"))
+                raise RowError("file", _("is missing from the archive"))
             row["key"], row["missed_at"] = name_content(row["kind"]), self.now.isoformat()
             return
         if not 0 < row["bytes"] <= MAX_FILE_BYTES or self.archive.entries[path].file_size != row["bytes"]:
-            raise RowError("bytes", _("is not how long the file is"))
+            raise RowError("bytes", _("does not match the size of the file"))
         content = self.archive.read(path, MAX_FILE_BYTES)
         if hashlib.sha256(content).hexdigest() != row["sha256"]:
-            raise RowError("sha256", _("is not the file's"))
+            raise RowError("sha256", _("does not match the file"))
         self.spent += len(content)
-        if self.spent > self.manifest.files.bytes:  # for which there was room
-            raise RowError("bytes", _("is not how long the file is"))
+        if self.spent > self.manifest.files.bytes:  # the room that was checked for
+            raise RowError("bytes", _("does not match the size of the file"))
         drawn = clean_content(row["kind"], row["content_type"], content)
         if drawn and drawn.content != content:
             content = drawn.content
@@ -295,6 +300,6 @@ class _Restore:
         remarks = list_remarks(self.manifest)
         fields = sorted(self.unknown)[:10]
         if fields:
-            told = _("Fields that this Kith does not know were left out: %(names)s.")
-            remarks.append(told % {"names": ", ".join(fields)})
+            sentence = _("Fields that this Kith does not know were left out: %(names)s.")
+            remarks.append(sentence % {"names": ", ".join(fields)})
         return remarks

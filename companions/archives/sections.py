@@ -1,7 +1,7 @@
-"""What travels in an archive: for each table its fields, named one by one; what is not named stays where it is.
+"""The sections of an archive: the archived fields of each table. A field that is not listed is left out.
 
-An archive may be made by hand. So a field is here only if its owner could have it anyway: nobody's ids but the archive's
-own, no owner, no lease, no cost, no file's place in the storage. Packages above add their own by `register`.
+An archive may be forged. So a field is listed only if its user could set it anyway: no ids except the archive's own, no
+owner, no lease, no cost, no key of the file storage. Packages above this one add their sections by `register`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -66,10 +66,11 @@ MANY = 2_000_000
 
 @dataclass(frozen=True)
 class Section:
-    """Rows of one table. `way` leads to their companion, `fields` are columns, `most` how many rows there can be.
+    """The archived rows of one table.
 
-    Where `is_numbered`, rows have numbers as ids that the journal names. `shapes` check fields of JSON, `plain` those of
-    them that hold nothing of Kith's ids. `only` chooses among the companion's rows.
+    `fields` are the columns, `way` is the lookup from a row to its companion, `most` the number of rows allowed. If
+    `is_numbered`, rows have integer ids that the journal refers to. `shapes` and `plain` check JSON fields; those in
+    `plain` contain no ids of Kith's, so nothing in them is replaced. `only` filters the companion's rows.
     """
 
     model: type[models.Model]
@@ -102,7 +103,7 @@ FILES = Section(
     StoredFile,
     ("id", "kind", "content_type", "bytes", "sha256", "seconds", "width", "height", "created_at"),
     most=19_000,
-    only=~models.Q(kind=StoredFile.Kind.SPEECH),  # sound that is made of the texts
+    only=~models.Q(kind=StoredFile.Kind.SPEECH),  # speech can be made from the texts again
 )
 JOURNAL = Section(
     JournalEntry,
@@ -308,7 +309,7 @@ SECTIONS: dict[str, Section] = {
     "lore_firings": Section(
         LoreFiring,
         ("entry_id", "message_id"),
-        only=models.Q(entry__lorebook__companion=models.F("companion")),  # not those of a person's books
+        only=models.Q(entry__lorebook__companion=models.F("companion")),  # not those of the user's own books
     ),
     "portrait": Section(
         Portrait,
@@ -320,7 +321,8 @@ SECTIONS: dict[str, Section] = {
     "files": FILES,
     "journal": JOURNAL,
 }
-# Tables that the journal tells of, and those of them whose rows it only changes, or puts asleep, and never holds.
+# The tables that the journal covers; the columns of those whose rows it only updates, and those whose rows fall asleep
+# instead of being moved into the journal.
 JOURNALED = (
     *("companion", "sessions", "messages", "inner_states", "timers", "memories", "pursuits", "threads"),
     *("diary", "revisions", "slots", "slot_sources", "blocks", "block_sources", "changes"),
@@ -329,7 +331,7 @@ JOURNALED = (
 ONLY_CHANGED = {"companion": {"understood_until"}, "messages": {"session_id", "is_learnt"}}
 SLEEPING = ("sessions", "timers", "memories")
 
-# Every other table that knows its companion, and why none of it travels.
+# Every other table that refers to a companion, and why it is not archived.
 NOT_ARCHIVED = {
     "companions.Prompt": "prompts as sent, made from what is archived; kept for only 30 days",
     "companions.Closing": "work in progress; the session stays open, and is closed by the Kith that restores it",
@@ -347,7 +349,7 @@ NOT_ARCHIVED = {
     "voice.Speech": "sound, which is synthesised again from the texts",
     "voice.Spoken": "which sentences that sound belongs to",
 }
-# Columns that are not archived although their row is, and their value after restoring.
+# Columns that are left out although their rows are archived, and what they hold after a restore.
 NOT_CARRIED = {
     "companion_id": "the restored companion",
     "user_id": "the user who restores it",
@@ -365,5 +367,5 @@ NOT_CARRIED = {
 
 
 def register(name: str, section: Section) -> None:
-    """Let rows of a package above travel as well."""
+    """Add a section for a table of a package above this one."""
     SECTIONS[name] = section

@@ -1,4 +1,4 @@
-"""What fields of JSON hold that pages, prompts and jobs read by name: an archive has them in this form, or is refused."""
+"""Checks of JSON fields whose keys pages, prompts and jobs read: an archive with another shape is refused."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +18,7 @@ from memory.emotion import Emotion
 
 Check = Callable[[Any], Any]
 MAX_FEATURE_CHARACTERS = 40
-# Of a character's texts; all others are strings.
+# The type of value of a character's text, by the class of its field; all others are strings.
 KINDS = {ArrayField: list, models.PositiveSmallIntegerField: int}
 
 
@@ -66,7 +66,7 @@ DIGESTS = _shape(list[list[str]])
 
 
 def _shape_of_calls(of: Any) -> Check:
-    """Return what raises where a prompt could not tell of these calls of tools."""
+    """Return a check that raises if a prompt could not render the tool calls."""
     shape = _shape(of)
 
     def check(calls: Any) -> None:
@@ -82,12 +82,12 @@ STEPS = _shape_of_calls(list[Step])
 
 
 def check_lore(lore: Any) -> None:
-    """Raise where a reply's trace could not tell which lore entered its prompt."""
+    """Raise if the page of a reply's trace could not explain which lore entered its prompt."""
     explain(TypeAdapter(dict[str, list[dict[str, Any]]]).validate_python(lore))
 
 
 def check_character(texts: Any) -> None:
-    """Raise where these are not texts that a companion's character can have."""
+    """Raise if `texts` are not texts that a companion's character can have, by field name."""
     if not texts.keys() <= set(CHARACTER_FIELDS):
         raise ValueError
     for name, value in texts.items():
@@ -103,7 +103,7 @@ def check_character(texts: Any) -> None:
 
 
 def check_features(chosen: Any) -> None:
-    """Raise where these are no features of a face; a name that this version lacks is passed over when it is drawn."""
+    """Raise if `chosen` has an unknown feature or a long name. Names unknown to this version are ignored in drawing."""
     for feature, name in TypeAdapter(dict[str, str]).validate_python(chosen).items():
         if feature not in TABLES or len(name) > MAX_FEATURE_CHARACTERS:
             raise ValueError(feature)

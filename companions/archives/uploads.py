@@ -1,6 +1,6 @@
-"""Archives that come: kept as files while somebody looks at one, and restored by a worker that may be killed at any line.
+"""Uploaded archives: kept as files while their user looks at one, and restored by a worker that may be killed anywhere.
 
-Rows are made in one transaction that ends with the upload's own: whoever runs it again finds either nothing, or all.
+One transaction inserts all rows and marks the upload as done, so that a second run finds either nothing or all of it.
 """
 
 import shutil
@@ -46,7 +46,7 @@ State = ArchiveUpload.State
 
 
 def keep_upload(user: User, content: BinaryIO, now: datetime) -> ArchiveUpload:
-    """Keep the archive to be looked at, in place of one that the person did not restore. ArchiveError, FilesError."""
+    """Store an archive for a preview, replacing one that the user did not restore; raise ArchiveError or FilesError."""
     manifest = read_manifest(Archive(content))
     for earlier in ArchiveUpload.objects.owned_by(user).filter(state=State.KEPT):
         drop_upload(earlier)
@@ -58,17 +58,20 @@ def keep_upload(user: User, content: BinaryIO, now: datetime) -> ArchiveUpload:
 
 
 def preview(upload: ArchiveUpload) -> Preview:
-    """Return what is in it, by its own account."""
+    """Return the preview of the uploaded archive, made from its manifest."""
     return describe(Manifest.model_validate(upload.manifest))
 
 
 def begin(upload: ArchiveUpload, now: datetime) -> bool:
-    """Have the archive restored by a worker; return whether that is new. ArchiveError where others wait already."""
+    """Enqueue the restore of the archive; return False if it was begun before.
+
+    Raise ArchiveError if the user has too many waiting restores.
+    """
     mine = ArchiveUpload.objects.owned_by(upload.user)
     if mine.filter(state=State.WAITING).exclude(pk=upload.pk).count() >= MAX_WAITING_EACH:
         raise ArchiveError(
             "too_many_restores",
-            _("Other archives of yours are being restored. Wait until one of them is there."),
+            _("Other archives of yours are still being restored. Wait until one of them is done."),
         )
     is_new = bool(mine.filter(pk=upload.pk, state=State.KEPT).update(state=State.WAITING, look_at=now))
     if is_new:
@@ -77,26 +80,26 @@ def begin(upload: ArchiveUpload, now: datetime) -> bool:
 
 
 def drop_upload(upload: ArchiveUpload) -> None:
-    """Drop it with its file; what became of it stays."""
+    """Delete the upload with its file; a companion that was restored from it stays."""
     if upload.file:
         upload.file.delete()
     upload.delete()
 
 
 def drop_unused(upload_id: UUID) -> None:
-    """Drop it unless its restore has begun."""
+    """Delete the upload with its file, unless its restore has begun."""
     for upload in ArchiveUpload.objects.filter(pk=upload_id, state=State.KEPT).select_related("file"):
         drop_upload(upload)
 
 
 def find_due(now: datetime) -> list[UUID]:
-    """Return those that wait, or whose worker has died, for the task that looks for such."""
+    """Return the ids of the uploads that wait for a restore or whose worker has died: the sweep's work."""
     due = ArchiveUpload.objects.filter(Q(look_at=None) | Q(look_at__lte=now), state=State.WAITING)
     return list(due.values_list("pk", flat=True))
 
 
 def run(upload_id: UUID, clock: Clock) -> None:
-    """Restore the archive, unless another is at it."""
+    """Restore the archive if it waits and no other worker holds its lease. Failures are saved on the upload."""
     rows = ArchiveUpload.objects.filter(pk=upload_id, state=State.WAITING)
     lease = Lease.take(rows, "look_at", clock, LEASE_TIME, attempts=F("attempts") + 1, done=0)
     upload = rows.select_related("user", "file").first()
@@ -112,7 +115,7 @@ def run(upload_id: UUID, clock: Clock) -> None:
         except (BusyError, StorageAwayError):
             lease.release(clock() + RETRY_DELAY)
         except LostOwnershipError:
-            return  # another is at it
+            return  # another worker has taken over
         except RefusedError as error:
             log.info("archive_refused", upload=str(upload_id), code=error.code)
             _fail(lease, error.code, str(error.detail))
@@ -120,7 +123,7 @@ def run(upload_id: UUID, clock: Clock) -> None:
 
 
 def delete_old_uploads(now: datetime) -> int:
-    """Delete archives that nobody restored within a day, and a week later what tells of a restore; return how many."""
+    """Delete uploads not restored within a day, and those whose restore ended a week ago; return how many."""
     kept = Q(state=State.KEPT, created_at__lt=now - UNUSED_AFTER)
     ended = Q(state__in=[State.DONE, State.FAILED], ended_at__lt=now - ENDED_AFTER)
     old = list(ArchiveUpload.objects.filter(kept | ended).select_related("file"))
@@ -133,9 +136,9 @@ def delete_old_uploads(now: datetime) -> int:
 
 def _restore(upload: ArchiveUpload, lease: Lease) -> None:
     if upload.file is None:
-        raise ArchiveError("file_lost", _("The file is gone. Bring it again."))
+        raise ArchiveError("file_lost", _("The file is no longer here. Send it again."))
     heartbeat = _Heartbeat(lease)
-    with tempfile.TemporaryFile() as copy:  # to read an archive one goes back and forth in it
+    with tempfile.TemporaryFile() as copy:  # reading a ZIP file needs seeking
         with closing(open_content(upload.file)) as part:
             shutil.copyfileobj(cast(BinaryIO, part), copy, COPIED_BYTES)
 
@@ -153,14 +156,14 @@ def _restore(upload: ArchiveUpload, lease: Lease) -> None:
 
 
 def _fail(lease: Lease, code: str, error: str) -> None:
-    """Write down why it is not restored; the file goes."""
+    """Mark the upload as failed with the error and delete its file, unless another worker has taken over."""
     file = StoredFile.objects.filter(archive_upload__in=lease.held_row).first()
     if lease.held_row.update(state=State.FAILED, code=code, error=error, ended_at=lease.clock()) and file:
         file.delete()
 
 
 class _Heartbeat:
-    """Writes down how far a restore is, and that it lives, from a thread whose connection is outside the transaction."""
+    """Saves a restore's progress and renews its lease, in a thread whose connection is outside the transaction."""
 
     def __init__(self, lease: Lease) -> None:
         self._lease, self._done, self._ended = lease, 0, Event()
@@ -168,26 +171,26 @@ class _Heartbeat:
         self._work = self._pool.submit(self._beat)
 
     def report(self, done: int) -> None:
-        """Note that so many rows are done; raise LostOwnershipError where another worker has taken over."""
+        """Note that `done` rows are restored; raise LostOwnershipError if another worker has taken over."""
         self._done = done
         if self._work.done():
             self._work.result()
             raise LostOwnershipError
 
     def stop(self) -> None:
-        """End the thread, once what it writes is written; a second time nothing is done."""
+        """End the thread after its current write. A second call does nothing."""
         self._ended.set()
         self._pool.shutdown()
 
     def _beat(self) -> None:
-        """Write it down where it has changed, and also where one statement or one file takes long."""
-        told, told_at = 0, time.monotonic()
+        """Save the progress when it has changed, and every `BEAT_SECONDS` while one statement or file takes long."""
+        saved, saved_at = 0, time.monotonic()
         while not self._ended.wait(TELL_SECONDS):
-            if (done := self._done) != told or time.monotonic() - told_at > BEAT_SECONDS:
+            if (done := self._done) != saved or time.monotonic() - saved_at > BEAT_SECONDS:
                 try:
                     is_held = self._lease.renew(done=done)
                 finally:
                     connection.close()
                 if not is_held:
                     return
-                told, told_at = done, time.monotonic()
+                saved, saved_at = done, time.monotonic()

@@ -1,7 +1,7 @@
-"""A row of an archive: checked field by field by the model's own fields, with new ids in place of those it had.
+"""Read the rows of an archive: check each value with the model's own fields, and replace old ids with new ones.
 
-An id keeps its first half, by which rows of one moment are told in order, and gets another second half, which is made of
-the old one and of the restore's own secret. So no archive can name a row of anybody else's, whatever it says.
+A new id keeps the first half of the old one, which keeps rows of the same moment in order. Its second half is a hash of
+the old id keyed with the restore's secret, so that an archive cannot refer to rows of anybody else.
 """
 
 import base64
@@ -27,30 +27,30 @@ from companions.moments import is_moment
 from text.strings import is_storable
 
 ID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
-# Traces of lore name entries with their place before the id.
+# In traces of lore, the id of an entry may have its place as a prefix.
 KEY = re.compile(rf"((?:[0-9]+:)?)({ID.pattern})")
-MAX_TEXT_CHARACTERS = 1_000_000  # of a text whose field names no limit
+MAX_TEXT_CHARACTERS = 1_000_000  # of a text whose field has no limit
 MAX_ITEMS = 20_000  # of one list in a row
-MAX_MARKS = 300_000  # what a line costs in memory is told by its commas and brackets
+MAX_MARKS = 300_000  # commas and brackets in a line: they tell how much memory parsing it takes
 MAX_DEPTH = 30
 MAX_NUMBERS = 500_000
 
 
 @dataclass
 class Places:
-    """Where each id of the archive is found in the new place."""
+    """Maps the ids in an archive to new ones."""
 
     secret: bytes
     _numbers: dict[tuple[str, int], int] = field(default_factory=dict)
 
     def move(self, old: UUID) -> UUID:
-        """Return the new id; the same for the same old one."""
+        """Return the new UUID for an old one, always the same."""
         second = bytearray(blake2b(old.bytes, key=self.secret, digest_size=8).digest())
-        second[0] = second[0] & 0x3F | 0x80  # the variant that every UUID of Kith's has
+        second[0] = second[0] & 0x3F | 0x80  # the variant bits of RFC 9562
         return UUID(bytes=old.bytes[:8] + bytes(second))
 
     def number(self, table: str, old: int) -> int:
-        """Return the new number of a row of that table, which the database has given to nobody else."""
+        """Return the new integer id for an old one of the table, taken from the table's sequence on first use."""
         if (new := self._numbers.get((table, old))) is None:
             if len(self._numbers) >= MAX_NUMBERS:
                 raise RowError("id", _("is one too many"))
@@ -61,7 +61,7 @@ class Places:
         return int(new)
 
     def move_within(self, value: Any, depth: int = 0) -> Any:
-        """Return JSON with every text that is an id in its new place; texts that hold one stay as they are."""
+        """Return the JSON value with every string that is an id replaced; longer texts that contain one stay."""
         if depth > MAX_DEPTH:
             raise RowError("JSON", _("is nested too deeply"))
         if isinstance(value, str):
@@ -78,9 +78,9 @@ class Places:
 
 
 def parse_line(line: bytes) -> dict[str, Any]:
-    """Return the object that the line is; RowError where it is none."""
+    """Return the JSON object on a line; raise RowError if it is none, or too complex."""
     if sum(map(line.count, (b",", b"[", b"{"))) > MAX_MARKS:
-        raise RowError("JSON", _("holds more than any row does"))
+        raise RowError("JSON", _("contains more than any row can"))
     try:
         row = orjson.loads(line)
     except orjson.JSONDecodeError:
@@ -93,8 +93,9 @@ def parse_line(line: bytes) -> dict[str, Any]:
 def read_row(
     section: Section, raw: Mapping[str, Any], places: Places, *, is_part: bool = False
 ) -> dict[str, Any]:
-    """Return the columns that the row gives, as the database reads them from JSON; only those, where it `is_part` of
-    one. Fields that there are not are left out. RowError.
+    """Return the section's columns that the raw row has, with new ids, as JSON values for `jsonb_populate_recordset`.
+
+    Raise RowError if a value is invalid, or `id` is missing, unless the row `is_part` of one. Other keys are ignored.
     """
     row = {}
     for name in section.fields:
@@ -113,9 +114,9 @@ def read_row(
 
 
 def complete(section: Section, row: Mapping[str, Any], fixed: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the row with all columns of its table: what was not given stands as in a new row. RowError.
+    """Return the row with all columns of its table: missing ones get their default. Raise RowError if there is none.
 
-    `fixed` are columns of any table that are the restore's own.
+    `fixed` holds the columns of any table that the restore sets itself, unless the section has them.
     """
     whole: dict[str, Any] = {}
     for model_field in section.model._meta.concrete_fields:
@@ -125,7 +126,7 @@ def complete(section: Section, row: Mapping[str, Any], fixed: Mapping[str, Any])
         elif name in row:
             whole[name] = row[name]
         elif isinstance(model_field, models.AutoField | models.BigAutoField):
-            continue  # the database numbers it
+            continue  # the database assigns it
         else:
             value = model_field.get_default()
             if value is None and not model_field.null:
@@ -135,12 +136,12 @@ def complete(section: Section, row: Mapping[str, Any], fixed: Mapping[str, Any])
 
 
 def find_field(model: type[models.Model], name: str) -> "models.Field[Any, Any]":
-    """Return the field of that column."""
-    return next(one for one in model._meta.concrete_fields if one.attname == name)
+    """Return the model's field for the column `name`."""
+    return next(column for column in model._meta.concrete_fields if column.attname == name)
 
 
 def list_columns(section: Section) -> Iterator[str]:
-    """Yield the columns that a row of the section has, but for numbers that the database gives."""
+    """Yield the columns that a restored row of the section has, without integer ids that the database assigns."""
     for model_field in section.model._meta.concrete_fields:
         is_number = isinstance(model_field, models.AutoField | models.BigAutoField)
         if not is_number or section.is_numbered:
@@ -156,29 +157,29 @@ def _read_value(section: Section, model_field: Any, name: str, value: Any, place
         target = model_field.target_field
         table = model_field.related_model._meta.db_table
         return (
-            str(places.move(_id(value)))
+            str(places.move(_parse_id(value)))
             if isinstance(target, models.UUIDField)
-            else places.number(table, _whole(value))
+            else places.number(table, _parse_number(value))
         )
     if name == "id" and not isinstance(model_field, models.UUIDField):
-        return places.number(section.table, _whole(value))
+        return places.number(section.table, _parse_number(value))
     if isinstance(model_field, models.JSONField):
         return _read_json(section, name, value, places)
     if isinstance(model_field, ArrayField):
         if not isinstance(value, list) or len(value) > min(model_field.size or MAX_ITEMS, MAX_ITEMS):
-            raise RowError(name, _("is no list, or too long"))
+            raise RowError(name, _("is not a list, or is too long"))
         return [_read_plain(model_field.base_field, item, places) for item in value]
     return _read_plain(model_field, value, places)
 
 
 def _read_json(section: Section, name: str, value: Any, places: Places) -> Any:
     if not _is_storable(value):
-        raise RowError(name, _("holds characters that are not text"))
+        raise RowError(name, _("contains characters that are not text"))
     try:
         if check := section.shapes.get(name) or section.plain.get(name):
             check(value)
     except (AttributeError, LookupError, TypeError, ValueError, RefusedError):
-        raise RowError(name, _("has not the form that it should have")) from None
+        raise RowError(name, _("does not have the right form")) from None
     return value if name in section.plain else places.move_within(value)
 
 
@@ -193,11 +194,11 @@ def _is_storable(value: Any, depth: int = 0) -> bool:
 
 
 def _read_plain(model_field: Any, value: Any, places: Places) -> Any:
-    """Return the value of a field that is neither a list, nor JSON, nor leads to another row."""
+    """Return the checked value of a field that is neither a list, nor JSON, nor a foreign key."""
     if value is None:
         raise RowError(model_field.name, _("is missing"))
     if isinstance(model_field, models.UUIDField):
-        return str(places.move(_id(value)))
+        return str(places.move(_parse_id(value)))
     if isinstance(model_field, models.BinaryField):
         try:
             content = base64.b64decode(value, validate=True)
@@ -211,23 +212,25 @@ def _read_plain(model_field: Any, value: Any, places: Places) -> Any:
         except ValueError:
             at = None
         if at is None or not is_moment(at):
-            raise RowError(model_field.name, _("is no time with a zone between the years 1000 and 8999"))
+            raise RowError(
+                model_field.name, _("is not a time with a time zone between the years 1000 and 8999")
+            )
         return value
     if isinstance(value, str) and not is_storable(value):
-        raise RowError(model_field.name, _("holds characters that are not text"))
+        raise RowError(model_field.name, _("contains characters that are not text"))
     if isinstance(model_field, models.TextField) and len(value) > (
         model_field.max_length or MAX_TEXT_CHARACTERS
     ):
         raise RowError(model_field.name, _("is too long"))
     value = model_field.to_python(value)
     if model_field.choices and value != "" and value not in dict(model_field.flatchoices):
-        raise RowError(model_field.name, _("has a value that there is not"))
+        raise RowError(model_field.name, _("has a value that is not allowed"))
     model_field.run_validators(value)
     return _to_json(value)
 
 
 def _check_type(model_field: Any, value: Any) -> None:
-    """Raise RowError where the value is of another kind than the field's, which would be made to fit."""
+    """Raise RowError if the value's type is not the field's own, since Django would coerce it."""
     if isinstance(model_field, models.BooleanField):
         is_right = isinstance(value, bool)
     elif isinstance(model_field, models.IntegerField):
@@ -240,15 +243,15 @@ def _check_type(model_field: Any, value: Any) -> None:
         raise RowError(model_field.name, _("is of the wrong kind"))
 
 
-def _id(value: Any) -> UUID:
+def _parse_id(value: Any) -> UUID:
     if not isinstance(value, str) or not ID.fullmatch(value):
-        raise RowError("id", _("is no id"))
+        raise RowError("id", _("is not an id"))
     return UUID(value)
 
 
-def _whole(value: Any) -> int:
+def _parse_number(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
-        raise RowError("id", _("is no number"))
+        raise RowError("id", _("is not a number"))
     return value
 
 

@@ -1,4 +1,4 @@
-"""What was said in a message's place: other answers, and what the person said there otherwise."""
+"""The alternatives to a message: other answers to the same message, and other wordings of the user's message."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from companions.models import Message
 
 @dataclass(frozen=True, slots=True)
 class Alternatives:
-    """The ids of all that was said in one place, in the order of time, and which of them is meant, from 1."""
+    """The ids of all messages in the same place, oldest first, and the position of the message among them, from 1."""
 
     ids: Sequence[UUID]
     place: int
@@ -30,7 +30,7 @@ class Alternatives:
 
 
 def load_alternatives(messages: Sequence[Message]) -> dict[UUID, Alternatives]:
-    """Return by their ids for those of the messages of one talk in whose place something else was said: one query."""
+    """Return the alternatives by message id, for those of the conversation's `messages` that have any: one query."""
     if not messages:
         return {}
     beside = Q(parent__in={message.parent_id for message in messages if message.parent_id})

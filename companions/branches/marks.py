@@ -1,4 +1,4 @@
-"""Marks: after which message, or at which branch's end, each change of what a companion knows was made."""
+"""Marks: the message, or the end of a branch, after which each journaled change was made."""
 
 from collections.abc import Collection, Mapping
 from uuid import UUID
@@ -17,7 +17,7 @@ FROM unnest(%s::uuid[], %s::uuid[]) AS moved (mark, other) WHERE entry.companion
 
 
 def move_marks(companion_id: UUID, moved: Mapping[UUID, UUID | None]) -> None:
-    """Have what was made after one mark count as made after another; for None, hold on every branch."""
+    """Move journaled changes from one mark to another. If the other is None, they hold on every branch from now on."""
     others = {mark: other for mark, other in moved.items() if other}
     with connection.cursor() as cursor:
         cursor.execute(MOVE, [list(others), list(others.values()), companion_id])
@@ -26,9 +26,9 @@ def move_marks(companion_id: UUID, moved: Mapping[UUID, UUID | None]) -> None:
 
 
 def drop_changes(companion_id: UUID, marks: Collection[UUID]) -> None:
-    """Delete what is known after these marks alone, where no branch leads any more: it is asleep, or out of its table.
+    """Delete the undone changes with these `marks`, which no branch leads to any more, and the sleeping rows they made.
 
-    A session goes when none of its messages is left.
+    A session is deleted only if none of its messages is left.
     """
     entries = JournalEntry.objects.filter(companion=companion_id, at__in=marks, is_undone=True)
 

@@ -1,5 +1,5 @@
-"""What a person does with branches: say something anew, part from a message, go to another branch, compare two, name or
-delete one.
+"""What a user can do with branches: reword a message on a new one, fork from a message, and choose, compare, name and
+delete branches.
 """
 
 from collections.abc import Sequence
@@ -26,9 +26,9 @@ from companions.replies.lifecycle import Start, Started, start
 from text.strings import one_line
 
 MAX_BRANCHES = 10_000  # of a companion
-MAX_PATH = 2_000  # messages that are walked back to where two branches part
-MAX_COMPARED = 200  # messages of each that are shown, the first since then
-# From a branch's end back, as long as what was said is asleep, no other branch ends there, and nothing else follows it.
+MAX_PATH = 2_000  # messages searched backwards for the one that two branches have in common
+MAX_COMPARED = 200  # messages shown of each branch, the first ones after the common message
+# Walk back from a branch's end while the message is asleep, no other branch ends there, and nothing else follows it.
 OWN = """
 WITH RECURSIVE own AS (
     SELECT message.id, message.parent_id FROM companions_message message
@@ -46,10 +46,10 @@ SELECT id FROM own
 
 
 def say_anew(message: Message, quoted: UUID | None = None) -> Start:
-    """Return a `start` that says something in the place of that message of the person's, on a branch of its own.
+    """Return a `start` that sends a new message in place of the user's `message`, on a new branch.
 
-    It quotes what is to be `quoted`, or what the earlier one quoted, and has the earlier one's files. It raises
-    BranchError, ReplyStateError and what `start` raises; then nothing has changed.
+    The new message quotes `quoted`, or else what the earlier one quoted, and gets the earlier one's files. The `start`
+    raises BranchError, ReplyStateError and what `lifecycle.start` raises; then nothing has changed.
     """
 
     @transaction.atomic
@@ -59,12 +59,12 @@ def say_anew(message: Message, quoted: UUID | None = None) -> Start:
         held = _hold(companion)
         there = Message.everywhere.filter(companion=held, pk=message.pk, role=Message.Role.USER).first()
         if there is None:
-            raise TextError("no_such_message", _("There is no such message of yours."))
+            raise TextError("no_such_message", _("You have no such message."))
         if client_id and Message.everywhere.filter(companion=held, client_id=client_id).exists():
-            return start(held, text, client_id, now, at_once=at_once)  # it was sent before
-        _prepare(held)
+            return start(held, text, client_id, now, at_once=at_once)  # a repeated request
+        _check_may_branch(held)
         part(held, there.parent_id, now)
-        _tell(held)
+        _notify_pages(held)
         still = there.quoted_id if there.quoted and not there.quoted.is_hidden else None
         started = start(held, text, client_id, now, at_once=at_once, quoted=quoted or still)
         copy_attachments(there, started.message)
@@ -75,21 +75,21 @@ def say_anew(message: Message, quoted: UUID | None = None) -> Start:
 
 @transaction.atomic
 def part_from(companion: Companion, message_id: UUID, now: datetime, name: str = "") -> Branch:
-    """Return a new branch, which is chosen, that ends with that message. BranchError, ReplyStateError."""
+    """Create, choose and return a new branch that ends with the message; raise BranchError or ReplyStateError."""
     held = _hold(companion)
     if not Message.everywhere.filter(companion=held, pk=message_id).exists():
         raise BranchError("no_such_message", _("There is no such message."))
-    _prepare(held)
+    _check_may_branch(held)
     part(held, message_id, now)
-    _tell(held)
+    _notify_pages(held)
     branch = held.conversation.branch
     assert branch is not None  # noqa: S101 (it was just made)
     return rename(branch, name) if name else branch
 
 
 def load_branches(companion: Companion) -> QuerySet[Branch]:
-    """Return its branches, the newest first, with the id and the text of the last message of each (`end`, `last`), and
-    which is chosen (`is_chosen`): that one ends where the talk does.
+    """Return the companion's branches, newest first, annotated with `is_chosen` and with the id and the text of their
+    last message (`end`, `last`): of the chosen branch, that of the conversation.
     """
     chosen = Q(pk=F("conversation__branch"))
     return Branch.objects.filter(companion=companion).annotate(
@@ -101,7 +101,7 @@ def load_branches(companion: Companion) -> QuerySet[Branch]:
 
 @dataclass(frozen=True, slots=True)
 class ComparedBranches:
-    """The last message that both have, and what was said since: there, and on the chosen branch."""
+    """The last message that two branches have in common, and what follows it on the other branch and the chosen one."""
 
     common: Message | None
     there: Sequence[Message]
@@ -109,7 +109,7 @@ class ComparedBranches:
 
 
 def compare_branches(conversation: Conversation, branch: Branch) -> ComparedBranches:
-    """Compare the branch with the chosen one, of which nothing is asleep."""
+    """Return what the branch and the chosen one have in common, and what follows it on each."""
     theirs = load_path(conversation, branch.head_id, MAX_PATH)
     mine = load_path(conversation, conversation.head_id, MAX_PATH)
     common = next((message for message in theirs if not message.is_asleep), None)
@@ -122,23 +122,23 @@ def compare_branches(conversation: Conversation, branch: Branch) -> ComparedBran
 
 @transaction.atomic
 def choose(branch: Branch, now: datetime) -> Branch:
-    """Go to the end of that branch, and return it; nothing happens where it is chosen. BranchError, ReplyStateError."""
+    """Switch to the end of the branch, unless it is chosen, and return it; raise BranchError or ReplyStateError."""
     held = _hold(branch.companion)
     there = Branch.objects.filter(companion=held, pk=branch.pk).first()
     if there is None:
-        raise BranchError("no_such_branch", _("There is no such branch any more."))
+        raise BranchError("no_such_branch", _("This branch no longer exists."))
     if held.conversation.branch_id != there.pk:
         check_no_answer(held)
         part(held, there.head_id, now, there)
-        _tell(held)
+        _notify_pages(held)
     return there
 
 
 @transaction.atomic
 def choose_alternative(message: Message, now: datetime) -> int:
-    """Go to where the talk went on from this message: to what was said last after it.
+    """Switch to the newest continuation of the message, unless it is on the chosen path already.
 
-    Return how many messages are left, which are on another branch now. BranchError, ReplyStateError.
+    Return how many messages are no longer on the chosen path; raise BranchError or ReplyStateError.
     """
     held = _hold(message.companion)
     there = Message.everywhere.filter(companion=held, pk=message.pk).first()
@@ -148,12 +148,12 @@ def choose_alternative(message: Message, now: datetime) -> int:
         return 0
     check_no_answer(held)
     count = go_back(held, there, now)
-    _tell(held)
+    _notify_pages(held)
     return count
 
 
 def rename(branch: Branch, name: str) -> Branch:
-    """Give the branch that name, in one line of at most 80 characters, and return it."""
+    """Name the branch, in one line of at most `BRANCH_NAME_CHARACTERS`, and return it."""
     branch.name = one_line(name)[:BRANCH_NAME_CHARACTERS]
     branch.save(update_fields=["name"])
     return branch
@@ -161,16 +161,18 @@ def rename(branch: Branch, name: str) -> Branch:
 
 @transaction.atomic
 def delete(branch: Branch, now: datetime) -> int:
-    """Delete the branch with what was said on it alone, and all that was drawn from that; return how many messages.
+    """Delete the branch with the messages on it alone and all that was drawn from them; return how many messages.
 
-    BranchError where it is the chosen one.
+    Raise BranchError if it is the chosen branch.
     """
     held = _hold(branch.companion)
     there = Branch.objects.filter(companion=held, pk=branch.pk).first()
     if there is None:
         return 0
     if held.conversation.branch_id == there.pk:
-        raise BranchError("branch_chosen", _("You are on this branch. Choose another, then delete it."))
+        raise BranchError(
+            "branch_chosen", _("You are on this branch. Switch to another one before you delete it.")
+        )
     ids, end = find_own_messages(there), there.pk
     there.delete()
     count = delete_messages(held.pk, ids, now)
@@ -181,28 +183,28 @@ def delete(branch: Branch, now: datetime) -> int:
 def _hold(companion: Companion) -> Companion:
     held = hold(companion.pk)
     if held is None:
-        raise BranchError("no_such_companion", _("There is no such companion of yours."))
+        raise BranchError("no_such_companion", _("You have no such companion."))
     return held
 
 
-def _tell(companion: Companion) -> None:
-    """Have the pages that show the talk show the chosen branch, after the commit."""
+def _notify_pages(companion: Companion) -> None:
+    """Notify the pages that show the conversation, after the commit, that another branch is chosen."""
     notify_companion(companion.pk, {"type": "branch.chosen"})
 
 
-def _prepare(companion: Companion) -> None:
-    """Raise where no branch may be made now."""
+def _check_may_branch(companion: Companion) -> None:
+    """Raise ReplyStateError or BranchError if no branch may be made now."""
     check_no_answer(companion)
     if Branch.objects.filter(companion=companion).count() >= MAX_BRANCHES:
         most = f"{MAX_BRANCHES:,}"
         raise BranchError(
             "too_many_branches",
-            _("There are %(most)s branches already. Delete some of them first.") % {"most": most},
+            _("There are already %(most)s branches. Delete some of them first.") % {"most": most},
         )
 
 
 def find_own_messages(branch: Branch) -> list[UUID]:
-    """Return what was said on this branch alone: from its end back to where another part of the talk goes on."""
+    """Return the ids of the messages that are on this branch alone, from its end back to where another path forks."""
     with connection.cursor() as cursor:
         cursor.execute(OWN, {"head": branch.head_id, "branch": branch.pk})
         return [id for (id,) in cursor.fetchall()]

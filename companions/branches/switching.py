@@ -1,4 +1,4 @@
-"""Going to another message of a conversation: what was known there is known again, and nothing else."""
+"""Switch a conversation to another message, and restore what the companion knew there."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -15,7 +15,7 @@ from database.journal import replaying
 from database.queries import lift_statement_timeout
 
 CHANGED = "branch_changed"
-# From a message back to the first one: those who sleep, and the awake one where they part from the chosen path.
+# Walk back from a message: return the messages asleep, and the awake one where they fork off the chosen path.
 ASLEEP = """
 WITH RECURSIVE path AS (
     SELECT id, parent_id, is_asleep FROM companions_message WHERE id = %s AND conversation_id = %s
@@ -25,7 +25,7 @@ WITH RECURSIVE path AS (
 )
 SELECT (SELECT id FROM path WHERE NOT is_asleep), ARRAY(SELECT id FROM path WHERE is_asleep)::text
 """
-# From the end of the chosen path back to where one stays, without that.
+# Walk back from the end of the chosen path to the message `stay`, and return the messages without that one.
 AWAKE = """
 WITH RECURSIVE path AS (
     SELECT id, parent_id FROM companions_message WHERE id = %(head)s AND id IS DISTINCT FROM %(stay)s
@@ -36,17 +36,17 @@ WITH RECURSIVE path AS (
 )
 SELECT ARRAY(SELECT id FROM path)::text, (SELECT count(*) FROM path)
 """
-# After which of these messages, or at which end of a branch, something changed of what is known.
+# Return which of these messages, and of the branch's end, are marks of journaled changes.
 MARKS = """
 SELECT ARRAY(
     SELECT DISTINCT at FROM companions_journalentry JOIN unnest(%s::uuid[] || %s::uuid) AS mark ON at = mark
     WHERE companion_id = %s
 )::text
 """
-# Wakes or puts asleep what was said there, with what mirrors it in memory, and sets what the journal tells of messages
-# (their session, and that they are learnt from: an entry for almost every one; of several the last that is replayed wins,
-# for each column by itself). Each row is written once: with room on its page and the flag in no index, no index is
-# touched, and no reference is checked.
+# Wake the messages of the path or put them asleep, together with their memories, and replay the journaled changes of
+# messages: their session, and whether they are learnt from. Almost every message has such an entry; of several, the one
+# replayed last wins, for each column separately. Each row is written only once: with room on its page and the flag in
+# no index, no index is touched, and no foreign key is checked.
 TURN = """
 WITH path AS (
     SELECT unnest(%(ids)s::uuid[]) AS id
@@ -76,7 +76,7 @@ WHERE memory.message_id = path.id AND memory.is_asleep = %(is_forward)s
 """
 REPLAY = "SELECT companions_replay(%(companion)s, %(marks)s::uuid[], %(is_forward)s)"
 
-# From a message on, at each step by what was said last.
+# Walk on from a message, at each step to its newest child.
 ONWARD = """
 WITH RECURSIVE path AS (
     SELECT %s::uuid AS id, 0 AS depth
@@ -90,22 +90,22 @@ SELECT id FROM path ORDER BY depth DESC LIMIT 1
 
 
 def check_no_answer(companion: Companion) -> None:
-    """Raise ReplyStateError while the companion answers, or has something to answer."""
+    """Raise ReplyStateError while a reply of the companion is queued or under way."""
     if Reply.objects.filter(companion=companion, state__in=Reply.OPEN).exists():
-        detail = _("%(name)s is answering just now. Wait for the answer, or stop it.")
+        detail = _("%(name)s is answering right now. Wait for the answer, or stop it.")
         raise ReplyStateError("reply_open", detail % {"name": companion.name})
 
 
 def part(companion: Companion, target: UUID | None, now: datetime, branch: Branch | None = None) -> int:
-    """Go on from that message, before the first one for None, on that branch or a new one. The branch that is left can
-    be come back to. Return how many messages are left with it.
+    """Continue the conversation from the message `target`, or from before the first one for None, on `branch` or a new
+    one. The path that is left is kept as a branch. Return how many messages are no longer on the chosen path.
 
-    Call it with the companion held, and where no reply is open.
+    Call it with the companion held and no reply open.
     """
     conversation = companion.conversation
     _give_up_closing(companion.pk)
     begun = Waking.objects.waiting().filter(companion=companion, started_at__isnull=False)
-    begun.update(look_at=now, started_at=None, prompt=[], steps=[], thought="", text="")  # they begin anew
+    begun.update(look_at=now, started_at=None, prompt=[], steps=[], thought="", text="")  # they start over
     left = conversation.branch
     if conversation.head_id is not None:
         if left is None:
@@ -120,17 +120,17 @@ def part(companion: Companion, target: UUID | None, now: datetime, branch: Branc
 
 
 def go_back(companion: Companion, message: Message, now: datetime) -> int:
-    """Go to where the talk went on from a message that is asleep: to what was said last after it. Return how many
-    messages are left.
+    """Switch to the newest continuation of a message that is asleep; return how many messages are no longer on the
+    chosen path.
 
-    Call it with the companion held, and where no reply is open.
+    Call it with the companion held and no reply open.
     """
     end = find_end(message)
     return part(companion, end, now, Branch.objects.filter(companion=companion, head=end).first())
 
 
 def find_end(message: Message) -> UUID:
-    """Return what was said last on the way on from this message, at each step the latest."""
+    """Return the id of the last message of the path that follows the newest message at each step from this one."""
     with connection.cursor() as cursor:
         cursor.execute(ONWARD, [message.pk])
         [end] = cursor.fetchone()
@@ -140,19 +140,19 @@ def find_end(message: Message) -> UUID:
 def _go_to(
     conversation: Conversation, target: UUID | None, left: Branch | None, branch: Branch | None
 ) -> int:
-    """Let the path end with that message on that branch, and have known what was known there; return how many messages
-    are left.
+    """Make `target` on `branch` the end of the chosen path, and restore what was known there; return how many messages
+    are no longer on the path.
 
-    What was made where a branch ends is marked with the branch, and with the conversation while it is chosen.
+    Changes made at a branch's end are marked with the branch, or with the conversation while that branch is chosen.
     """
     companion_id = conversation.companion_id
     lift_statement_timeout()  # a hundred thousand messages take some seconds
     with replaying():
-        stay, joining = _ask(ASLEEP, [target, conversation.pk])
-        leaving, count = _ask(AWAKE, {"head": conversation.head_id, "stay": stay})
+        stay, joining = _fetch_row(ASLEEP, [target, conversation.pk])
+        leaving, count = _fetch_row(AWAKE, {"head": conversation.head_id, "stay": stay})
         _turn(companion_id, leaving, conversation.pk, is_forward=False)
         _turn(companion_id, joining, branch.pk if branch else None, is_forward=True)
-        if left is None:  # nothing leads back to before the first message
+        if left is None:  # no branch leads back to before the first message
             drop_changes(companion_id, [conversation.pk])
         moved = {conversation.pk: left.pk} if left else {}
         move_marks(companion_id, moved | ({branch.pk: conversation.pk} if branch else {}))
@@ -162,13 +162,13 @@ def _go_to(
 
 
 def _give_up_closing(companion_id: UUID) -> None:
-    """Let a session that was to end go on: it was to end with what is left."""
+    """Cancel a waiting closing, so that its session goes on: it was to end with messages that are left behind."""
     waiting = Closing.objects.open().filter(companion=companion_id)
     Job.objects.filter(closing__in=waiting).update(error=CHANGED)
     waiting.delete()
 
 
-def _ask(query: str, parameters: Sequence[Any] | Mapping[str, Any]) -> tuple[Any, ...]:
+def _fetch_row(query: str, parameters: Sequence[Any] | Mapping[str, Any]) -> tuple[Any, ...]:
     with connection.cursor() as cursor:
         cursor.execute(query, parameters)
         row: tuple[Any, ...] = cursor.fetchone()
@@ -176,11 +176,11 @@ def _ask(query: str, parameters: Sequence[Any] | Mapping[str, Any]) -> tuple[Any
 
 
 def _turn(companion_id: UUID, ids: str, end: UUID | None, *, is_forward: bool) -> None:
-    """Wake these messages and what became known after them and at that end of a branch, or put both asleep.
+    """Wake the messages and redo the changes made after them and at the branch's `end`, or put to sleep and undo them.
 
-    `ids` is an array as Postgres writes it, which need not be read: that takes longer than some of the work.
+    `ids` is an array literal of Postgres. It is not parsed, since that takes longer than some of the work.
     """
-    [marks] = _ask(MARKS, [ids, end, companion_id])
+    [marks] = _fetch_row(MARKS, [ids, end, companion_id])
     if ids == marks == "{}":
         return
     with connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""Twelve characters of Kith's own writing, in English and in Chinese, to begin a companion from; some have lore."""
+"""Kith's own twelve characters, in English and Chinese, from which a companion can be created; some have lore."""
 
 import tomllib
 from collections.abc import Mapping
@@ -13,37 +13,37 @@ FALLBACK_LANGUAGE = "en"
 
 @dataclass(frozen=True, slots=True)
 class Character:
-    """Whom a companion may begin as: `kind` says in a few words who that is, `line` is something that it would say."""
+    """A character that a companion can be created from: `kind` describes it briefly, `line` is a sample line."""
 
     slug: str
     tint: int
     face: int  # the seed of its portrait
-    pace: float  # of its voice
+    pace: float  # the speed of its voice
     name: str
     kind: str
     line: str
     persona: str
     greetings: tuple[str, ...]
     example_dialogue: str
-    suggestions: tuple[str, ...]  # what the person may say first
+    suggestions: tuple[str, ...]  # first messages offered to the user
     tags: tuple[str, ...]
     lorebook: Mapping[str, Any] | None = None  # in the form of a V3 card
 
     def choose_greeting(self, chance: float) -> str:
-        """Return one of the greetings by a chance from 0 to below 1."""
+        """Return one of the greetings, chosen by a random number from 0 to below 1."""
         return self.greetings[int(chance * len(self.greetings))]
 
 
 @cache
 def load_characters(language: str) -> list[Character]:
-    """Return the characters in that language, in English where there is none of their own."""
+    """Return the characters in the language, or in English if a character is not written in it."""
     written = {path.stem: tomllib.loads(path.read_text()) for path in FOLDER.glob("*.toml")}
     ordered = sorted(written.items(), key=lambda item: item[1]["place"])
     return [_read_character(slug, character, language) for slug, character in ordered]
 
 
 def find_character(slug: str, language: str) -> Character | None:
-    """Return the character of that name in the language; None where there is none."""
+    """Return the character with the slug in the language, or None if there is none."""
     return next((character for character in load_characters(language) if character.slug == slug), None)
 
 

@@ -1,1 +1,1 @@
-"""What two say to each other: messages, their history, and what becomes of them."""
+"""Conversations: messages and attachments, their transcript and search, log imports, and the cleaning of answers."""

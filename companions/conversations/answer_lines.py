@@ -1,7 +1,8 @@
-"""Lines of an answer: who is made to speak in them and when, emotions in brackets, and stage directions. Pure.
+"""Clean the lines of an answer: remove speakers' labels, copied times and context, emotions in brackets and stage
+directions. Pure.
 
-An answer comes in pieces cut anywhere. Of the beginning of a line so much is held back as may be somebody's label; all
-of it, where it may be a turn of a person whose name is not known.
+An answer comes in pieces cut anywhere. The beginning of a line is held back while it may be a label. If the user's name
+is not known, everything from a line that may be the user's turn is held back until that is clear.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -15,13 +16,13 @@ from companions.conversations.emotion_tags import Felt
 from companions.conversations.text_calls import read_function_call
 from memory.emotion import Emotion
 
-MIN_NAME_CHARACTERS = 2  # of Latin letters: a line may well begin with "A:"
+MIN_NAME_CHARACTERS = 2  # of ASCII letters, since many a line begins with "A:"
 MAX_DIRECTION_CHARACTERS, MAX_CALL_CHARACTERS = 160, 2000
 EMOTIONS = "|".join(Emotion.values)
 ASSISTANTS = ("assistant", "{{char}}", "助手")
 PERSONS = ("{{user}}", "<user>")
 ROLES = ("user", "human", "用户", "人类")
-TITLE = r"\p{Lu}[\p{L}.-]{1,19}"  # or what else may stand beside a name in a label, as in "Captain Noor: …"
+TITLE = r"\p{Lu}[\p{L}.-]{1,19}"  # or another word beside a name in a label, as in "Captain Noor: …"
 NO_TITLE = (  # "Dear Noor: …" begins a letter, "Poor Noor: …" a sentence
     "dear|dearest|poor|my|our|your|the|to|for|from|by|with|of|and|but|or|oh|hey|hi|hello|only|just|love|meet|this|that"
 )
@@ -37,8 +38,8 @@ BRACKET = regex.compile(rf"[\[【]\s?{FEELING}\s?[\]】]")
 FIRST = regex.compile(
     rf"[^\S\n]{{0,8}}(?:[\[【(（]\s?{FEELING}\s?[\]】)）]|\*{{1,2}}\(?(?i:{EMOTIONS})\)?\*{{1,2}}(?!\w))"
 )
-# What the results of tools begin with that stand in the history, as they are given and as the database orders them. A
-# JSON object that the person asked for may have a text or a state too: those are told by what stands beside them.
+# The beginnings of the tool results in the history, with their keys in the tools' order and in that of jsonb. A JSON
+# object that the user asked for may have a "text" or "state" too, so these count only with the key beside them.
 TOLD_BY_TOOLS = (
     r'"(?:remembered|revised|proposed|noted|cancelled)": '
     r'|"slot": "[^\n]{0,500}", "remembered": "|"state": "[^\n]{0,500}", "proposed": "'
@@ -46,8 +47,8 @@ TOLD_BY_TOOLS = (
     r'|"when": "[^\n]{0,500}", "next": "\d{4}-|"next": "\d{4}-[^\n]{0,20}", "when": "'
 )
 WEEKDAY = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
-# What lines and lists of `prompting.turn_prompt.render_context` begin with. The list of timers is left out: whoever asks
-# which are set is told just so.
+# The beginnings of the lines and lists that `prompting.turn_prompt.render_context` renders. The list of timers is left
+# out, since an answer to the question which timers are set looks just like it.
 CONTEXT_LINE = (
     rf"(?:Now: {WEEKDAY}[a-z]+ \d|First met: \d|Last spoke: |This talk began: |Last time you two talked: "
     r"|This is your first conversation, and you are glad|Your diary, of [A-Z]|It ended: [^\n:]{1,80} said: \""
@@ -58,7 +59,7 @@ CONTEXT_LIST = (
     r"(?:Just came to mind, unasked\. Speak of it only if|Open between you \(come back to it|Your notes of this talk:)"
     r"[^\n]{0,120}(?:\n- [^\n]{0,600})*+"
 )
-COPIED = regex.compile(  # `prompting.history.render_time`, what stands in the context, what tools gave
+COPIED = regex.compile(  # times as in `prompting.history.render_time`, lines of the context, results of tools
     rf"[^\S\n]{{0,8}}(?:\[{WEEKDAY} \d{{1,2}} [A-Z][a-z]{{2}}, \d{{1,2}}:\d{{2}}\][^\S\n]{{0,4}}"
     rf"|{CONTEXT_LINE}|{CONTEXT_LIST}|Remembered:[^\S\n]*\n(?=- \[\d{{4}}-)"
     rf"|\{{(?:{TOLD_BY_TOOLS})[^\n]{{0,2000}}\}}(?=[^\S\n]*(?:\n|$)))"
@@ -81,7 +82,7 @@ Part = str | Felt | TextCall
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What the two who talk are called; a companion with a nickname goes by it in its texts, and by its name too."""
+    """The names of companion and user. A companion with a nickname goes by both it and its name."""
 
     companion: str
     person: str
@@ -90,7 +91,7 @@ class Names:
 
 @lru_cache(maxsize=10)
 def _compile_call(tools: tuple[str, ...]) -> "regex.Pattern[str] | None":
-    """Return what matches a line that calls one of the tools as a function of Python; None where there are none."""
+    """Return a pattern for a line that calls one of the tools in Python syntax, or None without any tools."""
     names = "|".join(map(regex.escape, tools))
     called = rf"(?P<call>(?:{names})\([^\n]{{0,{MAX_CALL_CHARACTERS}}}\))"
     return regex.compile(rf"[^\S\n]{{0,8}}`{{0,3}}{called}`{{0,3}}[^\S\n]{{0,8}}(?=\n|$)") if tools else None
@@ -98,9 +99,10 @@ def _compile_call(tools: tuple[str, ...]) -> "regex.Pattern[str] | None":
 
 @lru_cache(maxsize=500)
 def _compile_label(names: Names, *, has_titles: bool = False) -> "regex.Pattern[str]":
-    """Return what matches a label at a line's beginning, by whose it is: `own`, `person`, or a `role`'s.
+    """Return a pattern for a label at a line's beginning, with a group for whose it is: `own`, `person` or `role`.
 
-    It `has_titles` where up to two words before or behind the own name may go with it, unless a sentence goes on.
+    If it `has_titles`, up to two capitalised words may stand before or after the own name, as long as what follows the
+    colon does not begin in lower case.
     """
     own, person = _list_names(names.companion, names.nickname), _list_names(names.person)
     groups = (("own", (*own, *ASSISTANTS)), ("person", (*person, *PERSONS)), ("role", ROLES))
@@ -120,16 +122,17 @@ def _compile_label(names: Names, *, has_titles: bool = False) -> "regex.Pattern[
 
 
 def _list_names(*names: str) -> list[str]:
-    """Return each name, and its first word; what is too short to be told from a mere letter is left out."""
+    """Return each name and its first word, longest first, without ASCII ones below `MIN_NAME_CHARACTERS`."""
     words = [word for name in names for word in (" ".join(name.split()), *name.split()[:1])]
     known = dict.fromkeys(word for word in words if len(word) >= MIN_NAME_CHARACTERS or not word.isascii())
     return sorted(filter(None, known), key=len, reverse=True)
 
 
 class LineReader:
-    """Text and emotions of one answer, without labels, from pieces cut anywhere, and tool calls in lines of their own.
+    """Reads text without labels, emotions, and tool calls on lines of their own from the pieces of one answer.
 
-    `has_text` tells whether anything was said before. `is_ended` once another speaks: the answer ends there.
+    `has_text` tells whether the answer has any text yet. `is_ended` is True once another speaker begins, which ends the
+    answer.
     """
 
     def __init__(
@@ -145,26 +148,26 @@ class LineReader:
         self._titled_label = _compile_label(names, has_titles=True)
         self._is_nameless = not names.person.strip()
         self._has_own_label = False
-        self._doubtful: list[Part] | None = None  # all since a line that may be the nameless person's
+        self._doubtful: list[Part] | None = None  # all parts since a line that may be the nameless user's
         self._keeps_directions = keeps_directions
         self._held = self._blank = ""  # the beginning of a line, and the blank lines before it
         self._is_line_start = self._is_first = True
         self._skips = self._is_code = self._is_list = False
-        self._has_gap = False  # something went behind a blank: none is wanted before what follows
-        self._line = ""  # so much of the line so far as tells what it is
+        self._has_gap = False  # whether to drop white space, since some precedes what was removed
+        self._line = ""  # the beginning and the end of the line so far
         self.is_ended = False
 
     @property
     def holds_text(self) -> bool:
-        """Whether text is held back."""
+        """Return whether text is held back."""
         return bool(self._held.strip())
 
     def take(self, text: str) -> Iterator[Part]:
-        """Yield what is sure by now."""
+        """Yield the parts that are certain by now."""
         return self._read(text, is_end=False)
 
     def end(self, *, is_cut: bool = False) -> Iterator[Part]:
-        """Yield what was held back; without the blank lines at its end where the answer is cut."""
+        """Yield what was held back, without blank lines at the end if the answer is cut."""
         yield from self._read("", is_end=True)
         if self._blank and not is_cut and not self.is_ended and not self._skips:
             yield self._blank
@@ -203,7 +206,9 @@ class LineReader:
         self._held = "" if self.is_ended else text[at:]
 
     def _find_line_start(self, text: str, at: int, is_end: bool) -> tuple[int, Part | None] | None:
-        """Return where the line's own words begin, and what is felt; None where more must come to tell."""
+        """Return where the line's own text begins, with an emotion or tool call before it, if any; None if more text is
+        needed to decide.
+        """
         if text[at] == "\n":
             self._add_blank("\n")
             return at + 1, None
@@ -235,7 +240,7 @@ class LineReader:
             if label and label.partial and not is_end:
                 return None
             if label and label["own"] and label.end() == len(text) and not is_end:
-                return None  # signs and blanks may follow that go with it
+                return None  # characters that belong to the label may follow
             if label and not label.partial and (end := self._take_label(label)) is not None:
                 return end, None
             if self._is_nameless and self._has_own_label and not self._is_list and self._doubtful is None:
@@ -248,8 +253,9 @@ class LineReader:
         return at, None
 
     def _take_label(self, label: "regex.Match[str]") -> int | None:
-        """Return where what is said begins, behind one's own label; another's ends the answer, or is passed over where
-        nothing was said; None where it is no label but a line of a list.
+        """Return where the text after the label begins, or None if the line is an item of a list.
+
+        Another speaker's label ends the answer or, if nothing was said before, has its line skipped.
         """
         heading = (label["heading"] or "").casefold()
         is_own = bool(label["own"]) or "response" in heading or "assistant" in heading
@@ -258,7 +264,7 @@ class LineReader:
         is_begun = self._has_text() and not self._is_first
         is_assistant = bool(heading) or (label["own"] or "").casefold() in ASSISTANTS
         self._has_own_label = self._has_own_label or bool(label["own"])
-        if is_own and self._doubtful is not None:  # it was the person's turn
+        if is_own and self._doubtful is not None:  # so the doubtful line was the user's turn
             self._doubtful.clear()
             self.is_ended = True
         elif is_own and not (is_begun and is_assistant):
@@ -276,7 +282,9 @@ class LineReader:
         self._blank += text if self._has_text() else ""
 
     def _read_line(self, text: str, at: int, is_end: bool) -> Iterator[Part | int]:
-        """Yield the line's words up to its end, or up to what may be an emotion in brackets or a stage direction."""
+        """Yield the line's text up to its end, or up to what may be an emotion in brackets or a stage direction; an int
+        is the offset from which to read on.
+        """
         newline = text.find("\n", at)
         until = len(text) if newline < 0 else newline
         place = at
@@ -314,7 +322,7 @@ class LineReader:
                 return None
             found = BRACKET.match(text, at, partial=True)
             if found and not found.partial and found.end() == len(text) and not is_end:
-                return BRACKET.match(text[: found.end() - 1], at, partial=True)  # a link's address may follow
+                return BRACKET.match(text[: found.end() - 1], at, partial=True)  # a link's address may come
             if found and not found.partial and text[found.end() : found.end() + 1] in ("(", ":", "["):
                 return None
         else:
@@ -337,7 +345,7 @@ class LineReader:
         yield blank + text
 
     def _end_line(self) -> None:
-        """Know whether what follows may be a list of things with labels."""
+        """Note whether the next line may belong to a list of labelled items."""
         line = self._line.strip()
         if line:
             self._is_list = line[-1] in ":：" or (self._is_list and bool(LABELLED.match(line)))

@@ -1,30 +1,30 @@
-"""Loops: a model that says the same again and again is noticed while it does, in bounded memory. Pure.
+"""Detect loops, i.e. a model that repeats itself, while its answer streams, in bounded memory. Pure.
 
-A loop is a stretch of words (of signs, where a script has no spaces) that stands there several times in a row. What is
-said once more after a whole repetition is held back until it either breaks off, as a refrain does, or is a loop. So
-is what has hardly a word in it that was not said twice before: a model may go round in circles and not in step. And a
-sentence that comes a fourth time (a short one a fifth), where hardly another was said meanwhile, is a loop as well.
+A loop is a run of words (of characters, in scripts without spaces) that occurs several times in a row. After a full
+repetition, the text that repeats further is held back until it either breaks off, as a refrain does, or is a loop. Text
+of which nearly every word was said twice before is held back, too, since a model may repeat itself without a fixed
+period. And a sentence said a fourth time (a short one a fifth) with hardly another in between is a loop as well.
 """
 
 from collections import Counter, OrderedDict, deque
 
 import regex
 
-GRAM_TOKENS = 4  # so many alike in a row are looked for
+GRAM_TOKENS = 4  # a repetition begins with so many equal tokens in a row
 MAX_PERIOD_TOKENS = 600
 MAX_GRAMS = 4000
 MIN_LOOP_CHARACTERS = 240
-MIN_SIGNS_CHARACTERS = 3000  # without a letter: rows of a table, lines that are drawn
-COPIES = ((300, 4), (100, 5), (0, 6))  # characters that are repeated, and how often in all makes a loop
-ENDED_COPIES = 4  # where the answer ends within them
+MIN_SIGNS_CHARACTERS = 3000  # of a loop without letters, e.g. the rows of a table or drawn lines
+COPIES = ((300, 4), (100, 5), (0, 6))  # at least so many characters, and how many copies of them make a loop
+ENDED_COPIES = 4  # copies that make a loop if the answer ends within them
 MIN_ENDED_CHARACTERS = 100
-STALE_BEFORE = 2  # so often four words in a row were said before, where they say nothing new
-HELD_STALE = (40, 36)  # of so many words, how many say nothing new where they are held back
-GIVEN_STALE = 30  # of as many: fewer say that it goes on
-LOOP_STALE = (120, 108)  # of so many words, how many make a loop
+STALE_BEFORE = 2  # a word is stale if it ends a gram that occurred at least so often before
+HELD_STALE = (40, 36)  # text is held back once, of so many last words, so many are stale
+GIVEN_STALE = 30  # it is let go once fewer of these last words are stale
+LOOP_STALE = (120, 108)  # it is a loop once, of so many last words, so many are stale
 MIN_SENTENCE_TOKENS = 6
-LAST_SENTENCES, MAX_DISTINCT = 6, 3  # so few among the last ones: hardly another was said
-MIN_TIMES, MIN_REPEATED_TOKENS = 4, 24  # of one sentence, and of all its repetitions
+LAST_SENTENCES, MAX_DISTINCT = 6, 3  # at most so many different ones among the last: hardly another was said
+MIN_TIMES, MIN_REPEATED_TOKENS = 4, 24  # occurrences of a sentence, and tokens of its repetitions, in a loop
 ENDS_SENTENCE = {*".!?…。！？\n"}
 TOKEN = regex.compile(
     r"\n|[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]|(?:(?![\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}])[\w'’]){1,20}|[^\s\w]"
@@ -32,26 +32,25 @@ TOKEN = regex.compile(
 
 
 class LoopReader:
-    """Text of one answer up to a loop, from pieces cut anywhere; `is_ended` once it goes round in circles."""
+    """Reads the text of one answer up to a loop from pieces cut anywhere; `is_ended` is True once there is a loop."""
 
     def __init__(self) -> None:
-        # Where four words in a row stood last, and how often.
+        # For each gram: the position where it occurred last, and how often it occurred.
         self._seen: OrderedDict[tuple[str, ...], tuple[int, int]] = OrderedDict()
-        self._stale: deque[bool] = deque(maxlen=LOOP_STALE[0])  # of the last words, which say nothing new
-        self._stale_sums = [0, 0]  # of the last 40 and of the last 120
+        self._stale: deque[bool] = deque(maxlen=LOOP_STALE[0])  # which of the last words are stale
+        self._stale_sums = [0, 0]  # stale words among the last 40 and the last 120
         self._stale_from: int | None = None
         self._sentence: list[str] = []
         self._sentence_from = 0  # in characters
         self._sentences: Counter[tuple[str, ...]] = Counter()
         self._last_sentences: deque[tuple[str, ...]] = deque(maxlen=LAST_SENTENCES)
-        self._is_going_round = False  # the sentence that comes is held back until it is known
-        self._tokens: deque[tuple[str, int]] = deque(
-            maxlen=MAX_PERIOD_TOKENS + GRAM_TOKENS + 1
-        )  # with their ends
+        self._is_going_round = False  # if so, the next sentence is held back until it is complete
+        # The last tokens, each with the offset where it ends.
+        self._tokens: deque[tuple[str, int]] = deque(maxlen=MAX_PERIOD_TOKENS + GRAM_TOKENS + 1)
         self._count = 0
-        self._period = self._matched = 0  # in words: how far back the same stood, for how many by now
+        self._period = self._matched = 0  # in tokens: distance to the same text before, length of the match
         self._began = 0  # where the repetition began, in characters
-        self._rest = ""  # a word that may go on
+        self._rest = ""  # a word that may not be complete
         self._read = 0  # characters
         self._given = 0
         self._waiting: list[str] = []
@@ -59,7 +58,7 @@ class LoopReader:
         self.is_ended = False
 
     def take(self, text: str) -> str:
-        """Return what may be given out."""
+        """Return the text that may be passed on by now."""
         if self.is_ended:
             return ""
         self._waiting.append(text)
@@ -69,7 +68,7 @@ class LoopReader:
         end = 0
         for found in TOKEN.finditer(scanned):
             if found.end() == len(scanned) and found[0][-1].isalnum():
-                break  # it may go on
+                break  # it may not be complete
             end = found.end()
             self._note(found[0], start + end)
             if self.is_ended:
@@ -80,7 +79,7 @@ class LoopReader:
         return self._give()
 
     def end(self, *, is_cut: bool = False) -> str:
-        """Return what was held back, if it is no loop; an answer that is cut while it goes round is one."""
+        """Return what was held back, unless it is a loop. If the answer `is_cut` while it repeats itself, it is one."""
         if self.is_ended:
             return ""
         if self._rest:
@@ -113,10 +112,10 @@ class LoopReader:
         return given
 
     def _note(self, word: str, end: int) -> None:
-        """Compare a word, or a sign, which ends at that place, with what stood before."""
+        """Compare a word or character, which ends at the offset `end`, with the text before it."""
         word = word.casefold()
         if word.isdigit() and self._tokens and self._tokens[-1][0] == "\n":
-            word = "1"  # the number of a list's entry
+            word = "1"  # all numbers of a list's items count as equal
         if self._period and self._look_back(self._period - 1) == word:
             self._matched += 1
         else:
@@ -141,7 +140,7 @@ class LoopReader:
             self._sentence.append(word)
 
     def _end_sentence(self, end: int) -> None:
-        """Count a sentence; the answer ends before one that goes round with a few others."""
+        """Count a complete sentence; end the answer before it if it repeats with only a few others in between."""
         sentence = tuple(self._sentence)
         self._sentence.clear()
         if len(sentence) >= MIN_SENTENCE_TOKENS:
@@ -157,7 +156,7 @@ class LoopReader:
         self._sentence_from = end
 
     def _note_stale(self, is_stale: bool, end: int) -> None:
-        """Hold back words that say nothing new, and end the answer where there are too many of them."""
+        """Note whether a word is stale; hold text back while many are, and end the answer if too many are."""
         few, many = HELD_STALE[0], LOOP_STALE[0]
         leaving = (
             (self._stale[-few] if len(self._stale) >= few else False),
@@ -185,7 +184,7 @@ class LoopReader:
         return self._tokens[-1][1] - self._end_of(self._period) if self._period else 0
 
     def _judge(self, end: int) -> None:
-        """Hold back what comes after a whole repetition, and end the answer where it is a loop."""
+        """Hold back what follows a full repetition, and end the answer if it is a loop."""
         if self._matched == GRAM_TOKENS:
             self._began = self._end_of(GRAM_TOKENS)
         unit, repeated = self._unit_characters(), end - self._began

@@ -1,7 +1,7 @@
-"""What a model spills among its words: template tokens, reasoning, Kith's own blocks, tool calls as text. Pure.
+"""Separate markup that a model leaks from its text: template tokens, reasoning, Kith's own blocks, tool calls. Pure.
 
-An answer comes in pieces cut anywhere. Code, in a fence or in backticks, stays as it is, but for Kith's blocks and for
-tool calls. Where a model writes `{{user}}` or `{{char}}`, as in the cards that it learnt from, the name comes instead.
+An answer comes in pieces cut anywhere. Code in a fence or in backticks stays as it is, except for Kith's blocks and
+tool calls. If a model writes `{{user}}` or `{{char}}`, as in cards that it was trained on, the name replaces it.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -15,7 +15,7 @@ from providers.chat.events import Thought
 from providers.tokens import CONTROL_TOKENS
 
 MAX_FENCE_CHARACTERS = 12  # of backticks in a row
-MAX_INLINE_CHARACTERS = 200  # so far is looked for the end of code in a line
+MAX_INLINE_CHARACTERS = 200  # how far the end of inline code is searched for
 MAX_CALL_CHARACTERS = 40_000
 EMOTIONS = "|".join(Emotion.values)
 CONTROL = "|".join(f"(?:{regex.escape(first)}{rest})" for first, rest in CONTROL_TOKENS)
@@ -37,7 +37,7 @@ KITH_END = regex.compile(r"<\s?/\s?kith[-_][^<>\n]{0,120}>")
 THOUGHT_END = regex.compile(r"(?i)[<\[](?P<closes>/?)(?:think|thinking|thought|reasoning)[>\]]")
 ASIDE_END = regex.compile(r"(?i)[<\[]/(?:think|thinking|thought|reasoning)[>\]]")
 CHANNEL_END = regex.compile(r"<\|(?P<closes>)(?:end|start|channel|return)\|>")
-CALL_ENDS = {  # by what a call begins with
+CALL_ENDS = {  # by the beginning of a call
     "<function=": regex.compile(r"(?i)</function>"),
     "<": regex.compile(r"(?i)</(?:tool_calls?|function_calls?|minimax:tool_call)>"),
     "[": regex.compile(r"</s>|<\|im_end\|>"),
@@ -53,7 +53,7 @@ FENCED_CALL = regex.compile(
 )
 BARE_CALL = regex.compile(CALL_KEY)
 PLACEHOLDER = regex.compile(r"(?i)\{\{\s?(?P<who>user|char|bot)\s?\}\}(?P<label>[*_]{0,3}\s?[:：])?")
-MAX_LABEL_CHARACTERS = 5  # behind a placeholder
+MAX_LABEL_CHARACTERS = 5  # after a placeholder
 ROLE = regex.compile(
     r"(?i)\s{0,40}(?P<role>assistant|model|bot|ai|system|user|human|tool|developer|ipython|analysis<\|message\|>|commentary|final)(?:\b|(?<=>))"
 )
@@ -104,7 +104,7 @@ ENDS = {
 
 @dataclass(frozen=True, slots=True)
 class TextCall:
-    """A tool call that was written as text."""
+    """A tool call that a model wrote as text; `arguments` are JSON."""
 
     name: str
     arguments: str
@@ -114,11 +114,11 @@ Part = str | Thought | TextCall
 
 
 class MarkupReader:
-    """Text, reasoning and tool calls of one answer, from pieces cut anywhere.
+    """Reads the text, reasoning and tool calls of one answer from pieces cut anywhere.
 
-    `tools` are the names by which code is known for a call; `has_text` tells whether anything was said before;
-    `companion` and `person` are what the two are called, as far as they have names.
-    `is_ended` once another turn begins: the answer ends there.
+    `tools` are the names by which code is recognised as a call; `has_text` tells whether the answer has any text yet;
+    `companion` and `person` are the two names, or "".
+    `is_ended` is True once another turn begins, which ends the answer.
     """
 
     def __init__(
@@ -128,9 +128,9 @@ class MarkupReader:
         self._companion, self._person = companion, person
         self._read: Callable[[str, int, bool], Iterator[Part | int]] = self._read_text
         self._held = ""
-        self._is_blank_line, self._ticks = True, 0  # of inline code that is open
+        self._is_blank_line, self._ticks = True, 0  # backticks that opened the current inline code
         self._expects_role, self._struck = False, 0
-        self._last, self._has_gap = "", False  # a tag went behind a blank: none is wanted before what follows
+        self._last, self._has_gap = "", False  # if a tag was removed after white space
         self._close = THOUGHT_END
         self._collected: list[str] = []
         self._size = self._depth = 0
@@ -138,11 +138,11 @@ class MarkupReader:
         self.is_ended = False
 
     def take(self, piece: str) -> Iterator[Part]:
-        """Yield what is sure by now; what may become a token is held back."""
+        """Yield the parts that are certain by now; what may become a token is held back."""
         return self._run(piece, is_end=False)
 
     def end(self) -> Iterator[Part]:
-        """Yield what was held back, as far as it is text."""
+        """Yield the text and tool calls that were held back."""
         yield from self._run("", is_end=True)
         if not self.is_ended:
             yield from self._give_collected()
@@ -164,7 +164,10 @@ class MarkupReader:
     # -- text ----------------------------------------------------------------------------------------------------------
 
     def _read_text(self, text: str, at: int, is_end: bool) -> Iterator[Part | int]:
-        """Yield text up to the first tag, the tag's meaning, and where to go on; nothing where more must come."""
+        """Yield text up to the first tag, or the parts that the tag means, and the offset from which to read on.
+
+        Yield nothing if more text is needed to decide.
+        """
         if self._expects_role:
             found = ROLE.match(text, at, partial=True)
             if found and found.partial and not is_end:
@@ -195,9 +198,9 @@ class MarkupReader:
         return end
 
     def _note(self, text: str) -> str:
-        """Return the text, without a second blank where a tag was, and know whether its last line is blank.
+        """Return the text, without white space doubled by a removed tag, and note whether its last line is blank.
 
-        A line's end ends code in it.
+        A newline ends inline code.
         """
         if self._has_gap:
             text = text.lstrip(" \t")
@@ -256,7 +259,7 @@ class MarkupReader:
         if named and not is_end and (named.partial or len(text) - named.end() < MAX_LABEL_CHARACTERS):
             return
         name = ""
-        if named and not named.partial and not named["label"]:  # a label is read by answer_lines
+        if named and not named.partial and not named["label"]:  # answer_lines reads labels
             name = self._person if named["who"].casefold() == "user" else self._companion
         yield self._note(name or "{")
         yield named.end() if named and name else at + 1
@@ -281,7 +284,7 @@ class MarkupReader:
             yield found.end()
 
     def _find_code_end(self, text: str, at: int, is_end: bool) -> int | None:
-        """Return where the code of this line ends; 0 where more must come to tell, None where it does not end."""
+        """Return where the inline code ends, 0 if more text is needed to decide, or None if it does not end."""
         stop = regex.compile(rf"(?<!`)`{{{self._ticks}}}(?!`)|\n").search(
             text, at, at + MAX_INLINE_CHARACTERS
         )
@@ -305,7 +308,7 @@ class MarkupReader:
                     return
                 if self._is_blank_line:
                     self._close, self._read, self._depth = THOUGHT_END, self._read_thought, 1
-                elif tag.startswith("["):  # a word in brackets
+                elif tag.startswith("["):  # an ordinary word in brackets
                     yield self._note(tag)
                 elif self._reads_asides:
                     self._close, self._read = ASIDE_END, self._read_aside
@@ -315,7 +318,7 @@ class MarkupReader:
                 if kind == "<" and tag[1] in "|｜":
                     kind = "["
                 self._close, self._read = CALL_ENDS[kind], self._read_call
-            case "token" if tag == "<s>" and self._has_text():  # struck out, in HTML
+            case "token" if tag == "<s>" and self._has_text():  # HTML's strikethrough
                 self._struck += 1
                 yield self._note(tag)
             case "token" if tag == "</s>" and self._struck:
@@ -325,7 +328,10 @@ class MarkupReader:
                 self._take_token(tag)
 
     def _take_token(self, tag: str) -> None:
-        """End the answer where a token ends or begins a turn after something was said; else it merely goes."""
+        """End the answer at a token of another's turn, or of the end or the beginning of a turn if the answer has text.
+
+        Any other token is only removed.
+        """
         name = regex.sub(r"[▁ ]", "_", tag.strip("<>＜＞[]|｜").casefold())
         if name in OTHERS:
             self.is_ended = True
@@ -338,7 +344,7 @@ class MarkupReader:
     # -- what is not text ----------------------------------------------------------------------------------------------
 
     def _find_end(self, text: str, at: int, is_end: bool) -> tuple[int, int, bool]:
-        """Return where what is read ends, where reading goes on, and whether it has ended."""
+        """Return where the block's content ends in the text, where to read on, and whether its end was found."""
         found = self._close.search(text, at, partial=True)
         if found is None or (found.partial and is_end):
             return len(text), len(text), False
@@ -365,7 +371,7 @@ class MarkupReader:
         yield found.end()
 
     def _read_aside(self, text: str, at: int, is_end: bool) -> Iterator[Part | int]:
-        """Read what may be reasoning in the middle of a line: it is text after all where it never ends."""
+        """Read what may be reasoning in the middle of a line; if its tag is never closed, it is text after all."""
         until, end, is_closed = self._find_end(text, at, is_end)
         self._collect(text[at:until])
         if is_closed:
@@ -388,7 +394,7 @@ class MarkupReader:
         yield end
 
     def _read_bare_call(self, text: str, at: int, is_end: bool) -> Iterator[Part | int]:
-        """Read a JSON value that stands for itself, up to the brace that closes it."""
+        """Read a JSON value without any fence or tag, up to the bracket that closes it."""
         for sign in regex.finditer(r'\\.|"|[\[{]|[\]}]', text, pos=at, flags=regex.DOTALL):
             is_quoted = self._depth < 0
             if sign[0] == '"':
@@ -415,7 +421,7 @@ class MarkupReader:
         yield end
 
     def _read_fence(self, text: str, at: int, is_end: bool) -> Iterator[Part | int]:
-        """Read code: it stays, but for Kith's own blocks."""
+        """Read fenced code, which stays, except for Kith's own blocks."""
         ending = rf"\n[ ]{{0,3}}{regex.escape(self._fence)}"
         found = regex.compile(rf"{ending}|{KITH_END.pattern.replace('/', '/?')}").search(
             text, at, partial=True
@@ -449,7 +455,7 @@ class MarkupReader:
         return [TextCall(name, arguments) for name, arguments in read_calls(source)]
 
     def _give_calls_or_text(self) -> list[Part]:
-        """Return the calls that the code is, if it is nothing else; else the code."""
+        """Return the tool calls in the collected code if all are known tools, or else the code as text."""
         source = "".join(self._collected)
         calls = read_calls(source)
         if calls and all(name in self._tools for name, _arguments in calls):
@@ -458,7 +464,7 @@ class MarkupReader:
         return [self._note(source)]
 
     def _give_collected(self) -> Iterator[Part]:
-        """Yield what was being read as the answer ended; what was no aside is read again as text."""
+        """Yield what was being read when the answer ended; an aside without an end is read again as text."""
         if self._read == self._read_aside:
             source = "".join(self._collected)
             self._drop_collected()

@@ -1,7 +1,7 @@
-"""Files that a person sends with a message: pictures, drawn anew and gone with their last message, and texts to read.
+"""Files sent with a message: pictures, which are re-encoded and deleted with their last message, and texts to read.
 
-A companion cannot see pictures: its prompt tells that they came, and their names. A text is a document like any other,
-which stays where the message goes.
+A companion cannot see pictures: its prompt only says that they were sent, and their names. A text becomes a document
+like any other, which stays when its message is deleted.
 """
 
 import asyncio
@@ -39,9 +39,9 @@ UNSENT_LIFETIME = timedelta(days=1)
 
 
 async def add_file(companion: Companion, content: bytes, name: str, now: datetime) -> Attachment:
-    """Keep the file, not yet sent: what is named as a text is read as one, anything else has to be a picture.
+    """Store a file that is not sent yet, as a text if its name ends like one's, or else as a picture.
 
-    FilesError, DocumentError, GateError where it is none, is too large, or has no room: none is kept.
+    Raise FilesError, DocumentError or GateError, and store nothing, if it is invalid or too large, or there is no room.
     """
     if name.lower().endswith(TEXTS) and not PICTURE.match(content):
         return await in_thread(keep_text, companion, content, name, now)
@@ -50,7 +50,7 @@ async def add_file(companion: Companion, content: bytes, name: str, now: datetim
 
 
 def keep_picture(companion: Companion, drawn: Drawn, name: str, now: datetime) -> Attachment:
-    """Keep a picture that was drawn anew; FilesError where it has no room."""
+    """Store a re-encoded picture as an attachment; raise FilesError if there is no room."""
     file = store_picture(companion.user, drawn, StoredFile.Kind.ATTACHMENT, now, companion=companion)
     try:
         return Attachment.objects.create(
@@ -62,7 +62,7 @@ def keep_picture(companion: Companion, drawn: Drawn, name: str, now: datetime) -
 
 
 def keep_text(companion: Companion, content: bytes, name: str, now: datetime) -> Attachment:
-    """Give the companion the text to read."""
+    """Create a document of the companion from the text, and an attachment for it."""
     admit_work(companion.user, "documents", now)
     named = clean_name(name)
     title, text = named.rpartition(".")[0] or named, read_file([content])
@@ -72,11 +72,11 @@ def keep_text(companion: Companion, content: bytes, name: str, now: datetime) ->
 
 @transaction.atomic
 def remove(attachment: Attachment, now: datetime) -> None:
-    """Delete a picture for good, on whichever branches it was sent, and a text that was not sent.
+    """Delete the attachment: a picture on all branches that it was sent on, a text with its document if it is unsent.
 
-    A text that was sent is read all the same.
+    The document of a text that was sent stays.
     """
-    lock(attachment.companion_id)  # its message may be sent, or said otherwise, meanwhile
+    lock(attachment.companion_id)  # its message may be sent or reworded meanwhile
     there = Attachment.objects.filter(pk=attachment.pk).select_related("file", "document").first()
     if there is None:
         return
@@ -89,7 +89,7 @@ def remove(attachment: Attachment, now: datetime) -> None:
 
 
 def clean_name(name: str) -> str:
-    """Return what a file is called, without its folders and without what cannot be read; cut in the middle."""
+    """Return the name of a file without folders and control characters, shortened in the middle if it is too long."""
     last = name.replace("\\", "/").rpartition("/")[2]
     seen = "".join(character for character in last if unicodedata.category(character)[0] != "C")
     seen = " ".join(seen.split())
@@ -101,7 +101,7 @@ def clean_name(name: str) -> str:
 
 
 def as_json(attachment: Attachment) -> dict[str, Any]:
-    """Return the attachment as pages and the API give it."""
+    """Return the attachment as pages and the API send it."""
     return {
         "id": str(attachment.pk),
         "name": attachment.name,
@@ -114,7 +114,7 @@ def as_json(attachment: Attachment) -> dict[str, Any]:
 
 
 def start_with(attachment_ids: Collection[UUID], quoted: UUID | None = None) -> Start:
-    """Return a `start` that has these attachments belong to the message, in one transaction."""
+    """Return a `start` that also attaches these attachments to the message, in the same transaction."""
     begin = partial(start, quoted=quoted)
     return partial(_start, frozenset(attachment_ids), begin) if attachment_ids else begin
 
@@ -130,23 +130,23 @@ def _start(
     *,
     at_once: bool,
 ) -> Started:
-    """Start as for any message; raise AttachmentError, ConflictError besides, and then save nothing."""
+    """Call `begin`, and attach the attachments; raise AttachmentError or ConflictError, and then save nothing."""
     if len(ids) > MAX_ATTACHMENTS:
-        most = _("A message can have %(most)d files. Send the others with the next one.")
+        most = _("A message can have up to %(most)d files. Send the rest with your next message.")
         raise AttachmentError("too_many_attachments", most % {"most": MAX_ATTACHMENTS})
     started = begin(companion, text, client_id, now, at_once=at_once)
     mine = Attachment.objects.filter(companion=companion, pk__in=ids)
     if mine.count() < len(ids):
-        detail = _("A file of this message is not there any more. Take the message back, and add it again.")
+        detail = _("A file in this message is no longer there. Take the message back and add the file again.")
         raise AttachmentError("no_such_attachment", detail, 404)
     if mine.exclude(Q(message=None) | Q(message=started.message)).exists():
-        raise ConflictError("attachment_sent", _("A file of this message was sent already."))
+        raise ConflictError("attachment_sent", _("A file in this message has already been sent."))
     mine.update(message=started.message)
     return started
 
 
 def copy_attachments(source: Message, target: Message) -> None:
-    """Have what came with a message come with the one that is said in its place, too."""
+    """Copy the attachments of a message to the one that is sent in its place."""
     attachments = list(source.attachments.all())
     for attachment in attachments:
         attachment.pk, attachment.message = uuid4(), target
@@ -154,7 +154,7 @@ def copy_attachments(source: Message, target: Message) -> None:
 
 
 def sweep_attachments(now: datetime) -> int:
-    """Delete what was not sent within a day, and pictures that never became an attachment; return how many."""
+    """Delete attachments not sent within a day, and pictures that never became one; return how many."""
     since = now - UNSENT_LIFETIME
     unsent = StoredFile.objects.filter(kind=StoredFile.Kind.ATTACHMENT).exclude(
         attachments__message__isnull=False
@@ -170,12 +170,12 @@ def sweep_attachments(now: datetime) -> int:
 
 @receiver(post_delete, sender=Attachment)
 def delete_file(instance: Attachment, **_more: object) -> None:
-    """Whatever deletes the last attachment of a picture deletes the picture."""
+    """Delete the picture of an attachment once no other attachment uses it."""
     if instance.file_id:
         StoredFile.objects.filter(pk=instance.file_id, attachments=None).delete()
 
 
 @receiver(messages_hidden, sender=Message)
 def delete_hidden(companion_id: UUID, ids: Collection[UUID], **_more: object) -> None:
-    """What came with a message that is forgotten goes, though its words stay for the eye."""
+    """Delete the attachments of messages that are now hidden from prompts, although their texts stay on the page."""
     Attachment.objects.filter(companion=companion_id, message__in=ids).delete()

@@ -1,8 +1,8 @@
-"""What a model writes, made into what a companion says: cleaned as it streams, or whole. Pure.
+"""Clean a model's answer, while it streams or as a whole, so that only the companion's words are left. Pure.
 
-In this order: template tokens, reasoning, Kith's own blocks, tool calls and placeholders (answer_markup), emotions in
+The steps in order: template tokens, reasoning, Kith's own blocks, tool calls and placeholders (answer_markup), emotion
 tags (emotion_tags), labels, emotions in brackets and stage directions (answer_lines), loops (answer_loops). What is
-removed here is neither shown nor kept, spoken or learnt from.
+removed here is neither shown nor saved, spoken or learnt from.
 """
 
 from collections.abc import Collection, Iterable
@@ -21,15 +21,15 @@ Part = str | Felt | Thought | TextCall
 class Cut(StrEnum):
     """Why an answer ended before the model did."""
 
-    TURN = "turn"  # it went on with somebody else's
-    LOOP = "loop"  # it said the same again and again
+    TURN = "turn"  # the model went on with somebody else's turn
+    LOOP = "loop"  # the model repeated itself
 
 
 class AnswerCleaner:
-    """Text, emotions, reasoning and tool calls of one answer, from pieces cut anywhere.
+    """Reads the text, emotions, reasoning and tool calls of one answer from pieces cut anywhere.
 
-    It goes on after the text that there is. `tools` are the names by which a call is known in code. Once `cut` tells
-    why, the model need not be read any more.
+    `text` is what the answer continues, if any. `tools` are the names by which tool calls in code are recognised. Once
+    `cut` is set, the answer has ended, and the model's stream need not be read further.
     """
 
     def __init__(
@@ -45,11 +45,11 @@ class AnswerCleaner:
         self.cut: Cut | None = None
 
     def take(self, piece: str) -> list[Part]:
-        """Return what is sure by now; what may become a tag or a label is held back."""
+        """Return the parts that are certain by now; what may become a tag or a label is held back."""
         return self._read(self._markup.take(piece))
 
     def end(self, *, is_cut: bool = False) -> list[Part]:
-        """Return what was held back; `is_cut` where the model was cut off at its limit."""
+        """Return what was held back; pass `is_cut` if the model was cut off at its token limit."""
         parts = self._read(self._markup.end())
         if self.cut is None:
             parts += self._clean(self._expressions.end())
@@ -76,7 +76,7 @@ class AnswerCleaner:
         return self._has_text or self._lines.holds_text
 
     def _clean(self, parts: Iterable[str | Felt]) -> list[Part]:
-        """Return text and emotions without labels and loops; the answer ends where there is one."""
+        """Return the text and emotions without labels and loops. Another speaker's label or a loop ends the answer."""
         cleaned: list[Part] = []
         for part in parts:
             if self.cut is None:
@@ -105,17 +105,14 @@ class AnswerCleaner:
         return [text] if text else []
 
     def _end_loops(self, *, is_cut: bool = False) -> list[Part]:
-        """Return what was held back as it may have been a loop."""
+        """Return the text that was held back as a possible loop, and set `cut` if it is one."""
         rest = self._note(self._loops.end(is_cut=is_cut))
         self.cut = Cut.LOOP if self._loops.is_ended else self.cut
         return rest
 
 
 def clean_text(text: str, names: Names, *, keeps_directions: bool = True) -> tuple[str, list[Felt]]:
-    """Return what the companion says in a whole text of a model's, and the emotions that it told.
-
-    Empty where nothing is left.
-    """
+    """Return the companion's words in a model's complete text, or "" if none are left, and the emotions in it."""
     cleaner = AnswerCleaner(names, keeps_directions=keeps_directions)
     parts = [*cleaner.take(text), *cleaner.end()]
     words = "".join(part for part in parts if isinstance(part, str)).rstrip()

@@ -1,4 +1,4 @@
-"""Correcting what a person said, or what was learnt of them: what was drawn from the old words goes."""
+"""Correct a user's message or a memory, and withdraw what was drawn from the old words."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -17,25 +17,25 @@ from memory.deletion import delete_memories, remove_corrected
 from memory.models import Memory, Recall
 from memory.store import correct
 
-# Their words are another's: a message's, a diary entry's, a page's, or several memories'.
+# Kinds that repeat or summarise something else: a message, a diary entry, a page, or several memories.
 NOT_CORRECTED = {*Memory.MIRRORS, Memory.Kind.INSIGHT}
 
 
 @erasing()
 def correct_message(message: Message, text: str, now: datetime) -> Message:
-    """Give the person's message these words, and its memory; return it. TextError, ReplyStateError.
+    """Replace the text of a user's message and of its memory; return the message. Raise TextError or ReplyStateError.
 
-    What was learnt, noted or written of words that are not there any more goes or is written anew, and in a session that
-    lasts the new words are learnt from. Answers stay as they are: they were given to what was understood then.
+    What was learnt, noted or written from words that are gone is deleted or rewritten. If the session is still open,
+    the new words are learnt from. Answers stay, since they responded to the message as it was.
     """
     check_text(text)
     companion = hold(message.companion_id)
     there = Message.objects.filter(companion=companion, pk=message.pk, role=Message.Role.USER).first()
     if companion is None or there is None:
-        raise TextError("no_such_message", _("There is no such message of yours."))
+        raise TextError("no_such_message", _("You have no such message."))
     if there.text != text:
         if Reply.objects.filter(companion=companion, state__in=Reply.OPEN).exists():
-            detail = _("%(name)s is answering just now. Correct it when the answer is there.")
+            detail = _("%(name)s is answering right now. Correct your message once the answer is there.")
             raise ReplyStateError("reply_open", detail % {"name": companion.name})
         reword(companion, there, text, now)
     return there
@@ -43,7 +43,10 @@ def correct_message(message: Message, text: str, now: datetime) -> Message:
 
 @erasing()
 def reword(companion: Companion, message: Message, text: str, now: datetime) -> None:
-    """Give the message and its memory these words; what was drawn from others goes. Call it with the companion locked."""
+    """Replace the text of the message and its memory, and withdraw what was drawn from the old words.
+
+    Call it with the companion locked.
+    """
     before, message.text = message.text, text
     is_open = Session.objects.filter(companion=companion, pk=message.session_id, ended_at=None).exists()
     message.is_learnt = message.is_learnt and not is_open
@@ -52,8 +55,8 @@ def reword(companion: Companion, message: Message, text: str, now: datetime) -> 
     for memory in mirrors:
         correct(memory, text, now)
     withdrawn = withdraw_corrected(companion, message, before, now)
-    told = replace(build_scope(companion, now, sources=[message]), texts=(before,), kept=(text,))
-    erase_from_journal(told, withdrawn.ids)
+    scope = replace(build_scope(companion, now, sources=[message]), texts=(before,), kept=(text,))
+    erase_from_journal(scope, withdrawn.ids)
     scrub(companion.pk, {message.pk, *(memory.pk for memory in mirrors), *withdrawn.ids}, now)
     Recall.objects.filter(companion=companion, reply__message=message).update(cue="")
     delete_memories(companion.pk, withdrawn.gone)
@@ -62,10 +65,10 @@ def reword(companion: Companion, message: Message, text: str, now: datetime) -> 
 
 @transaction.atomic
 def correct_memory(memory: Memory, text: str, now: datetime, happened_at: datetime | None = None) -> None:
-    """Give the memory these words on every branch, and have what the chosen one drew from the old ones follow: profile,
-    notes and conclusions.
+    """Replace the memory's text on every branch, and on the chosen one withdraw what was drawn from the old text:
+    parts of the profile, notes and conclusions.
 
-    What holds no more, is kept from models, or mirrors something else changes nothing but itself.
+    For a memory that is closed, private, or of a kind in `NOT_CORRECTED`, nothing else changes.
     """
     companion = hold(memory.companion_id)
     before = memory.text

@@ -1,10 +1,10 @@
-"""Emotions that a model tells in tags among its words, taken apart from them as they stream. Pure.
+"""Separate the emotion tags in a model's answer from its text while it streams. Pure.
 
     <emotion happy 0.7>
 
-A tag's name is one of memory.emotion.Emotion, any other is neutral; the number is the intensity, 0 to 1. Read kindly:
-in any case, with signs around the name, as an element with an end, in wide brackets. One that is broken or never closed
-goes too, up to the next line or tag, at most 80 characters of it. All else that has a "<" in it is text.
+The name is one of memory.emotion.Emotion, any other counts as neutral; the number is the intensity, 0 to 1. Parsing is
+lenient: any case, punctuation around the name, an element with an end tag, full-width brackets. A broken or unclosed
+tag is removed too, up to the next line or tag, at most 80 characters of it. Any other text with a "<" stays.
 """
 
 import re
@@ -16,9 +16,9 @@ import regex
 from memory.emotion import Emotion
 
 MAX_TAG_CHARACTERS = 80
-DEFAULT_INTENSITY = 0.5  # where a tag has no number
+DEFAULT_INTENSITY = 0.5  # if a tag has no number
 SIGN, WORD = re.compile("[<＜]"), re.compile(r"\w")
-NAME = "emotions?(?:[_-]?tags?)?"  # the rules speak of an emotion tag, and small models call it that
+NAME = "emotions?(?:[_-]?tags?)?"  # the prompt's rules speak of an "emotion tag", so small models use that as its name
 HEAD = re.compile(rf"[<＜](\s{{0,2}})([/／]?)\s{{0,2}}{NAME}(?=[^\w-])", re.IGNORECASE)
 BEGUN = regex.compile(rf"[<＜]\s{{0,2}}[/／]?\s{{0,2}}(?:{NAME})?", regex.IGNORECASE)
 CONTENT = regex.compile(rf"([^<＜\n]*)[<＜]\s{{0,2}}[/／]\s{{0,2}}{NAME}\s{{0,2}}[>＞]", regex.IGNORECASE)
@@ -29,19 +29,19 @@ SPACES, LINE, ANY = re.compile(r"[^\S\n]*"), re.compile(r"[^\S\n]*\n?"), re.comp
 
 @dataclass(frozen=True, slots=True)
 class Felt:
-    """What is felt from this place in the text on, and how strongly, 0 to 1."""
+    """An emotion from the offset `at` in the text on, with its intensity, 0 to 1."""
 
     at: int
     emotion: Emotion
     intensity: float
 
     def row(self) -> dict[str, object]:
-        """Return it as it is stored and sent."""
+        """Return the emotion as it is stored and sent."""
         return {"at": self.at, "emotion": self.emotion.value, "intensity": self.intensity}
 
     @classmethod
     def parse(cls, at: int, words: str) -> "Felt":
-        """Return what the words of a tag tell."""
+        """Return the emotion that the words of a tag name, or a neutral one."""
         known = (name for name in re.findall("[a-z]+", words.casefold()) if name in Emotion.values)
         intensity = DEFAULT_INTENSITY
         if found := NUMBER.search(words):
@@ -52,25 +52,25 @@ class Felt:
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """How far a tag reaches in the text, and what it says beside that it is one."""
+    """A tag that ends at the offset `end` of the text, with its words besides its name."""
 
     end: int
     words: str = ""
 
 
 class Expressions:
-    """Text and emotions of one answer, from pieces cut anywhere; it goes on after the text that there is."""
+    """Reads the text and emotions of one answer from pieces cut anywhere; `text` is what the answer continues."""
 
     def __init__(self, text: str = "") -> None:
         self._length, self._last, self._held = len(text), text[-1:], ""
-        self._gap: re.Pattern[str] | None = None  # the white space that goes with the tag before it
+        self._gap: re.Pattern[str] | None = None  # the white space to remove along with the tag before it
 
     def take(self, piece: str) -> list[str | Felt]:
-        """Return the text and the emotions that are sure by now, in their order; what may be a tag is held back."""
+        """Return the text and emotions that are certain by now, in order; what may be a tag is held back."""
         return self._read(self._held + piece, is_end=False)
 
     def end(self) -> list[str | Felt]:
-        """Return what was held back: text, but for what had begun as a tag."""
+        """Return the text that was held back, without the beginning of a tag."""
         return self._read(self._held, is_end=True)
 
     def _read(self, text: str, *, is_end: bool) -> list[str | Felt]:
@@ -85,7 +85,7 @@ class Expressions:
                 begin = tag.end
                 if (
                     not self._last or self._last.isspace()
-                ):  # the white space on one of the tag's sides goes with it
+                ):  # the white space on one side of the tag is removed with it
                     self._gap = {"": ANY, "\n": LINE}.get(self._last, SPACES)
                 if WORD.search(tag.words):
                     parts.append(Felt.parse(self._length, tag.words))
@@ -105,7 +105,7 @@ class Expressions:
 
 
 def _find_tag(text: str, at: int, *, is_end: bool) -> Tag | None:
-    """Return the tag that begins here: one that ends where it begins is none; None where more must come to tell."""
+    """Return the tag at `at`, or None if more text is needed to decide. If no tag is there, it ends where it begins."""
     head, most = HEAD.match(text, at), at + MAX_TAG_CHARACTERS
     if head is None:
         return _find_begun_tag(text, at, is_end=is_end)
@@ -121,7 +121,9 @@ def _find_tag(text: str, at: int, *, is_end: bool) -> Tag | None:
 
 
 def _find_begun_tag(text: str, at: int, *, is_end: bool) -> Tag | None:
-    """Return what may become a tag, at the end of the text; no more of it comes where that is the end of all."""
+    """Return what `_find_tag` does, for a tag of which only the beginning has come. If the answer ends there, it counts
+    as a tag once a part of its name is there.
+    """
     begun = BEGUN.fullmatch(text, at, partial=True)
     if begun is None:
         return Tag(at)
@@ -132,7 +134,7 @@ def _find_begun_tag(text: str, at: int, *, is_end: bool) -> Tag | None:
 
 
 def _find_content(text: str, at: int, most: int, *, is_end: bool) -> Tag | None:
-    """Return the rest of an element whose name stands between two tags, as in <emotion>happy</emotion>."""
+    """Return the rest of an element with the emotion between two tags, as in <emotion>happy</emotion>."""
     found = CONTENT.match(text, at, most, partial=True)
     if found and not found.partial:
         return Tag(found.end(), found[1])
@@ -140,7 +142,7 @@ def _find_content(text: str, at: int, most: int, *, is_end: bool) -> Tag | None:
 
 
 def split_emotions(text: str) -> tuple[str, list[Felt]]:
-    """Return a whole text without its tags, and the emotions that they told."""
+    """Return a complete text without its emotion tags, and their emotions."""
     reading = Expressions()
     parts = [*reading.take(text), *reading.end()]
     words = "".join(part for part in parts if isinstance(part, str))
@@ -148,10 +150,10 @@ def split_emotions(text: str) -> tuple[str, list[Felt]]:
 
 
 def without_tags(text: str) -> str:
-    """Return a whole text without its tags."""
+    """Return a complete text without its emotion tags."""
     return split_emotions(text)[0] if SIGN.search(text) else text
 
 
 def felt_at(emotions: Sequence[Mapping[str, object]], at: int) -> Mapping[str, object] | None:
-    """Return the stored emotion that holds at this place of the text; None before the first."""
+    """Return the stored emotion that holds at the offset `at` of the text, or None before the first."""
     return next((emotion for emotion in reversed(emotions) if int(str(emotion["at"])) <= at), None)

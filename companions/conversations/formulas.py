@@ -1,4 +1,4 @@
-"""Mathematics within Markdown: found between its delimiters, shown as MathML; what cannot be read stays as text."""
+"""Formulas in Markdown: found between delimiters and rendered as MathML; those that cannot be parsed stay as text."""
 
 import re
 from functools import lru_cache
@@ -18,7 +18,7 @@ MAX_FORMULAS_LENGTH = 10_000  # of all formulas in one text
 CACHED_FORMULAS = 2_000
 CLOSERS = {"$$": "$$", "\\[": "\\]", "\\(": "\\)", "$": "$"}
 DISPLAYED = {"$$", "\\["}
-# "$5 and more than 10$" are prices, and so is "$5元": a number, and then a word.
+# "$5 and more than 10$" are prices, and so is "$5元": a number followed by a word.
 PRICE = re.compile(r"\d[\d.,]*(\s+([^\W\d_]\s+)?[^\W\d_]{2,}|[\u4e00-\u9fff])")
 NUMBERED = re.compile(r"\\(begin|end)\{(align|equation|gather)\}")
 
@@ -32,7 +32,7 @@ MATHML_ATTRIBUTES = {
     "mstyle": {"displaystyle", "scriptlevel"},
     "mtable": {"displaystyle"},
 }
-# Nothing that is written may be wide, or lie over other words.
+# Only values by which a formula can neither become wide nor cover other text.
 MATHML_VALUES = {
     "math": {"display": {"inline", "block"}},
     "mspace": {"width": {"0.167em", "0.222em", "0.278em", "0.333em", "0.5em", "1em", "2em"}},
@@ -43,7 +43,7 @@ MATHML_VALUES = {
 
 
 def add_formulas(markdown: MarkdownIt) -> None:
-    """Have $…$ and \\(…\\) read as formulas in a line, $$…$$ and \\[…\\] as ones on their own."""
+    """Parse $…$ and \\(…\\) as inline formulas, $$…$$ and \\[…\\] as displayed ones."""
     may_end = ["paragraph", "reference", "blockquote", "list"]
     markdown.block.ruler.before("fence", "formula", _read_block, {"alt": may_end})
     markdown.inline.ruler.before("escape", "formula", _read_inline)
@@ -52,7 +52,7 @@ def add_formulas(markdown: MarkdownIt) -> None:
 
 @lru_cache(CACHED_FORMULAS)
 def to_mathml(latex: str, *, is_displayed: bool) -> str | None:
-    """Return the formula as MathML; None if it cannot be read as one."""
+    """Return the LaTeX formula as MathML, or None if it cannot be converted."""
     unnumbered = NUMBERED.sub(r"\\\1{\2*}", latex)
     try:
         math = convert_to_element(unnumbered, display="block" if is_displayed else "inline")
@@ -62,12 +62,12 @@ def to_mathml(latex: str, *, is_displayed: bool) -> str | None:
                 if element.text.startswith("\\") and len(element.text) > 1:
                     return None  # a command that the converter does not know
         return tostring(math, encoding="unicode")
-    except Exception:  # noqa: BLE001 (a formula is anybody's, and the converter raises what it likes)
+    except Exception:  # noqa: BLE001 (the formula is untrusted, and the converter may raise anything)
         return None
 
 
 def _find_formula(text: str, start: int) -> tuple[str, int] | None:
-    """Return the delimiter of the formula that begins at `start`, and where its closing delimiter stands."""
+    """Return the opening delimiter of a formula at `start` and the offset of the closing one, or None without any."""
     opener = next((opener for opener in CLOSERS if text.startswith(opener, start)), None)
     if opener is None:
         return None
@@ -82,7 +82,7 @@ def _find_formula(text: str, start: int) -> tuple[str, int] | None:
 
 
 def _is_formula(text: str, start: int, end: int) -> bool:
-    """Whether what stands between two single dollars is mathematics, and not what lies between two prices."""
+    """Return whether the text between two single dollars is a formula, not the text between two prices."""
     content, around = text[start + 1 : end], text[start - 1 : start] + text[end + 1 : end + 2]
     touches_word = any(character.isascii() and character.isalnum() for character in around)
     is_apart = content[0].isspace() or content[-1].isspace() or "\n" in content
@@ -102,7 +102,7 @@ def _read_inline(state: StateInline, silent: bool) -> bool:
 
 
 def _read_block(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
-    """Read a formula that has its lines to itself, whatever its lines would be in Markdown."""
+    """Parse a formula that has its lines to itself, before Markdown interprets these lines."""
     start = state.bMarks[start_line] + state.tShift[start_line]
     found = None if state.is_code_block(start_line) else _find_formula(state.src, start)
     if found is None or found[0] not in DISPLAYED:

@@ -1,4 +1,4 @@
-"""Taking in a log of earlier talk: all of it or nothing, with its own dates."""
+"""Import a log of an earlier conversation with its own dates, all of it or nothing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -38,19 +38,19 @@ class Line:
 
 
 class LogError(CompanionsError):
-    """A log that cannot be taken in; nothing of it was."""
+    """The log cannot be imported; nothing of it was."""
 
 
 @everywhere()
 def import_log(companion: Companion, lines: Sequence[Line], now: datetime, id: UUID | None = None) -> Job:
-    """Return a job whose progress is how many of the messages can be recalled.
+    """Import the log, and return a job whose progress is how many of the messages can be recalled.
 
-    Lines imported before are passed over, and those of a model's in which nothing stands but emotion tags. What tells
-    something forgotten is hidden from models.
+    Lines that were imported before are skipped, and a model's lines with nothing but emotion tags. Lines that mention
+    something forgotten are hidden from models.
     """
     locked = hold(companion.pk)
     if locked is None:
-        raise LogError("no_such_companion", _("There is no such companion of yours."))
+        raise LogError("no_such_companion", _("You have no such companion."))
     companion, new = locked, _select_new(locked, lines)
     require_room(companion, len(new))
     job = Job.objects.create(id=id or uuid4(), companion=companion, kind=Job.Kind.IMPORT_LOG, total=len(new))
@@ -63,19 +63,22 @@ def import_log(companion: Companion, lines: Sequence[Line], now: datetime, id: U
 
 
 def require_room(companion: Companion, more: int) -> None:
-    """Raise LimitError where the held companion cannot have so many messages more, beside those still coming in."""
+    """Raise LimitError if the companion has no room for `more` messages beside those of imports still under way.
+
+    Call it with the companion held.
+    """
     coming = PastImport.objects.filter(companion=companion, state=PastImport.State.WAITING)
     wanted = coming.aggregate(count=Sum("messages_count", default=0))["count"]
     there = Message.everywhere.filter(companion=companion).exclude(job__in=coming.values("job"))
     if there.count() + wanted + more > settings.MESSAGES_EACH:
         limit = f"{settings.MESSAGES_EACH:,}"
         raise LimitError(
-            "too_many_messages", _("A companion can hold %(limit)s messages.") % {"limit": limit}
+            "too_many_messages", _("A companion can have at most %(limit)s messages.") % {"limit": limit}
         )
 
 
 def progress(job: Job) -> tuple[str, int]:
-    """Return the job's state and how many of its messages are recallable."""
+    """Return the job's state, and how many of its messages are done: recallable for an import."""
     if job.error:
         return "failed", 0
     if job.kind == Job.Kind.CLOSE:
@@ -94,9 +97,7 @@ def progress(job: Job) -> tuple[str, int]:
 
 
 def _progress_of_past(job: Job) -> tuple[str, int]:
-    """Return the state of an imported past, or of its undoing, and how many of its messages are there and recallable, or
-    gone.
-    """
+    """Return the state of a past's import or its undoing, and how many of its messages are recallable or deleted."""
     past = PastImport.objects.filter(job=job).first()
     if past is None:  # it is undone
         return "done", job.total
@@ -109,16 +110,16 @@ def _progress_of_past(job: Job) -> tuple[str, int]:
     return ("running" if left else "done"), job.total if not left else made - left
 
 
-def why(job: Job) -> str:
-    """Return the code of what it failed with, or, where a closing waits for tomorrow's tokens, of that; else empty."""
+def get_error_code(job: Job) -> str:
+    """Return the code of the job's error, `NO_TOKENS` if a closing waits for tomorrow's tokens, or else ""."""
     waiting = Closing.objects.open().filter(job=job, error=NO_TOKENS)
     return job.error or (NO_TOKENS if waiting.exists() else "")
 
 
 def _select_new(companion: Companion, lines: Sequence[Line]) -> list[Line]:
-    """Return the lines without a model's emotion tags, and without those that stand here under the same client id.
+    """Return the lines to import, without emotion tags in a model's lines, and without lines whose client id is known.
 
-    Raises LogError, ConflictError.
+    Raise LogError if two lines have the same client id, ConflictError if a known client id has another text.
     """
     plain = [replace(line, text=without_tags(line.text)) if line.role != "user" else line for line in lines]
     lines = [
@@ -126,18 +127,18 @@ def _select_new(companion: Companion, lines: Sequence[Line]) -> list[Line]:
     ]
     given = [line.client_id for line in lines if line.client_id]
     if len(given) != len(set(given)):
-        raise LogError("client_id_twice", _("Two messages of this log have the same client id."))
+        raise LogError("client_id_twice", _("Two messages in this log have the same client id."))
     known = dict(
         Message.everywhere.filter(companion=companion, client_id__in=given).values_list("client_id", "text")
     )
     for line in lines:
         if line.client_id in known and known[line.client_id] != line.text:
-            raise ConflictError("client_id_taken", _("Another message was sent under this id."))
+            raise ConflictError("client_id_taken", _("Another message has already been sent under this id."))
     return [line for line in lines if line.client_id not in known]
 
 
 def _make_messages(companion: Companion, job: Job, lines: Sequence[Line]) -> list[Message]:
-    """Return the lines as messages, each after the one before, in ended sessions parted by eight silent hours."""
+    """Return the lines as a chain of messages, in ended sessions; a new one begins after more than `SESSION_GAP`."""
     sessions: list[Session] = []
     forgotten = load_forgotten(companion.pk)
     for index, line in enumerate(lines):
@@ -158,7 +159,7 @@ def _make_messages(companion: Companion, job: Job, lines: Sequence[Line]) -> lis
             client_id=line.client_id,
             said_at=line.at,
             is_hidden=forgotten.select_since(line.at).forbid(line.text),
-            is_learnt=True,  # earlier talk is recalled, but nothing is learnt from it of itself
+            is_learnt=True,  # earlier talk can be recalled, but is not learnt from unless somebody asks
             job=job,
         )
         for line, session in zip(lines, sessions, strict=True)

@@ -1,4 +1,4 @@
-"""What was said, as HTML that is safe to show: a companion's Markdown, and a person's words as they stand."""
+"""Render messages as safe HTML: a companion's Markdown, and a user's text as plain text with links."""
 
 import re
 from collections.abc import Iterator
@@ -40,11 +40,11 @@ TEXT = {
 LISTS = {"li", "ol", "ul"}
 TABLES = {"table", "tbody", "td", "th", "thead", "tr"}
 CODE_FRAME = {"button", "figcaption", "figure"}
-# What Markdown is written with: at the beginning of a line, around words, and where a link leads. Possessive where a
-# hostile text would have it tried in many ways.
+# The syntax of Markdown at the beginning of a line, around words, and in links. Possessive quantifiers keep a hostile
+# text from causing catastrophic backtracking.
 LINE_SIGNS = re.compile(
-    r"^[ \t]*(?:(?:`{3}|~{3}).*$"  # around code
-    r"|(?:[-*_][ \t]*+){3,}+$|(?=[ \t:|-]{3,}+$)[ \t:|]*+-.*$"  # a rule; under the heads of a table
+    r"^[ \t]*(?:(?:`{3}|~{3}).*$"  # code fences
+    r"|(?:[-*_][ \t]*+){3,}+$|(?=[ \t:|-]{3,}+$)[ \t:|]*+-.*$"  # rules; the line below a table's head
     r"|#{1,6}[ \t]+|(?:>[ \t]?)+|[-*+][ \t]+)",
     re.MULTILINE,
 )
@@ -60,7 +60,7 @@ BETWEEN_CHINESE_MARKS = re.compile(r"[^，。、；：！？（）「」《》�
 
 
 class _Linkifier(LinkifyIt):  # type: ignore[misc]  # it has no types
-    """Finds addresses in words; a Chinese mark ends one, though no space follows it."""
+    """Finds addresses in plain text. Chinese punctuation ends an address even without a space."""
 
     def match(self, text: str) -> list[Match] | None:
         return list(self._find(text)) or None
@@ -80,7 +80,7 @@ class _Linkifier(LinkifyIt):  # type: ignore[misc]  # it has no types
 def _render_code(
     renderer: RendererProtocol, tokens: list[Token], index: int, options: OptionsDict, env: EnvType
 ) -> str:
-    """Return a block of code with its language and a way to copy it; it scrolls by the keyboard, too."""
+    """Render a code block with its language and a copy button. It has a tabindex so that it scrolls by keyboard."""
     token = tokens[index]
     language = escape(" ".join(token.info.split()[:1])[:MAX_LANGUAGE_LENGTH])
     label = " ".join(filter(None, [_("Code"), language]))
@@ -113,34 +113,34 @@ _markdown = _make_markdown()
 
 
 def as_html(text: str) -> SafeString:
-    """Return the Markdown as HTML: no raw HTML, no images, links to http, https and mailto alone, in new tabs."""
+    """Render Markdown as HTML: no raw HTML, no images, and links only to http, https and mailto, in new tabs."""
     tokens = _markdown.parse(text)
     for token in tokens:
         if token.type in {"heading_open", "heading_close"}:
             token.tag = f"h{min(int(token.tag[1]) + HEADINGS_BELOW, 6)}"
         if token.type == "table_open":
-            token.attrSet("tabindex", "0")  # it scrolls where it is wide
+            token.attrSet("tabindex", "0")  # a wide table scrolls by keyboard
         if token.children:
             token.children = _show_hosts(token.children)
     return _clean(_markdown.renderer.render(tokens, _markdown.options, {}))
 
 
 def as_plain(text: str) -> str:
-    """Return the words of the Markdown without its signs, for where only a piece of them is shown."""
+    """Return the text of the Markdown without its syntax, for places that show only a piece of it."""
     text = TABLE_ROW.sub(lambda row: row[1].replace("|", " "), LINE_SIGNS.sub("", text))
-    for _round in range(2):  # what is bold may hold what is slanted
+    for _round in range(2):  # bold text may contain italic text
         for signs in SIGNED_WORDS:
             text = signs.sub(r"\1", text)
     return text
 
 
 def read_plainly(message: Message) -> str:
-    """Return what was said without Markdown's signs; a person, who writes none, is left as they wrote."""
+    """Return the message's text without Markdown's syntax. A user's message is not Markdown and stays unchanged."""
     return as_plain(message.text) if message.role == Message.Role.ASSISTANT else message.text
 
 
 def as_linked_html(text: str) -> SafeString:
-    """Return plain words as HTML in which addresses are links, and nothing else is changed."""
+    """Return plain text as escaped HTML in which addresses are links."""
     html, done = "", 0
     for match in _linkifier.match(text) or []:
         address = _markdown.normalizeLink(match.url)
@@ -151,7 +151,7 @@ def as_linked_html(text: str) -> SafeString:
 
 
 def _show_hosts(tokens: list[Token]) -> list[Token]:
-    """Add to each link whose words are not its address the host that it leads to."""
+    """Add the target's host to each link whose text does not name it."""
     shown: list[Token] = []
     address, words = "", ""
     for token in tokens:
@@ -167,7 +167,7 @@ def _show_hosts(tokens: list[Token]) -> list[Token]:
 
 
 def _find_host(address: str) -> str:
-    """Return the host of a web or mail address as it is looked up; nothing if it has none."""
+    """Return the host of a web or mail address, normalised for look-ups, or "" if it has none."""
     try:
         parts = urlsplit(_markdown.normalizeLink(address.strip()))
     except ValueError:
@@ -177,7 +177,7 @@ def _find_host(address: str) -> str:
 
 
 def _clean(html: str) -> SafeString:
-    """Return what is safe of the HTML, and say that it is."""
+    """Sanitise the HTML, and mark it as safe."""
     cleaned = nh3.clean(
         html,
         tags=TEXT | LISTS | TABLES | CODE_FRAME | MATHML_TAGS,

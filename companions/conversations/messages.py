@@ -1,4 +1,4 @@
-"""Messages: what may be said, saving it with its memory, and reading a conversation's path back to its first message."""
+"""Messages: check them, save them with their memories, and load the path of a conversation."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from memory.store import Said, keep_said
 from text.strings import is_storable
 
 SPEAKERS = {Message.Role.USER: "user", Message.Role.ASSISTANT: "companion"}
-# A path is walked from child to parent, which no queryset can say.
+# Walk a path from child to parent, which no queryset can express.
 WALK = """
 WITH RECURSIVE path AS (
     SELECT id, parent_id, session_id, 1 AS depth FROM companions_message
@@ -29,7 +29,7 @@ WITH RECURSIVE path AS (
 )
 SELECT {columns} FROM companions_message message JOIN path USING (id) ORDER BY path.depth
 """
-# From a message on: of what was said after one, a single message is awake.
+# Walk on from a message: of its children, only one is awake.
 ONWARD = """
 WITH RECURSIVE path AS (
     SELECT id, 0 AS depth FROM companions_message
@@ -56,21 +56,23 @@ SPOKEN = WALK.format(
 
 
 def check_text(text: str) -> None:
-    """Raise TextError where the text is empty, too long, or not storable as UTF-8 text."""
+    """Raise TextError if the text is empty, too long, or not storable as UTF-8."""
     if not text.strip():
-        raise TextError("empty_message", _("There is nothing in this message."))
+        raise TextError("empty_message", _("This message is empty."))
     if len(text) > settings.MESSAGE_CHARACTERS:
         limit = f"{settings.MESSAGE_CHARACTERS:,}"
-        raise TextError("message_too_long", _("A message can hold %(limit)s characters.") % {"limit": limit})
+        raise TextError(
+            "message_too_long", _("A message can have at most %(limit)s characters.") % {"limit": limit}
+        )
     if not is_storable(text):
-        raise TextError("bad_text", _("This message holds characters that are not text."))
+        raise TextError("bad_text", _("This message contains characters that are not text."))
 
 
 def check_quoted(companion: Companion, quoted: UUID | None) -> None:
-    """Raise QuoteError where that message is not on the companion's chosen branch, or is given to it no more."""
+    """Raise QuoteError if the quoted message is not on the companion's chosen branch, or is hidden from prompts."""
     sayable = Message.objects.filter(companion=companion, is_hidden=False)
     if quoted and not sayable.filter(pk=quoted).exists():
-        raise QuoteError("no_such_message", _("What you quote is not there any more."))
+        raise QuoteError("no_such_message", _("The message you are quoting is no longer there."))
 
 
 def say(message: Message, now: datetime) -> Message:
@@ -80,7 +82,7 @@ def say(message: Message, now: datetime) -> Message:
 
 
 def say_all(companion: Companion, messages: Sequence[Message], now: datetime) -> None:
-    """Save many messages of one companion at once, each with its memory; Kith's own notices have none.
+    """Save many messages of one companion, each with its memory, except for Kith's own notices, which have none.
 
     Call it inside a transaction.
     """
@@ -99,7 +101,7 @@ def say_all(companion: Companion, messages: Sequence[Message], now: datetime) ->
 
 
 def open_session(conversation: Conversation, now: datetime) -> Session:
-    """Return the conversation's open session; a new one where the last was closed."""
+    """Return the conversation's open session, and create one if the last is closed."""
     session, _is_new = Session.objects.get_or_create(
         conversation=conversation,
         ended_at=None,
@@ -109,11 +111,11 @@ def open_session(conversation: Conversation, now: datetime) -> Session:
 
 
 class Spoken(NamedTuple):
-    """What a prompt needs of a message: of hundreds, to make whole ones takes five times as long.
+    """The parts of a message that a prompt needs. For hundreds, loading whole rows would take five times as long.
 
-    `emotions` are what its companion showed in it, each with its place in the text; `calls` are those of tools before it;
-    `quoted` is the message that it quotes, by id, role and text; `files` are the names of those that came with it, each
-    with whether it is a picture.
+    `emotions` are those that the companion showed in it, each with its place in the text; `calls` are the tool calls
+    before it; `quoted` is the message that it quotes, with id, role and text; `files` are its attachments, each by name
+    and whether it is a picture.
     """
 
     pk: UUID
@@ -129,13 +131,13 @@ class Spoken(NamedTuple):
 
 
 def load_path(conversation: Conversation, start: UUID | None, limit: int) -> list[Message]:
-    """Return at most `limit` messages from `start` back to the first, newest first."""
+    """Return at most `limit` messages of the path from `start` back to the first message, newest first."""
     parameters = {"start": start, "conversation": conversation.pk, "limit": limit, "session": None}
     return list(Message.objects.raw(PATH, parameters)) if start else []
 
 
 def load_spoken(message: Message, limit: int) -> list[Spoken]:
-    """Return at most `limit` messages from this one back to the first of its session, newest first."""
+    """Return at most `limit` messages from `message` back to the first one of its session, newest first."""
     start, conversation = message.pk, message.conversation_id
     parameters: dict[str, Any] = {"start": start, "conversation": conversation, "limit": limit}
     with connection.cursor() as cursor:
@@ -147,8 +149,8 @@ def load_spoken(message: Message, limit: int) -> list[Spoken]:
 def load_page(
     conversation: Conversation, before: UUID | None, limit: int
 ) -> tuple[list[Message], UUID | None]:
-    """Return at most `limit` messages before that one (the newest for None), newest first, and where the next page
-    begins.
+    """Return at most `limit` messages before `before` (or the newest, for None), newest first, and the `before` of the
+    next page, or None.
     """
     start = conversation.head_id
     if before is not None:
@@ -159,13 +161,13 @@ def load_page(
 
 
 def load_page_after(conversation: Conversation, after: UUID, limit: int) -> tuple[list[Message], UUID | None]:
-    """Return at most `limit` messages after that one, oldest first, and after which the next page begins."""
+    """Return at most `limit` messages after `after`, oldest first, and the `after` of the next page, or None."""
     parameters = {"start": after, "conversation": conversation.pk, "limit": limit}
     messages = list(Message.objects.raw(ONWARD, parameters))
     return messages, messages[-1].pk if messages and messages[-1].pk != conversation.head_id else None
 
 
 def find_first_since(companion: Companion, since: datetime) -> Message | None:
-    """Return the first message of the chosen branch that was said at that moment or later; None where there is none."""
+    """Return the first message on the chosen branch that was said at `since` or later, or None if there is none."""
     later = Message.objects.filter(companion=companion, said_at__gte=since)
     return later.order_by("said_at", "id").first()

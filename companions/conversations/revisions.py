@@ -1,4 +1,4 @@
-"""What a companion wrote and revises: the messages that each sentence comes from, and what two revisions differ in."""
+"""Texts that a companion revises: the messages that each sentence comes from, and the differences of two revisions."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from companions.models import Message
 
 MAX_SOURCES = 5
 WORD = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]|\w+|\s+|.", regex.DOTALL)
-MIN_LIKENESS = 0.5  # a sentence that is less like another is another sentence
-MAX_CHARACTERS = 400  # of a sentence that is compared word by word, which takes the square of its length
+MIN_LIKENESS = 0.5  # sentences less alike count as different ones, not as one that was changed
+MAX_CHARACTERS = 400  # of a sentence compared word by word, which takes time in the square of its length
 SAME, GONE, NEW = "same", "gone", "new"
 
 
 @dataclass(frozen=True, slots=True)
 class CitedSentence:
-    """One sentence, the first of the messages behind it in the order of time, and how many there are."""
+    """A sentence with the oldest messages it comes from (`said`), and how many there are in all (`count`)."""
 
     text: str
     said: Sequence[Message]
@@ -32,7 +32,7 @@ class CitedSentence:
 
 
 def load_citations(companion_id: UUID, sentences: Sequence[Mapping[str, Any]]) -> list[CitedSentence]:
-    """Return the sentences with those of their messages that are there: one query."""
+    """Return the sentences with their messages, without those deleted or on other branches: one query."""
     ids = {UUID(source) for sentence in sentences for source in sentence["sources"]}
     mine = Message.objects.filter(companion=companion_id).select_related("session__diary_entry")
     messages = mine.in_bulk(ids) if ids else {}
@@ -46,14 +46,14 @@ def load_citations(companion_id: UUID, sentences: Sequence[Mapping[str, Any]]) -
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of a sentence, and whether it is the "same" in both, "gone" or "new"."""
+    """A piece of a sentence, and whether it is the "same" in both texts, "gone" or "new"."""
 
     text: str
     how: str
 
 
 def compare(before: Sequence[str], after: Sequence[str]) -> list[list[Piece]]:
-    """Return the sentences of both in their order, each as its pieces."""
+    """Return a diff of two lists of sentences: the sentences of both in order, each split into pieces."""
     lines: list[list[Piece]] = []
     for how, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if how == "equal":
@@ -65,7 +65,7 @@ def compare(before: Sequence[str], after: Sequence[str]) -> list[list[Piece]]:
 
 
 def _compare_sentences(old: str | None, new: str | None) -> Iterator[list[Piece]]:
-    """One line where the two are alike, else one for each that there is; long ones are not looked into."""
+    """Yield one line of pieces if the two sentences are alike, or else one for each. Long ones never count as alike."""
     if old is not None and new is not None and max(len(old), len(new)) <= MAX_CHARACTERS:
         words = WORD.findall(old), WORD.findall(new)
         matcher = SequenceMatcher(None, *words, autojunk=False)

@@ -1,7 +1,7 @@
-"""Searching the talk for words, phrases in quotation marks and emoji; newest first.
+"""Search a conversation for words, phrases in quotation marks and emoji, newest first.
 
-The database finds the messages that hold all the words (`MessageWords`); a phrase, and a longer run of a script without
-spaces, is then looked for in what they say.
+The database finds the messages that contain all words (`MessageWords`). Their texts are then filtered by phrases, and
+by longer runs of a script without spaces.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ MAX_CHARACTERS = 200
 LATELY_MESSAGES = 2_000
 SNIPPET_BEFORE, SNIPPET_AFTER = 60, 160
 QUOTED = regex.compile(r'"([^"]+)"|[“„]([^“”„]+)[”“]|「([^「」]+)」|『([^『』]+)』|«([^«»]+)»')
-# A word that the snippet's edge would cut, with the blank that parts it from the others.
+# A word that the snippet's edge would cut, with the space between it and the others.
 BEGUN_WORD = regex.compile(r"\S{1,24}\s+")
 LEFT_WORD = regex.compile(r"\s+\S{1,24}$")
 RUN = regex.compile(rf"{PAIRED}{{3,}}")
@@ -33,7 +33,7 @@ WORD = regex.compile(rf"{PAIRED}+|(?:(?!{PAIRED})[\p{{L}}\p{{N}}\p{{M}}])+|\p{{E
 
 
 class Part(NamedTuple):
-    """A piece of a snippet; what was searched for `is_found`."""
+    """A piece of a snippet; `is_found` if it matches the query."""
 
     text: str
     is_found: bool
@@ -41,14 +41,14 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is searched for: numbers of words, phrases, and what is marked in a message that was found."""
+    """A parsed search query: the `keys` of its words in MessageWords, phrases, and a pattern of what to highlight."""
 
     keys: list[int]
     phrases: list[str]
     marked: regex.Pattern[str]
 
     def cut_snippet(self, text: str) -> list[Part]:
-        """Return a piece of the text around what was found, in parts: of whole words, where these are not too long."""
+        """Return a snippet of the text around the first match, in parts, cut between words unless they are too long."""
         first = self.marked.search(text)
         found_from, found_to = first.span() if first else (0, 0)
         start, end = max(found_from - SNIPPET_BEFORE, 0), found_to + SNIPPET_AFTER
@@ -72,9 +72,9 @@ class Query:
 
 
 def read_query(companion_id: UUID, text: str) -> Query:
-    """Return what the person searches for. SearchError where it is too long, or holds nothing to search for."""
+    """Parse a search query; raise SearchError if it is too long, or contains nothing to search for."""
     if len(text) > MAX_CHARACTERS:
-        detail = _("Search for at most %(limit)d characters; a few words are enough.")
+        detail = _("A search can have at most %(limit)d characters; a few words are enough.")
         raise SearchError("search_too_long", detail % {"limit": MAX_CHARACTERS})
     keys: list[int] = []
     if is_storable(text):
@@ -82,7 +82,7 @@ def read_query(companion_id: UUID, text: str) -> Query:
             cursor.execute("SELECT companions_search_keys(%s, %s, false)", [companion_id, text])
             [keys] = cursor.fetchone()
     if not keys:
-        raise SearchError("search_too_short", _("Write at least two letters of a word, or an emoji."))
+        raise SearchError("search_too_short", _("Type at least two letters of a word, or an emoji."))
     quoted = [" ".join(next(filter(None, match)).split()) for match in QUOTED.findall(text)]
     rest = QUOTED.sub(" ", text)
     marks = [*quoted, *WORD.findall(rest)]
@@ -92,13 +92,13 @@ def read_query(companion_id: UUID, text: str) -> Query:
 
 
 def _mark(words: str) -> str:
-    """Return a pattern for these words: what begins with a letter stands at a word's beginning."""
+    """Return a pattern for highlighting `words`: in a script with spaces, only where a word begins."""
     is_spaced = regex.match(r"[\p{L}\p{N}]", words) and not regex.match(PAIRED, words)
     return (r"(?<![\p{L}\p{N}])" if is_spaced else "") + regex.escape(words, special_only=True)
 
 
 def search(companion: Companion, query: Query, page: PageIn) -> tuple[list[Message], str | None]:
-    """Return a page of the messages of the chosen branch that hold all of it, and the cursor of the next page."""
+    """Return a page of messages on the chosen branch that match the query, and the cursor of the next page or None."""
     field: ArrayField[Any, Any] = ArrayField(models.IntegerField())
     found = MessageWords.objects.filter(
         words__contains=Value(query.keys, output_field=field),
@@ -110,7 +110,7 @@ def search(companion: Companion, query: Query, page: PageIn) -> tuple[list[Messa
     found = found.select_related("message")
     rows: list[MessageWords] = []
     following: str | None = None
-    if page.cursor is None:  # what is said often fills the page from what was said lately
+    if page.cursor is None:  # for frequent words, the newest messages alone often fill the page
         newest = Message.objects.filter(companion=companion).order_by("-said_at", "-id").values("pk")
         rows, following = paginate(found.filter(message__in=newest[:LATELY_MESSAGES]), "said_at", page)
     if following is None:

@@ -1,4 +1,4 @@
-"""Tool calls that a model wrote as text, in the forms of chat templates: read, and looked for in the prompt. Pure.
+"""Parse tool calls that a model wrote as text in the forms of chat templates, and find those that it quotes. Pure.
 
 <tool_call>{"name": "recall", "arguments": {"words": "Tiago"}}</tool_call>
 <function=recall>{"words": "Tiago"}</function>
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-MAX_CALLS = 16  # of one text
+MAX_CALLS = 16  # in one text
 NAMES = ("name", "function_name", "tool_name", "tool")
 ARGUMENTS = ("arguments", "parameters", "args", "input")
 FUNCTION = re.compile(r"<function=([\w.-]{1,64})>(.*?)(?:</function>|\Z)", re.DOTALL)
@@ -30,13 +30,14 @@ DECODER = json.JSONDecoder(strict=False)
 
 
 def read_calls(text: str) -> list[tuple[str, str]]:
-    """Return the calls in the text, each with its name and its arguments as JSON."""
+    """Return the tool calls in the text, each with its name and its arguments as JSON."""
     return list(_find_calls(text))[:MAX_CALLS]
 
 
 def read_function_call(text: str) -> tuple[str, str] | None:
-    """Return the name and the arguments, as JSON, of a call as Python writes it, with keywords or one dictionary; None
-    where it is none.
+    """Return the name and the arguments, as JSON, of a call in Python syntax with keywords or one dictionary.
+
+    Return None if the text is no such call.
     """
     try:
         call = ast.parse(text, mode="eval").body
@@ -73,9 +74,7 @@ def _find_calls(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _decode(text: str) -> Any:
-    """Return the first JSON object or list of the text; an empty object where nothing stands there, None where it is
-    broken.
-    """
+    """Return the first JSON object or list in the text, {} if the text is blank, or None if there is no valid JSON."""
     opening = OPENING.search(text.replace("[TOOL_CALLS]", " " * len("[TOOL_CALLS]")))
     if opening is None:
         return {} if not text.strip() else None
@@ -93,7 +92,7 @@ def _read_value(text: str) -> Any:
 
 
 def _read_call(call: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return the name and the arguments; None where the object is no call and nothing else."""
+    """Return the name and the arguments, as JSON, of a JSON object that is a tool call; None if it is not one."""
     function = call.get("function")
     if isinstance(function, dict):
         call = function
@@ -109,9 +108,9 @@ def _read_call(call: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 class QuotedCalls:
-    """The tool calls that the messages of a prompt quote: a model that writes one of them only repeats it.
+    """The tool calls quoted in the messages of a prompt: a model that writes one of these as text only repeats it.
 
-    The messages are normalised once, when the first call is looked for.
+    The messages are normalised once, when the first call is looked up.
     """
 
     def __init__(self, messages: Sequence[Mapping[str, Any]]) -> None:
@@ -122,9 +121,9 @@ class QuotedCalls:
         return [_normalise(_text(message.get("content"))) for message in self._messages]
 
     def has(self, name: str, arguments: str) -> bool:
-        """Return whether one message has the name as a call has it, and every string of the arguments.
+        """Return whether a single message contains the name in the syntax of a call, and every string of the arguments.
 
-        The name as a mere word is no call: "Do you recall Tiago?"
+        The name as a plain word does not count: "Do you recall Tiago?"
         """
         word = re.escape(_normalise(name))
         named = re.compile(rf"[\"'=]{word}[\"'>]|{word}(?::\d{{1,9}})?[{{(]")
@@ -143,9 +142,9 @@ def _find_strings(value: Any) -> Iterator[str]:
 
 
 def _normalise(text: str) -> str:
-    """Return the text without blanks, escapes and tags: however it is quoted, it is the same."""
+    """Return the text without white space, escapes and tags, so that it is the same however it is quoted."""
     text = ESCAPED.sub(lambda escaped: chr(int(escaped[1], 16)), text)
-    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # pairs of escapes
+    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # joins escaped surrogate pairs
     return MARKUP.sub("", LOOSE.sub("", text))
 
 

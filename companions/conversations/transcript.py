@@ -1,4 +1,4 @@
-"""Turns as pages show them: a message, its answer, and the reply that is being made or came to nothing."""
+"""Turns of a conversation as pages show them: a message, its answer, and a reply that is open or ended early."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ PAGE = 50
 
 @dataclass(slots=True)
 class TranscriptTurn:
-    """A message with its answer; a greeting or an imported line has only the one of the two."""
+    """A message with its answer; either may be missing, e.g. for a greeting or an imported line."""
 
     message: Message | None = None
     answer: Message | None = None
@@ -53,7 +53,7 @@ class TranscriptTurn:
 
     @property
     def ended_session(self) -> Session | None:
-        """The session whose last word this is, once it has ended and has a title, or while its diary is written."""
+        """Return the session that ends with this turn, if it has a title or its closing is waiting, or else None."""
         session = self.first.session
         said = [message.pk for message in (self.message, self.answer) if message]
         is_shown = (session.ended_at and session.title) or hasattr(session, "closing")
@@ -66,13 +66,16 @@ class TranscriptTurn:
 
     @property
     def open_reply(self) -> Reply | None:
-        """The reply that waits or is being made; it takes the place of an earlier answer."""
+        """Return the reply that waits or is being made, if any; it is shown instead of an earlier answer."""
         reply = self.newest_reply
         return reply if reply and reply.is_open else None
 
     @property
     def ended_early(self) -> Reply | None:
-        """The newest reply where it ended in any other way than done; on a page that begins with an answer, its own."""
+        """Return the newest reply if it ended in another state than done, or else None.
+
+        If the page begins with an answer, without its message, that is the reply that made the answer.
+        """
         reply = self.newest_reply or self.made_by
         return reply if reply and not reply.is_open and reply.state != Reply.State.DONE else None
 
@@ -82,28 +85,28 @@ class TranscriptTurn:
 
     @property
     def made_by(self) -> Reply | None:
-        """The reply that the answer was made by; None where it was made by none (a greeting, an import)."""
+        """Return the reply that made the answer, or None if there is none, as for greetings and imports."""
         return getattr(self.answer, "made_by", None) if self.answer else None
 
     @property
     def retractions(self) -> list[Retraction]:
-        """What the answer closed, in its order, as far as that was neither undone nor deleted."""
+        """Return the answer's retractions in order, without those undone or deleted."""
         return list(self.made_by.retractions.all()) if self.made_by else []
 
     @property
     def forget_proposals(self) -> list[ForgetProposal]:
-        """What the answer proposed to forget, as long as its person has not decided."""
+        """Return the answer's open proposals to forget."""
         proposals = self.made_by.forget_proposals.all() if self.made_by else []
         return [proposal for proposal in proposals if proposal.state == ForgetProposal.State.OPEN]
 
     @property
     def timers(self) -> list[Timer]:
-        """The timers that were set in answer to the message, by whomever, as far as they still run."""
+        """Return the active timers that were set in answer to the message, by whomever."""
         return [timer for timer in self._timers if timer.state == Timer.State.ACTIVE]
 
     @property
     def lacks_timer(self) -> bool:
-        """Whether a reminder was asked for and none was set: whatever the answer says, nothing will come."""
+        """Return whether the message asked for a reminder and was answered, but no timer was set."""
         reply = self.made_by
         is_answered = self.message is not None and reply is not None and reply.state == Reply.State.DONE
         return bool(
@@ -116,21 +119,21 @@ class TranscriptTurn:
 
     @property
     def recalled(self) -> list[Recalled]:
-        """What the answer was given to remember and that bears on it."""
+        """Return the recalled memories that bear on the answer."""
         recalls = self.made_by.recalls.all() if self.made_by else []
         found = [recalled for recall in recalls for recalled in recall.found.all()]
         return choose_bearing(found, self.answer.text if self.answer else "")
 
 
 def choose_bearing(found: Sequence[Recalled], answer: str) -> list[Recalled]:
-    """Return what bears on the answer, nothing twice: the message brought it to mind, or the answer takes it up. What it
-    made most use of comes first, then by score.
+    """Return the recalled memories that bear on the answer, each once: a memory is a likely match for the message, or
+    shares words with the answer. Those that share most words come first, then those with the higher score.
     """
     by_memory = {
         recalled.memory_id: recalled for recalled in sorted(found, key=lambda recalled: recalled.score)
     }
     said = set(filter(tells_something, terms(answer))) if by_memory else set()
-    used = {id: len(said.intersection(terms(one.memory.text))) for id, one in by_memory.items()}
+    used = {id: len(said.intersection(terms(recalled.memory.text))) for id, recalled in by_memory.items()}
     bearing = [
         recalled
         for id, recalled in by_memory.items()
@@ -140,9 +143,11 @@ def choose_bearing(found: Sequence[Recalled], answer: str) -> list[Recalled]:
 
 
 def with_replies(messages: list[Message]) -> list[Message]:
-    """Give the messages their sessions with how those ended, the replies that they were answered by, newest first, what
-    made them with what that closed or proposed to forget, the timers that it set, how they sounded, what came with them,
-    their bookmarks, what they quote, and what was said in their place: thirteen queries.
+    """Prefetch all that a transcript shows of the messages, and return them: thirteen queries.
+
+    That is: their sessions with their endings, the replies to them (`answers`, newest first), the replies that made
+    them with recalled memories, retractions and proposals to forget, timers, recordings, attachments, bookmarks, quoted
+    messages, and `alternatives`.
     """
     replies = Prefetch("replies", Reply.objects.order_by("-created_at"), to_attr="answers")
     sessions = Prefetch("session", _with_endings(Session.objects.all()))
@@ -175,7 +180,7 @@ def with_replies(messages: list[Message]) -> list[Message]:
 
 
 def _with_endings(sessions: QuerySet[Session]) -> QuerySet[Session]:
-    """Give sessions their diary entries, their `closing` as long as it waits, and the last message that they end with."""
+    """Add to sessions their diary entry, waiting `closing`, and the id of the message that ends them (`last_said`)."""
     waiting = FilteredRelation("closings", condition=Q(closings__state=Closing.State.WAITING))
     until = Coalesce(OuterRef("closing__until_at"), Value(datetime.max.replace(tzinfo=UTC)))
     said = Message.objects.filter(session=OuterRef("pk"), said_at__lte=until)
@@ -186,7 +191,7 @@ def _with_endings(sessions: QuerySet[Session]) -> QuerySet[Session]:
 
 @dataclass(frozen=True, slots=True)
 class TranscriptPage:
-    """A stretch of the talk, oldest first; `earlier` and `later` are its first and last message where more is there."""
+    """A page of turns, oldest first; `earlier` and `later` are its first and last message if there are more pages."""
 
     turns: list[TranscriptTurn]
     earlier: UUID | None = None
@@ -194,33 +199,33 @@ class TranscriptPage:
 
 
 def load_before(conversation: Conversation, before: UUID | None) -> TranscriptPage:
-    """Return the turns of the messages before that one; the newest for None."""
+    """Return the page of turns before the message `before`, or the newest page for None."""
     messages, earlier = load_page(conversation, before, PAGE)
     return TranscriptPage(turns_of(with_replies(messages)[::-1]), earlier)
 
 
 def load_after(conversation: Conversation, after: UUID) -> TranscriptPage:
-    """Return the turns of the messages after that one."""
+    """Return the page of turns after the message `after`."""
     messages, later = load_page_after(conversation, after, PAGE)
     return TranscriptPage(turns_of(with_replies(messages)), later=later)
 
 
 def load_around(conversation: Conversation, message: Message) -> TranscriptPage:
-    """Return the turns around that message, which is one of them."""
+    """Return a page of turns around the message, with its own."""
     before, earlier = load_page(conversation, message.pk, PAGE // 2)
     after, later = load_page_after(conversation, message.pk, PAGE // 2)
     return TranscriptPage(turns_of(with_replies([*before[::-1], message, *after])), earlier, later)
 
 
 def find_start(message: Message) -> UUID:
-    """Return the id of the message that begins the turn of this one."""
+    """Return the id of the message that begins the turn of `message`."""
     is_answer = message.role == Message.Role.ASSISTANT and not message.waking_id
     parent = message.parent if is_answer else None
     return parent.pk if parent and parent.role == Message.Role.USER else message.pk
 
 
 def turn_of(message: Message) -> TranscriptTurn:
-    """Return the turn that the message begins, as it stands."""
+    """Return the turn that the message begins, with its newest answer, if any."""
     given = Message.objects.filter(parent=message, role=Message.Role.ASSISTANT, waking=None)
     answers = given.order_by("-created_at")[:1]
     messages = [message, *(list(answers) if message.role == Message.Role.USER else [])]
@@ -228,13 +233,13 @@ def turn_of(message: Message) -> TranscriptTurn:
 
 
 def turns_of(messages: Sequence[Message]) -> list[TranscriptTurn]:
-    """Return messages, oldest first, as turns; the first turn of a day knows that it is."""
+    """Group messages, oldest first, into turns, and mark the first turn of each day (`begins_day`)."""
     turns: list[TranscriptTurn] = []
     for message in messages:
         if message.role == Message.Role.USER:
             turns.append(TranscriptTurn(message=message))
             continue
-        # What a companion says by itself is no answer, whatever stands before it.
+        # What a companion says in a waking is no answer, even if a message comes before it.
         before = turns[-1] if turns and not message.waking_id else None
         if before and before.message and before.answer is None and message.parent_id == before.message.pk:
             before.answer = message

@@ -1,4 +1,4 @@
-"""Weaving messages that were said elsewhere into the chosen path of a talk, by their times."""
+"""Merge messages that were said elsewhere into the chosen path of a conversation, ordered by time."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -19,7 +19,7 @@ FROM unnest(%s::uuid[], %s::uuid[]) AS moved (id, parent) WHERE message.id = mov
 
 
 class Step(NamedTuple):
-    """A message of the path, by what its place depends on."""
+    """A message of the path, reduced to what determines its place."""
 
     pk: UUID
     parent_id: UUID | None
@@ -27,9 +27,9 @@ class Step(NamedTuple):
 
 
 def weave_in(conversation: Conversation, messages: Sequence[Message]) -> None:
-    """Weave the messages, which are saved and awake, into the path by their times; of one time, the path's come first.
+    """Merge messages into the chosen path by their times; of messages with the same time, those of the path come first.
 
-    Call it with the companion held.
+    The messages must be saved and awake. Call it with the companion held.
     """
     if not messages:
         return
@@ -40,13 +40,13 @@ def weave_in(conversation: Conversation, messages: Sequence[Message]) -> None:
         for later, earlier in zip(woven, [None, *woven[:-1]], strict=True)
         if later.parent_id != (earlier.pk if earlier else None)
     ]
-    with connection.cursor() as cursor:  # thousands may move, each after another one
+    with connection.cursor() as cursor:  # thousands may move, each to another parent
         cursor.execute(MOVE, [[pk for pk, _ in moved], [parent for _, parent in moved]])
     Conversation.objects.filter(pk=conversation.pk).update(head=woven[-1].pk)
 
 
 def _load_steps(conversation: Conversation) -> list[Step]:
-    """Return the chosen path, from the first message on."""
+    """Return the chosen path, first message first."""
     named = {"start": conversation.head_id, "conversation": conversation.pk}
     with connection.cursor() as cursor:
         cursor.execute(STEPS, named | {"limit": EVERYTHING, "session": None})

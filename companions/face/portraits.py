@@ -119,9 +119,9 @@ def choose_features(companion: Companion, seed: int, chosen: Mapping[str, str]) 
     Raise PortraitError (`no_such_seed`, `no_such_feature`).
     """
     if not 0 <= seed < SEEDS:
-        raise PortraitError("no_such_seed", _("A seed goes from 0 to 9223372036854775807."))
+        raise PortraitError("no_such_seed", _("A seed is a number from 0 to 9223372036854775807."))
     if any(name not in TABLES.get(feature, ()) for feature, name in chosen.items()):
-        raise PortraitError("no_such_feature", _("There is no such feature of a face."))
+        raise PortraitError("no_such_feature", _("A face has no such feature."))
     drawn = draw_features(seed)
     differing = {feature: name for feature, name in chosen.items() if getattr(drawn, feature) != name}
     kept = {"seed": seed, "chosen": differing}

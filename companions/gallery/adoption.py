@@ -44,7 +44,9 @@ def adopt(
 
         return once(user, "adopt_character", key, body, begin)[0]
     version = entry.version
-    refusal = GalleryError("not_approved", _("This character is not in the gallery now."), status=CONFLICT)
+    refusal = GalleryError(
+        "not_approved", _("This character is not in the gallery at the moment."), status=CONFLICT
+    )
     if version is None or version.state != GalleryVersion.State.APPROVED:
         raise refusal
     upload = _copy(user, version, now)

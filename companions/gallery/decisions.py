@@ -47,11 +47,11 @@ def decide(
     replaces the version that was approved before.
     """
     if state != State.APPROVED and not reason.strip():
-        raise GalleryError("no_reason", _("Say why: its publisher is told."), "reason")
+        raise GalleryError("no_reason", _("Say why: the publisher will be told."), "reason")
     lock_character(version.character)
     version.refresh_from_db(fields=["state"])
     if version.state != DECIDED[state]:
-        raise GalleryError("decided", _("It is not in that state any more."), status=CONFLICT)
+        raise GalleryError("decided", _("It is no longer in that state."), status=CONFLICT)
     versions = GalleryVersion.objects.filter(character=version.character_id)
     if state == State.APPROVED:
         versions.filter(state=State.APPROVED).update(state=State.REPLACED)
@@ -71,7 +71,7 @@ def report(user: User, entry: GalleryEntry, kind: str, text: str, now: datetime)
     """
     refusal = GalleryError(
         "cannot_report",
-        _("You have reported this already, or it is your own or Kith’s."),
+        _("You have already reported this, or it is your own or Kith’s."),
         status=CONFLICT,
     )
     version = entry.version
@@ -171,8 +171,8 @@ def _list_parts(version: GalleryVersion) -> dict[str, str]:
         _("Summary"): version.summary,
         _("Tags"): ", ".join(version.tags),
         _("Licence"): version.get_licence_display(),
-        _("For which age"): version.get_rating_display(),
-        _("What its creator says of it"): shown.notes,
+        _("Age rating"): version.get_rating_display(),
+        _("What its creator says about it"): shown.notes,
         _("Lorebook"): shown.book,
         **{text.label: text.text for text in (*shown.texts, *shown.hidden)},
     }

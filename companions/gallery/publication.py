@@ -70,9 +70,7 @@ def compose_publication(companion: Companion, *, keeps_name: bool = False) -> Pu
     if book := data.get("character_book"):
         chosen["character_book"] = _choose_of_book(book)
     if not (companion.depth_prompt.strip() or any(data[key].strip() for key in WHO)):
-        detail = _(
-            "Nobody has written yet who %(name)s is, so there is nothing that others could begin with."
-        )
+        detail = _("Nobody has written yet who %(name)s is, so there is nothing for others to start from.")
         raise GalleryError(NO_CHARACTER, detail % {"name": companion.name})
     name = companion.user.name.strip()
     pattern = _compile_name(name)
@@ -86,10 +84,12 @@ def compose_publication(companion: Companion, *, keeps_name: bool = False) -> Pu
     except CardFormatError:
         raise GalleryError("too_large", _("This is too much for one card.")) from None
     if len(json.dumps(content, ensure_ascii=False).encode()) > MAX_BYTES:
-        detail = _("Its texts and lorebooks take more than %(most)s MB, which is too much for the gallery.")
+        detail = _(
+            "Its texts and lorebooks take up more than %(most)s MB, which is too much for the gallery."
+        )
         raise GalleryError("too_large", detail % {"most": MAX_BYTES // 1_000_000})
     if holds_own_address(companion.user, json.dumps(content, ensure_ascii=False)):
-        detail = _("Your e-mail address stands in its texts. Take it out first.")
+        detail = _("Your e-mail address appears in its texts. Remove it first.")
         raise GalleryError("own_address", detail)
     return Publication(content, _list_warnings(content["data"], _compile_like(name)), has_name)
 
@@ -104,10 +104,12 @@ def require_right_to_give_on(companion: Companion, licence: str) -> None:
         return
     allowed = GIVEN_ON[came_under]
     if not allowed:
-        detail = _("It came from the gallery with all rights reserved: it is not yours to give on.")
+        detail = _("It came from the gallery with all rights reserved, so you cannot publish it again.")
         raise GalleryError("licence_of_origin", detail, "licence")
     if licence not in allowed:
-        detail = _("It came from the gallery under %(licence)s, and can be given on only so.")
+        detail = _(
+            "It came from the gallery under %(licence)s, and can only be published again on those terms."
+        )
         raise GalleryError("licence_of_origin", detail % {"licence": came_under}, "licence")
 
 
@@ -190,7 +192,7 @@ def _list_texts(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         "system_prompt": lambda: _("the instructions before the persona"),
         "post_history_instructions": lambda: _("the instructions after the talk"),
         "creator": lambda: _("its creator’s name"),
-        "creator_notes": lambda: _("what its creator says of it"),
+        "creator_notes": lambda: _("what its creator says about it"),
         "character_version": lambda: _("its version"),
     }
     for key, label in labels.items():
@@ -210,14 +212,17 @@ def _list_warnings(data: Mapping[str, Any], pattern: re.Pattern[str] | None) -> 
     """Return warnings, a sentence each, about texts that may be private; `pattern` finds the person's name."""
     warnings, texts = [], list(_list_texts(data))
     if pattern and (places := _list_places(texts, pattern)):
-        warnings.append(_("Your name stands in: %(places)s.") % {"places": places})
+        warnings.append(_("Your name appears in: %(places)s.") % {"places": places})
     if places := _list_places(texts, CONTACT):
         warnings.append(
-            _("This looks like an address or a telephone number: %(places)s.") % {"places": places}
+            _("There may be an address or a telephone number in: %(places)s.") % {"places": places}
         )
     if data["mes_example"].strip():
         warnings.append(
-            _("The example dialogue goes out too. Look whether anything in it was really said between you.")
+            _(
+                "The example dialogue will be published too. Check whether anything in it was really said between the"
+                " two of you."
+            )
         )
     return warnings
 

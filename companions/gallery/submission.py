@@ -54,14 +54,20 @@ def check_terms(companion: Companion, terms: Terms) -> None:
     """Raise GalleryError, with the field, unless the person may publish the companion under these terms."""
     user = companion.user
     if "@" in folded(terms.published_as):
-        raise GalleryError("published_as", _("Choose a name, no address: everybody sees it."), "published_as")
+        raise GalleryError(
+            "published_as", _("Choose a name, not an address: everybody will see it."), "published_as"
+        )
     if reads_like_kith(terms.published_as) and not user.has_perm(MAY_DECIDE):
         detail = _("This reads as if Kith itself had published it. Choose a name without “Kith”.")
         raise GalleryError("published_as", detail, "published_as")
     if not user.is_at_least(AGES[GalleryVersion.Rating(terms.rating)]):
-        raise GalleryError("rating", _("You cannot publish what you could not see in the gallery."), "rating")
+        raise GalleryError(
+            "rating",
+            _("You cannot publish something that you would not be allowed to see in the gallery."),
+            "rating",
+        )
     if holds_own_address(user, "\n".join((terms.line, terms.summary, *terms.tags))):
-        raise GalleryError("own_address", _("Your e-mail address stands in it. Take it out first."))
+        raise GalleryError("own_address", _("Your e-mail address appears in it. Remove it first."))
     require_right_to_give_on(companion, terms.licence)
 
 
@@ -80,12 +86,14 @@ def submit(
     check_terms(companion, terms)
     user = User.objects.select_for_update(no_key=True).get(pk=companion.user_id)
     if not lock(companion.pk):
-        detail = _("This companion was deleted a moment ago. Nothing of it was sent.")
+        detail = _("This companion was deleted a moment ago. Nothing was sent.")
         raise GalleryError(COMPANION_DELETED, detail, status=NOT_FOUND)
     character = GalleryCharacter.objects.owned_by(user).filter(companion=companion).first()
     if character is None:
         if GalleryCharacter.objects.owned_by(user).count() >= settings.GALLERY_CHARACTERS_EACH:
-            detail = _("You have published %(count)s characters; there cannot be more. Delete one first.")
+            detail = _(
+                "You have already published %(count)s characters, which is the most you can publish. Delete one first."
+            )
             raise LimitError("too_many_published", detail % {"count": settings.GALLERY_CHARACTERS_EACH})
         character = GalleryCharacter.objects.create(user=user, companion=companion, created_at=now)
     lock_character(character)

@@ -17,22 +17,24 @@ from companions.models import Companion, InnerState, Message, Waking
 
 REFLECTED = (InnerState.By.REFLECTION, InnerState.By.CLOSING)
 SKIPPED: dict[str, Promise] = {
-    Reason.LIFE_OFF: gettext_lazy("It slept on: you have turned its life between talks off."),
-    Reason.ASLEEP: gettext_lazy("It slept on: these are its hours of sleep."),
-    Reason.TOO_LATE: gettext_lazy("It slept on: that was too long ago."),
-    Reason.NOTHING_NEW: gettext_lazy("It slept on: you two had not talked since."),
-    Reason.TOO_MANY_A_DAY: gettext_lazy("It slept on: it had woken too often that day."),
-    Reason.GONE: gettext_lazy("It slept on: what it had thought of is gone."),
-    Reason.NO_TOKENS: gettext_lazy("It slept on: the tokens of that day were used up."),
+    Reason.LIFE_OFF: gettext_lazy("It stayed asleep: you have turned off its life between talks."),
+    Reason.ASLEEP: gettext_lazy("It stayed asleep: these were its hours of sleep."),
+    Reason.TOO_LATE: gettext_lazy("It stayed asleep: the time for this had long passed."),
+    Reason.NOTHING_NEW: gettext_lazy("It stayed asleep: you two had not talked since."),
+    Reason.TOO_MANY_A_DAY: gettext_lazy("It stayed asleep: it had already woken too often that day."),
+    Reason.GONE: gettext_lazy("It stayed asleep: what it had in mind no longer exists."),
+    Reason.NO_TOKENS: gettext_lazy("It stayed asleep: that day's tokens were used up."),
 }
 REFUSED: dict[str, Promise] = {
     "not_opted_in": gettext_lazy("It would have written to you, but you have not allowed it to write first."),
-    "muted": gettext_lazy("It would have written to you, but it is muted."),
+    "muted": gettext_lazy("It would have written to you, but it was muted."),
     "goodbye": gettext_lazy("It would have written to you, but you had said goodbye."),
     "quiet_hours": gettext_lazy("It would have written to you, but these were your quiet hours."),
-    "enough_today": gettext_lazy("It would have written to you, but it had written enough that day."),
-    "unanswered": gettext_lazy("It would have written to you, but you had not answered before."),
-    "talked_since": gettext_lazy("It would have written to you, but you wrote to it meanwhile."),
+    "enough_today": gettext_lazy("It would have written to you, but it had already written enough that day."),
+    "unanswered": gettext_lazy(
+        "It would have written to you, but you had not answered what it wrote before."
+    ),
+    "talked_since": gettext_lazy("It would have written to you, but you wrote to it in the meantime."),
 }
 
 
@@ -82,8 +84,8 @@ def _write_reflection(state: InnerState) -> Entry:
         id=state.pk,
         kind="reflection",
         at=state.made_at,
-        why=_("You two had talked for a while.") if by_reflection else _("A talk had come to its end."),
-        what=_("It saw anew how it feels."),
+        why=_("You two had been talking for a while.") if by_reflection else _("A talk had ended."),
+        what=_("It took a fresh look at how it feels."),
         state=Waking.State.DONE,
         thought=state.text,
     )
@@ -111,19 +113,17 @@ def _write_waking(companion: Companion, waking: Waking) -> Entry:
 
 def _explain(companion: Companion, waking: Waking) -> str:
     if waking.origin == Waking.Origin.DRIVE:
-        why = _("Something of its own made it wake: %(drive)s.") % {"drive": waking.drive_label}
+        why = _("Something on its mind woke it: %(drive)s.") % {"drive": waking.drive_label}
     elif waking.timer is None:
-        why = _("A timer made it wake, which is gone now.")
+        why = _("A timer that no longer exists woke it.")
     else:
-        by_hand = _("A timer was fired by hand: %(schedule)s.")
-        by_time = _("A timer made it wake: %(schedule)s.")
+        by_hand = _("A timer was triggered by hand: %(schedule)s.")
+        by_time = _("A timer woke it: %(schedule)s.")
         words = timers.describe(waking.timer, companion.user.zone, companion.user.language)
         why = (by_hand if waking.origin == Waking.Origin.FORCED else by_time) % {"schedule": words}
     if not waking.missed:
         return why
-    missed = ngettext(
-        "One time before it was missed.", "%(count)d times before it were missed.", waking.missed
-    )
+    missed = ngettext("One earlier time was missed.", "%(count)d earlier times were missed.", waking.missed)
     return f"{why} {missed % {'count': waking.missed}}"
 
 
@@ -131,7 +131,7 @@ def _tell_outcome(waking: Waking) -> str:
     if waking.state == Waking.State.WAITING:
         return _("It is not done yet.")
     if waking.state == Waking.State.SKIPPED:
-        return str(SKIPPED.get(waking.reason) or _("It slept on."))
+        return str(SKIPPED.get(waking.reason) or _("It stayed asleep."))
     if waking.state == Waking.State.FAILED:
         return _("It could not make up its mind: the model did not answer.")
     if waking.outcome == Waking.Outcome.SPOKE:
@@ -139,6 +139,6 @@ def _tell_outcome(waking: Waking) -> str:
     if waking.outcome == Waking.Outcome.REMINDED:
         return _("It found no words of its own, so Kith reminded you.")
     if waking.outcome == Waking.Outcome.HELD:
-        by_check = _("It would have written to you, but its words were held back by the check.")
+        by_check = _("It would have written to you, but its words did not pass the check.")
         return str(REFUSED.get(waking.reason) or by_check)
     return _("It chose to stay silent.")

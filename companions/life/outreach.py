@@ -218,7 +218,7 @@ class Email:
 
     def find_obstacle(self) -> str:
         return (
-            "" if settings.EMAIL_URL else _("No mail is sent from this Kith. Its operator can set that up.")
+            "" if settings.EMAIL_URL else _("This Kith does not send e-mail. Its operator can set that up.")
         )
 
     def wanted(self, life: Life) -> bool:

@@ -42,7 +42,7 @@ def write_reminder(context: WakingContext, now: datetime) -> str:
             return _("You wanted to be reminded: %(note)s") % {"note": note}
         due, today = waking.due_at.astimezone(person.zone), now.astimezone(person.zone).date()
         when = f"{due:%H:%M}" if due.date() == today else f"{due:%Y-%m-%d, %H:%M}"
-        late = _("This comes late: it was due at %(when)s. You wanted to be reminded: %(note)s")
+        late = _("This reminder is late: it was due at %(when)s. You wanted to be reminded: %(note)s")
         return late % {"when": when, "note": note}
 
 

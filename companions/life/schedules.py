@@ -42,13 +42,13 @@ SYNTAX_HELP = gettext_lazy(
     "(minute, hour, day of the month, month, day of the week)."
 )
 BAD_FIELDS = {
-    "Bad minute": gettext_lazy("The minutes of a cron are 0 to 59."),
-    "Bad hour": gettext_lazy("The hours of a cron are 0 to 23."),
+    "Bad minute": gettext_lazy("Minutes in a cron go from 0 to 59."),
+    "Bad hour": gettext_lazy("Hours in a cron go from 0 to 23."),
     "Bad day-of-month": gettext_lazy("There is no such day of the month."),
-    "Bad month": gettext_lazy("The months of a cron are 1 to 12, or JAN to DEC."),
+    "Bad month": gettext_lazy("Months in a cron go from 1 to 12, or JAN to DEC."),
     "Bad day-of-week": gettext_lazy("The days of the week are 0 (Sunday) to 7, or SUN to SAT."),
 }
-TOO_FAR = gettext_lazy("This is too far away: at most five years ahead.")
+TOO_FAR = gettext_lazy("This is too far away: choose a time within five years.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +135,13 @@ def parse_new(text: str, now: datetime, zone: tzinfo) -> Schedule:
     """Parse a schedule that is set now. Raise ScheduleError if it is invalid, too frequent, too far ahead, or past."""
     schedule = parse(_resolve_named_day(text, now.astimezone(zone)))
     if isinstance(schedule, Cron) and schedule.shortest_gap < MIN_INTERVAL:
-        raise ScheduleError("too_often", _("This is too often: at least 10 minutes must lie between."))
+        raise ScheduleError("too_often", _("This is too often: leave at least 10 minutes in between."))
     first = schedule.first(now, zone)
     if first is None or first > now + MAX_AHEAD:
         raise ScheduleError("too_far", TOO_FAR)
     if first <= now:
         there = f"{now.astimezone(zone):%Y-%m-%d %H:%M}"
-        raise ScheduleError("in_the_past", _("This has passed: it is %(now)s now.") % {"now": there})
+        raise ScheduleError("in_the_past", _("This time has passed: it is %(now)s now.") % {"now": there})
     return schedule
 
 
@@ -178,16 +178,16 @@ def parse(text: str) -> Schedule:
         return _parse_once(rest.strip())
     if kind.lower() == "cron":
         return _parse_cron(rest.strip())
-    raise _bad_schedule(_("This is no schedule."))
+    raise _bad_schedule(_("This is not a schedule."))
 
 
 def _parse_after(words: str) -> After:
     written = LENGTH.fullmatch(words)
     if not written:
-        raise _bad_schedule(_("This is no schedule."))
+        raise _bad_schedule(_("This is not a schedule."))
     amount, unit = int(written[1]), str(written.lastgroup)
     if not amount:
-        raise ScheduleError("too_soon", _("This is no time at all: at least one second."))
+        raise ScheduleError("too_soon", _("This is too short: at least one second."))
     if amount * SECONDS[unit] > MAX_AHEAD.total_seconds():
         raise ScheduleError("too_far", TOO_FAR)
     return After(f"{amount}{unit}", timedelta(seconds=amount * SECONDS[unit]))
@@ -196,7 +196,7 @@ def _parse_after(words: str) -> After:
 def _parse_once(words: str) -> Once:
     written = CLOCK.fullmatch(words)
     if not written:
-        raise _bad_schedule(_("This is no date with a time."))
+        raise _bad_schedule(_("This is not a date with a time."))
     try:
         local = datetime.combine(date.fromisoformat(written[1]), time(int(written[2]), int(written[3])))
     except ValueError as error:

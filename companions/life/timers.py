@@ -41,7 +41,7 @@ BUSY_DELAY = timedelta(seconds=5)
 MAX_ATTEMPTS = 3
 UNREADABLE = (ScheduleError, LookupError, ValueError, ArithmeticError)
 MAX_MISSED = 10_000  # missed due times are counted up to here; further ones are skipped
-TOO_MANY = gettext_lazy("There are 50 timers; there cannot be more. Cancel one first.")
+TOO_MANY = gettext_lazy("There are already 50 timers, which is the most. Cancel one first.")
 # The timers that every companion gets when it is created.
 PREDEFINED = {
     "evening": (
@@ -77,9 +77,9 @@ def set_timer(
     """
     zone, note = get_zone(companion), note.strip()
     if not is_storable(note):
-        raise TimerError("bad_note", _("This holds signs that cannot be kept."))
+        raise TimerError("bad_note", _("This contains characters that cannot be saved."))
     if len(note) > NOTE_CHARACTERS:
-        raise TimerError("note_too_long", _("A note can have 1000 characters at most."))
+        raise TimerError("note_too_long", _("A note can have up to 1000 characters."))
     set_here = Timer.objects.filter(companion=companion, message=message, waking=waking)
     lock(companion.pk)
     if message or waking:
@@ -87,7 +87,7 @@ def set_timer(
         if before := same.exclude(state=Timer.State.CANCELLED).first():
             return before
         if set_here.count() >= MAX_AT_ONCE:
-            detail = _("No more than 10 timers can be set in one turn.")
+            detail = _("At most 10 timers can be set in one turn.")
             raise TimerError("too_many_at_once", detail, 409)
     _check_room(companion.pk)
     planned = schedules.parse_new(schedule, now, zone)
@@ -193,7 +193,7 @@ def get_zone(companion: Companion) -> ZoneInfo:
     try:
         return companion.user.zone
     except (ZoneInfoNotFoundError, ValueError) as error:
-        detail = _("The time zone %(zone)s is not known here. Choose yours in the settings.")
+        detail = _("Kith does not know the time zone %(zone)s. Choose yours in the settings.")
         raise TimerError("unknown_zone", detail % {"zone": companion.user.time_zone}) from error
 
 

@@ -136,7 +136,7 @@ def _end(context: WakingContext, **fields: str) -> None:
 
 
 def _log_end(context: WakingContext, **fields: str) -> None:
-    log.info("waking ended", **_name(context), **{name: str(value) for name, value in fields.items()})
+    log.info("waking_ended", **_name(context), **{name: str(value) for name, value in fields.items()})
 
 
 def _name(context: WakingContext) -> dict[str, str]:

@@ -77,7 +77,7 @@ def check_book(book: Mapping[str, Any]) -> None:
         try:
             check_entry(entry)
         except LoreError as error:
-            sentence = _("Entry %(number)s cannot be kept: %(detail)s")
+            sentence = _("Entry %(number)s cannot be saved: %(detail)s")
             detail = sentence % {"number": number, "detail": error.detail}
             raise LoreError(error.code, detail, error.field) from None
 
@@ -125,7 +125,9 @@ def make_book(
     with transaction.atomic():
         User.objects.select_for_update(no_key=True).get(pk=user.pk)
         if Lorebook.objects.owned_by(user).count() >= BOOKS_EACH:
-            detail = _("You have %(count)s lorebooks; there cannot be more. Delete one first.")
+            detail = _(
+                "You already have %(count)s lorebooks, which is the most you can have. Delete one first."
+            )
             raise LimitError("too_many_lorebooks", detail % {"count": BOOKS_EACH})
         kept = keep_lorebook(user, book, now, companion=companion, is_enabled=is_enabled)
         require_room(user)
@@ -186,7 +188,7 @@ def compose_book(book: Lorebook) -> dict[str, Any]:
         return normalise({"spec": LOREBOOK, "data": book.as_card()})[0]
     except CardFormatError:
         raise LoreError(
-            "lorebook_too_large", _("This lorebook is too much for one file. Part it into two.")
+            "lorebook_too_large", _("This lorebook is too large for one file. Split it into two.")
         ) from None
 
 

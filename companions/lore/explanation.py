@@ -18,7 +18,7 @@ Text = str | Promise
 Row = Mapping[str, Any]
 
 SOURCES: dict[str, Text] = {
-    "persona": gettext_lazy("in what you say of yourself"),
+    "persona": gettext_lazy("in what you say about yourself"),
     "description": gettext_lazy("in the companion's description"),
     "personality": gettext_lazy("in the companion's personality"),
     "scenario": gettext_lazy("in the scenario"),
@@ -27,33 +27,35 @@ SOURCES: dict[str, Text] = {
 }
 REASONS: dict[str, Text] = {
     "constant": gettext_lazy("It is always read."),
-    "sticky": gettext_lazy("It was called a few messages ago, and still holds."),
-    "kept": gettext_lazy("It was called before, and holds from then on."),
-    "activate": gettext_lazy("Its text begins with @@activate: it always comes in."),
+    "sticky": gettext_lazy("It was triggered a few messages ago, and still applies."),
+    "kept": gettext_lazy("It was triggered before, and has applied ever since."),
+    "activate": gettext_lazy("Its text begins with @@activate, so it is always added."),
 }
 LOSSES: dict[str, Text] = {
-    "secondary_keys": gettext_lazy("Its secondary keys do not fit: %(detail)s."),
+    "secondary_keys": gettext_lazy("Its secondary keys do not match: %(detail)s."),
     "additional_keys": gettext_lazy("It also needs one of these: %(detail)s."),
-    "exclude_keys": gettext_lazy("It is left out where “%(detail)s” stands."),
-    "dont_activate": gettext_lazy("Its text begins with @@dont_activate: it never comes in."),
-    "dont_activate_after_match": gettext_lazy("It comes in only once, and that was before."),
+    "exclude_keys": gettext_lazy("It is left out when “%(detail)s” appears."),
+    "dont_activate": gettext_lazy("Its text begins with @@dont_activate, so it is never added."),
+    "dont_activate_after_match": gettext_lazy("It is added only once, and that has already happened."),
     "is_greeting": gettext_lazy("It belongs to another greeting."),
     "is_user_icon": gettext_lazy("It belongs to another picture of you: %(detail)s."),
     "activate_only_after": gettext_lazy("It waits until the companion has answered %(detail)s times."),
-    "activate_only_every": gettext_lazy("It comes in only at every answer number %(detail)s."),
+    "activate_only_every": gettext_lazy("It is added only once every %(detail)s answers."),
     "character_filter": gettext_lazy("It is not meant for this companion."),
-    "trigger": gettext_lazy("It is not meant for a usual answer."),
+    "trigger": gettext_lazy("It is not meant for an ordinary answer."),
     "delay": gettext_lazy("It waits until the talk is longer."),
-    "cooldown": gettext_lazy("It came in a short while ago, and rests."),
-    "outlet": gettext_lazy("It goes to an outlet, and Kith has none."),
-    "probability": gettext_lazy("Chance decides, and was against it: it comes in %(detail)s times of 100."),
+    "cooldown": gettext_lazy("It was added a short while ago, and is resting."),
+    "outlet": gettext_lazy("It is meant for an outlet, and Kith has none."),
+    "probability": gettext_lazy(
+        "Chance decides, and was against it this time: it is added %(detail)s times out of 100."
+    ),
     "stopped": gettext_lazy("Matching all lorebooks took too long, and was stopped before this entry."),
     "budget": gettext_lazy("There was no room for it: it has %(detail)s tokens."),
-    "max_context": gettext_lazy("It is the first to go where room is short: it has %(detail)s tokens."),
+    "max_context": gettext_lazy("It is the first to go when room is short: it has %(detail)s tokens."),
 }
 PATTERNS: dict[str, Text] = {
     "pattern_invalid": gettext_lazy("this pattern cannot be read."),
-    "pattern_flag": gettext_lazy("a pattern cannot have the flags d, v and y."),
+    "pattern_flag": gettext_lazy("a pattern cannot have the flags d, v or y."),
     "pattern_too_large": gettext_lazy("this pattern is too long, or repeats too much."),
     "pattern_too_slow": gettext_lazy("this pattern takes too long."),
     "patterns_stopped": gettext_lazy("the patterns of this lorebook took too long, and were stopped."),
@@ -62,8 +64,8 @@ PATTERNS: dict[str, Text] = {
 PLACES: dict[str, Text] = {
     "before_desc": gettext_lazy("before the description"),
     "after_desc": gettext_lazy("after the description"),
-    "personality": gettext_lazy("at the personality"),
-    "scenario": gettext_lazy("at the scenario"),
+    "personality": gettext_lazy("with the personality"),
+    "scenario": gettext_lazy("with the scenario"),
     "before_examples": gettext_lazy("before the example dialogue"),
     "after_examples": gettext_lazy("after the example dialogue"),
 }
@@ -139,10 +141,10 @@ def _identify(row: Row) -> dict[str, str]:
 def _explain_reason(reason: Row, name: Callable[[str], str]) -> str:
     code, key = reason["code"], shorten(reason["key"], NAME_CHARACTERS)
     if code == "recursion":
-        sentence = _("“%(key)s” stands in the entry “%(name)s”, which came in.")
+        sentence = _("“%(key)s” appears in the entry “%(name)s”, which was added.")
         return sentence % {"key": key, "name": name(reason["entry"])}
     if code == "key":
-        return _("“%(key)s” stands %(where)s.") % {"key": key, "where": _describe_passage(reason)}
+        return _("“%(key)s” appears %(where)s.") % {"key": key, "where": _describe_passage(reason)}
     return str(REASONS.get(code, code))
 
 
@@ -152,7 +154,7 @@ def _describe_passage(reason: Row) -> str:
         return str(SOURCES.get(reason["source"], reason["source"]))
     if not reason["message"]:
         return _("in what was just said")
-    sentence = ngettext("in the message before", "%(n)s messages before", reason["message"])
+    sentence = ngettext("one message back", "%(n)s messages back", reason["message"])
     return sentence % {"n": reason["message"]}
 
 
@@ -163,7 +165,7 @@ def _explain_loss(row: Row, name: Callable[[str], str]) -> str:
     if code in PATTERNS:
         lost = f"{shorten(detail, NAME_CHARACTERS)}: {describe_pattern_problem(code)}"
     elif code == "group":
-        lost = _("Of its group only one comes in, and that was “%(name)s”.") % {"name": name(detail)}
+        lost = _("Only one entry of its group is added, and that was “%(name)s”.") % {"name": name(detail)}
     elif code in LOSSES:
         lost = str(LOSSES[code]) % {"detail": shorten(detail, NAME_CHARACTERS)}
     else:

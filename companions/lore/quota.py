@@ -28,6 +28,7 @@ def require_room(user: User, more: int = 0) -> None:
         used += mine.aggregate(bytes=Sum(size, default=0))["bytes"]
     if used > settings.CHARACTER_BYTES_EACH:
         detail = _(
-            "Your lorebooks and cards may take %(most)s MB, and this would be more. Delete one that you do not use."
+            "Your lorebooks and cards can take up at most %(most)s MB, and this would be more. Delete one that you do"
+            " not use."
         )
         raise LimitError("no_room", detail % {"most": settings.CHARACTER_BYTES_EACH // 1_000_000})

@@ -27,7 +27,7 @@ STEPS = 3  # of closing a session: requested, under way, drafted
 PROBLEMS = {
     "provider_unavailable": gettext_lazy("The model could not be reached."),
     "provider_refused": gettext_lazy("The model refused to answer."),
-    "malformed_answer": gettext_lazy("The model answered in a form that could not be read."),
+    "malformed_answer": gettext_lazy("The model's answer could not be read."),
 }
 
 
@@ -107,7 +107,7 @@ def give_document(companion: Companion, title: str, text: str, now: datetime) ->
     given = split_text(companion.pk, title, text)
     with transaction.atomic():
         if not lock(companion.pk):
-            raise DocumentError("no_such_companion", _("There is no such companion of yours."), 404)
+            raise DocumentError("no_such_companion", _("You have no such companion."), 404)
         document = store_document(companion.pk, given, now)
         enqueue("companions.tasks.write_gists", str(document.pk))
     return document

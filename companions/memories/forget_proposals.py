@@ -87,12 +87,12 @@ def confirm(proposal: ForgetProposal, chosen: Collection[str] | None, now: datet
     companion = hold(proposal.companion_id)
     held = _hold_open(proposal)
     if companion is None or held is None:
-        raise ForgetProposalError("proposal_ended", _("This has been decided already. Nothing was changed."))
+        raise ForgetProposalError("proposal_ended", _("This has already been decided. Nothing was changed."))
     items = load_items(held)
     offered = [item for item in items if not item.goes_along]
     going = [item for item in offered if (not item.is_near if chosen is None else item.key in chosen)]
     if not going:
-        raise ForgetProposalError("nothing_chosen", _("Choose what is to be forgotten."))
+        raise ForgetProposalError("nothing_chosen", _("Choose what to forget."))
     statements, names = _read_statements(companion, held.subject), companion.names.values()
     going_words = (read_words(item.text, names) for item in going if item.kind != Kind.MESSAGE)
     statements += [
@@ -192,8 +192,9 @@ def _clear_sessions(companion: Companion, goes: Callable[[str], bool]) -> None:
         if any(map(goes, split_sentences(session.summary))):
             Session.everywhere.filter(pk=session.pk).update(summary="", summarised_until=None)
     for session in Session.everywhere.filter(companion=companion, ended_at=None):
-        session.scratch = "\n".join(line for line in session.scratch.splitlines() if not goes(line))
-        session.save(update_fields=["scratch"])
+        left = "\n".join(line for line in session.scratch.splitlines() if not goes(line))
+        if left != session.scratch:
+            Session.everywhere.filter(pk=session.pk).update(scratch=left)
 
 
 def _hide_rest(companion: Companion, statements: Sequence[Words]) -> None:

@@ -19,8 +19,8 @@ from memory.models import Memory, Pursuit
 
 MAX_DEPTH = 4  # levels by which a part is indented at most
 MAX_PARENTS = 100
-CIRCLE = _("A goal cannot be a part of itself, nor of its own parts.")
-NO_GOAL = _("It can be a part only of another goal of the same companion.")
+CIRCLE = _("A goal cannot be part of itself or of one of its own parts.")
+NO_GOAL = _("It can only be part of another goal of the same companion.")
 ENDED = (Pursuit.Status.DONE, Pursuit.Status.GIVEN_UP)
 RANKS = {Pursuit.Status.UNDER_WAY: 0, Pursuit.Status.NEW: 1, Pursuit.Status.DONE: 2}
 

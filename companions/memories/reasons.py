@@ -22,9 +22,9 @@ MIN_SHOWN = 0.005  # a smaller part would be shown as 0.00
 # A part of the score is mentioned if it is at least this large.
 PART_WORDS: dict[str, tuple[float, Promise]] = {
     "answers": (0.2, gettext_lazy("answers a question like this")),
-    "speaker": (0.1, gettext_lazy("said by the one who was meant")),
-    "numbers": (0.1, gettext_lazy("tells how many")),
-    "times": (0.1, gettext_lazy("tells when")),
+    "speaker": (0.1, gettext_lazy("said by the one you asked about")),
+    "numbers": (0.1, gettext_lazy("says how many")),
+    "times": (0.1, gettext_lazy("says when")),
     "talks": (0.5, gettext_lazy("from a talk about it")),
     "pinned": (0.1, gettext_lazy("pinned")),
 }
@@ -40,7 +40,7 @@ PARTS: dict[str, Promise] = {
     "answers": pgettext_lazy("part of a score", "answer"),
     "speaker": pgettext_lazy("part of a score", "who said it"),
     "questions": pgettext_lazy("part of a score", "only asks"),
-    "first_person": pgettext_lazy("part of a score", "tells of oneself"),
+    "first_person": pgettext_lazy("part of a score", "about oneself"),
     "length": pgettext_lazy("part of a score", "length"),
     "numbers": pgettext_lazy("part of a score", "number"),
     "times": pgettext_lazy("part of a score", "time"),
@@ -75,10 +75,10 @@ def describe_reasons(reasons: Mapping[str, Any], text: str) -> str:
         return _("came to mind unasked")
     parts: Mapping[str, float] = reasons.get("parts") or {}
     is_alike = reasons.get("likeness") is not None and parts.get("meaning", 1) > 0
-    said = [_("alike in meaning")] if is_alike else []
+    said = [_("similar in meaning")] if is_alike else []
     said += _describe_matches(reasons, parts, text)
     said += [str(words) for name, (least, words) in PART_WORDS.items() if parts.get(name, 0) >= least]
-    said += [_("understood with what was said before")] if reasons.get("with_talk") else []
+    said += [_("understood from what was said before")] if reasons.get("with_talk") else []
     return _("; ").join([*said, *_describe_factors(reasons.get("factors") or {})])
 
 
@@ -91,7 +91,7 @@ def describe_bearing(reasons: Mapping[str, Any], text: str) -> str:
     if words := _find_written(telling, text):
         return _("because you spoke of %(words)s") % {"words": _(", ").join(words[:MAX_WORDS])}
     if any(term.startswith(DATE) for term in matched):
-        return _("because it was on the day that you named")
+        return _("because it was on the day you mentioned")
     if reasons.get("likeness") is not None:
         return _("because it is close to what you said")
     return ""
@@ -129,13 +129,13 @@ def _describe_matches(reasons: Mapping[str, Any], parts: Mapping[str, float], te
     if words := _find_written([term for term in matched if not term.startswith(DATE)], text):
         said.append(_("words in common: %(words)s") % {"words": _(", ").join(words[:MAX_WORDS])})
     elif parts.get("words", 0) > 0 and not matched:
-        said.append(_("what was said around it fits"))
+        said.append(_("what was said around it matches"))
     if parts.get("dates", 0) >= ON_THE_DAY:
-        said.append(_("on the day that was named"))
+        said.append(_("on the day mentioned"))
     elif any(term.startswith(DATE) for term in matched):
         said.append(_("the same date"))
     elif parts.get("dates", 0) >= NEAR_THE_DAY:
-        said.append(_("near the day that was named"))
+        said.append(_("near the day mentioned"))
     return said
 
 

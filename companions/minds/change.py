@@ -62,19 +62,19 @@ def decide(companion: Companion, decision: str, model: str, now: datetime) -> No
     lock(companion.pk)
     mind = get_mind(companion)
     if decision not in Decision.values:
-        raise ModelChoiceError("no_such_decision", _("Nothing was decided: choose one of what is offered."))
+        raise ModelChoiceError("no_such_decision", _("Nothing was decided. Choose one of the options."))
     with preferring(companion.preference):
         own, other = find_providers(model=mind.model), find_providers(model=model)
     if decision != Decision.LATER and not (model and other):
         raise ModelChoiceError(
-            "no_such_model", _("This model is not there just now. Look again which one is.")
+            "no_such_model", _("This model is not available right now. Check which ones are.")
         )
     if decision == Decision.TAKE:
         take_model(companion, model)
         return
     if decision == Decision.DECLINE and not own:
         detail = _(
-            "The model that you would keep is not there any more. Take the other one, or decide later."
+            "The model that you want to keep is no longer available. Switch to the other one, or decide later."
         )
         raise ModelChoiceError("own_model_missing", detail)
     if decision == Decision.LATER:

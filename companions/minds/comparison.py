@@ -51,12 +51,12 @@ def start_comparison(companion: Companion, other: str, exchanges: int, now: date
     with preferring(companion.preference):
         are_there = bool(own and find_providers(model=own) and find_providers(model=other))
     if own == other or not are_there:
-        detail = _("Both models have to be there to be compared. Look again which one is.")
+        detail = _("Both models have to be available to be compared. Check which ones are.")
         raise ModelChoiceError("no_such_model", detail)
     prompts = _choose_prompts(companion, exchanges)
     if not prompts:
         detail = _(
-            "There is nothing yet that both could answer: what was sent to a model is kept for 30 days."
+            "There is nothing for both to answer yet: what is sent to a model is kept for only 30 days."
         )
         raise ModelChoiceError("nothing_to_compare", detail)
     Comparison.objects.filter(companion=companion).delete()

@@ -58,6 +58,6 @@ def change_mind(companion: Companion, changes: Mapping[str, Any]) -> Mind:
 
 
 def _no_such_model(model: str) -> str:
-    return _("No model that can be asked now is called %(model)s. Choose one that is offered.") % {
+    return _("No model called %(model)s is available right now. Choose one of those offered.") % {
         "model": model[:80]
     }

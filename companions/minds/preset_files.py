@@ -51,9 +51,9 @@ def read_preset(content: bytes) -> ReadPreset:
     try:
         written = orjson.loads(content)
     except orjson.JSONDecodeError as error:
-        raise MindError("file", _("This is no JSON: %(error)s") % {"error": error}) from error
+        raise MindError("file", _("This is not JSON: %(error)s") % {"error": error}) from error
     if not isinstance(written, dict) or not NAMES.keys() & written.keys():
-        raise MindError("file", _("This is no preset of SillyTavern: it has no value that Kith knows."))
+        raise MindError("file", _("This is not a SillyTavern preset: it has no value that Kith knows."))
     read = ReadPreset()
     for name, value in written.items():
         known = NAMES.get(name)

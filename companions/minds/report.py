@@ -113,8 +113,8 @@ def describe_report(report: Mapping[str, Any]) -> list[Line]:
         "formal": _("Answers with a formal “you”"),
         "language": _("Answers in the language of your message"),
         "emotions": _("Emotions shown in an answer"),
-        "gladness": _("How glad it shows itself, from −100 % to 100 %"),
-        "memory": _("Words of its memories that an answer takes up"),
+        "gladness": _("How glad it sounds, from −100 % to 100 %"),
+        "memory": _("Words from its memories that an answer uses"),
     }
     lines = []
     for name, numbers in report.get("measures", {}).items():
@@ -138,16 +138,21 @@ def describe_weight(report: Mapping[str, Any]) -> str:
     count = report["answers"]
     if find_least_p(count) >= CLEAR_P:
         text = ngettext(
-            "%(count)s answer of each cannot tell a difference from chance: read them, and go by your own ear.",
-            "%(count)s answers of each cannot tell a difference from chance: read them, and go by your own ear.",
+            "%(count)s answer from each is too few to tell a difference from chance: read them, and trust your own ear.",
+            "%(count)s answers from each are too few to tell a difference from chance: read them, and trust your own"
+            " ear.",
             count,
         )
     elif count < MANY_EXCHANGES:
         text = _(
-            "%(count)s answers of each show only large differences: what is not called clear may still be one."
+            "%(count)s answers from each show only large differences: one that is not marked as clear may still be"
+            " real."
         )
     else:
-        text = _("By %(count)s answers of each; of fifty pairs of equals one at most is called different.")
+        text = _(
+            "Based on %(count)s answers from each; of fifty pairs of identical models, at most one would be called"
+            " different."
+        )
     return text % {"count": count}
 
 

@@ -36,11 +36,11 @@ class Parameter:
         """Return the value as a number. Raise MindError if it is none, or out of bounds."""
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not is_number or (self.is_whole and value % 1):
-            wrong = _("%(name)s: write a whole number.") if self.is_whole else _("%(name)s: write a number.")
+            wrong = _("%(name)s: enter a whole number.") if self.is_whole else _("%(name)s: enter a number.")
             raise MindError(self.name, wrong % {"name": self.label})
         if not self.least <= value <= self.most:
             bounds = {"name": self.label, "least": self.least, "most": f"{self.most:,}"}
-            raise MindError(self.name, _("%(name)s goes from %(least)s to %(most)s.") % bounds)
+            raise MindError(self.name, _("%(name)s has to be between %(least)s and %(most)s.") % bounds)
         return int(value) if self.is_whole else float(value)
 
 
@@ -50,52 +50,56 @@ PARAMETERS = {
         Parameter(
             "temperature", 0, 2, 0.05,
             gettext_lazy("Daring (temperature)"),
-            gettext_lazy("Low: the likeliest words, sober and alike. High: more surprising, and at last muddled."),
+            gettext_lazy(
+                "Low: the likeliest words, sober and predictable. High: more surprising, and in the end muddled."
+            ),
         ),
         Parameter(
             "top_p", 0.05, 1, 0.05,
             gettext_lazy("Share of words (top-p)"),
-            gettext_lazy("Lower leaves out unlikely words; 1 leaves out none."),
+            gettext_lazy("Lower values leave out unlikely words; 1 leaves out none."),
         ),
         Parameter(
             "min_p", 0, 1, 0.01,
-            gettext_lazy("Least likelihood (min-p)"),
-            gettext_lazy("Leaves out words that are much less likely than the best. 0.05 suits much daring; 0: off."),
+            gettext_lazy("Minimum likelihood (min-p)"),
+            gettext_lazy(
+                "Leaves out words that are much less likely than the best one. 0.05 suits a high temperature; 0: off."
+            ),
         ),
         Parameter(
             "top_k", 0, 1000, 1,
             gettext_lazy("Number of words (top-k)"),
-            gettext_lazy("Only so many of the likeliest words are in question; 0: off."),
+            gettext_lazy("Only this many of the likeliest words are considered; 0: off."),
         ),
         Parameter(
             "repetition_penalty", 0.5, 2, 0.05,
-            gettext_lazy("Against repeating words"),
-            gettext_lazy("Above 1 it avoids words that stand there already. From 1.2 on sentences suffer."),
+            gettext_lazy("Avoid repeating words"),
+            gettext_lazy("Above 1, it avoids words that have already appeared. From 1.2 on, sentences suffer."),
         ),
         Parameter(
             "frequency_penalty", -2, 2, 0.1,
-            gettext_lazy("Against favourite words"),
-            gettext_lazy("Higher avoids a word the more, the oftener it came."),
+            gettext_lazy("Avoid favourite words"),
+            gettext_lazy("The higher it is, the more it avoids words that have appeared often."),
         ),
         Parameter(
             "presence_penalty", -2, 2, 0.1,
-            gettext_lazy("Towards new subjects"),
-            gettext_lazy("Higher turns sooner to what has not been spoken of."),
+            gettext_lazy("Turn to new subjects"),
+            gettext_lazy("The higher it is, the sooner it turns to what has not been spoken about."),
         ),
         Parameter(
             "dry_multiplier", 0, 5, 0.1,
-            gettext_lazy("Against repeating phrases (DRY)"),
-            gettext_lazy("For small models that go round in circles: 0.8. Few servers know it; 0: off."),
+            gettext_lazy("Avoid repeating phrases (DRY)"),
+            gettext_lazy("For small models that go round in circles: 0.8. Few servers support it; 0: off."),
         ),
         Parameter(
             "max_tokens", 16, 32_768, 1,
             gettext_lazy("Longest answer"),
-            gettext_lazy("In tokens, about three quarters as many words. What is longer is cut off."),
+            gettext_lazy("In tokens; a token is about three quarters of a word. Anything longer is cut off."),
         ),
         Parameter(
             "seed", 0, 2**31 - 1, 1,
-            gettext_lazy("Seed of chance"),
-            gettext_lazy("With a fixed number the same question gets the same answer, also when it is asked again."),
+            gettext_lazy("Random seed"),
+            gettext_lazy("With a fixed number, the same question gets the same answer, even when it is asked again."),
         ),
     )
 }  # fmt: skip
@@ -109,7 +113,7 @@ def check_sampling(values: Mapping[str, Any]) -> dict[str, Any]:
             if value is not None:
                 chosen[name] = PARAMETERS[name].check(value)
         elif name != STOP:
-            raise MindError(name, _("There is no such value as %(name)s.") % {"name": name[:40]})
+            raise MindError(name, _("There is no value called %(name)s.") % {"name": name[:40]})
         elif value:
             chosen[STOP] = _check_stops(value)
     return chosen
@@ -120,7 +124,7 @@ def check_context(tokens: Any) -> None:
     is_number = isinstance(tokens, int) and not isinstance(tokens, bool)
     if not is_number or not MIN_CONTEXT_TOKENS <= tokens <= MAX_CONTEXT_TOKENS:
         bounds = {"least": f"{MIN_CONTEXT_TOKENS:,}", "most": f"{MAX_CONTEXT_TOKENS:,}"}
-        wrong = _("What it reads at once is a whole number of tokens from %(least)s to %(most)s.")
+        wrong = _("What it reads at once has to be a whole number of tokens from %(least)s to %(most)s.")
         raise MindError("context_tokens", wrong % bounds)
 
 
@@ -129,6 +133,6 @@ def _check_stops(stops: object) -> list[str]:
         raise MindError(STOP, _("Stop strings: at most %(most)s.") % {"most": MAX_OWN_STOPS})
     for stop in stops:
         if not isinstance(stop, str) or not 0 < len(stop) <= MAX_STOP_CHARACTERS or not is_storable(stop):
-            wrong = _("Stop strings: each is a text of 1 to %(most)s characters.")
+            wrong = _("Stop strings: each has to be a text of 1 to %(most)s characters.")
             raise MindError(STOP, wrong % {"most": MAX_STOP_CHARACTERS})
     return list(stops)

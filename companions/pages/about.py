@@ -99,13 +99,13 @@ def describe_counts(texts: Mapping[str, int]) -> dict[str, str]:
 
 def describe_size(size: CharacterSize) -> str:
     """Return one to three sentences on how much of the model's context the character takes."""
-    told = _("Always read: about %(always)s word pieces of the %(context)s that the model reads at once.")
+    told = _("Always read: about %(always)s of the %(context)s word pieces that the model can read at once.")
     parts = [told % {"always": f"{size.always:,}", "context": f"{size.context:,}"}]
     if size.examples:
-        examples = _("The example dialogue takes %(count)s more, while there is room.")
+        examples = _("The example dialogue takes another %(count)s, as long as there is room.")
         parts.append(examples % {"count": f"{size.examples:,}"})
     if size.greeting:
-        parts.append(_("The greeting takes %(count)s, once.") % {"count": f"{size.greeting:,}"})
+        parts.append(_("The greeting takes %(count)s, but only once.") % {"count": f"{size.greeting:,}"})
     separator = "" if (get_language() or "").startswith("zh") else " "
     return separator.join(parts)
 
@@ -219,10 +219,10 @@ def restore_version(request: SignedInRequest, companion_id: UUID, version_id: UU
     found = get_character_version(request.user, companion_id, version_id)
     if character_versions.restore_version(companion, found, timezone.now()):
         messages.success(
-            request, _("That version holds again. What stood there before is kept as a version.")
+            request, _("That is the current version again. What was there before is kept as a version.")
         )
     else:
-        messages.info(request, _("That version holds already."))
+        messages.info(request, _("That is already the current version."))
     return redirect("about", companion.pk)
 
 
@@ -235,5 +235,5 @@ def delete_version(request: SignedInRequest, companion_id: UUID, version_id: UUI
         context = {"companion": companion, "version": found}
         return render(request, "companions/delete_version.html", context)
     found.delete()
-    messages.success(request, _("The version is deleted."))
+    messages.success(request, _("The version has been deleted."))
     return redirect("character_versions", companion.pk)

@@ -76,8 +76,8 @@ def choose_message(request: SignedInRequest, companion_id: UUID, message_id: UUI
         )  # without the message that it is an alternative to
         if later > 0:
             words = ngettext(
-                "%(count)s message that was said after the other version is kept there. The arrows lead back to it.",
-                "%(count)s messages that were said after the other version are kept there. The arrows lead back to them.",
+                "%(count)s message after the other version is kept there. Use the arrows to go back to it.",
+                "%(count)s messages after the other version are kept there. Use the arrows to go back to them.",
                 later,
             )
             messages.info(request, words % {"count": later})
@@ -147,7 +147,7 @@ def delete(request: SignedInRequest, companion_id: UUID, branch_id: UUID) -> Htt
         return render(request, "branches/delete.html", context)
     try:
         operations.delete(branch, timezone.now())
-        messages.success(request, _("The branch is deleted."))
+        messages.success(request, _("The branch has been deleted."))
     except RefusedError as error:
         messages.error(request, str(error.detail))
     address = reverse("branches", args=[companion_id])

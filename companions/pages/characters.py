@@ -91,7 +91,7 @@ def new(request: SignedInRequest) -> HttpResponse:
     slug = request.POST.get("character", "")
     character = find_character(slug, language)
     if character is None:
-        context["refusal"] = _("This character is not here any more. Choose another.")
+        context["refusal"] = _("This character is no longer here. Choose another one.")
         return render(request, "companions/new.html", context, status=UNPROCESSABLE)
 
     def make() -> UUID:

@@ -58,8 +58,8 @@ class CompanionForm(forms.ModelForm):  # type: ignore[type-arg]
             "example_dialogue": forms.Textarea(attrs={"rows": 5}),
         }
         help_texts: ClassVar[dict[str, Any]] = {
-            "persona": gettext_lazy("Who it is and how it speaks. It is read before every answer."),
-            "greeting": gettext_lazy("The first thing it says to you. It may stay empty."),
+            "persona": gettext_lazy("Who it is and how it speaks. This is read before every answer."),
+            "greeting": gettext_lazy("The first thing it says to you. You can leave this empty."),
             "example_dialogue": gettext_lazy(
                 "A few lines that show how it speaks, such as “{{user}}: Hello!” and “{{char}}: Oh. You again.”"
                 " In all of these texts {{user}} stands for your name and {{char}} for its own."
@@ -102,7 +102,7 @@ class TextsField(forms.Field):
     def validate(self, value: list[str]) -> None:
         super().validate(value)
         if len(value) > MAX_GREETINGS:
-            raise forms.ValidationError(_("At most %(most)s.") % {"most": MAX_GREETINGS})
+            raise forms.ValidationError(_("There can be at most %(most)s.") % {"most": MAX_GREETINGS})
         for text in value:
             MaxLengthValidator(GREETING_CHARACTERS)(text)
             ProhibitNullCharactersValidator()(text)
@@ -118,7 +118,7 @@ class AboutForm(CompanionForm):
         label=gettext_lazy("Other greetings"),
         required=False,
         help_text=gettext_lazy(
-            "Other first words, to choose from when a card of it is made into a companion. Empty ones are left out."
+            "Other first messages to choose from when a companion is made from its card. Empty ones are left out."
         ),
     )
 
@@ -140,17 +140,19 @@ class AboutForm(CompanionForm):
         }
         help_texts: ClassVar[dict[str, Any]] = {
             **CompanionForm.Meta.help_texts,
-            "nickname": gettext_lazy("What {{char}} stands for in its texts. Without one it is its name."),
-            "scenario": gettext_lazy("Where and how you two meet. It is read before every answer."),
+            "nickname": gettext_lazy(
+                "What {{char}} stands for in its texts. If this is empty, its name is used."
+            ),
+            "scenario": gettext_lazy("Where and how you two meet. This is read before every answer."),
             "system_prompt": gettext_lazy(
-                "They stand before the persona, below the rules of this Kith, which they cannot change."
+                "These come before the persona and below the rules of this Kith, which they cannot change."
             ),
             "post_history_instructions": gettext_lazy(
-                "They stand after what you say, where they weigh most, in place of what Kith says of manner and"
-                " length. {{original}} brings that back."
+                "These come after what you say, where they carry the most weight, and replace what Kith says"
+                " about manner and length. {{original}} puts that back in."
             ),
             "depth_prompt": gettext_lazy(
-                "A reminder that stands in every prompt, a few messages before the newest."
+                "A reminder that is part of every prompt, a few messages before the newest one."
             ),
         }
 
@@ -182,7 +184,7 @@ class TalkSettingsForm(forms.ModelForm):  # type: ignore[type-arg]
         labels: ClassVar[dict[str, Any]] = {"idle_hours": gettext_lazy("Hours of silence that end a talk")}
         help_texts: ClassVar[dict[str, Any]] = {
             "idle_hours": gettext_lazy(
-                "From 1 to 720. After such a silence it writes what you spoke of into its diary."
+                "From 1 to 720. After such a silence, it writes what you talked about in its diary."
             )
         }
 
@@ -201,7 +203,7 @@ class TypedNameForm(forms.Form):
     def clean_typed_name(self) -> str:
         typed: str = self.cleaned_data["typed_name"]
         if typed != self.companion.name.strip():
-            raise forms.ValidationError(_("This is not its name."))
+            raise forms.ValidationError(_("This does not match its name."))
         return typed
 
 
@@ -255,7 +257,9 @@ def delete(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
         return _companion_page(request, companion, deletion_form=form)
     delete_companion(companion)
     messages.success(
-        request, _("%(name)s is deleted, with all that was said and remembered.") % {"name": companion.name}
+        request,
+        _("%(name)s has been deleted, along with everything that was said and remembered.")
+        % {"name": companion.name},
     )
     return redirect("companions")
 
@@ -265,7 +269,9 @@ def delete_rehearsals(request: SignedInRequest, companion_id: UUID) -> HttpRespo
     companion = get_companion(request.user, companion_id)
     count = delete_rehearsed(companion, timezone.now())
     said = ngettext(
-        "%(count)s rehearsed answer is deleted.", "%(count)s rehearsed answers are deleted.", count
+        "%(count)s rehearsed answer has been deleted.",
+        "%(count)s rehearsed answers have been deleted.",
+        count,
     )
     messages.success(request, said % {"count": count})
     return redirect("companion", companion.pk)

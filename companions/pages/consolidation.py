@@ -20,15 +20,15 @@ from memory.models import Change
 
 PAGE_SIZE = 10
 UNDONE = {
-    Change.Kind.MERGED: _("Undone: they are kept apart again."),
+    Change.Kind.MERGED: _("Undone: they are separate again."),
     Change.Kind.CONTRADICTION: _("Undone: this is open again."),
-    Change.Kind.INSIGHT: _("Undone: the thought is let go."),
-    Change.Kind.REVIEWED: _("Undone: it stands as it did before."),
+    Change.Kind.INSIGHT: _("Undone: the thought has been let go."),
+    Change.Kind.REVIEWED: _("Undone: it is as it was before."),
 }
 SETTLED = {
-    Change.Settled.A: _("Settled: the first holds. The other is closed, not deleted."),
-    Change.Settled.B: _("Settled: the second holds. The other is closed, not deleted."),
-    Change.Settled.BOTH: _("Settled: both hold."),
+    Change.Settled.A: _("Settled: the first holds true. The other no longer does, but is not deleted."),
+    Change.Settled.B: _("Settled: the second holds true. The other no longer does, but is not deleted."),
+    Change.Settled.BOTH: _("Settled: both hold true."),
 }
 
 

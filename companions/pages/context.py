@@ -40,7 +40,7 @@ def warn_of_size(companion: Companion) -> str:
     if not is_crowded(companion):
         return ""
     warning = _(
-        "Persona and example dialogue fill most of what the model reads at once: %(name)s will forget within a"
-        " few messages what you have just said. Shorten them, or use a model with a larger context."
+        "The persona and example dialogue fill most of what the model can read at once: %(name)s will forget"
+        " what you have just said within a few messages. Shorten them, or use a model with a larger context."
     )
     return warning % {"name": companion.name}

@@ -42,7 +42,7 @@ class SlotTextForm(forms.Form):
     """The text of a slot."""
 
     text = forms.CharField(
-        label=gettext_lazy("What is always in mind"),
+        label=gettext_lazy("What to keep in mind"),
         max_length=SLOT_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 2}),
     )
@@ -51,7 +51,7 @@ class SlotTextForm(forms.Form):
 class SlotForm(SlotTextForm):
     """A new slot, or another text for an existing slot of the same name."""
 
-    name = _name_field(gettext_lazy("A word or two for what it is about, such as “birthday”."))
+    name = _name_field(gettext_lazy("A word or two to say what it is about, such as “birthday”."))
     field_order = ("name", "text")
 
 
@@ -66,21 +66,21 @@ class BlockTextForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 5}),
     )
     most_characters = forms.IntegerField(
-        label=gettext_lazy("How many characters it may hold"),
+        label=gettext_lazy("How many characters it can hold"),
         min_value=1,
         max_value=MAX_BLOCK_CHARACTERS,
         initial=BLOCK_CHARACTERS,
         widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
     )
     is_read_only = forms.BooleanField(
-        label=gettext_lazy("Your companion may read it, but not write on it"), required=False
+        label=gettext_lazy("Your companion can read it, but not change it"), required=False
     )
 
 
 class BlockForm(BlockTextForm):
     """A new block."""
 
-    name = _name_field(gettext_lazy("For example “plans”."))
+    name = _name_field(gettext_lazy("For example, “plans”."))
     field_order = ("name", "description", "text", "most_characters", "is_read_only")
 
 
@@ -189,5 +189,5 @@ def _remove(
     with everywhere():
         lock(companion.pk)
         delete(companion.pk, shown.name)
-    messages.success(request, _("“%(name)s” is deleted.") % {"name": shown.name})
+    messages.success(request, _("“%(name)s” has been deleted.") % {"name": shown.name})
     return redirect("always", companion.pk)

@@ -126,5 +126,5 @@ def delete(request: SignedInRequest, companion_id: UUID, entry_id: UUID) -> Http
         count = Message.objects.filter(session=shown.session_id).count()
         return render(request, "diary/delete.html", {"companion": companion, "entry": shown, "count": count})
     delete_entry(companion_id, entry_id, timezone.now())
-    messages.success(request, _("The entry is deleted, with everything that was said then."))
+    messages.success(request, _("The entry has been deleted, along with everything that was said then."))
     return redirect("diary", companion_id)

@@ -46,7 +46,7 @@ class DocumentForm(forms.Form):
         required=False,
         allow_empty_file=True,
         help_text=gettext_lazy(
-            "Plain text or Markdown, at most 2,000,000 characters. Without a title it takes the file's name."
+            "Plain text or Markdown, at most 2,000,000 characters. Without a title, the file's name is used."
         ),
     )
 
@@ -104,7 +104,7 @@ def give(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
             response["Retry-After"] = str(error.retry_after_seconds)
             return response
         else:
-            outcome = _("%(name)s has it. The gists of its pages follow.") % {"name": companion.name}
+            outcome = _("%(name)s has it now. The gists of its pages will follow.") % {"name": companion.name}
             messages.success(request, outcome)
             return redirect("document", companion.pk, kept.pk)
     return _page(request, companion, UNPROCESSABLE, form=form)
@@ -129,5 +129,5 @@ def delete(request: SignedInRequest, companion_id: UUID, document_id: UUID) -> H
     if request.method != "POST":
         return render(request, "documents/delete.html", {"companion": shown.companion, "document": shown})
     editing.delete_document(shown, timezone.now())
-    messages.success(request, _("It is gone, with all that was remembered of it."))
+    messages.success(request, _("It has been deleted, along with all that was remembered from it."))
     return redirect("documents", companion_id)

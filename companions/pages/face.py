@@ -49,14 +49,14 @@ LABELS: Words = {
     "skin": gettext_lazy("Skin"),
     "face": gettext_lazy("Face"),
     "hair": gettext_lazy("Hair"),
-    "hair_colour": gettext_lazy("Colour of the hair"),
-    "brows": gettext_lazy("Brows"),
+    "hair_colour": gettext_lazy("Hair colour"),
+    "brows": gettext_lazy("Eyebrows"),
     "eyes": gettext_lazy("Eyes"),
-    "eye_colour": gettext_lazy("Colour of the eyes"),
+    "eye_colour": gettext_lazy("Eye colour"),
     "nose": gettext_lazy("Nose"),
     "mouth": gettext_lazy("Mouth"),
     "beard": gettext_lazy("Beard"),
-    "skin_marks": gettext_lazy("On the skin"),
+    "skin_marks": gettext_lazy("Marks on the skin"),
     "glasses": gettext_lazy("Glasses"),
     "earrings": gettext_lazy("Earrings"),
     "clothes": gettext_lazy("Clothes"),
@@ -76,14 +76,14 @@ NAMES: dict[str, Words] = {
         "long": pgettext_lazy("face", "long"),
     },
     "hair": {
-        "crop": pgettext_lazy("hair", "cropped"), "parted": pgettext_lazy("hair", "parted at the side"),
+        "crop": pgettext_lazy("hair", "cropped"), "parted": pgettext_lazy("hair", "side parting"),
         "swept": pgettext_lazy("hair", "swept up"), "fringe": pgettext_lazy("hair", "bob with a fringe"),
         "bob": pgettext_lazy("hair", "bob"), "long": pgettext_lazy("hair", "long"),
         "waves": pgettext_lazy("hair", "waves"), "bun": pgettext_lazy("hair", "bun"),
         "tail": pgettext_lazy("hair", "ponytail"), "curls": pgettext_lazy("hair", "curls"),
         "cloud": pgettext_lazy("hair", "afro"), "coils": pgettext_lazy("hair", "short coils"),
         "locs": pgettext_lazy("hair", "locs"), "pixie": pgettext_lazy("hair", "pixie"),
-        "braid": pgettext_lazy("hair", "braid"), "buzz": pgettext_lazy("hair", "shorn"),
+        "braid": pgettext_lazy("hair", "braid"), "buzz": pgettext_lazy("hair", "buzz cut"),
         "bald": pgettext_lazy("hair", "bald"), "scarf": pgettext_lazy("hair", "headscarf"),
     },
     "hair_colour": {
@@ -123,12 +123,12 @@ NAMES: dict[str, Words] = {
         "full": pgettext_lazy("beard", "full"),
     },
     "skin_marks": {
-        "none": pgettext_lazy("skin marks", "nothing"), "freckles": pgettext_lazy("skin marks", "freckles"),
-        "mole": pgettext_lazy("skin marks", "a mole"), "lines": pgettext_lazy("skin marks", "lines of age"),
+        "none": pgettext_lazy("skin marks", "none"), "freckles": pgettext_lazy("skin marks", "freckles"),
+        "mole": pgettext_lazy("skin marks", "a mole"), "lines": pgettext_lazy("skin marks", "age lines"),
     },
     "glasses": {
         "none": pgettext_lazy("glasses", "none"), "round": pgettext_lazy("glasses", "round"),
-        "square": pgettext_lazy("glasses", "square"), "fine": pgettext_lazy("glasses", "fine"),
+        "square": pgettext_lazy("glasses", "square"), "fine": pgettext_lazy("glasses", "thin"),
     },
     "earrings": {
         "none": pgettext_lazy("earrings", "none"), "studs": pgettext_lazy("earrings", "studs"),
@@ -261,7 +261,7 @@ def add_picture(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
             form.add_error(None, str(error.detail))
             shown = FaceForm(_get_initial(request, companion))
             return _page(request, companion, shown, form, status=error.status)
-        messages.success(request, _("The picture is shown from now on."))
+        messages.success(request, _("The picture will be shown from now on."))
         return redirect("face", companion.pk)
     return _page(request, companion, FaceForm(_get_initial(request, companion)), form, status=UNPROCESSABLE)
 
@@ -275,5 +275,5 @@ def remove_picture(request: SignedInRequest, companion_id: UUID, emotion: str) -
     except CompanionsError as error:
         raise Http404 from error
     if is_gone:
-        messages.success(request, _("The picture is deleted."))
+        messages.success(request, _("The picture has been deleted."))
     return redirect("face", companion.pk)

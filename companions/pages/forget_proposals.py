@@ -26,7 +26,7 @@ def confirm_proposal(request: SignedInRequest, companion_id: UUID, proposal_id: 
     except ForgetProposalError as error:
         messages.error(request, str(error.detail))
     else:
-        text = ngettext("%(count)s thing is forgotten.", "%(count)s things are forgotten.", count)
+        text = ngettext("%(count)s thing has been forgotten.", "%(count)s things have been forgotten.", count)
         messages.success(request, text % {"count": count})
     return _return_to_talk(request, companion_id)
 
@@ -35,7 +35,7 @@ def confirm_proposal(request: SignedInRequest, companion_id: UUID, proposal_id: 
 def decline_proposal(request: SignedInRequest, companion_id: UUID, proposal_id: UUID) -> HttpResponse:
     """Decline the proposal: nothing is forgotten."""
     decline(get_forget_proposal(request.user, companion_id, proposal_id), timezone.now())
-    messages.success(request, _("Nothing is forgotten."))
+    messages.success(request, _("Nothing was forgotten."))
     return _return_to_talk(request, companion_id)
 
 

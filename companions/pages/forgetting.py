@@ -95,7 +95,7 @@ class LookForm(forms.Form):
     def clean_cue(self) -> str:
         cue: str = self.cleaned_data["cue"]
         if not is_storable(cue):
-            raise forms.ValidationError(_("This holds characters that are not text."))
+            raise forms.ValidationError(_("This contains characters that are not text."))
         return cue
 
     def clean(self) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def forgetting(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     companion.recall_policy, companion.recall_parameters = chosen.policy, chosen.changed_values
     companion.save(update_fields=["recall_policy", "recall_parameters"])
     messages.success(
-        request, _("Saved. From now on %(name)s remembers by this rule.") % {"name": companion.name}
+        request, _("Saved. From now on, %(name)s remembers by this rule.") % {"name": companion.name}
     )
     return redirect("forgetting", companion.pk)
 

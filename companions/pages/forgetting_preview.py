@@ -42,8 +42,8 @@ CELL, GAP, WEEKS, LEVELS = 12, 3, 26, 4  # of the calendar of recalls
 DEPTHS = {
     Depth.SHORT_TERM: (_("short-term"), _("never recalled")),
     Depth.WORKING: (_("working"), _("recalled 1 to 4 times")),
-    Depth.LONG_TERM: (_("long-term"), _("from 5 times on")),
-    Depth.MUSCLE: (_("second nature"), _("from 40 times on")),
+    Depth.LONG_TERM: (_("long-term"), _("recalled 5 to 39 times")),
+    Depth.MUSCLE: (_("second nature"), _("recalled 40 times or more")),
 }
 
 

@@ -129,7 +129,7 @@ def report(request: SignedInRequest, character_id: UUID) -> HttpResponse:
         except GalleryError as error:
             form.add_error(None, str(error.detail))
         else:
-            messages.success(request, _("Thank you. The operators of this Kith will look at it."))
+            messages.success(request, _("Thank you. The operators of this Kith will look into it."))
             return redirect("gallery_character", character_id)
     context = {"entry": entry, "form": form}
     return render(request, "gallery/report.html", context, status=UNPROCESSABLE if form.is_bound else 200)
@@ -188,7 +188,7 @@ def publish(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
             form.add_error(name if name in form.fields else None, str(error.detail))
         else:
             messages.success(
-                request, _("It is sent. An operator looks at it before anybody else can see it.")
+                request, _("It has been sent. An operator will look at it before anybody else can see it.")
             )
             return redirect("published")
     form.focus_error()
@@ -218,7 +218,7 @@ def withdraw(request: SignedInRequest, character_id: UUID) -> HttpResponse:
         messages.error(request, str(error.detail))
     else:
         messages.success(
-            request, _("It is not in the gallery any more. Whoever began with it keeps their own.")
+            request, _("It is no longer in the gallery. Anyone who began with it keeps their companion.")
         )
     return redirect("published")
 
@@ -235,5 +235,5 @@ def delete(request: SignedInRequest, character_id: UUID) -> HttpResponse:
     except GalleryError as error:  # it was deleted already, e.g. in another tab
         messages.info(request, str(error.detail))
     else:
-        messages.success(request, _("It is deleted, with all its versions."))
+        messages.success(request, _("It has been deleted, along with all its versions."))
     return redirect("published")

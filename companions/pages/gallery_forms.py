@@ -35,14 +35,14 @@ class QuestionForm(forms.Form):
     language = forms.ChoiceField(
         label=gettext_lazy("Language"),
         required=False,
-        choices=[("", gettext_lazy("every language")), *LANGUAGES],
+        choices=[("", gettext_lazy("any language")), *LANGUAGES],
     )
-    rating = forms.ChoiceField(label=gettext_lazy("For which age"), required=False)
+    rating = forms.ChoiceField(label=gettext_lazy("Age rating"), required=False)
 
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         ratings = [(str(rating), rating.label) for rating in list_ratings(user)]
-        self.fields["rating"].choices = [("", _("every age")), *ratings]  # type: ignore[attr-defined]
+        self.fields["rating"].choices = [("", _("any age group")), *ratings]  # type: ignore[attr-defined]
         if len(ratings) == 1:
             del self.fields["rating"]
 
@@ -60,9 +60,9 @@ class PublicationForm(forms.Form):
     """The terms under which somebody publishes a character, and its description."""
 
     line = forms.CharField(
-        label=gettext_lazy("Something that it would say"),
+        label=gettext_lazy("Something it would say"),
         max_length=LINE_CHARACTERS,
-        help_text=gettext_lazy("Stands on its card in the gallery."),
+        help_text=gettext_lazy("Shown on its card in the gallery."),
     )
     summary = forms.CharField(
         label=gettext_lazy("Who it is, in a sentence or two"),
@@ -74,10 +74,10 @@ class PublicationForm(forms.Form):
         label=gettext_lazy("Tags"),
         required=False,
         max_length=MAX_TAGS * (TAG_CHARACTERS + 2),
-        help_text=gettext_lazy("With commas between them; eight at most."),
+        help_text=gettext_lazy("Separated by commas; at most eight."),
     )
     language = forms.ChoiceField(label=gettext_lazy("Language"), choices=LANGUAGES)
-    rating = forms.ChoiceField(label=gettext_lazy("For which age"))
+    rating = forms.ChoiceField(label=gettext_lazy("Age rating"))
     licence = forms.ChoiceField(
         label=gettext_lazy("What others may do with it"),
         choices=GalleryVersion.Licence,
@@ -86,17 +86,17 @@ class PublicationForm(forms.Form):
     published_as = forms.CharField(
         label=gettext_lazy("What you want to be called"),
         max_length=PUBLISHER_CHARACTERS,
-        help_text=gettext_lazy("Everybody sees it beside the character. It need not be your name."),
+        help_text=gettext_lazy("Everybody sees this beside the character. It need not be your real name."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     keeps_name = forms.BooleanField(
         label=gettext_lazy("Leave my name in its texts"),
         required=False,
-        help_text=gettext_lazy("Else it becomes the name of whoever talks with it."),
+        help_text=gettext_lazy("Otherwise, it becomes the name of whoever talks with it."),
     )
     is_mine = forms.BooleanField(
-        label=gettext_lazy("It is mine to give: I wrote it, or whoever did allows it."),
-        error_messages={"required": gettext_lazy("Only what is yours to give can be published.")},
+        label=gettext_lazy("It is mine to share: I wrote it, or its author allows it."),
+        error_messages={"required": gettext_lazy("You can publish only what is yours to share.")},
     )
 
     def __init__(
@@ -133,7 +133,7 @@ class PublicationForm(forms.Form):
         """Refuse the form if what would be published has changed since the person looked at it."""
         if self.data.get("digest") != self.publication.digest:
             raise forms.ValidationError(
-                _("What goes out is not what you looked at: read it below once more, and then send it.")
+                _("This has changed since you looked at it: read it again below, then send it.")
             )
         return self.cleaned_data
 
@@ -167,7 +167,7 @@ class ReportForm(forms.Form):
         label=gettext_lazy("What is wrong with it?"), choices=GalleryReport.Kind, widget=forms.RadioSelect
     )
     text = forms.CharField(
-        label=gettext_lazy("In your words"),
+        label=gettext_lazy("In your own words"),
         required=False,
         max_length=1_000,
         widget=forms.Textarea(attrs={"rows": 3}),

@@ -31,7 +31,7 @@ MAX_GOAL_CHARACTERS = 80  # of a goal in a select box
 class PursuitForm(forms.Form):
     """The state of a goal or an idea. A goal can be part of another goal among `pursuits`; ideas have no such field."""
 
-    status = forms.ChoiceField(label=gettext_lazy("How it stands"), choices=Pursuit.Status.choices)
+    status = forms.ChoiceField(label=gettext_lazy("How it is going"), choices=Pursuit.Status.choices)
     progress = forms.IntegerField(
         label=gettext_lazy("Progress in per cent"),
         min_value=0,
@@ -39,13 +39,13 @@ class PursuitForm(forms.Form):
         widget=forms.NumberInput(attrs={"inputmode": "numeric", "step": 5}),
     )
     excitement = forms.IntegerField(
-        label=gettext_lazy("How exciting, from 1 to 10"),
+        label=gettext_lazy("How exciting it is, from 1 to 10"),
         min_value=1,
         max_value=10,
         widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
     )
     parent_id = forms.TypedChoiceField(
-        label=gettext_lazy("A part of"), required=False, empty_value=None, coerce=UUID, choices=()
+        label=gettext_lazy("Part of"), required=False, empty_value=None, coerce=UUID, choices=()
     )
 
     def __init__(self, data: Any = None, *, pursuit: Pursuit, pursuits: Iterable[Pursuit]) -> None:
@@ -58,7 +58,7 @@ class PursuitForm(forms.Form):
         others = [goal.memory for goal in _only(Memory.Kind.GOAL, pursuits) if goal.pk != pursuit.pk]
         named = [(str(memory.pk), shorten(memory.text, MAX_GOAL_CHARACTERS)) for memory in others]
         field: Any = self.fields["parent_id"]
-        field.choices = [("", _("nothing greater")), *named]
+        field.choices = [("", _("no larger goal")), *named]
 
 
 class NewPursuitForm(forms.Form):
@@ -74,7 +74,7 @@ class NewPursuitForm(forms.Form):
         widget=forms.RadioSelect,
     )
     text = forms.CharField(
-        label=gettext_lazy("In your words"), max_length=1000, widget=forms.Textarea(attrs={"rows": 2})
+        label=gettext_lazy("In your own words"), max_length=1000, widget=forms.Textarea(attrs={"rows": 2})
     )
 
 

@@ -44,13 +44,15 @@ class LifeForm(forms.ModelForm):  # type: ignore[type-arg]
         }
         help_texts: ClassVar[dict[str, Any]] = {
             "is_awake": gettext_lazy(
-                "It wakes by its timers and by what it thinks of, and its inner state goes on."
+                "Its timers and its own thoughts can wake it, and its inner state keeps changing."
             ),
             "reaches_out": gettext_lazy(
-                "Without this it writes first only where you asked it to, as with “remind me at six”."
+                "Without this, it writes first only if you asked it to, e.g. “remind me at six”."
             ),
-            "most_a_day": gettext_lazy("From 0 to 10. What you asked for is not counted."),
-            "by_email": gettext_lazy("At most one mail in three hours, with what you have not read by then."),
+            "most_a_day": gettext_lazy("From 0 to 10. What you asked for does not count."),
+            "by_email": gettext_lazy(
+                "At most one e-mail every three hours, with what you have not read by then."
+            ),
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -165,7 +167,7 @@ def mute(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 def cancel_waking(request: SignedInRequest, companion_id: UUID, waking_id: UUID) -> HttpResponse:
     """Cancel a waking that has not ended."""
     if waking.cancel(get_waking(request.user, companion_id, waking_id), timezone.now()):
-        messages.success(request, _("It is cancelled."))
+        messages.success(request, _("It has been cancelled."))
     else:
-        messages.info(request, _("It is over already."))
+        messages.info(request, _("It is already over."))
     return redirect("life", companion_id)

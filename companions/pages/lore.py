@@ -111,7 +111,9 @@ def tell_of_book(request: SignedInRequest, book: Lorebook, remarks: list[str]) -
     """Tell the person that the book is saved, with how many entries, and the remarks on its file."""
     count = book.entries.count()
     told = ngettext(
-        "“%(name)s” is kept, with %(count)s entry.", "“%(name)s” is kept, with %(count)s entries.", count
+        "“%(name)s” has been saved, with %(count)s entry.",
+        "“%(name)s” has been saved, with %(count)s entries.",
+        count,
     )
     messages.success(request, told % {"name": str(book), "count": count})
     for remark in remarks:
@@ -152,7 +154,7 @@ def delete(request: SignedInRequest, companion_id: UUID, lorebook_id: UUID) -> H
         context = {"companion": companion, "book": book, "count": book.entries.count()}
         return render(request, "lore/delete.html", context)
     book.delete()
-    messages.success(request, _("The lorebook is deleted."))
+    messages.success(request, _("The lorebook has been deleted."))
     return redirect("lore", companion_id)
 
 
@@ -205,5 +207,5 @@ def delete_entry(
             request, "lore/delete_entry.html", {"companion": companion, "book": book, "entry": found}
         )
     found.delete()
-    messages.success(request, _("The entry is deleted."))
+    messages.success(request, _("The entry has been deleted."))
     return redirect("lorebook", companion_id, lorebook_id)

@@ -21,11 +21,11 @@ from companions.models import Lorebook, LoreEntry
 # A key, or a pattern between slashes, which may contain commas.
 KEY = re.compile(r"\s*(/(?:\\.|[^/\\\n])+/[dgimsuvy]*(?=\s*(?:[,，\n]|$))|[^,，\n]*)(?:[,，\n]|$)")
 LOGICS: list[tuple[str, Any]] = [
-    ("0", gettext_lazy("one of them is there as well")),
-    ("3", gettext_lazy("all of them are there as well")),
-    ("2", gettext_lazy("none of them is there")),
-    ("1", gettext_lazy("not all of them are there")),
-    ("off", gettext_lazy("they do not count")),
+    ("0", gettext_lazy("at least one must appear too")),
+    ("3", gettext_lazy("all must appear too")),
+    ("2", gettext_lazy("none may appear")),
+    ("1", gettext_lazy("at least one must be missing")),
+    ("off", gettext_lazy("they are ignored")),
 ]
 AS_IT_IS = "as_it_is"
 PLACES: dict[str, tuple[int, str | Promise]] = {  # each with SillyTavern's number
@@ -33,7 +33,7 @@ PLACES: dict[str, tuple[int, str | Promise]] = {  # each with SillyTavern's numb
     "after_desc": (1, gettext_lazy("after the description")),
     "before_examples": (5, gettext_lazy("before the example dialogue")),
     "after_examples": (6, gettext_lazy("after the example dialogue")),
-    "depth": (4, gettext_lazy("in the talk, at a depth")),
+    "depth": (4, gettext_lazy("in the talk, at a certain depth")),
 }
 ROLES: list[tuple[str, Any]] = [
     ("0", gettext_lazy("the system")),
@@ -59,13 +59,13 @@ class LorebookForm(forms.ModelForm):  # type: ignore[type-arg]
         fields = ("name", "is_enabled", "scan_depth", "token_budget", "is_recursive")
         labels = {
             "is_enabled": gettext_lazy("In use"),
-            "scan_depth": gettext_lazy("How many messages are looked through"),
+            "scan_depth": gettext_lazy("How many messages are searched"),
             "token_budget": gettext_lazy("How many tokens it may take at most"),
-            "is_recursive": gettext_lazy("Its entries may call each other"),
+            "is_recursive": gettext_lazy("Its entries can trigger each other"),
         }
         help_texts = {
-            "scan_depth": gettext_lazy("The newest ones. Without a number it is four."),
-            "is_recursive": gettext_lazy("A key may then also stand in an entry that came in."),
+            "scan_depth": gettext_lazy("Counted from the newest one. If this is empty, four."),
+            "is_recursive": gettext_lazy("Keys are then also looked for in entries that have been added."),
         }
 
 
@@ -90,15 +90,15 @@ class LoreEntryForm(forms.Form):
         label=gettext_lazy("Name"),
         max_length=200,
         required=False,
-        help_text=gettext_lazy("For you alone; the companion does not read it."),
+        help_text=gettext_lazy("Only for you; the companion does not read it."),
     )
     keys = forms.CharField(
-        label=gettext_lazy("Keys that call it"),
+        label=gettext_lazy("Keys that trigger it"),
         required=False,
         widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
         help_text=gettext_lazy(
-            "Words with commas between. The entry is read when one of them is said. "
-            "A pattern (regular expression) stands between slashes: /drag(on|ons)/i"
+            "Words separated by commas. The entry is read when one of them is said. Put a pattern (regular"
+            " expression) between slashes: /drag(on|ons)/i"
         ),
     )
     secondary_keys = forms.CharField(
@@ -106,40 +106,38 @@ class LoreEntryForm(forms.Form):
         required=False,
         widget=forms.Textarea(attrs={"rows": 1, "spellcheck": "false"}),
     )
-    logic = forms.ChoiceField(label=gettext_lazy("It is read if, of the secondary keys,"), choices=LOGICS)
+    logic = forms.ChoiceField(label=gettext_lazy("How the secondary keys count"), choices=LOGICS)
     content = forms.CharField(
         label=gettext_lazy("What is read"),
         max_length=MAX_CONTENT_CHARACTERS,
         strip=False,
         widget=forms.Textarea(attrs={"rows": 7}),
-        help_text=gettext_lazy(
-            "Lines at the top that begin with @@ are rules, and stronger than those here."
-        ),
+        help_text=gettext_lazy("Lines at the top that begin with @@ are rules, which override those here."),
     )
     is_constant = forms.BooleanField(label=gettext_lazy("Always read, whatever is said"), required=False)
     is_enabled = forms.BooleanField(label=gettext_lazy("In use"), required=False)
     order = _number(
-        gettext_lazy("Order"), 1_000_000, gettext_lazy("What has a higher number stands later."), -1_000_000
+        gettext_lazy("Order"), 1_000_000, gettext_lazy("Entries with a higher number come later."), -1_000_000
     )
-    position = forms.ChoiceField(label=gettext_lazy("Where it stands"))
+    position = forms.ChoiceField(label=gettext_lazy("Where it goes"))
     depth = _number(
-        gettext_lazy("Depth"), 9999, gettext_lazy("For “in the talk”: so many messages stand after it.")
+        gettext_lazy("Depth"), 9999, gettext_lazy("For “in the talk”: how many messages come after it.")
     )
     role = forms.ChoiceField(label=gettext_lazy("Said by"), choices=ROLES)
     is_case_sensitive = forms.BooleanField(
-        label=gettext_lazy("Capital and small letters differ"), required=False
+        label=gettext_lazy("Match capital and small letters"), required=False
     )
     is_whole_word = forms.BooleanField(label=gettext_lazy("Whole words only"), required=False)
-    probability = _number(gettext_lazy("How many times of 100 it is read"), 100)
+    probability = _number(gettext_lazy("How many times out of 100 it is read"), 100)
     group = forms.CharField(
         label=gettext_lazy("Group"),
         max_length=200,
         required=False,
-        help_text=gettext_lazy("Of the entries of one group only one is read at a time."),
+        help_text=gettext_lazy("Only one entry of a group is read at a time."),
     )
-    sticky = _number(gettext_lazy("For how many more messages it stays"), 10_000)
-    cooldown = _number(gettext_lazy("For how many messages it then rests"), 10_000)
-    delay = _number(gettext_lazy("After how many messages of the talk it may be read"), 10_000)
+    sticky = _number(gettext_lazy("How many more messages it stays for"), 10_000)
+    cooldown = _number(gettext_lazy("How many messages it then rests for"), 10_000)
+    delay = _number(gettext_lazy("How many messages the talk must have first"), 10_000)
 
     def __init__(self, entry: LoreEntry | None, sent: QueryDict | None = None) -> None:
         self.before = entry.data if entry else normalise_entry({})
@@ -147,7 +145,7 @@ class LoreEntryForm(forms.Form):
         super().__init__(sent, initial=read_initial(self.before))
         choices: list[tuple[str, Any]] = [(name, label) for name, (_number, label) in PLACES.items()]
         if self.initial["position"] == AS_IT_IS:
-            choices.append((AS_IT_IS, gettext_lazy("as it came")))
+            choices.append((AS_IT_IS, gettext_lazy("unchanged")))
         positions: Any = self.fields["position"]
         positions.choices = choices
 
@@ -180,7 +178,7 @@ class LoreEntryForm(forms.Form):
         if self.errors:
             return cleaned
         if not (cleaned["keys"] or cleaned["is_constant"] or cleaned["content"].lstrip().startswith("@@")):
-            self.add_error("keys", _("Write a key, or let it be read always: else it never is."))
+            self.add_error("keys", _("Add a key, or let it always be read; otherwise it never will be."))
             return cleaned
         try:
             check_entry(self.compose())

@@ -65,7 +65,7 @@ class MemoryTextForm(MemoryForm):
         max_value=10,
         required=False,
         widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
-        help_text=gettext_lazy("5 is usual. What is more important comes to mind a little sooner."),
+        help_text=gettext_lazy("5 is usual. More important memories come to mind a little sooner."),
     )
     happened_at = forms.DateTimeField(
         label=gettext_lazy("When it happened"),
@@ -274,7 +274,7 @@ def keep_from_models(request: SignedInRequest, companion_id: UUID, memory_id: UU
 def restore(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> HttpResponse:
     """Undo that a memory was forgotten or revised; for htmx, return the outcome as a part of the page."""
     shown = get_memory(request.user, companion_id, memory_id)
-    outcome, is_done = _("Undone: it holds again as it did before."), True
+    outcome, is_done = _("Undone: it holds true again, as before."), True
     try:
         undo_retraction_of(shown.companion, memory_id, timezone.now())
     except (UndoError, CoreMemoryError) as error:
@@ -324,7 +324,7 @@ def delete_many(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
         count = deletion.forget_many(companion.pk, ids, now, with_messages=with_messages)
     else:
         count = deletion.forget_every(companion.pk, kinds, now, with_messages=with_messages)
-    text = ngettext("%(count)s memory is deleted.", "%(count)s memories are deleted.", count)
+    text = ngettext("%(count)s memory has been deleted.", "%(count)s memories have been deleted.", count)
     messages.success(request, text % {"count": count})
     if request.htmx:
         return HttpResponseClientRedirect(reverse("memories", args=[companion.pk]))

@@ -39,22 +39,22 @@ class ModelsForm(forms.Form):
 
     model = forms.ChoiceField(label=gettext_lazy("Model for the talk"), required=False)
     allows_stand_in = forms.BooleanField(
-        label=gettext_lazy("Another may stand in while its own is away"),
+        label=gettext_lazy("Another model may stand in while its own is away"),
         required=False,
-        help_text=gettext_lazy("The answer then says so. Without this, the talk waits."),
+        help_text=gettext_lazy("The answer will say so. Without this, the talk waits."),
     )
     background_model = forms.ChoiceField(
-        label=gettext_lazy("Model for the work beside it"),
+        label=gettext_lazy("Model for background work"),
         required=False,
-        help_text=gettext_lazy("What is learnt of the talk, the diary, the nights."),
+        help_text=gettext_lazy("Learning from the talk, writing the diary, the work at night."),
     )
 
     def __init__(self, mind: Mind, data: Any = None) -> None:
         names = ("model", "background_model", "allows_stand_in")
         super().__init__(data, initial={name: getattr(mind, name) for name in names})
         self.mind = mind
-        self._offer("model", Capability.CHAT, gettext_lazy("The first that answers, from then on"))
-        self._offer("background_model", Capability.BACKGROUND, gettext_lazy("As the installation has it"))
+        self._offer("model", Capability.CHAT, gettext_lazy("The first one that answers, from then on"))
+        self._offer("background_model", Capability.BACKGROUND, gettext_lazy("The default of this Kith"))
         self.fields["model"].required = bool(mind.model)
 
     def _offer(self, name: str, capability: Capability, nothing: Any) -> None:
@@ -67,7 +67,7 @@ class ModelsForm(forms.Form):
                 (model, _("%(model)s (your own)") % {"model": model} if provider.is_own else model)
             )
         if chosen and chosen not in found:
-            offered.append((chosen, _("%(model)s (away just now)") % {"model": chosen}))
+            offered.append((chosen, _("%(model)s (away right now)") % {"model": chosen}))
         self.fields[name].choices = offered  # type: ignore[attr-defined]
 
 
@@ -77,10 +77,11 @@ class ValuesForm(forms.Form):
     """
 
     context_tokens = forms.IntegerField(
-        label=gettext_lazy("What it reads at once"),
+        label=gettext_lazy("How much it reads at once"),
         required=False,
         help_text=gettext_lazy(
-            "In tokens. Less costs less, and is sooner summed up. Empty: all that the model reads."
+            "In tokens. Less costs less, but the talk is summed up sooner. If this is empty, as much as the"
+            " model can read."
         ),
     )
 

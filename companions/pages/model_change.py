@@ -30,12 +30,12 @@ class ComparisonForm(forms.Form):
 
     model = forms.ChoiceField(label=gettext_lazy("Compare with"))
     exchanges = forms.TypedChoiceField(
-        label=gettext_lazy("How many of the last exchanges"),
+        label=gettext_lazy("How many of the latest exchanges"),
         coerce=int,
         choices=[(count, str(count)) for count in COUNTS],
         initial=USUAL_EXCHANGES,
         help_text=gettext_lazy(
-            "Each is answered twice, and paid for by your tokens of the day. Nothing of the answers is remembered."
+            "Each is answered twice, which uses your tokens for the day. None of the answers are remembered."
         ),
     )
 
@@ -105,11 +105,12 @@ def decide_model(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 def _describe_outcome(companion: Companion, decision: Decision, model: str) -> str:
     names = {"name": companion.name, "model": model}
     return {
-        Decision.TAKE: _("%(name)s speaks with %(model)s from now on.") % names,
-        Decision.LATER: _("You are asked again in a week."),
-        Decision.DECLINE: _("%(name)s keeps its mind. You are not asked about %(model)s again.") % names,
+        Decision.TAKE: _("%(name)s will use %(model)s from now on.") % names,
+        Decision.LATER: _("You will be asked again in a week."),
+        Decision.DECLINE: _("%(name)s keeps its own model. You will not be asked about %(model)s again.")
+        % names,
         Decision.STAND_IN: _(
-            "Another stands in while its own does not answer, now %(model)s, and each such answer says so."
+            "While its own model does not answer, another stands in, currently %(model)s, and each such answer says so."
         )
         % names,
     }[decision]

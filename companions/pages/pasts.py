@@ -86,7 +86,7 @@ def past(request: SignedInRequest, past_upload_id: UUID) -> HttpResponse:
         try:
             if is_valid:
                 return _remember(request, upload, read, form, pattern)
-            refusal = _("Look through what you chose: something of it will not do.")
+            refusal = _("Check your choices: something in them cannot be used.")
         except RefusedError as error:
             refusal = str(error.detail)
     return _show(request, upload, read, form, pattern, refusal)

@@ -26,7 +26,7 @@ def refusals_as_json(view: View[P]) -> View[P]:
             body = {**error.more, "code": error.code, "detail": str(error.detail)}
             return JsonResponse(body, status=error.status, headers=error.headers)
         except DATABASE_UNAVAILABLE:
-            detail = _("Kith's database does not answer right now. Try again in a moment.")
+            detail = _("Kith's database is not answering right now. Try again in a moment.")
             return JsonResponse({"code": "database_away", "detail": detail}, status=503)
 
     return answering

@@ -33,7 +33,7 @@ class SentencesForm(forms.Form):
     """
 
     text = forms.CharField(
-        label=gettext_lazy("One sentence a line"),
+        label=gettext_lazy("One sentence per line"),
         required=False,
         widget=forms.Textarea(attrs={"rows": 12, "class": "diary-words"}),
     )
@@ -41,7 +41,9 @@ class SentencesForm(forms.Form):
     def __init__(self, before: Revision | None, data: Any = None) -> None:
         self.before = before.number if before else 0
         super().__init__(data, initial={"text": before.text if before else ""})
-        self.fields["text"].help_text = _("At most %(most)d sentences of %(characters)d characters.") % {
+        self.fields["text"].help_text = _(
+            "At most %(most)d sentences of up to %(characters)d characters each."
+        ) % {
             "most": MAX_SENTENCES,
             "characters": SENTENCE_CHARACTERS,
         }
@@ -57,10 +59,10 @@ class SentencesForm(forms.Form):
             _explain_length(n, line) for n, line in enumerate(lines, 1) if len(line) > SENTENCE_CHARACTERS
         ]
         if len(lines) > MAX_SENTENCES:
-            too_many = _("There are %(count)d sentences; there is room for %(most)d.")
+            too_many = _("There are %(count)d sentences, but there is room for only %(most)d.")
             wrong.insert(0, too_many % {"count": len(lines), "most": MAX_SENTENCES})
         if not is_storable(text):
-            wrong.append(_("This holds characters that are not text."))
+            wrong.append(_("This contains characters that are not text."))
         if wrong:
             raise forms.ValidationError(wrong)
         return text
@@ -69,7 +71,7 @@ class SentencesForm(forms.Form):
         """Refuse the form if there is a newer revision than the one that was edited, so that the person looks again."""
         if self.data.get("number") != str(self.before):
             raise forms.ValidationError(
-                _("It was changed meanwhile. What you wrote stands here still; save it once more to keep it.")
+                _("It was changed in the meantime. What you wrote is still here; save it again to keep it.")
             )
         return self.cleaned_data
 
@@ -155,6 +157,6 @@ def restore(request: SignedInRequest, companion_id: UUID, number: int, about: Re
         restore_revision(companion, earlier, timezone.now())
     except Revision.DoesNotExist as error:
         raise Http404 from error
-    outcome = _("Revision %(number)d holds again. What stood there before is kept as a revision.")
+    outcome = _("Revision %(number)d is the current one again. What was there before is kept as a revision.")
     messages.success(request, outcome % {"number": number})
     return redirect(NAMES[about], companion_id)

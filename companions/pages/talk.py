@@ -71,7 +71,9 @@ def _find_place(request: SignedInRequest, companion: Companion) -> Message | Non
     try:
         since = datetime.combine(date.fromisoformat(day), time(), companion.user.zone).astimezone(UTC)
     except (ValueError, OverflowError):
-        messages.error(request, _("That is no day. Choose one in the calendar, or write it as 2026-03-14."))
+        messages.error(
+            request, _("That is not a date. Choose one in the calendar, or write it as 2026-03-14.")
+        )
         return None
     return find_first_since(companion, since)
 
@@ -79,28 +81,28 @@ def _find_place(request: SignedInRequest, companion: Companion) -> Message | Non
 def _script_texts(name: str) -> dict[str, str]:
     """Return the texts that the talk's scripts show, in the reader's language."""
     return {
-        "reconnecting": _("The connection is gone. Trying again…"),
-        "offline": _("You are offline. What you send goes out when the connection is back."),
-        "signed_out": _("You are signed out. Sign in again to go on; your words are kept."),
-        "gone": _("This companion is not there any more."),
-        "too_fast": _("That was very fast. Going on in a moment."),
+        "reconnecting": _("The connection was lost. Reconnecting…"),
+        "offline": _("You are offline. What you send will go out when the connection is back."),
+        "signed_out": _("You have been signed out. Sign in again to continue; what you wrote is kept."),
+        "gone": _("This companion no longer exists."),
+        "too_fast": _("That was very fast. Continuing in a moment."),
         "not_sent": _("Not sent:"),
-        "attached_under_way": _("Wait until the files are there, then send."),
-        "attached_failed": _("A file did not arrive. Try it again, or remove it."),
+        "attached_under_way": _("Wait until the files are uploaded, then send."),
+        "attached_failed": _("A file could not be uploaded. Try again, or remove it."),
         "attached_lost": _("It could not be sent to Kith. Try again in a moment."),
         "failed": _("That did not work. Try again in a moment."),
         **{f"tool_{tool}": words for tool, words in describe_under_way(name).items()},
         "tool": _("%(name)s is busy for a moment") % {"name": name},
         "thinking": _("%(name)s is thinking") % {"name": name},
-        "waiting": _("waits for the answer before it"),
+        "waiting": _("waiting for the previous answer"),
         "late": _(
-            "The model has not begun to answer. Kith waits for %(seconds)d seconds; then another speaks, if you allow"
-            " that, or you can ask again."
+            "The model has not begun to answer. Kith waits up to %(seconds)d seconds; then another model"
+            " answers, if you allow that, or you can try again."
         )
         % {"seconds": settings.CHAT_TIMEOUTS["first_piece_seconds"]},
         "says": _("%(name)s:") % {"name": name},
-        "reads_aloud": _("Answers are read aloud now."),
-        "reads_silent": _("Answers are not read aloud any more."),
+        "reads_aloud": _("Answers will now be read aloud."),
+        "reads_silent": _("Answers will no longer be read aloud."),
         "not_aloud": _(
             "This could not be read aloud just now. The words are all there; try again in a moment."
         ),

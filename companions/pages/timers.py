@@ -35,7 +35,7 @@ from text.strings import shorten, split_sentences
 KINDS = [
     ("after", gettext_lazy("In a while")),
     ("once", gettext_lazy("Once")),
-    ("every", gettext_lazy("Again and again")),
+    ("every", gettext_lazy("Repeating")),
     ("cron", gettext_lazy("As cron")),
 ]
 UNITS = [("min", gettext_lazy("minutes")), ("h", gettext_lazy("hours")), ("d", gettext_lazy("days"))]
@@ -242,7 +242,11 @@ def add(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 @post_view
 def cancel(request: SignedInRequest, companion_id: UUID, timer_id: UUID) -> HttpResponse:
     def act(timer: Timer, now: datetime) -> str:
-        return _("The reminder is cancelled.") if work.cancel(timer, now) else _("This reminder has ended.")
+        return (
+            _("The reminder has been cancelled.")
+            if work.cancel(timer, now)
+            else _("This reminder has ended.")
+        )
 
     return _act_on_timer(request, companion_id, timer_id, act)
 
@@ -255,7 +259,7 @@ def fire(request: SignedInRequest, companion_id: UUID, timer_id: UUID) -> HttpRe
         admit_to(request.user, "timers", now)
         work.fire(timer, now, is_asked_for=True)
         name = timer.companion.name
-        return _("%(name)s wakes for it now. What comes of it stands in the log.") % {"name": name}
+        return _("%(name)s is waking for it now. What comes of it will be in the log.") % {"name": name}
 
     return _act_on_timer(request, companion_id, timer_id, act)
 

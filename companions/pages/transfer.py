@@ -52,8 +52,8 @@ from pasts.reader import is_plain_text, looks_like_past
 # Replaces errors of the card reader, because the file need not have been meant as a card.
 REFUSALS: dict[str, Promise] = {
     "no_card": gettext_lazy(
-        "Kith does not know what this file is. It takes character cards, lorebooks, archives of companions and earlier"
-        " talk; in plain text each message begins with who says it, as in “Anna: Good morning”."
+        "Kith does not recognise this file. It takes character cards, lorebooks, archives of companions and"
+        " earlier talk; in plain text, each message must begin with who says it, as in “Anna: Good morning”."
     ),
     "broken_zip": gettext_lazy("This file is broken or incomplete. Download it again, or export it again."),
     "broken_json": gettext_lazy(
@@ -138,7 +138,7 @@ def _keep_lorebook(request: SignedInRequest, read: ReadCard) -> HttpResponse:
     tell_of_book(request, book, read.remarks)
     companion = Companion.objects.owned_by(request.user).order_by("-created_at").first()
     if companion is None:
-        messages.info(request, _("It counts for all your companions. Choose the first one."))
+        messages.info(request, _("It applies to all your companions. Choose your first one."))
         return redirect("companion_new")
     return redirect("lorebook", companion.pk, book.pk)
 

@@ -84,14 +84,15 @@ def begin(
     """
     held = hold(companion.pk)
     if held is None:
-        raise PastImportError("no_such_companion", _("There is no such companion of yours."))
+        raise PastImportError("no_such_companion", _("You have no such companion."))
     if not PastUpload.objects.select_for_update().filter(pk=upload.pk).exists():
         raise PastImportError(
-            "no_such_past", _("This file has been used, or dropped meanwhile. Bring it again.")
+            "no_such_past",
+            _("This file has already been used, or has been removed in the meantime. Send it again."),
         )
     plan = plan_for(held, read, wanted.choice, now)
     if not plan.messages:
-        raise PastImportError("nothing_said", _("Nothing is said in what you chose."))
+        raise PastImportError("nothing_said", _("Nobody says anything in what you chose."))
     existing = find_existing(held.pk, None, plan.messages)
     new = len(plan.messages) - len(existing)
     require_room(held, new)
@@ -280,7 +281,9 @@ def find_existing(
     said: dict[tuple[str, int, str], list[UUID]] = {}
     times, second = [message.at for message in dated], timedelta(seconds=1)
     between = mine.filter(said_at__gte=min(times) - second, said_at__lte=max(times) + second)
-    others = between.exclude(job=job_id).exclude(pk__in=found.values()).order_by("said_at", "id")
+    if job_id:
+        between = between.exclude(job=job_id)
+    others = between.exclude(pk__in=found.values()).order_by("said_at", "id")
     for role, at, text, pk in others.values_list("role", "said_at", "text", "pk"):
         said.setdefault((role, int(at.timestamp()), text), []).append(pk)
     for message in dated:

@@ -150,13 +150,13 @@ def _list_remarks(plan: Plan) -> Iterator[str]:
     """Yield sentences on what the import changes or leaves out."""
     if plan.undated and plan.undated == len(plan.messages):
         yield _(
-            "The file has no dates; those that its messages get are made up: a minute apart, before all that was said"
+            "The file has no dates, so its messages get made-up ones: a minute apart, before everything that was said"
             " here."
         )
     elif plan.undated:
         yield ngettext(
-            "%(count)d message has no date; the one that it gets is made up: a minute before what follows it.",
-            "%(count)d messages have no date; those that they get are made up: a minute apart, before what follows.",
+            "%(count)d message has no date, so it gets a made-up one: a minute before what follows it.",
+            "%(count)d messages have no date, so they get made-up ones: a minute apart, before what follows.",
             plan.undated,
         ) % {"count": plan.undated}
     if plan.empty:

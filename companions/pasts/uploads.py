@@ -42,7 +42,7 @@ def read_content_of(user: User, content: bytes, *, form: str = "", pattern: str 
     """
     read = read_past(content, TextPattern(template=pattern) if pattern else None, zone=user.zone)
     if form and read.form != form:
-        told = _("This file is of another form: %(form)s.") % {"form": read.form}
+        told = _("This file has a different format: %(form)s.") % {"form": read.form}
         raise PastImportError("other_form", told)
     return read
 
@@ -50,7 +50,7 @@ def read_content_of(user: User, content: bytes, *, form: str = "", pattern: str 
 def read_file(file: StoredFile | None, pattern: str = "") -> PastFile:
     """Return the talks in the stored file. Raises PastImportError if it is None, PastError, BusyError or FilesError."""
     if file is None:
-        raise PastImportError("no_file", _("The file is gone. Bring it again."))
+        raise PastImportError("no_file", _("The file is no longer here. Send it again."))
     return read_content_of(file.user, read_content(file), pattern=pattern)
 
 

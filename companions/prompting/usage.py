@@ -38,7 +38,7 @@ class Part(models.TextChoices):
     MESSAGE = "message", _("the newest message")
     MOMENT = "moment", _("the moment, and the directive")
     MEMORIES = "memories", _("what comes to mind")
-    RESULTS = "results", _("what tools gave")
+    RESULTS = "results", _("what tools returned")
     ANSWER = "answer", _("room for the answer")
 
 

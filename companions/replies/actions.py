@@ -69,7 +69,7 @@ def go_on(reply: Reply, now: datetime) -> Reply:
     while before:
         later = list(Reply.objects.filter(continues__in=before).values_list("pk", "answer"))
         if any(answer for _pk, answer in later):
-            raise ReplyStateError("reply_taken_up", _("Another reply has gone on from this one already."))
+            raise ReplyStateError("reply_taken_up", _("Another reply already continues this one."))
         before = [pk for pk, _answer in later]
     asleep = Message.everywhere.filter(made_by=reply, is_asleep=True)
     if answer := asleep.first():
@@ -84,7 +84,7 @@ def _hold_ended(reply: Reply, now: datetime) -> Companion:
     if companion is None or not Reply.objects.filter(pk=reply.pk).exists():
         raise ReplyStateError("no_such_reply", _("There is no such reply."))
     if Reply.objects.filter(message=reply.message_id, state__in=Reply.OPEN).exists():
-        raise ReplyStateError("reply_open", _("This reply is still being made."))
+        raise ReplyStateError("reply_open", _("This reply is still being written."))
     admit_message(companion, now)
     return companion
 

@@ -100,13 +100,13 @@ def start(
     check_text(text)
     locked = hold(companion.pk)
     if locked is None:
-        raise TextError("no_such_companion", _("There is no such companion of yours."))
+        raise TextError("no_such_companion", _("You have no such companion."))
     companion, conversation = locked, locked.conversation
     sent = Message.everywhere.filter(companion=companion, client_id=client_id)
     before = sent.first() if client_id else None
     if before:
         if before.text != text or before.role != Message.Role.USER:
-            raise ConflictError("client_id_taken", _("Another message was sent under this id."))
+            raise ConflictError("client_id_taken", _("Another message has already been sent under this id."))
         reply = before.replies.order_by("-created_at").first()
         return Started(before, reply or queue_reply(companion, before, before.said_at), is_new=False)
     check_quoted(companion, quoted)
@@ -159,7 +159,7 @@ def queue_reply(
     newest = list(others.values_list("state", "created_at")[: settings.REPLIES_WAITING])
     states = [state for state, _created_at in newest]
     if states.count(Reply.State.QUEUED) >= settings.REPLIES_WAITING:
-        detail = _("%(name)s has many messages to answer yet. Wait for an answer, then go on.")
+        detail = _("%(name)s still has many messages to answer. Wait for an answer before you go on.")
         raise GateError("too_many_waiting", detail % {"name": companion.name}, RETRY_AFTER_SECONDS)
     has_turn = at_once and not set(states) & set(Reply.OPEN)
     turn: dict[str, Any] = {"state": Reply.State.THINKING, "started_at": now, "template": TEMPLATE}

@@ -79,7 +79,7 @@ TALK: TypeAdapter[Frame] = TypeAdapter(Annotated[FRAMES, Field(discriminator="ty
 def read_frame(text: str | None, known: TypeAdapter[Frame] = TALK) -> Frame:
     """Return the frame; raise TextError, saying what is wrong, if it is not one of the `known` ones."""
     if text is None:
-        raise TextError("bad_frame", _("Frames are text, not bytes."))
+        raise TextError("bad_frame", _("Frames must be text, not bytes."))
     try:
         frame = known.validate_json(text)
     except ValidationError as error:
@@ -88,7 +88,7 @@ def read_frame(text: str | None, known: TypeAdapter[Frame] = TALK) -> Frame:
         place = ".".join(str(part) for part in first["loc"][1:])
         raise TextError(code, f"{place}: {first['msg']}" if place else first["msg"]) from error
     if not is_storable(getattr(frame, "client_id", "")):
-        raise TextError("bad_frame", _("This client id holds characters that are not text."))
+        raise TextError("bad_frame", _("This client id contains characters that are not text."))
     return frame
 
 
@@ -288,7 +288,7 @@ class CompanionConsumer(PersonSocket):
             await self.send_error(error.code, str(error.detail), client_id)
         except DATABASE_UNAVAILABLE:
             with translation.override(self.user.language or "en"):
-                detail = _("Kith's database does not answer right now. Send it again in a moment.")
+                detail = _("Kith's database is not answering right now. Send it again in a moment.")
             await self.send_error("database_away", detail, client_id)
 
     def read_frame(self, text: str | None) -> Frame:

@@ -11,30 +11,30 @@ NOT_TOLD = {"more_tools", "think"}
 
 def describe_under_way(name: str) -> dict[str, str]:
     """Return by tool the text shown while the companion called `name` uses it, in the reader's language."""
-    writes = _("%(name)s writes on what is always in mind")
+    writes = _("%(name)s is updating what it always keeps in mind")
     words = {
         "recall": _("%(name)s is looking through what it remembers"),
         "search_conversation": _("%(name)s is looking through what was said"),
-        "look_up": _("%(name)s is looking into a document"),
-        "remember": _("%(name)s keeps this in memory"),
-        "forget": _("%(name)s is looking for what is to be forgotten"),
+        "look_up": _("%(name)s is looking something up in a document"),
+        "remember": _("%(name)s is keeping this in memory"),
+        "forget": _("%(name)s is looking for what to forget"),
         "block_append": writes,
         "block_replace": writes,
-        "note": _("%(name)s notes something down"),
-        "set_timer": _("%(name)s sets a reminder"),
-        "list_timers": _("%(name)s looks at the reminders"),
-        "cancel_timer": _("%(name)s cancels a reminder"),
+        "note": _("%(name)s is noting something down"),
+        "set_timer": _("%(name)s is setting a reminder"),
+        "list_timers": _("%(name)s is looking at the reminders"),
+        "cancel_timer": _("%(name)s is cancelling a reminder"),
     }
     return {tool: text % {"name": name} for tool, text in words.items()}
 
 
 def describe_done() -> dict[str, str]:
     """Return by tool the text of what was done with it, in the reader's language, including tools of wakings only."""
-    looked, wrote = _("looked through what it remembers"), _("wrote on what is always in mind")
+    looked, wrote = _("looked through what it remembers"), _("updated what it always keeps in mind")
     return {
         "recall": looked,
         "search_conversation": looked,
-        "look_up": _("looked into a document"),
+        "look_up": _("looked something up in a document"),
         "remember": _("kept something in memory"),
         "revise": _("corrected a memory"),  # what `remember` was called before
         "forget": _("let a memory go"),
@@ -45,6 +45,6 @@ def describe_done() -> dict[str, str]:
         "list_timers": _("looked at the timers"),
         "cancel_timer": _("cancelled a timer"),
         "feel": _("changed how it feels"),
-        "write_diary": _("wrote a page of its diary"),
-        "pursue": _("went on with a goal or an idea"),
+        "write_diary": _("wrote a page in its diary"),
+        "pursue": _("worked on a goal or an idea"),
     }

@@ -70,7 +70,7 @@ def compose_card(companion: Companion) -> dict[str, Any]:
     except CardFormatError:
         raise CardError(
             "card_too_large",
-            _("Its texts and lorebooks are too much for one card. Save the lorebooks apart."),
+            _("Its texts and lorebooks are too much for one card. Save the lorebooks separately."),
         ) from None
 
 

@@ -92,7 +92,7 @@ def make_companion(upload: CardUpload, now: datetime, *, name: str = "", greetin
     CardError, LoreError, LimitError.
     """
     if upload.form == CardUpload.Form.LOREBOOK:
-        raise CardError("no_character", _("This is a lorebook. Give it to a companion that is there."))
+        raise CardError("no_character", _("This is a lorebook. Give it to a companion you already have."))
     data: dict[str, Any] = upload.content["data"]
     fields = read_fields(data)
     name = one_line(name or data["name"] or data["nickname"])
@@ -100,7 +100,8 @@ def make_companion(upload: CardUpload, now: datetime, *, name: str = "", greetin
     with transaction.atomic():
         if not CardUpload.objects.select_for_update().filter(pk=upload.pk).exists():
             raise CardError(
-                "no_such_card", _("This card has been used, or dropped meanwhile. Bring it again.")
+                "no_such_card",
+                _("This card has already been used, or has been removed in the meantime. Send it again."),
             )
         companion = creation.create(
             upload.user, name=name, tint=TINT, first_greeting=greeting, now=now, **fields
@@ -190,7 +191,7 @@ def _check(name: str, fields: Mapping[str, Any], greeting: int) -> None:
         longest = max(map(len, value), default=0) if isinstance(value, list) else len(str(value))
         if most and longest > most:
             detail = _(
-                "%(field)s: %(count)s characters are too many; there can be %(most)s. Shorten it in the card."
+                "%(field)s: %(count)s characters are too many; there can be at most %(most)s. Shorten it in the card."
             )
             label = str(getattr(model_field, "verbose_name", field)).capitalize()
             raise CardError("card_field", detail % {"field": label, "count": longest, "most": most})

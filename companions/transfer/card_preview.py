@@ -49,7 +49,7 @@ HIDDEN = (
 # Other macros stay visible: each could expand to several texts, of which only one would be shown.
 SHOWN_MACROS = frozenset({"char", "bot", "user", "original", "newline"})
 NOT_KEPT = {
-    PICTURE_NOT_KEPT: gettext_lazy("Its picture could not be kept. It gets a drawn face."),
+    PICTURE_NOT_KEPT: gettext_lazy("Its picture could not be kept. It gets a drawn face instead."),
     ASSETS_NOT_KEPT: gettext_lazy(
         "There is no room left for its other pictures and sounds. They are left out."
     ),

@@ -44,7 +44,7 @@ class TooLargeError(MovingError):
     status = 413
 
     def __init__(self) -> None:
-        detail = _("This file can hold %(most)s MB.")
+        detail = _("This file can have at most %(most)s MB.")
         super().__init__("too_large", detail % {"most": MAX_BYTES // 1_000_000})
 
 
@@ -73,13 +73,13 @@ def split_text(text: str) -> list[str]:
 
 def _check_text(text: str) -> str:
     if not is_storable(text):
-        raise ValueError(_("It holds characters that are not text."))
+        raise ValueError(_("It contains characters that are not text."))
     return text
 
 
 def _check_sentences(text: str) -> str:
     if len(split_text(text)) > MAX_SENTENCES:
-        raise ValueError(_("It holds more than %(most)s sentences.") % {"most": MAX_SENTENCES})
+        raise ValueError(_("It has more than %(most)s sentences.") % {"most": MAX_SENTENCES})
     return text
 
 
@@ -89,7 +89,7 @@ def _check_time(milliseconds: float) -> float:
             return milliseconds
     except OverflowError:
         pass
-    raise ValueError(_("It lies too far away."))
+    raise ValueError(_("It is too far in the past or the future."))
 
 
 Text = Annotated[str, AfterValidator(_check_text)]
@@ -122,7 +122,7 @@ class Short(Part):
         """Check the length, except of tools' results and system messages: these are not kept."""
         most, is_said = settings.MESSAGE_CHARACTERS, info.data.get("role") in SPEAKERS
         if is_said and len(content or "") > most:
-            raise ValueError(_("It holds more than %(most)s characters.") % {"most": f"{most:,}"})
+            raise ValueError(_("It has more than %(most)s characters.") % {"most": f"{most:,}"})
         return content
 
     @property
@@ -180,7 +180,7 @@ def parse_mind(body: bytes) -> Mind:
     try:
         mind = Mind.model_validate(orjson.loads(body))
     except orjson.JSONDecodeError as error:
-        raise MovingError("no_json", _("This is no JSON: %(error)s") % {"error": error}) from error
+        raise MovingError("no_json", _("This is not JSON: %(error)s") % {"error": error}) from error
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in first["loc"])
@@ -196,12 +196,12 @@ def _explain(error: ErrorDetails) -> str:
     context = error.get("ctx", {})
     match error["type"]:
         case "missing":
-            return _("It is not there.")
+            return _("It is missing.")
         case "string_too_long" | "too_long" if context.get("field_type") != "List":
-            return _("It holds more than %(most)s characters.") % {"most": f"{context['max_length']:,}"}
+            return _("It has more than %(most)s characters.") % {"most": f"{context['max_length']:,}"}
         case "value_error":
             return str(context["error"])
-    return _("It is not of the form that DigitalLife gives it: %(why)s.") % {"why": error["msg"]}
+    return _("It does not have the form that DigitalLife gives it: %(why)s.") % {"why": error["msg"]}
 
 
 def _check_links(mind: Mind) -> None:
@@ -209,12 +209,12 @@ def _check_links(mind: Mind) -> None:
     for number, entry in enumerate(mind.longTermMemory):
         if entry.uuid in known:
             place = f"longTermMemory[{number}].uuid"
-            raise MovingError("uuid_twice", _("%(place)s stands there twice.") % {"place": place})
+            raise MovingError("uuid_twice", _("%(place)s occurs twice.") % {"place": place})
         known.add(entry.uuid)
     for number, message in enumerate(mind.archivedMemory):
         if message.belongTo not in known:
             place = f"archivedMemory[{number}].belongTo"
-            detail = _("%(place)s names no diary entry of longTermMemory.")
+            detail = _("%(place)s does not name a diary entry of longTermMemory.")
             raise MovingError("belongs_nowhere", detail % {"place": place})
 
 

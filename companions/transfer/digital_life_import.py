@@ -33,7 +33,9 @@ STEP = timedelta(microseconds=1)
 def import_mind(user: User, mind: Mind, now: datetime) -> Companion:
     """Create a companion from the file and return it. Raises LimitError if it is too large or the user has too many."""
     if len(mind.shortTermMemory) + len(mind.archivedMemory) > settings.MESSAGES_EACH:
-        detail = _("A companion can hold %(limit)s messages.") % {"limit": f"{settings.MESSAGES_EACH:,}"}
+        detail = _("A companion can have at most %(limit)s messages.") % {
+            "limit": f"{settings.MESSAGES_EACH:,}"
+        }
         raise LimitError("too_many_messages", detail)
     companion = creation.create(user, name=mind.selfName, persona="", greeting="", tint=TINT, now=now)
     # The first twenty sentences become self-concept and user profile, the rest facts.

@@ -68,7 +68,7 @@ class ChangeAdmin(PrivateAdmin):
     ordering = ("-consolidation__night_of", "number")
     fields = (
         *("id", "owner", "of_companion", "of_night", "number", "kind", "of_memory"),
-        *(data_column("before", _("what undoes it"), describe_status), "settled", "undone_at"),
+        *(data_column("before", _("data for undoing it"), describe_status), "settled", "undone_at"),
     )
     private_template = "admin/memory/change.html"
 

@@ -59,19 +59,19 @@ class SpaceAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
 
     @admin.display(description=_("state"))
     def state(self, space: Any) -> str:
-        claims = {gettext("wanted"): space.is_wanted, gettext("serves"): space.serves}
+        claims = {gettext("wanted"): space.is_wanted, gettext("serving"): space.serves}
         return ", ".join(word for word, is_so in claims.items() if is_so) or gettext("not in use")
 
     @admin.display(description=_("embedded"), ordering="done")
     def embedded(self, space: Any) -> str:
-        told = {"done": f"{space.done:,}", "all": f"{Memory.objects.count():,}"}
+        told = {"done": f"{space.done:,}", "all": f"{Memory.everywhere.count():,}"}
         return gettext("%(done)s of %(all)s memories") % told
 
     @admin.display(description=_("refused"), ordering="refusals")
     def refused(self, space: Any) -> int:
         return int(space.refusals)
 
-    @admin.display(description=_("companions served"), ordering="serves")
+    @admin.display(description=_("companions served"), ordering="serving")
     def companions(self, space: Any) -> int:
         return int(space.serves)
 
@@ -103,7 +103,12 @@ class SpaceAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
         except (ProviderError, WidestError) as error:
             messages.error(request, str(error))
             return redirect("admin:memory_space_change", space.pk)
-        messages.success(request, gettext("All is embedded again; until that is done, what is there serves."))
+        messages.success(
+            request,
+            gettext(
+                "Everything is being embedded again; until that is done, the existing embeddings stay in use."
+            ),
+        )
         return redirect("admin:memory_space_change", made.pk)
 
     # -- removing
@@ -130,8 +135,8 @@ class SpaceAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
 def describe_alarm(space: Space) -> str:
     """Return a sentence that tells an operator of the space's wrong width."""
     return gettext(
-        "The server of %(space)s answers with %(answered)s numbers instead of %(width)s. Nothing of it is kept, and"
-        " recall goes on with what is there. If that is meant to be, embed again."
+        "The server of %(space)s answers with %(answered)s numbers instead of %(width)s. None of its answers are kept,"
+        " and recall goes on with the existing embeddings. If this change is intended, embed again."
     ) % {"space": space, "answered": space.answered_width, "width": space.width}
 
 

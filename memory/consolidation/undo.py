@@ -15,10 +15,10 @@ from memory.threads import move_thread
 
 Lock = Callable[[UUID], bool]
 
-ALREADY = "already_undone", _("This was undone before.")
+ALREADY = "already_undone", _("This has already been undone.")
 NOTHING = "nothing_to_undo", _("There is nothing to undo here yet.")
-SETTLED = "already_settled", _("This is settled already. Undo that first to settle it otherwise.")
-NO_CONTRADICTION = "no_contradiction", _("Only what contradicts each other can be settled.")
+SETTLED = "already_settled", _("This has already been settled. To settle it differently, undo that first.")
+NO_CONTRADICTION = "no_contradiction", _("Only contradictions can be settled.")
 
 
 @transaction.atomic

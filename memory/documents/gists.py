@@ -66,7 +66,7 @@ def write_gists(document_id: UUID, now: datetime, lock: Lock) -> int:
         lease.release(None)
         return 0
     if tomorrow := waits_until(document.companion.user, now):  # half of the day's tokens is reserved for talk
-        _row(document).update(next_at=tomorrow, error=NO_TOKENS)
+        lease.release(tomorrow, error=NO_TOKENS)
         return 0
     payer = Payer(document.companion.user_id, document.companion_id)
     try:
@@ -76,15 +76,15 @@ def write_gists(document_id: UUID, now: datetime, lock: Lock) -> int:
             with charged(payer, ModelCall.Purpose.GISTS) as charge:
                 answer = structured.ask("gists", render_request(pages, *limits), Gists)
     except ProviderBusy:
-        _row(document).update(next_at=now + RETRY_DELAY)
+        lease.release(now + RETRY_DELAY)
         return 0
     except ProviderError as error:
-        _put_off(document, error.code, now)
+        _put_off(lease, document, error.code, now)
         return 0
     call = charge.calls[-1].pk if charge.calls else None
     kept = _keep(document, pages, {gist.number: gist.gist for gist in answer.gists}, call, now, lock)
     if kept == 0:
-        _put_off(document, INCOMPLETE, now)
+        _put_off(lease, document, INCOMPLETE, now)
     return kept or 0
 
 
@@ -133,10 +133,10 @@ def _row(document: Document) -> QuerySet[Document]:
     return Document.objects.filter(companion_id=document.companion_id, pk=document.pk)
 
 
-def _put_off(document: Document, code: str, now: datetime) -> None:
+def _put_off(lease: Lease, document: Document, code: str, now: datetime) -> None:
     """Record a failed try and postpone the document, longer each time."""
     attempts = document.attempts + 1
-    _row(document).update(attempts=attempts, next_at=retry_at(attempts, now), error=code)
+    lease.release(retry_at(attempts, now), attempts=attempts, error=code)
     log.warning("gists_put_off", document=str(document.pk), code=code, attempts=attempts)
     if attempts == MAX_ATTEMPTS:  # the document is still tried, four times a day
         log.error("gists_failed", document=str(document.pk), code=code)

@@ -51,10 +51,10 @@ def split_text(companion_id: UUID, title: str, text: str) -> Given:
     Call it before the companion is locked: a long text takes seconds.
     """
     if any(unicodedata.category(character) in {"Cc", "Cs", "Zl", "Zp"} for character in title):
-        raise DocumentError("bad_title", _("A title cannot hold control characters."))
+        raise DocumentError("bad_title", _("A title cannot contain control characters."))
     title = title.strip()
     if not 1 <= len(title) <= TITLE_CHARACTERS:
-        detail = _("A title has 1 to %(most)d characters.") % {"most": TITLE_CHARACTERS}
+        detail = _("A title must have 1 to %(most)d characters.") % {"most": TITLE_CHARACTERS}
         raise DocumentError("bad_title", detail)
     if len(text) > MAX_CHARACTERS:
         raise _too_large()
@@ -62,7 +62,7 @@ def split_text(companion_id: UUID, title: str, text: str) -> Given:
         raise DocumentError("empty_document", _("There is nothing in it to read."))
     controls = sum(character < " " and character not in SHOWN for character in text)
     if not is_storable(text) or controls * 100 > len(text):  # binary data is full of them
-        raise DocumentError("not_text", _("This is no text that Kith can read."))
+        raise DocumentError("not_text", _("Kith cannot read this text."))
     _require_room(companion_id)
     return Given(title, text, split_into_pages(text))
 
@@ -90,14 +90,16 @@ def store_document(companion_id: UUID, given: Given, now: datetime) -> Document:
 
 def _require_room(companion_id: UUID) -> None:
     if Document.objects.filter(companion_id=companion_id).count() >= MAX_DOCUMENTS:
-        detail = _("A companion can keep %(most)d documents. Delete one first.") % {"most": MAX_DOCUMENTS}
+        detail = _("A companion can keep up to %(most)d documents. Delete one first.") % {
+            "most": MAX_DOCUMENTS
+        }
         raise DocumentError("too_many_documents", detail, 409)
 
 
 def _too_large() -> DocumentError:
     """Return the error for a document that is too large."""
     most = f"{MAX_CHARACTERS:,}"
-    detail = _("A document can have %(most)s characters. Give it in parts.") % {"most": most}
+    detail = _("A document can have up to %(most)s characters. Split it into parts.") % {"most": most}
     return DocumentError("document_too_large", detail, 413)
 
 
@@ -124,7 +126,5 @@ def decode(held: bytes) -> str:
             is_writing = not PRIVATE.search(seen) and len(WRITTEN.findall(seen)) >= MOSTLY * len(seen)
             if encoding != "gb18030" or is_writing:  # gb18030 is a guess, which decodes nearly any bytes
                 return text.replace("\r\n", "\n").replace("\r", "\n")
-    detail = _(
-        "This is no text that Kith can read: give plain text or Markdown, in UTF-8, UTF-16 or GB 18030."
-    )
+    detail = _("Kith cannot read this file: use plain text or Markdown, in UTF-8, UTF-16 or GB 18030.")
     raise DocumentError("not_text", detail)

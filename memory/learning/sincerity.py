@@ -112,14 +112,14 @@ def is_forgotten(place: int, talk: Talk, told: str, names: Collection[str]) -> b
     """Return whether the user asks, in the line at `place` or later, to have forgotten what is `told` in it."""
     return any(
         at >= place and (not about or about & _words(told, names, line))
-        for at, line, about in find_requests_to_forget(talk, tuple(names))
+        for at, line, about in find_requests_to_forget(talk, names)
         if about or at == place or place in _lines_before(at, talk)
     )
 
 
 def is_asked_to_be_forgotten(text: str, talk: Talk, names: Collection[str]) -> bool:
     """Return whether a text tells of what the user asks to have forgotten: what they name, or else just said."""
-    for at, line, about in find_requests_to_forget(talk, tuple(names)):
+    for at, line, about in find_requests_to_forget(talk, names):
         told = _words(text, names, line)
         if about & told:
             return True
@@ -131,7 +131,7 @@ def is_asked_to_be_forgotten(text: str, talk: Talk, names: Collection[str]) -> b
     return False
 
 
-def find_requests_to_forget(talk: Talk, names: Sequence[str]) -> list[tuple[int, Line, frozenset[str]]]:
+def find_requests_to_forget(talk: Talk, names: Collection[str]) -> list[tuple[int, Line, frozenset[str]]]:
     """Return the places and lines in which the user asks to have something forgotten, with the terms of what they name.
 
     The terms are empty if they mean what was said right before.

@@ -25,7 +25,6 @@ PARTICLES = STOP_CHARACTERS | set("不没")  # a pair with one of them says no m
 OTHER_SUBJECT, CLAUSE = pattern_of("other_subject"), pattern_of("clause_ends")
 THIRD_PERSON, OF_THEIRS = pattern_of("third_person"), pattern_of("of_theirs")
 FIRST_NAME = regex.compile(r"(\p{Lu}[\p{Ll}\p{M}]+)(?:'s)?\s")
-ANY_NAME = regex.compile(r"(?<!^)\b\p{Lu}\p{L}+")
 NAME = regex.compile(r"(?<!^)\b\p{Lu}\p{L}+")
 WORD = regex.compile(r"\p{Han}+|[\p{L}\p{N}]+")
 MIN_SHARED, MIN_SHARE = 2, 1 / 2
@@ -101,7 +100,7 @@ def tells_of_another(
     if not is_others:
         return False
     person = next((group for group in match.groups() if group), "") if match else named[1] if named else ""
-    others = {name for name in ANY_NAME.findall(_without_names(text, names)) if name not in clause}
+    others = {name for name in NAME.findall(_without_names(text, names)) if name not in clause}
     plain = folded(text)
     return (
         not (person and folded(person) in plain) and not (_find_kin(text) - _find_kin(clause)) and not others

@@ -23,7 +23,7 @@ from memory.scoring.policy import Kith, Policy
 
 DEFAULT = Kith.name
 Adjustable = Kith | Likeness | DigitalLife | AiriChat | AiriDecay | MemoryBank | Hou | Fsrs | GenerativeAgents
-NO_PARAMETERS = _("This policy has no parameter %(name)s; it has none.")
+NO_PARAMETERS = _("This policy has no parameter %(name)s; it takes none.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Parameter:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise self._error(_("%(name)s must be a number, not %(value)s."), value)
         if not self.least <= value <= self.most:
-            raise self._error(_("%(name)s lies from %(least)g to %(most)g, not at %(value)s."), value)
+            raise self._error(_("%(name)s must be between %(least)g and %(most)g, not %(value)s."), value)
         if self.is_whole and value != int(value):
             raise self._error(_("%(name)s must be a whole number, not %(value)s."), value)
         return int(value) if self.is_whole else float(value)
@@ -74,9 +74,7 @@ class Offer:
         """Return the policy with the given parameters. Raise ParameterError if it cannot be built from them."""
         known = {parameter.name: parameter for parameter in self.parameters}
         if unknown := [str(name)[:40] for name in given if name not in known]:
-            why = (
-                _("This policy has no parameter %(name)s; there are: %(names)s.") if known else NO_PARAMETERS
-            )
+            why = _("This policy has no parameter %(name)s; it takes: %(names)s.") if known else NO_PARAMETERS
             raise ParameterError(str(why) % {"name": repr(unknown[0]), "names": ", ".join(known)})
         values: dict[str, Any] = {name: known[name].check(value) for name, value in given.items()}
         try:
@@ -91,7 +89,7 @@ def _of_curve(name: str, label: Promise, step: float, *, is_whole: bool = False)
     return Parameter(name, label, *RANGES[name], step, is_whole)
 
 
-FLOOR = Parameter("floor", _("Likeness from which a memory may come"), 0, 1, 0.01)
+FLOOR = Parameter("floor", _("Likeness needed to come to mind"), 0, 1, 0.01)
 UNIT_DAYS = Parameter("unit_days", _("Unit of time in days"), 0.25, 365, 0.25)
 OFFERED = [
     Offer(
@@ -112,28 +110,28 @@ OFFERED = [
         _("DigitalLife: the few that are clearly alike, or nothing"),
         (
             FLOOR,
-            Parameter("clear", _("Likeness that is clear"), 0, 1, 0.01),
-            Parameter("few", _("How many are a few"), 1, 20, 1, is_whole=True),
+            Parameter("clear", _("Likeness that counts as clear"), 0, 1, 0.01),
+            Parameter("few", _("How many count as a few"), 1, 20, 1, is_whole=True),
         ),
     ),
     Offer(
         AiriChat(),
         _("AIRI chat: what is alike, a little sooner in its first month"),
-        (FLOOR, Parameter("month_days", _("Days in which it counts as new"), 1, 365, 1)),
+        (FLOOR, Parameter("month_days", _("Days for which it counts as new"), 1, 365, 1)),
     ),
     Offer(
         AiriDecay(),
         _("AIRI decay: half is gone in a week, recalls and feelings hold it"),
         (
-            _of_curve("decay", _("Decay in a unit of time"), 0.001),
+            _of_curve("decay", _("Decay per unit of time"), 0.001),
             UNIT_DAYS,
-            _of_curve("boost", _("Boost of each recall"), 0.05),
+            _of_curve("boost", _("Boost from each recall"), 0.05),
             _of_curve("boost_fading", _("How fast the boost fades"), 0.05),
             _of_curve("long_term_at", _("Recalls until it lasts"), 1, is_whole=True),
-            _of_curve("residual", _("Decay that stays when it lasts"), 0.01),
-            _of_curve("joy", _("Boost of joy"), 0.1),
+            _of_curve("residual", _("Decay that remains once it lasts"), 0.01),
+            _of_curve("joy", _("Boost from joy"), 0.1),
             _of_curve("joy_fading", _("How fast joy fades"), 0.1),
-            _of_curve("aversion", _("Boost of aversion"), 0.1),
+            _of_curve("aversion", _("Boost from aversion"), 0.1),
             _of_curve("aversion_growth", _("Growth of aversion with recalls"), 0.01),
         ),
     ),
@@ -143,7 +141,7 @@ OFFERED = [
     Offer(
         Hou(unit_days=30, threshold=0.6),
         _("Hou: what is recalled at growing intervals stays"),
-        (UNIT_DAYS, Parameter("threshold", _("Probability from which it comes"), 0, 1, 0.01)),
+        (UNIT_DAYS, Parameter("threshold", _("Probability needed to come to mind"), 0, 1, 0.01)),
     ),
     Offer(Fsrs(), _("FSRS: as cards are learnt, a recall just before forgetting holds best")),
     Offer(

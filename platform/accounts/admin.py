@@ -131,7 +131,7 @@ class InvitationAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
     def link(self, invitation: Invitation) -> str:
         """Return the address that lets one person sign up."""
         if invitation.pk is None:
-            return gettext("It is shown when you have saved.")
+            return gettext("It is shown once you have saved.")
         return f"{settings.KITH_URL}{reverse('account_signup')}?invite={invitation.code}"
 
     def save_model(self, request: HttpRequest, obj: Invitation, form: Any, change: bool) -> None:

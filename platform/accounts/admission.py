@@ -90,7 +90,7 @@ def leave(kind: str, address: str) -> None:
 def arriving(kind: str, address: str) -> Iterator[None]:
     """Count one more of the `kind` from the address within the block; raise GateError (429) if there are too many."""
     if not arrive(kind, address):
-        detail = _("Too much comes from your address at once. Wait a moment, then try again.")
+        detail = _("Too much is coming from your address at once. Wait a moment, then try again.")
         raise GateError(f"too_many_{kind}_at_once", detail, RETRY_AFTER_SECONDS)
     try:
         yield
@@ -217,7 +217,7 @@ class Shares:
         try:
             if self._here[lease.key] > most or not await self._is_free(lease, most):
                 detail = _(
-                    "You have too much under way at once. Wait until some of it is done, then try again."
+                    "You have too much going on at once. Wait until some of it is done, then try again."
                 )
                 raise GateError(f"too_many_{kind}_at_once", detail, RETRY_AFTER_SECONDS)
         except BaseException:

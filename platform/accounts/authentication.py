@@ -117,7 +117,7 @@ def token_user(plaintext: str, now: datetime) -> User | None:
         return None
     if token.has_expired(now):
         raise TokenExpiredError(
-            "token_expired", _("This token has expired. Make another one on the settings page.")
+            "token_expired", _("This token has expired. Create a new one on the settings page.")
         )
     token.touch(now)
     return token.user

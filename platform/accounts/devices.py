@@ -52,5 +52,5 @@ def sign_out_device(request: SignedInRequest, pk: int) -> HttpResponse:
     if session.is_current():
         return redirect("account_logout")
     session.end()
-    messages.success(request, _("That device is signed out."))
+    messages.success(request, _("That device has been signed out."))
     return redirect("usersessions_list")

@@ -46,7 +46,7 @@ class SignupForm(allauth.SignupForm):  # type: ignore[misc]
             field.validators.append(MaxLengthValidator(limit))
             field.widget.attrs["maxlength"] = limit
         self.fields["password1"].help_text = _(
-            "At least eight characters, and not one of the passwords that everybody uses."
+            "At least eight characters, and not a password that many people use."
         )
 
     def validate_unique_email(self, value: str) -> str:
@@ -66,7 +66,7 @@ class SignupForm(allauth.SignupForm):  # type: ignore[misc]
         if self.is_refused and not self.errors:
             make_password(cleaned["password1"])
             self.add_error(
-                "email", _("You cannot sign up with this address. If you have an account, sign in.")
+                "email", _("You cannot sign up with this address. If you already have an account, sign in.")
             )
         return cleaned
 
@@ -85,7 +85,7 @@ class SignupForm(allauth.SignupForm):  # type: ignore[misc]
                     use_invitation(request, user, timezone.now())
         except IntegrityError as error:
             raise AccountExistsError(
-                gettext("Someone signed up with this e-mail address just now.")
+                gettext("Someone has just signed up with this e-mail address.")
             ) from error
         return user
 
@@ -102,7 +102,7 @@ class PlaceField(forms.CharField):
         if zone is None:
             raise forms.ValidationError(
                 _(
-                    "No time zone is known by this name. Type the largest city near you, such as Berlin or Beijing."
+                    "There is no time zone with this name. Type the largest city near you, such as Berlin or Beijing."
                 )
             )
         return zone
@@ -111,9 +111,11 @@ class PlaceField(forms.CharField):
 class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
     """A person's name, description in their own words, time zone and language."""
 
-    time_zone = PlaceField(label=_("Time zone"), help_text=_("Type a city near you, and choose."))
+    time_zone = PlaceField(
+        label=_("Time zone"), help_text=_("Type a city near you, then choose from the list.")
+    )
     language = forms.ChoiceField(
-        label=_("Language"), required=False, choices=[("", _("As my browser asks")), *settings.LANGUAGES]
+        label=_("Language"), required=False, choices=[("", _("Same as my browser")), *settings.LANGUAGES]
     )
 
     class Meta:
@@ -129,7 +131,7 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]
     """A new API token's name, and how long it is valid."""
 
     days = forms.TypedChoiceField(
-        label=_("Good for"),
+        label=_("How long it lasts"),
         required=False,
         coerce=int,
         empty_value=None,
@@ -159,7 +161,7 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]
 class EndingTokens(forms.Form):
     """Mixin for a password form: a checkbox that revokes all the person's API tokens as well."""
 
-    end_tokens = forms.BooleanField(label=_("Also end all API tokens"), required=False)
+    end_tokens = forms.BooleanField(label=_("Also revoke all API tokens"), required=False)
 
     def save(self) -> None:
         super().save()  # type: ignore[misc]

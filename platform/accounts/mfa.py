@@ -91,7 +91,7 @@ class AddPasskeyForm(PasskeyNameForm, AddWebAuthnForm):  # type: ignore[misc]
     def clean(self) -> dict[str, Any]:
         """Refuse a passkey above MAX_KEYS, and a malformed credential, for which allauth lets a ValueError through."""
         if Authenticator.objects.filter(user=self.user, type=Authenticator.Type.WEBAUTHN).count() >= MAX_KEYS:
-            raise forms.ValidationError(_("You have many passkeys already. Remove one first."))
+            raise forms.ValidationError(_("You have reached the limit for passkeys. Remove one first."))
         try:
             return cast(dict[str, Any], super().clean())
         except ValueError as error:

@@ -54,8 +54,8 @@ class OwnProviderForm(forms.ModelForm):  # type: ignore[type-arg]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["api_key"].help_text = self.instance.describe_key(
-            nothing=gettext("It is encrypted, and never shown again but for its last four characters."),
-            lost=gettext("It can no longer be read: enter it again."),
+            nothing=gettext("It is encrypted. Only its last four characters are ever shown again."),
+            lost=gettext("It can no longer be read. Enter it again."),
         )
         self.fields["model"].widget.attrs["list"] = "listed-models"
 
@@ -67,7 +67,7 @@ class OwnProviderForm(forms.ModelForm):  # type: ignore[type-arg]
             require_public(address, allowed=settings.OWN_PROVIDERS_ALLOWED)
         except OutboundError as error:
             if error.code == "no_such_host":
-                raise forms.ValidationError(_("There is no such host.")) from error
+                raise forms.ValidationError(_("There is no server by this name.")) from error
             raise forms.ValidationError(Failure.FORBIDDEN.label) from error
         return address
 
@@ -77,7 +77,9 @@ class OwnProviderForm(forms.ModelForm):  # type: ignore[type-arg]
         before, after = self.initial.get("base_url", ""), cleaned.get("base_url")
         is_kept = self.instance.sealed_key and not cleaned.get("api_key")
         if is_kept and after is not None and not is_same_server(before, after):
-            self.add_error("api_key", _("The address leads to another server: enter the key for it."))
+            self.add_error(
+                "api_key", _("The address leads to a different server. Enter the key for that one.")
+            )
         return cleaned
 
     def save_for(self, user: User) -> bool:
@@ -87,9 +89,11 @@ class OwnProviderForm(forms.ModelForm):  # type: ignore[type-arg]
             User.objects.select_for_update().get(pk=user.pk)
             others = OwnProvider.objects.owned_by(user).exclude(pk=row.pk)
             if others.filter(model=row.model).exists():
-                self.add_error("model", _("You have this model already. Change or delete that one."))
+                self.add_error("model", _("You already have this model. Change or delete that one."))
             elif row.pk is None and others.count() >= settings.OWN_PROVIDERS_EACH:
-                self.add_error(None, _("You have as many models of your own as you may. Delete one first."))
+                self.add_error(
+                    None, _("You have reached the limit for models of your own. Delete one first.")
+                )
             else:
                 row.user = user
                 if key:
@@ -175,7 +179,7 @@ def try_own_model(request: SignedInRequest, pk: int) -> HttpResponse:
     else:
         row.last_error, row.last_error_at = "", None
         said = trial.text.strip()[:MAX_SHOWN_CHARACTERS]
-        words = gettext("%(name)s: “%(text)s” The first piece came after %(first).1f s.")
+        words = gettext("%(name)s: “%(text)s” The first words came after %(first).1f s.")
         messages.success(
             request, words % {"name": row.name, "text": said, "first": trial.first_piece_seconds}
         )
@@ -188,7 +192,7 @@ def try_own_model(request: SignedInRequest, pk: int) -> HttpResponse:
 def delete_own_model(request: SignedInRequest, pk: int) -> HttpResponse:
     get_object_or_404(OwnProvider.objects.owned_by(request.user), pk=pk).delete()
     follow_own_change(request.user.pk)
-    messages.success(request, gettext("Deleted, and its key with it."))
+    messages.success(request, gettext("Deleted, along with its key."))
     return redirect("own_models")
 
 

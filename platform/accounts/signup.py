@@ -78,7 +78,7 @@ def use_invitation(request: HttpRequest, user: User, now: datetime) -> None:
     """
     code = request.session.pop(INVITATION_KEY, "")
     if not Invitation.objects.filter(code=code, used_at=None).update(used_by=user, used_at=now):
-        raise InvitationError(_("This invitation has been used already. Ask for another one."))
+        raise InvitationError(_("This invitation has already been used. Ask for a new one."))
 
 
 def create_account(email: str, password: str, **fields: Any) -> User:

@@ -85,7 +85,7 @@ def admit(user: User, *, recent_messages: int, now: datetime, is_own: bool = Fal
     The tokens are not checked if `is_own`, i.e. if the person's own provider will answer.
     """
     if recent_messages >= _messages_per_minute(user):
-        detail = _("That was a lot at once. Wait a minute, then go on; nothing is lost.")
+        detail = _("That was a lot at once. Wait a minute, then continue; nothing is lost.")
         raise GateError("too_many_messages", detail, MINUTE_SECONDS)
     if not is_own:
         _require_tokens(allowance(user, now), now)
@@ -99,7 +99,7 @@ def admit_work(user: User, what: str, now: datetime) -> None:
 
 def _require_tokens(allowed: Allowance, now: datetime) -> None:
     if allowed.tokens_left == 0:
-        detail = _("Today's tokens are used up. There are new ones at midnight.")
+        detail = _("Today's tokens are used up. You get new ones at midnight.")
         raise GateError(NO_TOKENS, detail, _seconds_until(allowed.resets_at, now))
 
 
@@ -118,7 +118,9 @@ def admit_speech(user: User, characters: int, now: datetime) -> None:
     began_at, ends_at = local_day(user, now)
     used = SoundCall.objects.owned_by(user).filter(started_at__gte=began_at).used()
     if used["characters"] + characters > settings.SPEECH_CHARACTERS_PER_DAY:
-        detail = _("What may be read aloud in a day is used up. There is more at midnight; the text stays.")
+        detail = _(
+            "You have reached today's limit for reading aloud. It starts afresh at midnight; the text stays."
+        )
         raise GateError("no_speech_left", detail, _seconds_until(ends_at, now))
 
 
@@ -127,7 +129,9 @@ def admit_hearing(user: User, seconds: float, now: datetime) -> None:
     began_at, ends_at = local_day(user, now)
     used = SoundCall.objects.owned_by(user).filter(started_at__gte=began_at).used()
     if used["seconds_heard"] + seconds > settings.HEARING_SECONDS_PER_DAY:
-        detail = _("What may be listened to in a day is used up. There is more at midnight; you can type.")
+        detail = _(
+            "You have reached today's limit for voice input. It starts afresh at midnight; you can still type."
+        )
         raise GateError("no_hearing_left", detail, _seconds_until(ends_at, now))
 
 

@@ -54,7 +54,7 @@ class EmailView(allauth.EmailView):  # type: ignore[misc]
             with transaction.atomic():
                 response: HttpResponse = super().post(request, *args, **kwargs)
         except IntegrityError:
-            messages.error(request, _("Someone has an account with this e-mail address."))
+            messages.error(request, _("There is already an account with this e-mail address."))
             response = redirect("account_email")
         return response
 
@@ -110,7 +110,7 @@ def make_token(request: SignedInRequest) -> HttpResponse:
     """Issue a token, and answer with the settings page that shows it, this once."""
     form = TokenForm(request.POST)
     if Token.objects.owned_by(request.user).live().count() >= settings.TOKENS_EACH:
-        form.add_error(None, _("You have many tokens already. Revoke one first."))
+        form.add_error(None, _("You have reached the limit for tokens. Revoke one first."))
     if not form.is_valid():
         return settings_page(request, UNPROCESSABLE, token_form=form)
     now = timezone.now()
@@ -122,7 +122,7 @@ def make_token(request: SignedInRequest) -> HttpResponse:
 @login_required
 def revoke_token(request: SignedInRequest, pk: int) -> HttpResponse:
     get_object_or_404(Token.objects.owned_by(request.user).live(), pk=pk).revoke(timezone.now())
-    messages.success(request, _("The token opens nothing any more."))
+    messages.success(request, _("The token no longer works."))
     return redirect("settings")
 
 
@@ -132,7 +132,7 @@ def delete_account(request: SignedInRequest) -> HttpResponse:
     """Delete the account and everything in it; refuse (409) if the audit names the person as an operator."""
     form = DeletionForm(request.user, request.POST)
     if not ratelimit.consume(request, action="reauthenticate", user=request.user):
-        form.add_error(None, _("That was tried often. Wait a minute, then try again."))
+        form.add_error(None, _("That was tried too often. Wait a minute, then try again."))
     if not form.is_valid():
         return settings_page(request, UNPROCESSABLE, deletion_form=form)
     try:
@@ -140,8 +140,10 @@ def delete_account(request: SignedInRequest) -> HttpResponse:
             lift_statement_timeout()
             request.user.delete()
     except ProtectedError:
-        form.add_error(None, _("The record of what operators opened names you, so this account has to stay."))
+        form.add_error(
+            None, _("The record of what operators opened names you, so this account cannot be deleted.")
+        )
         return settings_page(request, 409, deletion_form=form)
     logout(request)
-    messages.success(request, _("Your account and everything in it is deleted."))
+    messages.success(request, _("Your account and everything in it have been deleted."))
     return redirect("welcome")

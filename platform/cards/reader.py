@@ -59,35 +59,36 @@ REFUSALS: dict[str, str | Promise] = {
     ),
 }
 TOO_LARGE = _(
-    "A card can have at most 5 MB of text, and 50 MB in all where it is no CHARX. Remove some of it, and send it again."
+    "A card can have at most 5 MB of text, and 50 MB in all unless it is a CHARX. Remove some of it, and send it again."
 )
 REMARKS: dict[str, str | Promise] = {
     "assets_not_fetched": _(
         "Some assets are on other websites. Kith does not fetch them; their addresses are kept."
     ),
     "assets_beyond": _(
-        "Some assets were left out: one can have 10 MB, and all that are kept of a card 40 MB. Icons go first."
+        "Some assets were left out: each can have at most 10 MB, and all those kept from one card at most 40 MB. Icons"
+        " are kept first."
     ),
     "assets_not_kept": _("Some assets are missing, or of a kind that Kith does not keep."),
-    "files_not_kept": _("The file holds more than the card mentions. That is not kept."),
+    "files_not_kept": _("The file contains more than the card mentions. The rest is not kept."),
     "module_broken": _(
-        "The module of RisuAI in this file (module.risum) is broken. The card was read without it; it can be exported"
+        "The RisuAI module in this file (module.risum) is broken. The card was read without it; you can export it"
         " again."
     ),
-    "module_lore": _("Entries of the lorebook came from the module of RisuAI in this file (module.risum)."),
+    "module_lore": _("Some entries of the lorebook came from the RisuAI module in this file (module.risum)."),
     "module_packed": _(
-        "The file has a module of RisuAI (module.risum), packed in a way that this Kith cannot read. Its scripts would"
-        " not be run in any case. If entries of the lorebook are missing, export the card from RisuAI as PNG or JSON."
+        "The file has a RisuAI module (module.risum), packed in a way that this Kith cannot read. Its scripts would not"
+        " be run in any case. If entries of the lorebook are missing, export the card from RisuAI as PNG or JSON."
     ),
     "newer_version": _(
-        "The card was made for a newer version of the format. What Kith does not know is kept unused."
+        "The card was made for a newer version of the format. What Kith does not know is kept, but not used."
     ),
     "other_chunk": _("One of the two copies of the card in this PNG is broken. The other one was read."),
-    "programs_inert": _("The card brings scripts. They are kept in it, and never run."),
+    "programs_inert": _("The card contains scripts. They are kept in it, but never run."),
     "text_cleaned": _(
-        "Some characters of the card are none that can be kept. They were left out or replaced."
+        "Some characters in the card’s texts cannot be stored. They were left out or replaced."
     ),
-    "world_info": _("This is a world info of SillyTavern. It became a lorebook."),
+    "world_info": _("This is a World Info file from SillyTavern. It was turned into a lorebook."),
 }
 
 

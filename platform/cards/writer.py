@@ -91,7 +91,7 @@ def _write_charx(
                 listed.append(entry if uri == EMBEDDED + path else {**entry, "uri": EMBEDDED + path})
         else:
             listed.append(entry)
-    if picture_png and not any(entry["type"] == "icon" for entry in listed):
+    if MAIN_ICON in files and not any(entry["type"] == "icon" for entry in listed):
         listed.append({"type": "icon", "uri": EMBEDDED + MAIN_ICON, "name": "main", "ext": "png"})
     if not any(entry["uri"] == EMBEDDED + MAIN_ICON for entry in listed):
         files.pop(MAIN_ICON, None)

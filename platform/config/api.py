@@ -145,7 +145,7 @@ def not_signed_in(request: HttpRequest, error: AuthenticationError) -> HttpRespo
 
 @api.exception_handler(Http404)
 def not_found(request: HttpRequest, error: Http404) -> HttpResponse:
-    return problem(request, 404, "not_found", _("There is no such thing of yours."))
+    return problem(request, 404, "not_found", _("Nothing of yours was found here."))
 
 
 @api.exception_handler(ValidationError)
@@ -158,7 +158,7 @@ def not_valid(request: HttpRequest, error: ValidationError) -> HttpResponse:
 @api.exception_handler(RequestDataTooBig)
 def too_large(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
     limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 1_000_000
-    return problem(request, 413, "too_large", _("A request can hold %(limit)s MB.") % {"limit": limit})
+    return problem(request, 413, "too_large", _("A request can be at most %(limit)s MB.") % {"limit": limit})
 
 
 @api.exception_handler(PolicyError)
@@ -178,7 +178,7 @@ def database_away(request: HttpRequest, error: OperationalError | InterfaceError
         request,
         503,
         "database_away",
-        _("Kith's database does not answer right now. Try again in a moment."),
+        _("Kith's database is not answering right now. Try again in a moment."),
     )
 
 

@@ -68,7 +68,7 @@ class BodyTooLargeError(RefusedError):
     status = 413
 
     def __init__(self, limit: int) -> None:
-        super().__init__("too_large", f"A request can hold {limit // 1_000_000} MB.")
+        super().__init__("too_large", f"A request can be at most {limit // 1_000_000} MB.")
 
 
 class BodyLimit:

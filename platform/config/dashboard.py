@@ -69,13 +69,13 @@ def list_alerts(may: Callable[[str], bool]) -> list[dict[str, Any]]:
     sentences = [
         ngettext("%(n)d session could not be closed.", "%(n)d sessions could not be closed.", closings),
         ngettext(
-            "%(n)d night of the last week came to nothing.",
-            "%(n)d nights of the last week came to nothing.",
+            "%(n)d night in the last week failed.",
+            "%(n)d nights in the last week failed.",
             nights,
         ),
         ngettext(
-            "%(n)d waking of the last week came to nothing.",
-            "%(n)d wakings of the last week came to nothing.",
+            "%(n)d waking in the last week failed.",
+            "%(n)d wakings in the last week failed.",
             wakings,
         ),
         ngettext("%(n)d timer was set aside.", "%(n)d timers were set aside.", timers),
@@ -119,8 +119,8 @@ def list_rooms() -> dict[str, dict[str, tuple[str, str]]]:
             "account.EmailAddress": (_("E-mail addresses"), "alternate_email"),
             "accounts.Invitation": (_("Invitations"), "mail"),
             "accounts.Token": (_("API tokens"), "key"),
-            "accounts.IdempotencyKey": (_("Writes by the API"), "done_all"),
-            "push.Subscription": (_("Browsers that are notified"), "notifications"),
+            "accounts.IdempotencyKey": (_("Writes through the API"), "done_all"),
+            "push.Subscription": (_("Browsers with notifications"), "notifications"),
         },
         _("Companions"): {
             "companions.Companion": (_("Companions"), "local_fire_department"),
@@ -128,14 +128,14 @@ def list_rooms() -> dict[str, dict[str, tuple[str, str]]]:
             "companions.Comparison": (_("Comparisons of models"), "compare_arrows"),
             "companions.ComparedExchange": (_("Compared answers"), "compare"),
             "companions.Card": (_("Cards they came from"), "badge"),
-            "companions.CardUpload": (_("Cards looked at"), "upload_file"),
+            "companions.CardUpload": (_("Uploaded cards"), "upload_file"),
             "companions.CharacterVersion": (_("Versions of characters"), "history"),
-            "companions.PastUpload": (_("Earlier talk looked at"), "upload_file"),
-            "companions.PastImport": (_("Earlier talk that came"), "history"),
-            "companions.ArchiveUpload": (_("Archives brought"), "move_to_inbox"),
+            "companions.PastUpload": (_("Uploaded earlier talk"), "upload_file"),
+            "companions.PastImport": (_("Imported earlier talk"), "history"),
+            "companions.ArchiveUpload": (_("Uploaded archives"), "move_to_inbox"),
             "companions.Lorebook": (_("Lorebooks"), "auto_stories"),
-            "companions.LoreEntry": (_("Entries of lorebooks"), "short_text"),
-            "companions.LoreFiring": (_("When lore was called"), "bolt"),
+            "companions.LoreEntry": (_("Lorebook entries"), "short_text"),
+            "companions.LoreFiring": (_("When lore was triggered"), "bolt"),
             "voice.Voice": (_("Voices"), "record_voice_over"),
             "companions.Portrait": (_("Drawn faces"), "face"),
             "companions.Picture": (_("Own pictures"), "image"),
@@ -143,7 +143,7 @@ def list_rooms() -> dict[str, dict[str, tuple[str, str]]]:
         _("Gallery"): {
             "companions.GalleryVersion": (_("Sent in and published"), "storefront"),
             "companions.GalleryCharacter": (_("Published characters"), "groups"),
-            "companions.GalleryReport": (_("Reports of characters"), "report"),
+            "companions.GalleryReport": (_("Reports about characters"), "report"),
         },
         _("Talks"): {
             "companions.Conversation": (_("Whole talks"), "forum"),
@@ -154,7 +154,7 @@ def list_rooms() -> dict[str, dict[str, tuple[str, str]]]:
             "companions.Bookmark": (_("Bookmarked messages"), "bookmarks"),
             "companions.Attachment": (_("Files sent in talks"), "attach_file"),
             "companions.Reply": (_("Answers and why"), "reply"),
-            "companions.Prompt": (_("What models were sent"), "receipt_long"),
+            "companions.Prompt": (_("What was sent to models"), "receipt_long"),
             "voice.Recording": (_("Said aloud"), "mic"),
             "voice.Speech": (_("Sentences as sound"), "volume_up"),
             "voice.Spoken": (_("Read aloud"), "subtitles"),
@@ -191,7 +191,7 @@ def list_rooms() -> dict[str, dict[str, tuple[str, str]]]:
             "memory.Embedding": (_("Meanings as numbers"), "scatter_plot"),
             "memory.Space": (_("Embedding models in use"), "grid_view"),
         },
-        _("Use"): {
+        _("Usage"): {
             "accounts.ModelCall": (_("Requests to models"), "data_usage"),
             "accounts.SoundCall": (_("Speech and hearing"), "graphic_eq"),
             "files.StoredFile": (_("Stored files"), "folder"),
@@ -199,7 +199,7 @@ def list_rooms() -> dict[str, dict[str, tuple[str, str]]]:
         _("Safety"): {
             "safety.AuditEntry": (_("What operators did"), "visibility"),
             "safety.Notice": (_("What people were told"), "info"),
-            "safety.ContinuousUse": (_("Long use without a pause"), "timelapse"),
+            "safety.ContinuousUse": (_("Long use without a break"), "timelapse"),
             "safety.OperatorAccess": (_("Who can sign in as whom"), "key"),
             "auth.Group": (_("Groups of operators"), "group"),
         },
@@ -306,7 +306,7 @@ def count_today(may: Callable[[str], bool], since: datetime) -> Iterator[Figure]
         waiting = GalleryVersion.State.WAITING
         reports = GalleryReport.objects.filter(settled_at=None).count()
         yield Figure(
-            name=_("Characters that wait to be approved"),
+            name=_("Characters waiting for approval"),
             number=GalleryVersion.objects.filter(state=waiting).count(),
             link=link_list(GalleryVersion, state__exact=waiting.value),
             more=ngettext("%(n)s open report", "%(n)s open reports", reports) % {"n": reports},
@@ -321,7 +321,7 @@ def count_today(may: Callable[[str], bool], since: datetime) -> Iterator[Figure]
             name=_("Messages today"),
             number=said["all"],
             link=link_list(Message, created_at__gte=since, job__isempty=1),
-            more=ngettext("of %(people)s person", "of %(people)s people", said["people"]) % said,
+            more=ngettext("from %(people)s person", "from %(people)s people", said["people"]) % said,
         )
     if may("accounts.view_modelcall"):
         yield from _count_calls(since)

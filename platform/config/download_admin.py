@@ -35,12 +35,12 @@ class AddressForm(forms.Form):
     """A model file at an address of the operator's choice."""
 
     url = forms.CharField(
-        label=_("Address of a file in GGUF"),
+        label=_("Address of a GGUF file"),
         max_length=1000,
         widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": "https://…/model.gguf"}),
     )
     sha256 = forms.CharField(
-        label=_("Its SHA-256, where you know it"),
+        label=_("Its SHA-256, if you know it"),
         max_length=64,
         required=False,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
@@ -48,7 +48,7 @@ class AddressForm(forms.Form):
 
 
 def describe_downloads() -> dict[str, Any]:
-    """Return the context of the section "Fetch a model". A catalogue model that is downloaded is listed once."""
+    """Return the context of the section "Download a model". A catalogue model that is downloaded is listed once."""
     rows, memory_bytes = list(Download.objects.all()), psutil.virtual_memory().total
     known = {row.url for row in rows}
     return {

@@ -38,7 +38,7 @@ def use_for_memory(request: HttpRequest) -> HttpResponse:
     form = FileForm(request.POST)
     if not settings.ENGINE_KEY:
         messages.error(
-            request, _("Only a Kith that was started by make up runs an engine. Start it so first.")
+            request, _("Kith runs an engine only if it was started with “make up”. Start it that way first.")
         )
     elif not form.is_valid():
         for errors in form.errors.values():
@@ -61,13 +61,15 @@ def _put_in_force(request: HttpRequest, model: ModelFile) -> None:
         row = choose_embedder_file(model.name[:80], values["model"], str(model.path))
         record(cast(User, request.user), AuditEntry.Deed.CHANGED, Provider, row.pk)
     if is_embedding_set_by_environment():
-        messages.warning(request, _("%(model)s is kept, and waits: the environment sets another.") % values)
+        messages.warning(
+            request, _("%(model)s is saved, but not in use: the environment sets another model.") % values
+        )
         return
     messages.success(
         request,
         _(
-            "%(model)s compares meanings as soon as it is loaded. All memories are embedded again by it, in the"
-            " background; recall goes on by the old vectors until that is done."
+            "%(model)s will compare meanings as soon as it is loaded. It embeds all memories again in the background;"
+            " until that is done, recall goes on with the old vectors."
         )
         % values,
     )
@@ -83,8 +85,8 @@ def use_built_in(request: HttpRequest) -> HttpResponse:
     messages.success(
         request,
         _(
-            "The built-in model compares meanings again. What it has not embedded yet is recalled by its words until"
-            " that is done, in the background."
+            "The built-in model compares meanings again. It embeds what it has not embedded yet in the background; until"
+            " then, that is recalled by its words."
         ),
     )
     return redirect("admin:mind")

@@ -41,12 +41,12 @@ class FileForm(forms.Form):
     """A model file and how to run it; Kith chooses what is left empty."""
 
     path = forms.CharField(
-        label=_("Another file's path"),
+        label=_("Path of another file"),
         max_length=1000,
         widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": "/…/model.gguf"}),
     )
     context_tokens = forms.IntegerField(
-        label=_("Context tokens of each request"),
+        label=_("Context tokens per request"),
         min_value=MIN_CONTEXT_TOKENS,
         max_value=MAX_CONTEXT_TOKENS,
         required=False,
@@ -194,7 +194,7 @@ def use_file(request: HttpRequest) -> HttpResponse:
     form = FileForm(request.POST)
     if not settings.ENGINE_KEY:
         messages.error(
-            request, _("Only a Kith that was started by make up runs an engine. Start it so first.")
+            request, _("Kith runs an engine only if it was started with “make up”. Start it that way first.")
         )
     elif not form.is_valid():
         for field, errors in form.errors.items():
@@ -241,13 +241,15 @@ def _put_in_force(user: User, model: ModelFile, plan: EnginePlan, room_bytes: in
 def _tell(request: HttpRequest, model: ModelFile, stopped: list[Provider]) -> None:
     values = {"model": model.path.stem}
     if is_set_by_environment():
-        messages.warning(request, _("%(model)s is kept, and waits: the environment sets another.") % values)
+        messages.warning(
+            request, _("%(model)s is saved, but not in use: the environment sets another model.") % values
+        )
     else:
-        messages.success(request, _("%(model)s is the mind now, as soon as it is loaded.") % values)
+        messages.success(request, _("%(model)s will be the mind as soon as it is loaded.") % values)
     for other in stopped:
         messages.warning(
             request,
-            _("%(model)s was stopped: there is no memory for both.") % {"model": other.model},
+            _("%(model)s was stopped: there is not enough memory for both.") % {"model": other.model},
         )
 
 

@@ -70,15 +70,15 @@ class MindForm(forms.Form):
         service, address = fields.get("service", ""), fields.get("base_url", "").rstrip("/")
         fields["base_url"] = service or address
         if not fields["base_url"] and "base_url" not in self.errors:
-            self.add_error("base_url", _("Choose a service, or give an address."))
+            self.add_error("base_url", _("Choose a service, or enter an address."))
         elif service and address not in {"", service}:
-            self.add_error("base_url", _("Choose a service, or give an address, not both."))
+            self.add_error("base_url", _("Choose a service or enter an address, not both."))
         return fields
 
     def require_model(self) -> bool:
         """Return whether the form is valid and names a model; add an error if the model alone is missing."""
         if self.is_valid() and not self.cleaned_data["model"]:
-            self.add_error("model", _("Name the model, or list them first."))
+            self.add_error("model", _("Enter the model, or list the models first."))
         return self.is_valid()
 
 
@@ -148,7 +148,7 @@ def try_engine(request: HttpRequest, id: int) -> HttpResponse:
 def _list(fields: dict[str, Any]) -> Outcome:
     service = find_hosted(fields["base_url"])
     if service and not service.lists_models:
-        return Outcome(trouble=str(_("This service does not list its models. Its own pages name them.")))
+        return Outcome(trouble=str(_("This service does not list its models. Its website names them.")))
     try:
         return Outcome(run_in_background(read_server(fields["base_url"], fields["api_key"])))
     except ListingError as error:
@@ -183,8 +183,9 @@ def _use(request: HttpRequest, form: MindForm) -> bool:
         return False
     if is_set_by_environment():
         messages.warning(
-            request, _("%(model)s is kept, and waits: the environment sets another.") % {"model": model}
+            request,
+            _("%(model)s is saved, but not in use: the environment sets another model.") % {"model": model},
         )
     else:
-        messages.success(request, _("%(model)s is the mind now.") % {"model": model})
+        messages.success(request, _("%(model)s is now the mind.") % {"model": model})
     return True

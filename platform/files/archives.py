@@ -23,12 +23,14 @@ MAX_PATH = 200
 READ_BYTES = 256_000
 REFUSALS: dict[str, str | Promise] = {
     "broken_zip": _("This archive is broken or incomplete. Download it again, or export it again."),
-    "too_many_files": _("There are more files in this archive than any companion has. It is not opened."),
+    "too_many_files": _(
+        "There are more files in this archive than any companion can have, so it is not opened."
+    ),
     "unsafe_path": _("This archive has files with names that lead outside of it, so it is not opened."),
-    "encrypted_zip": _("This archive is protected by a password. Save it without one, and bring it again."),
+    "encrypted_zip": _("This archive is protected by a password. Save it without one, and send it again."),
     "zip_bomb": _("This archive unpacks to far more than it should, so it is not opened."),
     "twice": _("Two files in this archive have the same name, so it is not opened."),
-    "line_too_long": _("A line of this archive is longer than any can be, so it is not read."),
+    "line_too_long": _("A line in this archive is longer than any line can be, so it is not read."),
 }
 
 

@@ -160,7 +160,9 @@ def require_room(user: User, more: int) -> None:
     """Raise NoRoomError if the person's files would exceed the quota with `more` bytes added."""
     if used_bytes(user) + more > settings.FILES_BYTES_EACH:
         most = settings.FILES_BYTES_EACH // 1_000_000
-        words = _("Your files would take more than the %(most)s MB there are for each. Delete some first.")
+        words = _(
+            "Your files would take up more than the %(most)s MB that each person has. Delete some first."
+        )
         raise NoRoomError("no_room", words % {"most": most})
 
 
@@ -197,7 +199,7 @@ def remove_contents(keys: list[str]) -> None:
     try:
         private().remove(keys)
     except FilesError as error:
-        log.error("contents stay until they are swept", count=len(keys), code=error.code)
+        log.error("contents_left_for_sweep", count=len(keys), code=error.code)
 
 
 # -- cleaning up after a crash, a lost connection or a restored backup ------------------------------
@@ -224,12 +226,12 @@ def sweep(now: datetime) -> tuple[int, int]:
         ours = [key for key, at in unnamed.items() if at >= began_at]
         if ours:
             private().remove(ours)
-            log.info("contents without a row were removed", count=len(ours))
+            log.info("contents_swept", count=len(ours))
         removed, older = removed + len(ours), older + len(unnamed) - len(ours)
         if lost := before - set(listed):
             without = rows.filter(key__in=lost)  # rows that were not deleted meanwhile
             if new := without.filter(missed_at=None).update(missed_at=now):
-                log.error("files have no content", count=new)
+                log.error("files_without_content", count=new)
             missing += without.count()
         # A missing content may be there again, e.g. after a backup was restored.
         back = [file.pk for file in rows.filter(missed_at__isnull=False) if file.key in listed]

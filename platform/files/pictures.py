@@ -18,7 +18,7 @@ PICTURE = re.compile(rb"\x89PNG\r\n\x1a\n|\xff\xd8\xff|GIF8[79]a|RIFF.{4}WEBP", 
 WEBP = re.compile(rb"RIFF.{4}WEBP", re.DOTALL)
 COMMAND = module_command("files.drawing")
 DRAWN_AT_ONCE = BoundedSemaphore(2)  # per process of Kith: each may take as much memory as drawing.py allows
-NO_PICTURE = _("This is no picture that Kith can read. Send a whole PNG, JPEG, WebP or GIF.")
+NO_PICTURE = _("This is not a picture that Kith can read. Send a complete PNG, JPEG, WebP or GIF.")
 
 
 class Drawn(NamedTuple):
@@ -48,7 +48,7 @@ def picture(
         raise ContentError("no_picture", NO_PICTURE)
     # Waiting is bounded, since a waiting thread is not available to other requests.
     if not DRAWN_AT_ONCE.acquire(timeout=wait_seconds):
-        raise BusyError("busy", _("Kith is drawing other pictures right now. Try again in a moment."))
+        raise BusyError("busy", _("Kith is processing other pictures right now. Try again in a moment."))
     try:
         asked = [*command, str(MAX_PIXELS), str(SIDE), *(["keep"] if keeps_drawings else [])]
         head, drawing = run_in_sandbox(asked, content, wait_seconds)

@@ -78,7 +78,7 @@ class PrivateS3(NoLinks, S3Storage):  # type: ignore[misc]
             with failures(batch[0]):
                 answer = self.client.delete_objects(Bucket=self.bucket_name, Delete=named)
             if answer.get("Errors"):
-                log.error("the storage failed", key=batch[0], error=str(answer["Errors"][0]))
+                log.error("storage_failed", key=batch[0], error=str(answer["Errors"][0]))
                 raise StorageAwayError(*AWAY)
 
 
@@ -106,8 +106,8 @@ def failures(key: str) -> Iterator[None]:
     except ClientError as error:
         if error.response.get("Error", {}).get("Code") in GONE:
             raise ContentLostError(*LOST) from error
-        log.error("the storage failed", key=key, error=str(error))
+        log.error("storage_failed", key=key, error=str(error))
         raise StorageAwayError(*AWAY) from error
     except (BotoCoreError, S3UploadFailedError) as error:
-        log.error("the storage failed", key=key, error=str(error))
+        log.error("storage_failed", key=key, error=str(error))
         raise StorageAwayError(*AWAY) from error

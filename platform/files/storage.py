@@ -18,8 +18,8 @@ from files.errors import ContentLostError, StorageAwayError
 
 log = structlog.get_logger(__name__)
 COPIED_BYTES = 256_000
-AWAY = "storage_away", _("Kith's storage does not answer right now. Try again in a moment.")
-LOST = "content_lost", _("What is stored here is missing or damaged. It cannot be given back.")
+AWAY = "storage_away", _("Kith's storage is not answering right now. Try again in a moment.")
+LOST = "content_lost", _("What was stored here is missing or damaged, and cannot be recovered.")
 
 
 class Content(NamedTuple):
@@ -67,6 +67,22 @@ def private() -> Private:
     return cast(Private, storages["private"])
 
 
+class FilePart:
+    """A stream of the next `length` bytes of an open file."""
+
+    def __init__(self, file: BinaryIO, length: int) -> None:
+        self._file = file
+        self._left = length
+
+    def read(self, count: int = -1) -> bytes:
+        piece = self._file.read(self._left if count < 0 else min(count, self._left))
+        self._left -= len(piece)
+        return piece
+
+    def close(self) -> None:
+        self._file.close()
+
+
 class PrivateFolder(NoLinks, FileSystemStorage):
     """The private storage in a local folder that only Kith's own system user can read."""
 
@@ -98,7 +114,7 @@ class PrivateFolder(NoLinks, FileSystemStorage):
                 file.close()
                 raise ContentLostError(*LOST)
             file.seek(start)
-            return file
+            return FilePart(file, end - start)
 
     def contents(self, kind: str, beginning: str = "") -> Iterator[Content]:
         """Yield the contents, including abandoned temporary files: they have no row, and so they are swept."""
@@ -133,5 +149,5 @@ def failures(key: str) -> Iterator[None]:
     except FileNotFoundError as error:
         raise ContentLostError(*LOST) from error
     except OSError as error:
-        log.error("the storage failed", key=key, error=str(error))
+        log.error("storage_failed", key=key, error=str(error))
         raise StorageAwayError(*AWAY) from error

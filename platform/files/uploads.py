@@ -46,7 +46,7 @@ def open_upload(request: HttpRequest, most_bytes: int) -> BinaryIO:
     if (file.size or 0) > most_bytes:
         raise too_large
     if not file.size:
-        raise ContentError("empty", _("There is nothing in this file."))
+        raise ContentError("empty", _("This file is empty."))
     return cast(BinaryIO, file)  # Django delegates the file's methods, which its stubs do not declare
 
 

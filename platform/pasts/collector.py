@@ -104,7 +104,7 @@ class Collector:
 
     def shorten_id(self, value: object) -> str:
         """Return the id as a string of at most MAX_ID characters, always the same for the same id."""
-        if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**MAX_ID:
+        if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10 ** (MAX_ID - 1):
             return str(value)
         text = value if isinstance(value, str) else ""
         if len(text) <= MAX_ID and text.isascii() and text.isprintable():

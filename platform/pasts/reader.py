@@ -51,13 +51,13 @@ COMMAND = module_command("pasts.child")
 READ_AT_ONCE = BoundedSemaphore(1)  # per process of Kith: a read may take 256 MB, and its answer as much here
 REFUSALS: dict[str, str | Promise] = {
     "no_past": _(
-        "There is no talk in this file that Kith knows. Send a chat of SillyTavern (.jsonl), ChatGPT's export, a chat of"
-        " Character.AI, RisuAI or text-generation-webui, a story of KoboldAI Lite, or plain text."
+        "There is no talk in this file that Kith can read. Send a chat from SillyTavern (.jsonl), ChatGPT's export, a"
+        " chat from Character.AI, RisuAI or text-generation-webui, a story from KoboldAI Lite, or plain text."
     ),
     "no_messages": _("There are no messages in this file. Export the talk again, or choose another file."),
     "no_speakers": _(
-        "Nobody speaks in this story of KoboldAI Lite: neither marks nor names tell who says what. Only a chat, an"
-        " adventure or a story of instructions can be remembered."
+        "Nobody speaks in this story from KoboldAI Lite: neither marks nor names show who says what. Only a chat, an"
+        " adventure or a story in instruct mode can be remembered."
     ),
     "unreadable": _("This file cannot be read safely. Export the talk again from the program it came from."),
     "broken_json": _("The file's JSON is broken or incomplete. Export the talk again."),
@@ -65,7 +65,7 @@ REFUSALS: dict[str, str | Promise] = {
     "encrypted_zip": _("This ZIP is protected by a password. Unpack it, and send the file that is in it."),
     "other_archive": _("This is a RAR or 7z archive. Unpack it, and send the file that is in it."),
     "too_many_files": _(
-        "This ZIP has more files in it than are looked through. Unpack it, and send conversations.json alone."
+        "This ZIP has too many files in it to look through. Unpack it, and send only conversations.json."
     ),
     "too_deep": _("The file's JSON is nested deeper than any talk needs, so it is not read."),
     "too_many_messages": _(
@@ -76,54 +76,52 @@ REFUSALS: dict[str, str | Promise] = {
     ),
     "wrong_encoding": _("This text is not in UTF-8. Save it as UTF-8, and send it again."),
     "pattern_other_part": _(
-        "In curly brackets the pattern may have {date}, {name} and {text} alone. Write anything else as it stands in the"
-        " file."
+        "The only things the pattern may have in curly brackets are {date}, {name} and {text}. Write everything else as"
+        " it is in the file."
     ),
-    "pattern_part_twice": _("Each of {date}, {name} and {text} may stand in the pattern only once."),
+    "pattern_part_twice": _("Each of {date}, {name} and {text} may appear in the pattern only once."),
     "pattern_parts_touch": _(
-        "In the pattern something has to stand between {date}, {name} and {text}, as the colon in “{name}: {text}”: else"
-        " nobody can tell where one ends."
+        "The pattern needs something between {date}, {name} and {text}, like the colon in “{name}: {text}”. Otherwise"
+        " there is no telling where one ends."
     ),
     "pattern_text_not_last": _("{text} has to come last in the pattern, with nothing after it."),
     "pattern_too_long": _(
-        "A pattern can have at most 200 characters. Only how a message begins belongs in it."
+        "A pattern can have at most 200 characters. It needs only the beginning of a message."
     ),
     "pattern_unmatched": _(
-        "No line of this file begins as the pattern says. Compare it with the file’s lines sign by sign; blanks count,"
-        " too."
+        "No line in this file begins as the pattern says. Compare it with the file’s lines character by character;"
+        " spaces count, too."
     ),
-    "pattern_without_name": _(
-        "{name} is missing in the pattern. Write it where the name of who speaks stands."
-    ),
-    "pattern_without_text": _("{text} is missing in the pattern. Write it where what somebody says begins."),
-    "no_such_speaker": _("Nobody of that name speaks in this file. Choose one of those who do."),
+    "pattern_without_name": _("{name} is missing from the pattern. Write it where the speaker’s name is."),
+    "pattern_without_text": _("{text} is missing from the pattern. Write it where the words begin."),
+    "no_such_speaker": _("Nobody by that name speaks in this file. Choose somebody who does."),
     "too_large": _(
-        "A file can have at most 100 MB, and no single message as much. Export fewer talks at once."
+        "A file can have at most 100 MB, and a single message much less. Export fewer talks at once."
     ),
 }
 REMARKS: dict[str, str | Promise] = {
-    "citations_left_out": _("Marks of web sources within answers were left out."),
+    "citations_left_out": _("Citation marks for web sources in answers were left out."),
     "dates_guessed": _(
-        "Days and months could be meant either way in this file. Look whether the dates are right."
+        "Days and months can be read either way in this file. Check that the dates are right."
     ),
     "empty_left_out": _("Talks without a message were left out."),
-    "files_left_out": _("Pictures, sound and other files were left out. Kith takes over what was said."),
+    "files_left_out": _("Pictures, sound and other files were left out. Kith takes over only what was said."),
     "greeting_missing": _(
         "RisuAI keeps a character's first message with the character, so it is not in this file."
     ),
     "hidden_left_out": _("Messages that the program itself did not show were left out."),
-    "lines_left_out": _("Some lines could not be read, or belong to no message. They were left out."),
-    "person_guessed": _("The file does not say which speaker is you. Look whether the right one is chosen."),
+    "lines_left_out": _("Some lines could not be read, or do not belong to any message. They were left out."),
+    "person_guessed": _("The file does not say which speaker is you. Check that the right one is chosen."),
     "reasoning_left_out": _("The model's hidden reasoning was left out."),
     "speakers_guessed": _(
-        "Lines that begin with a word and a colon which stand there once only were taken for a part of the message"
-        " before them."
+        "Some lines begin with a word and a colon that appear only once in the file. They were taken as part of the"
+        " message before them."
     ),
-    "system_left_out": _("Notices and instructions of the program were left out."),
-    "text_cleaned": _("Some characters are none that can be kept. They were left out or replaced."),
-    "times_local": _("The file tells times without a time zone. They were read as of your time zone."),
+    "system_left_out": _("Notices and instructions from the program were left out."),
+    "text_cleaned": _("Some characters cannot be stored. They were left out or replaced."),
+    "times_local": _("The times in the file have no time zone. They were taken to be in yours."),
     "times_missing": _("Some messages have no time in this file."),
-    "tools_left_out": _("What was exchanged with tools, as searches and programs, was left out."),
+    "tools_left_out": _("What was exchanged with tools, such as searches and programs, was left out."),
     "tree_mended": _("Some messages follow one that is missing. Each begins a branch of its own."),
 }
 

@@ -52,7 +52,7 @@ class ProviderUnavailable(ProviderError):
     retry_after_seconds = 0.0
     code = "provider_unavailable"
     sentence = _(
-        "The model cannot be reached just now. What you wrote is kept; please try again in a moment."
+        "The model cannot be reached right now. What you wrote is kept; please try again in a moment."
     )
 
 
@@ -67,16 +67,16 @@ class LimitReached(ProviderBusy):
 
     code = "limit_reached"
     sentence = _(
-        "The model may not be asked any more just now: whoever runs this Kith has set a limit. What you wrote is kept;"
-        " please try again later."
+        "The model cannot take more requests right now: whoever runs this Kith has set a limit. What you wrote is"
+        " kept; please try again later."
     )
 
 
 class ModelMissing(ProviderUnavailable):
     code = "model_missing"
     sentence = _(
-        "The model that answers here is not there just now. What you wrote is kept; whoever runs this Kith can bring it"
-        " back."
+        "The model that answers here is not available right now. What you wrote is kept; whoever runs this Kith can"
+        " bring it back."
     )
 
 
@@ -84,16 +84,14 @@ class ModelLoading(ProviderUnavailable):
     """The server is still loading its model, as llama.cpp's server says until it has read the model from disk."""
 
     code = "model_loading"
-    sentence = _(
-        "The model is still being loaded. What you wrote is kept; please try again in a minute or two."
-    )
+    sentence = _("The model is still loading. What you wrote is kept; please try again in a minute or two.")
 
 
 class ProviderRefused(ProviderError):
     code = "provider_refused"
     sentence = _(
-        "The model's server could not take this request. That is not for what you wrote, which is kept; whoever runs"
-        " this Kith can see what the server says."
+        "The model's server did not accept this request. That is not because of what you wrote, which is kept; whoever"
+        " runs this Kith can see what the server says."
     )
 
 
@@ -103,7 +101,9 @@ class AddressRefused(ProviderRefused):
 
 class AnswerWithheld(ProviderRefused):
     code = "answer_withheld"
-    sentence = _("The model would not answer this. What you wrote is kept; you could put it another way.")
+    sentence = _(
+        "The model would not answer this. What you wrote is kept; you could try putting it another way."
+    )
 
 
 class NoVectors(ProviderRefused):
@@ -113,7 +113,7 @@ class NoVectors(ProviderRefused):
 class ContextTooLong(ProviderRefused):
     code = "context_too_long"
     sentence = _(
-        "This is more than the model can read at once. What you wrote is kept; a shorter message may do, or whoever"
+        "This is more than the model can read at once. What you wrote is kept; a shorter message may work, or whoever"
         " runs this Kith can give the model more context."
     )
 
@@ -122,13 +122,11 @@ class EmptyAnswer(ProviderError):
     """The model said nothing that can be used. `said` is in Kith's own words."""
 
     code = "empty_answer"
-    sentence = _(
-        "The model gave no answer, though it was asked twice. What you wrote is kept; please try again."
-    )
+    sentence = _("The model was asked twice but gave no answer. What you wrote is kept; please try again.")
 
 
 class MalformedError(ProviderError):
     """The answer has another form than was asked for. `said` is in Kith's own words: logs must not quote the model."""
 
     code = "malformed_answer"
-    sentence = _("The model answered in another form than it was asked for.")
+    sentence = _("The model did not answer in the form it was asked for.")

@@ -14,19 +14,19 @@ from safety.models import ContinuousUse, Notice
 
 PAUSE = timedelta(minutes=30)  # a silence of this length counts as a break
 AI_TEXT = _("You are talking with an AI, not with a person.")
-BREAK_TEXT = _("A break would do good. And remember that this is an AI, not a person.")
+BREAK_TEXT = _("A break would do you good. And remember that this is an AI, not a person.")
 ACCOUNT_TEXTS = {
     Notice.Kind.PASSWORD_SET: _(
-        "An operator of this Kith has set a new password for your account."
-        " If you did not ask for it, speak with them. Choose one of your own: sign out, and have a new password sent."
+        "An operator of this Kith has set a new password for your account. If you did not ask for this, contact them."
+        " To choose one of your own, sign out and reset your password by e-mail."
     ),
     Notice.Kind.ADDRESS_CHANGED: _(
-        "An operator of this Kith has changed an e-mail address of your account."
-        " If you did not ask for it, speak with them, and remove what is not yours under “E-mail addresses”."
+        "An operator of this Kith has changed an e-mail address of your account. If you did not ask for this, contact"
+        " them, and remove any address that is not yours under “E-mail addresses”."
     ),
     Notice.Kind.SIGNED_IN: _(
-        "Somebody signed in to your account after an operator had set its password or changed its address."
-        " You are told each time until only your own addresses are left and you have had a new password sent to you."
+        "Someone signed in to your account after an operator had set its password or changed its address. You will be"
+        " told each time, until only your own addresses are left and you have chosen a new password by e-mail."
     ),
 }
 

@@ -40,8 +40,12 @@ def folded(text: str) -> str:
 
 
 def ends(parts: list[Part], most: int) -> list[Part]:
-    """Return all parts if there are at most `most`, otherwise the first and the last, half of `most` each."""
-    return parts if len(parts) <= most else parts[: most // 2] + parts[-(most // 2) :]
+    """Return all parts if there are at most `most`, otherwise the first and the last, half of `most` each.
+
+    If `most` is odd, one more of the first.
+    """
+    last = most // 2
+    return parts if len(parts) <= most else parts[: most - last] + parts[len(parts) - last :]
 
 
 def shorten(text: str, limit: int) -> str:

@@ -1,4 +1,4 @@
-// "Notifications on this device". The browser's permission is requested only when the person presses the button. In a
+// "Notify me on this device". The browser's permission is requested only when the person presses the button. In a
 // talk the button is offered once, after an answer that took long, until it is pressed or dismissed.
 
 import { keep, kept } from "./storage.js";

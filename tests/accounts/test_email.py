@@ -26,7 +26,7 @@ def test_anothers_address_can_be_listed_and_not_used(carol: Client, alice: User)
     submit(carol, PAGE, email="alice@example.org", action_add="")
     response = submit(carol, PAGE, email="alice@example.org", action_primary="")
     assert response.url == PAGE
-    assert "Someone has an account with this e-mail address." in carol.get(PAGE).content.decode()
+    assert "There is already an account with this e-mail address." in carol.get(PAGE).content.decode()
     assert (
         User.objects.get(email="carol@example.org").emailaddress_set.get(primary=True).email
         == "carol@example.org"

@@ -237,7 +237,7 @@ def test_a_passkeys_name_and_their_number_have_an_end(visitor: Client, alice: Us
     for _ in range(MAX_KEYS):
         Authenticator.objects.create(user=alice, type="webauthn", data={"name": "k", "credential": {}})
     form = AddPasskeyForm(user=alice, data={"name": "x", "credential": "{}"})
-    assert "many passkeys" in str(form.errors)
+    assert "limit for passkeys" in str(form.errors)
 
 
 def test_a_new_password_keeps_the_second_step_and_tokens_need_none(

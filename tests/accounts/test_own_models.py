@@ -79,7 +79,7 @@ def test_a_key_is_sent_to_no_other_server(at_home: Client, server: RehearsalServ
         fields = {"name": "Mine", "base_url": other.url, "model": "mine"}
         refused = send(at_home, f"{PAGE}{row.pk}/", **fields)
         assert refused.status_code == 422
-        assert "The address leads to another server" in refused.content.decode()
+        assert "The address leads to a different server" in refused.content.decode()
         row.refresh_from_db()
         assert row.base_url == server.url
         assert send(at_home, f"{PAGE}{row.pk}/", **fields, api_key="sk-another").url == PAGE

@@ -183,7 +183,7 @@ def test_guessing_the_password_by_deleting_is_stopped(at_home: Client, alice: Us
         send(at_home, "/settings/delete/", password="wrong")
     response = send(at_home, "/settings/delete/", password=PASSWORD)
     cache.clear()
-    assert "tried often" in str(response.context["deletion_form"].errors)
+    assert "tried too often" in str(response.context["deletion_form"].errors)
     assert User.objects.filter(pk=alice.pk).exists()
 
 

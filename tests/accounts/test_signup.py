@@ -100,7 +100,7 @@ def test_bad_input_gets_the_form_back(visitor: Client, fields: dict[str, str]) -
 def test_an_address_is_taken_once(visitor: Client, alice: User, email: str) -> None:
     response = sign_up(visitor, email)
     assert response.context["form"].errors["email"] == [
-        "You cannot sign up with this address. If you have an account, sign in."
+        "You cannot sign up with this address. If you already have an account, sign in."
     ]
     assert User.objects.count() == 1
 
@@ -209,7 +209,7 @@ def test_of_two_with_one_invitation_one_gets_in(settings: Settings, monkeypatch:
     invitation = Invitation.objects.create()
     refused, let_in = race(f"?invite={invitation.code}", ["carol@example.org", "dave@example.org"])
     assert let_in == 1
-    assert "has been used already" in refused
+    assert "has already been used" in refused
     assert Invitation.objects.get().used_by == User.objects.get()
     assert EmailAddress.objects.count() == 1
 

@@ -49,7 +49,7 @@ def test_json_of_any_depth_is_shown() -> None:
 
 def test_a_code_is_said_in_words_and_one_that_is_unknown_in_its_own() -> None:
     row = type("Row", (), {"error": "provider_unavailable"})()
-    assert code_column("error", "error")(row) == "the model was not reached"
+    assert code_column("error", "error")(row) == "the model could not be reached"
     assert describe_code("status_502") == "status 502"
     assert (describe_model("memory.Slot"), describe_model("gone.Model")) == ("slot", "gone.Model")
     assert (describe_table("memory_slot"), describe_table("gone")) == ("slot", "gone")

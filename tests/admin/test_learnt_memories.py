@@ -78,7 +78,7 @@ def test_what_failed_stands_on_the_first_page_and_at_the_side(desk: Client, scen
     assert "1 session could not be closed." in desk.get(reverse("admin:index")).content.decode()
     Consolidation.objects.update(state="failed", asked_at=timezone.now())
     first = desk.get(reverse("admin:index")).content.decode()
-    assert "1 night of the last week came to nothing." in first
+    assert "1 night in the last week failed." in first
     for model in (Closing, Consolidation):
         failed = f"{listing(model)}?state__exact=failed"
         assert failed in first
@@ -87,14 +87,14 @@ def test_what_failed_stands_on_the_first_page_and_at_the_side(desk: Client, scen
     Consolidation.objects.update(asked_at=timezone.now() - timedelta(days=8))
     first = desk.get(reverse("admin:index")).content.decode()
     assert "could not be closed" not in first
-    assert "came to nothing" not in first
+    assert "in the last week failed" not in first
 
 
 def test_a_closing_that_failed_is_tried_again_on_record(desk: Client, scene: Scene) -> None:
     closing = Closing.objects.get()
     closing.job = Job.objects.create(companion=scene.companion, kind="close", total=1, error="x")
     closing.save()
-    assert "1 closing is tried again." in again(desk, closing)
+    assert "1 closing will be tried again." in again(desk, closing)
     closing.refresh_from_db()
     assert (closing.state, closing.error, closing.attempts, closing.ended_at) == ("waiting", "", 0, None)
     assert Job.objects.get(pk=closing.job_id).error == ""

@@ -39,7 +39,7 @@ def test_a_failed_waking_is_tried_again_on_record(desk: Client, scene: Scene, al
     assert waking.steps
     entry = AuditEntry.objects.get(deed="changed")
     assert (entry.kind, entry.object_id, entry.owner) == ("companions.Waking", str(waking.pk), alice)
-    assert "1 is not in a state for that." in act(desk, waking, "again")
+    assert "This is not possible for 1 in its current state." in act(desk, waking, "again")
     assert AuditEntry.objects.filter(deed="changed").count() == 1
     act(desk, waking, "cancel")
     waking.refresh_from_db()
@@ -50,7 +50,7 @@ def test_what_leaves_a_filtered_list_by_an_action_is_counted_as_done(desk: Clien
     chosen = {"action": "again", "_selected_action": [str(Waking.objects.get().pk)]}
     shown = desk.post(f"{listing(Waking)}?state__exact=failed", chosen, follow=True).content.decode()
     assert "Done for 1." in shown
-    assert "in a state for that" not in shown
+    assert "not possible" not in shown
 
 
 def test_a_timer_is_fired_by_force_on_record(desk: Client, scene: Scene) -> None:
@@ -64,7 +64,7 @@ def test_a_timer_is_fired_by_force_on_record(desk: Client, scene: Scene) -> None
 
 def test_a_timer_set_aside_is_set_again_where_it_can_be_read(desk: Client, scene: Scene) -> None:
     timer = Timer.objects.get(state="set_aside")
-    assert "1 is not in a state for that." in act(desk, timer, "again")
+    assert "This is not possible for 1 in its current state." in act(desk, timer, "again")
     assert not AuditEntry.objects.filter(deed="changed").exists()
     Timer.objects.filter(pk=timer.pk).update(schedule="cron:0 9 * * *")
     assert "Done for 1." in act(desk, timer, "again")

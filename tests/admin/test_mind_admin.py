@@ -66,12 +66,12 @@ def test_a_try_tells_the_sentence_its_times_and_what_works(desk: Client, server:
     )
     shown = press(desk, "try", base_url=server.url, model="rehearsal", api_key=SECRET)
     assert "A fire and &lt;b&gt;tea&lt;/b&gt;." in shown
-    assert "tokens a second" in shown
+    assert "tokens per second" in shown
     told = dict(re.findall(r"<dt>(.*?)</dt> ?<dd>(.*?)</dd>", shown))
     assert told["Tools (reminders, looking things up)"] == "works"
     assert told["JSON (learning from talks)"] == "works"
-    assert told["Pictures"] == "does not"
-    assert told["Reads at once"] == "The server does not tell."
+    assert told["Pictures"] == "does not work"
+    assert told["Reads at once"] == "The server does not say."
     assert SECRET not in shown
     assert not Provider.objects.exists()
 
@@ -98,8 +98,8 @@ def test_an_addresss_models_are_listed_a_thousand_too(desk: Client) -> None:
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ({"model": "m"}, "Choose a service, or give an address"),
-        ({"base_url": "http://127.0.0.1:1/v1"}, "Name the model"),
+        ({"model": "m"}, "Choose a service, or enter an address"),
+        ({"base_url": "http://127.0.0.1:1/v1"}, "Enter the model"),
         ({"service": OPENAI, "base_url": "http://127.0.0.1:1/v1", "model": "m"}, "not both"),
         ({"base_url": "http://a\x01b/v1", "model": "m"}, "signs that no address has"),
         ({"base_url": "file:///etc/passwd", "model": "m"}, "An address begins with"),
@@ -121,7 +121,7 @@ def test_use_puts_the_model_in_force_with_its_key_and_no_more_context_than_it_ha
         fields = {"deed": "use", "base_url": f"{address}/v1/", "model": "small", "api_key": SECRET}
         answer = desk.post(reverse("admin:mind"), fields, follow=True)
     shown = answer.content.decode()
-    assert "small is the mind now." in shown
+    assert "small is now the mind." in shown
     assert SECRET not in shown
     provider = get_provider()
     assert (provider.base_url, provider.model, provider.api_key) == (f"{address}/v1", "small", SECRET)
@@ -139,11 +139,11 @@ def test_what_the_environment_sets_is_shown_as_what_wins(desk: Client, settings:
     settings.CHAT_IS_FOUND = False
     shown = desk.get(reverse("admin:mind")).content.decode()
     assert "http://model.test/v1" in shown
-    assert "the environment wins" in shown
+    assert "takes precedence" in shown
     with serve(llama_cpp("small", 4096)) as address:
         fields = {"deed": "use", "base_url": f"{address}/v1", "model": "small"}
         answer = desk.post(reverse("admin:mind"), fields, follow=True)
-    assert "small is kept, and waits" in answer.content.decode()
+    assert "small is saved, but not in use" in answer.content.decode()
     assert get_provider().model == "big"
 
 
@@ -161,9 +161,9 @@ def test_only_operators_who_may_change_providers_come_in(client: Client, opal: U
 @pytest.mark.usefixtures("chosen_by_page")
 def test_the_page_names_who_works_beside_the_talk(desk: Client) -> None:
     choose_chat("Mine", "http://llm.example/v1", "big")
-    assert "Work beside the talk" not in desk.get(reverse("admin:mind")).content.decode()
+    assert "Background work:" not in desk.get(reverse("admin:mind")).content.decode()
     address = "http://small.example/v1"
     Provider.objects.create(name="Small", base_url=address, model="small", capability="background")
     choose_chat("Mine", "http://llm.example/v1", "big")  # this process follows
     shown = desk.get(reverse("admin:mind")).content.decode()
-    assert re.search(r"Work beside the talk:.*small.*http://small.example/v1", shown)
+    assert re.search(r"Background work:.*small.*http://small.example/v1", shown)

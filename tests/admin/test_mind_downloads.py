@@ -45,7 +45,7 @@ def test_the_page_offers_the_catalogue_and_says_what_is_not_verified(desk: Clien
     for model in load_catalogue():
         assert model.name in shown
         assert model.licence in shown
-    assert shown.count("not verified, nor are address and size") == len(load_catalogue())
+    assert shown.count("not verified, nor are the address and size") == len(load_catalogue())
     assert "Simplified Chinese" in shown
     assert "every 2s" not in shown  # nothing is under way
 
@@ -55,11 +55,11 @@ def test_a_model_of_the_catalogue_is_fetched_paused_and_removed_on_record(desk: 
     shown = press(desk, "fetch", url=model.url)
     row = Download.objects.get()
     assert (row.name, row.file_name, row.state) == (model.name, model.url.rsplit("/", 1)[1], State.ACTIVE)
-    assert f"Fetch {model.name}" not in shown  # it stands there once
+    assert f"Download {model.name}" not in shown  # it stands there once
     assert 'hx-trigger="every 2s"' in shown
     assert "paused" in press(desk, "pause", download=row.pk)
     assert "every 2s" in press(desk, "resume", download=row.pk)
-    assert f"Fetch {model.name}" in press(desk, "remove", download=row.pk)
+    assert f"Download {model.name}" in press(desk, "remove", download=row.pk)
     assert not Download.objects.exists()
     deeds = AuditEntry.objects.filter(kind="providers.Download").order_by("pk").values_list("deed", flat=True)
     assert list(deeds) == ["changed", "changed", "changed", "deleted"]
@@ -76,9 +76,9 @@ def test_progress_and_what_went_wrong_are_told(desk: Client, home: Path) -> None
     Download.objects.update(failure=Failure.SLOW, next_at=next_at)
     shown = look(desk)
     assert "The server sends hardly anything." in shown
-    assert "It goes on by itself at 14:03" in shown
+    assert "It continues by itself at 14:03" in shown
     Download.objects.update(state=State.FAILED, failure=Failure.PINNED)
-    assert "Take the new file" in look(desk)
+    assert "Accept the new file" in look(desk)
     Download.objects.update(state=State.DONE, failure="")
     assert "no longer in the models folder" in look(desk)
     (home / "models" / row.file_name).write_bytes(b"GGUF")
@@ -87,7 +87,7 @@ def test_progress_and_what_went_wrong_are_told(desk: Client, home: Path) -> None
 
 def test_an_address_that_will_not_do_is_said(desk: Client) -> None:
     assert "must begin with https://" in press(desk, "fetch", url="http://10.0.0.1/a.gguf")
-    assert "has 64 digits" in press(desk, "fetch", url=URL, sha256="abc")
+    assert "has 64 characters" in press(desk, "fetch", url=URL, sha256="abc")
     answer = desk.post(
         reverse("admin:mind_downloads"), {"deed": "fetch", "url": "http://10.0.0.1/a.gguf"}, follow=True
     )

@@ -73,9 +73,9 @@ def test_what_lies_in_kiths_folder_is_listed_with_what_it_is(desk: Client, model
     shown = look(desk)
     told = dict(re.findall(r"<dt>(.*?)</dt> ?<dd>(.*?)</dd>", shown))
     assert told["Architecture"] == "llama"
-    assert told["Made to read at once"] == "4,096 tokens"
-    assert "with 4,096 tokens of context" in told["Memory it takes"]
-    assert "is no model file in GGUF" in shown
+    assert told["Can read at once"] == "4,096 tokens"
+    assert "with 4,096 tokens of context" in told["Memory needed"]
+    assert "is not a GGUF model file" in shown
     assert "half.gguf" not in shown
     assert shown.count(reverse("admin:mind_file")) == 1
 
@@ -122,7 +122,7 @@ def test_files_are_read_again_only_where_they_changed(models: Path) -> None:
     [
         ("missing.gguf", "cannot be read: No such file"),
         ("folder.gguf", "is a folder"),
-        ("pipe.gguf", "is no file"),
+        ("pipe.gguf", "is not a file"),
         ("cut.gguf", "is cut short"),
         ("words.gguf", "has no chat template"),
         ("vast.gguf", "GB of memory"),
@@ -150,7 +150,7 @@ def test_use_puts_a_file_in_force_and_has_an_engine_run_it(
     path = write_gguf(models / "tiny.gguf")
     with django_capture_on_commit_callbacks(execute=True):
         shown = use(desk, path, context_tokens=2048, slots=2, threads=1)
-    assert "tiny is the mind now, as soon as it is loaded." in shown
+    assert "tiny will be the mind as soon as it is loaded." in shown
     row = Provider.objects.get()
     (engine,) = read_wanted(models.parent).values()
     assert (engine.file, engine.name) == (str(path), "tiny")
@@ -183,7 +183,7 @@ def test_an_embedding_models_file_is_used_for_memory_until_the_built_in_one_is_a
     assert "has no chat template" in use(desk, path)
     assert "was not made for embedding" in post("mind_memory", path=str(chat))
     assert not Provider.objects.exists()
-    assert "recall goes on by the old vectors" in post("mind_memory", path=str(path))
+    assert "recall goes on with the old vectors" in post("mind_memory", path=str(path))
     row = Provider.objects.get()
     settings.CHAT = settings.CHAT | {"base_url": "http://127.0.0.1:9/v1"}  # of the talk alone
     with django_capture_on_commit_callbacks(execute=True):
@@ -218,14 +218,14 @@ def test_two_run_beside_each_other_only_where_there_is_memory_for_both(desk: Cli
     assert Provider.objects.filter(is_active=True).count() == 2
     use(desk, write_large(models / "large.gguf"))
     shown = use(desk, write_large(models / "larger.gguf"))
-    assert "large was stopped: there is no memory for both." in shown
+    assert "large was stopped: there is not enough memory for both." in shown
     assert [row.model for row in Provider.objects.filter(is_active=True)] == ["larger"]
 
 
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ({"context_tokens": 10}, "Context tokens of each request"),
+        ({"context_tokens": 10}, "Context tokens per request"),
         ({"slots": 0}, "Requests at once"),
         ({"threads": 5000}, "Threads"),
         ({"context_tokens": 4096, "slots": 1000, "threads": 1}, "GB of memory"),
@@ -245,11 +245,11 @@ def test_without_make_up_no_engine_runs_and_the_page_says_so(
     use(desk, write_gguf(models / "tiny.gguf"))
     settings.ENGINE_KEY = ""
     shown = look(desk)
-    assert "This Kith was not started by make up" in shown
+    assert "This Kith was not started with make up" in shown
     assert reverse("admin:mind_file") not in shown
-    assert "only a Kith that was started by make up runs an engine" in shown
+    assert "only a Kith that was started with make up runs an engine" in shown
     Provider.objects.all().delete()
-    assert "Start it so first" in use(desk, models / "tiny.gguf")
+    assert "Start it that way first" in use(desk, models / "tiny.gguf")
     assert not Provider.objects.exists()
 
 
@@ -281,13 +281,13 @@ def test_how_an_engine_stands_is_told_until_it_answers(desk: Client, models: Pat
         assert "every 2s" in shown  # the page asks again
         return shown
 
-    assert "is being started" in see()
+    assert "engine is starting" in see()
     log.write_text("Installing requirements-engine.txt into .venv ...\n")
     write_running(home, {id: RunningEngine(closed)})
     assert "is being installed" in see()
     write_running(home, {id: RunningEngine(loading_port)})
     write_records(home, os.getpid())
-    assert "It is being loaded (99 % by now)" in see()
+    assert "It is loading (99 % so far)" in see()
     log.write_text("llama.cpp cannot run it <here>.\n")
     write_running(home, {id: RunningEngine(closed, ends=1)})
     assert "llama.cpp cannot run it &lt;here&gt;." in see()

@@ -59,7 +59,7 @@ def test_private_pages_say_so_and_are_on_record(
         response = desk.get(page(thing, deed))
         assert response.status_code == 200, model
         if deed == "change":
-            says = "Private to alice@example.org. That you opened this page is on record."
+            says = "Private to alice@example.org. It has been recorded that you opened this page."
             assert says in response.content.decode(), model
         entry = AuditEntry.objects.latest("pk")
         assert (entry.operator, entry.deed, entry.kind) == (olive, "opened", model._meta.label)

@@ -162,13 +162,15 @@ def test_what_is_in_force_is_shown(desk: Client, rehearsal: RehearsalServer, set
         )
 
     choose_chat("Mine", "http://llm.example/v1", "big")
-    assert f"The environment sets the chat model: rehearsal at {rehearsal.url}. It wins" in shown()
+    assert (
+        f"The environment sets the chat model: rehearsal at {rehearsal.url}. It takes precedence" in shown()
+    )
     settings.CHAT_IS_FOUND = True
     assert "In force: big at http://llm.example/v1." in shown()
     Provider.objects.update(is_active=False)
     assert "the rehearsal model answers" in shown()
     settings.CHAT = settings.CHAT | {"is_rehearsal": False}
-    assert f"what was found at the start answers: rehearsal at {rehearsal.url}." in shown()
+    assert f"the model found at startup answers: rehearsal at {rehearsal.url}." in shown()
 
 
 def test_who_may_only_look_changes_and_tries_nothing(
@@ -246,7 +248,7 @@ def test_a_key_that_is_lost_is_told_and_nothing_is_asked_without_it(
     settings.ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
     choose_chat("Mine", rehearsal.url, "rehearsal")  # the key stays as it is, and this process reads it anew
     for address in (listing(Provider), page(row), "/admin/mind/"):
-        assert "sealed with another KITH_ENCRYPTION_KEY" in desk.get(address).content.decode()
+        assert "encrypted with a different KITH_ENCRYPTION_KEY" in desk.get(address).content.decode()
     assert "The key was refused" in tried(desk, row)
     assert rehearsal.requests() == []
 
@@ -255,7 +257,7 @@ def test_a_provider_of_sound_has_no_limits_that_nobody_would_heed(
     desk: Client, rehearsal: RehearsalServer
 ) -> None:
     given = fields(rehearsal, capability="speech", tokens_per_day=1000)
-    assert "for chat models alone" in desk.post(ADD, given).content.decode()
+    assert "only for chat models" in desk.post(ADD, given).content.decode()
     desk.post(ADD, given | {"tokens_per_day": ""})
     row = Provider.objects.get()
     assert (row.capability, row.tokens_per_day) == ("speech", None)
@@ -266,10 +268,10 @@ def test_a_provider_of_sound_has_no_limits_that_nobody_would_heed(
 @pytest.mark.parametrize(
     ("capability", "given", "words"),
     [
-        ("chat", {"query_prefix": "query: "}, "for embedding alone"),
-        ("speech", {"document_prefix": "passage: "}, "for embedding alone"),
+        ("chat", {"query_prefix": "query: "}, "only for embedding"),
+        ("speech", {"document_prefix": "passage: "}, "only for embedding"),
         ("chat", {"context_tokens": 512}, "At least 1024"),
-        ("embedding", {"tokens_per_day": 1000}, "for chat models alone"),
+        ("embedding", {"tokens_per_day": 1000}, "only for chat models"),
         ("embedding", {"query_prefix": "x" * 201}, "at most 200 characters"),
     ],
 )

@@ -42,7 +42,7 @@ def test_the_list_tells_how_far_each_space_is_and_which_is_wanted(desk: Client, 
     shown = desk.get(listing(Space)).content.decode()
     assert "3 of 3 memories" in shown
     assert "2 of 3 memories" in shown
-    assert shown.index("wanted") < shown.index("2 of 3") < shown.index("serves") < shown.index("3 of 3")
+    assert shown.index("wanted") < shown.index("2 of 3") < shown.index("serving") < shown.index("3 of 3")
     assert desk.get(page(old)).status_code == 200
 
 

@@ -84,7 +84,7 @@ def test_a_reply_whose_prompts_are_gone_still_has_its_page(desk: Client, scene: 
 
 def test_a_reply_that_has_only_been_asked_for_has_its_page(desk: Client, scene: Scene) -> None:
     waiting = Reply.objects.create(companion=scene.companion, message=scene.message, created_at=NOON)
-    assert "It did not come to a recall." in shown(desk, page(waiting))
+    assert "No recall took place." in shown(desk, page(waiting))
 
 
 def test_what_a_person_wrote_is_text_and_nothing_else(desk: Client, scene: Scene) -> None:

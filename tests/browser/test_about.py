@@ -44,5 +44,5 @@ def test_a_character_is_written_tried_out_saved_and_restored(person: Person, liv
     page.get_by_role("link", name="1 earlier version").click()
     page.get_by_role("link", name="What was changed").click()
     expect(page.locator(".differences ins").first).to_contain_text("A diver.")
-    page.get_by_role("button", name="Restore all as it stood before").click()
+    page.get_by_role("button", name="Restore everything as it was before").click()
     expect(persona).to_have_value(before)

@@ -36,11 +36,11 @@ def test_a_companion_leaves_and_moves_in_again(person: Person, page: Page, live:
     person.visit("/companions/new/")
     page.evaluate(DROP, ["odessa.zip", archive])
     expect(page.get_by_role("heading", name="Odessa wants to move in")).to_be_visible()
-    expect(page.get_by_text("3 messages were said.")).to_be_visible()
+    expect(page.get_by_text("It holds 3 messages.")).to_be_visible()
     page.get_by_role("button", name="Let it move in").click()
     expect(page.get_by_role("heading", name="Odessa is moving in")).to_be_visible()
     live.run(WORK)
-    expect(page.get_by_role("heading", name="Odessa is there")).to_be_visible()  # without a reload
+    expect(page.get_by_role("heading", name="Odessa has moved in")).to_be_visible()  # without a reload
     page.get_by_role("link", name="Go to the talk").click()
     expect(person.last_answer).to_contain_text("The sea is calm.")
     assert page.url != left

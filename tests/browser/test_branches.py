@@ -26,11 +26,11 @@ def test_an_answer_made_again_stands_beside_the_first(person: Person, live: Live
     person.hears("The second answer.")
     page = person.page
     expect(page.locator(".alternatives:visible")).to_contain_text("2/2")
-    page.get_by_role("button", name="The one before").last.click()
+    page.get_by_role("button", name="Previous one").last.click()
     person.hears("The first answer.")
     expect(page.locator(".alternatives:visible")).to_contain_text("1/2")
     expect(page.get_by_text("The second answer.")).to_have_count(0)
-    page.get_by_role("button", name="The one after").last.click()
+    page.get_by_role("button", name="Next one").last.click()
     person.hears("The second answer.")
 
 
@@ -47,7 +47,7 @@ def test_on_a_phone_something_is_said_otherwise_and_come_back_to(person: Person,
     open_menu(first).get_by_role("link", name="Edit", exact=True).click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Your words").fill("I have a dog.")
-    dialog.get_by_role("button", name="Send anew").click()
+    dialog.get_by_role("button", name="Resend").click()
     person.hears("A dog.")
     expect(page.locator(".said-by-person .words")).to_have_text(["I have a dog."])
 
@@ -66,8 +66,8 @@ def test_on_a_phone_something_is_said_otherwise_and_come_back_to(person: Person,
     expect(page.locator(".said-by-person .words")).to_have_text(["I have a cat.", "It is called Zip."])
 
     # Whoever goes back to the dog is told, where they look, what stays with the cat.
-    page.locator(".said-by-person").first.get_by_role("button", name="The one after").click()
-    told = page.get_by_text("3 messages that were said after the other version are kept there.")
+    page.locator(".said-by-person").first.get_by_role("button", name="Next one").click()
+    told = page.get_by_text("3 messages after the other version are kept there.")
     expect(told).to_be_in_viewport()
     live.rehearsal.script({"answer": "Woof."})
     person.write("It barks.")
@@ -87,7 +87,7 @@ def test_another_page_of_the_talk_follows_to_the_branch(person: Person, live: Li
     said = other.locator("#turns")
     expect(said.get_by_text("Second.")).to_be_visible()
     open_menu(person.page.locator(".said-by-companion", has_text="First.")).get_by_role(
-        "button", name="Go on from here"
+        "button", name="Continue from here"
     ).click()
     expect(person.page.get_by_text("You are on a new branch.")).to_be_visible()
     expect(said.get_by_text("Second.")).to_have_count(0)

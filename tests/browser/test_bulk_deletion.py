@@ -54,7 +54,7 @@ def test_all_of_a_kind_goes_by_the_name_on_a_phone(person: Person) -> None:
     page = person.page
     page.set_viewport_size({"width": 390, "height": 844})
     with page.expect_response("**/memories/?*kind=fact*"):
-        page.get_by_label("Which").select_option("fact")
+        page.get_by_label("Which memories").select_option("fact")
     expect(page.locator(".memory")).to_have_count(3)
     page.get_by_text("Delete several").click()
     page.get_by_role("button", name="Choose all shown").click()
@@ -70,6 +70,6 @@ def test_all_of_a_kind_goes_by_the_name_on_a_phone(person: Person) -> None:
     shot(person, "phone-sure")
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(page.locator(".memory")).to_have_count(0)
-    page.get_by_label("Which").select_option("all")
+    page.get_by_label("Which memories").select_option("all")
     expect(page.locator(".memory")).to_have_count(1)  # the greeting, which was said
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

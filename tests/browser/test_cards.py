@@ -44,4 +44,4 @@ def test_a_dropped_card_is_looked_at_its_greeting_chosen_and_talked_with(person:
     page.locator("#bring-file").set_input_files(
         {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"no card"}
     )
-    expect(page.get_by_text("Kith does not know what this file is.")).to_be_visible()
+    expect(page.get_by_text("Kith does not recognise this file.")).to_be_visible()

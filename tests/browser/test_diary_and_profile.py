@@ -63,7 +63,7 @@ def test_a_session_is_ended_and_its_entry_leads_back_to_what_was_said(person: Pe
     source = page.locator(".sentence[open] figure").first
     expect(source).to_contain_text("because you said on")
     expect(source).to_contain_text("My cat is called Pebble")
-    source.get_by_role("link", name="Look it up").click()
+    source.get_by_role("link", name="See what was said").click()
     expect(page.locator(".is-looked-for")).to_contain_text("My cat is called Pebble")
     person.visit(path)
     page.locator(".talk-end a").click()

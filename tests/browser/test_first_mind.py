@@ -62,7 +62,7 @@ def test_a_model_file_is_chosen_and_answers_in_the_talk(up: Up, browser: Browser
     page = browser.new_page(locale="en-GB", reduced_motion="reduce")
     page.set_default_timeout(SLOW_MS)
     hand, began = Hand(page), time.monotonic()
-    address = re.search(r"Which mind\? Operators choose it at (\S+)", up.said)
+    address = re.search(r"Which mind\? Operators can choose one at (\S+)", up.said)
     login = re.search(r"(operator@kith\.local)\n  (\S+)", up.said)
     assert address
     assert login
@@ -71,15 +71,15 @@ def test_a_model_file_is_chosen_and_answers_in_the_talk(up: Up, browser: Browser
     page.locator("input[name=password]").fill(login[2])
     hand.tap(page.get_by_role("button", name="Sign in"))
 
-    page.get_by_label("Another file's path").fill(str(find_model()))
+    page.get_by_label("Path of another file").fill(str(find_model()))
     hand.tap(page.get_by_role("button", name="Look at it"))
     expect(page.get_by_text("tokens of context")).to_be_visible()
     hand.tap(page.locator("form[action$='/mind/file/'] button"))
-    expect(page.get_by_text("Kith's own engine has it loaded")).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_text("Kith's own engine has loaded it")).to_be_visible(timeout=SLOW_MS)
     loaded = time.monotonic() - began
     page.get_by_role("button", name="Try it").first.click()
     facts = page.locator("#outcome-engine")
-    expect(facts).to_contain_text("tokens a second", timeout=SLOW_MS)
+    expect(facts).to_contain_text("tokens per second", timeout=SLOW_MS)
     tried = facts.inner_text()
 
     page.goto(f"http://127.0.0.1:{up.port}/companions/new/")

@@ -63,7 +63,7 @@ def test_without_script_a_goal_becomes_a_part_of_another(
     page = context.new_page()
     page.goto(address)
     page.locator(".pursuit", has_text="Find shoes").get_by_role("link", name="Change").click()
-    page.get_by_label("A part of").select_option("Run the marathon of Lisbon")
+    page.get_by_label("Part of").select_option("Run the marathon of Lisbon")
     page.get_by_role("button", name="Save").click()
     expect(page.locator(".notices")).to_contain_text("Saved.")
     expect(page.locator(".pursuit.depth-2")).to_have_count(0)

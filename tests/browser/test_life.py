@@ -90,7 +90,7 @@ def test_a_timer_is_set_seen_ahead_fired_and_cancelled(person: Person) -> None:
     person.make_companion()
     page = person.page
     person.visit(f"{place(person)}timers/")
-    page.get_by_text("Again and again").click()
+    page.get_by_text("Repeating").click()
     expect(page.get_by_label("How long from now")).to_be_hidden()
     page.get_by_label("On which days").select_option("1-5")
     page.get_by_label("At what time").fill("08:00")
@@ -104,9 +104,9 @@ def test_a_timer_is_set_seen_ahead_fired_and_cancelled(person: Person) -> None:
     page.get_by_role("link", name="Reminders as cron").click()
     expect(page.get_by_label("As cron")).to_be_checked()
     page.get_by_label("Five fields").fill("60 8 * * *")
-    expect(page.locator("#preview")).to_contain_text("The minutes of a cron are 0 to 59.")
-    timer.get_by_role("button", name="Now").click()
-    expect(page.locator(".notices")).to_contain_text("Mira wakes for it now.")
+    expect(page.locator("#preview")).to_contain_text("Minutes in a cron go from 0 to 59.")
+    timer.get_by_role("button", name="Wake it now").click()
+    expect(page.locator(".notices")).to_contain_text("Mira is waking for it now.")
     timer.get_by_role("button", name="Cancel").click()
     expect(timer).to_have_count(0)
 

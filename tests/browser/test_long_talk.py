@@ -80,7 +80,7 @@ def test_what_is_read_stays_under_the_eyes_as_more_comes(person: Person) -> None
         at = page.evaluate(f"document.querySelector('[{link}]').scrollIntoView(); {top}")
         expect(edge).not_to_have_text(before)
         assert abs(page.evaluate(top) - at) < 2
-    expect(page.get_by_text("Later words")).to_have_count(1)
+    expect(page.get_by_text("Later messages")).to_have_count(1)
     person.write("And now?")
     expect(page.locator(".said-by-person .words").last).to_have_text("And now?")
     person.hears("")
@@ -126,7 +126,7 @@ def test_new_words_wait_below_while_one_reads_what_is_past(person: Person) -> No
     expect(page.locator(f"#message-{middle}")).to_be_focused()
     other.locator("#message").fill("From elsewhere")
     other.locator("#message").press("Enter")
-    news = page.get_by_role("button", name="New words below")
+    news = page.get_by_role("button", name="New messages below")
     expect(news).to_be_visible()
     expect(page.locator(f"#message-{middle}")).to_be_in_viewport()
     news.click()

@@ -13,9 +13,9 @@ def test_a_book_is_written_and_says_why_its_entry_is_read(person: Person) -> Non
     page = person.page
     page.set_viewport_size({"width": 390, "height": 844})
     person.go("About", "Lorebook")
-    page.get_by_text("Make a lorebook", exact=True).click()
+    page.get_by_text("Create a lorebook", exact=True).click()
     page.get_by_label("Name").fill("The realm")
-    page.get_by_role("button", name="Make it").click()
+    page.get_by_role("button", name="Create it").click()
     page.get_by_role("link", name="Add an entry").click()
     page.get_by_label("Name").fill("The dragon")
     page.get_by_label("Keys", exact=False).first.fill("dragon, /wyrms?/i")
@@ -24,5 +24,5 @@ def test_a_book_is_written_and_says_why_its_entry_is_read(person: Person) -> Non
     page.get_by_role("link", name="All lorebooks").click()
     page.get_by_label("What you might say").fill("Are there wyrms?")
     page.get_by_role("button", name="See what is read").click()
-    expect(page.locator("#tried")).to_contain_text("“/wyrms?/i” stands in what was just said.")
+    expect(page.locator("#tried")).to_contain_text("“/wyrms?/i” appears in what was just said.")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -22,7 +22,7 @@ def test_a_memory_is_deleted_and_gone(person: Person, live: Live) -> None:
     person.write("My cat is called Pebble")
     person.hears("I see.")
     person.go("Memory")
-    person.page.get_by_label("Which").select_option("all")
+    person.page.get_by_label("Which memories").select_option("all")
     memory = person.page.locator(".memory", has_text="Pebble")
     memory.get_by_role("link", name="Delete").click()
     dialog = person.page.get_by_role("dialog")
@@ -33,7 +33,7 @@ def test_a_memory_is_deleted_and_gone(person: Person, live: Live) -> None:
     person.page.reload()
     expect(memory).to_have_count(0)
     person.page.go_back()
-    expect(person.page.locator(".is-hidden")).to_contain_text("not given to Mira any more")
+    expect(person.page.locator(".is-hidden")).to_contain_text("no longer shown to Mira")
 
 
 def test_what_is_chosen_before_the_scripts_are_there_is_not_lost(person: Person) -> None:
@@ -69,7 +69,7 @@ def test_memories_are_found_corrected_pinned_and_added(person: Person) -> None:
     lake = page.locator(".memory", has_text="The lake freezes in winter")
     lake.get_by_role("button", name="Pin").click()
     expect(lake.get_by_role("button", name="Pin")).to_have_attribute("aria-pressed", "true")
-    page.get_by_label("Which").select_option("pinned")
+    page.get_by_label("Which memories").select_option("pinned")
     expect(page.locator(".memory")).to_have_count(1)
 
 
@@ -160,7 +160,7 @@ def test_the_chosen_scheme_is_kept(person: Person) -> None:
     person.visit("/companions/")
     expect(person.page.locator("html")).to_have_attribute("data-theme", "dark")
     person.visit("/settings/")
-    person.page.get_by_text("Like the system", exact=True).click()
+    person.page.get_by_text("Match the system", exact=True).click()
     person.visit("/companions/")
     assert person.page.locator("html").get_attribute("data-theme") is None
 
@@ -184,10 +184,10 @@ def test_what_would_be_forgotten_is_shown_chosen_and_gone(person: Person, live: 
     card.get_by_role("checkbox", name="The cat Pebble").focus()
     page.keyboard.press("Space")
     card.get_by_role("button", name="Forget these").click()
-    expect(page.get_by_text("3 things are forgotten.")).to_be_visible()
+    expect(page.get_by_text("3 things have been forgotten.")).to_be_visible()
     expect(card).to_have_count(0)
     expect(page.get_by_text("Please forget that Pebble")).to_have_count(0)
     person.go("Memory")
-    page.get_by_label("Which").select_option("fact")
+    page.get_by_label("Which memories").select_option("fact")
     expect(page.locator(".memory")).to_have_count(1)
     expect(page.locator("#memories")).to_contain_text("The cat Pebble is afraid")

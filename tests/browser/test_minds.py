@@ -127,8 +127,8 @@ def test_a_change_of_models_is_told_compared_and_taken(person: Person, live: Liv
     )  # by itself, as the page looks again
     expect(page.locator(".exchange")).to_contain_text("Still quiet.")
     expect(page.locator(".exchange")).to_contain_text("Now loud!")
-    page.get_by_role("button", name="Take loud").click()
-    expect(page.locator(".notices")).to_contain_text("speaks with loud from now on")
+    page.get_by_role("button", name="Switch to loud").click()
+    expect(page.locator(".notices")).to_contain_text("will use loud from now on")
     page.goto(talk)
     expect(announcement).to_have_count(0)
     live.rehearsal.reset()

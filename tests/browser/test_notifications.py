@@ -129,14 +129,14 @@ LACKING = "delete window.PushManager;"
 
 
 def test_the_settings_say_what_stands_in_the_way_and_ask_for_nothing(person: Person, page: Page) -> None:
-    button = page.get_by_role("button", name="Notifications on this device", exact=True)
+    button = page.get_by_role("button", name="Notify me on this device", exact=True)
     page.add_init_script("Notification.requestPermission = () => { throw new Error('asked') };")
     person.visit("/settings/")
-    expect(page.get_by_text("This device is not notified.")).to_be_visible()
+    expect(page.get_by_text("This device does not get notifications.")).to_be_visible()
     expect(button).to_be_visible()
     page.add_init_script(DENIED)
     person.visit("/settings/")
-    expect(page.get_by_text("This browser blocks notifications of Kith.")).to_be_visible()
+    expect(page.get_by_text("This browser blocks notifications from Kith.")).to_be_visible()
     expect(button).to_be_hidden()
     page.add_init_script(LACKING)
     person.visit("/settings/")

@@ -75,7 +75,7 @@ def test_a_dropped_past_is_looked_at_remembered_found_and_undone(person: Person,
     expect(figures).to_contain_text("3 messages")
     expect(figures).to_contain_text("Odo")
     page.get_by_role("radio", name="Odo").check()  # who one is, which the figures follow
-    expect(page.get_by_label("What a new one is called")).to_have_value("Alice")
+    expect(page.get_by_label("Name of the new companion")).to_have_value("Alice")
     figures.get_by_text("How it begins").click()
     expect(figures).to_contain_text("Odo (you)")
     page.get_by_role("radio", name="Alice").check()
@@ -89,4 +89,4 @@ def test_a_dropped_past_is_looked_at_remembered_found_and_undone(person: Person,
     person.go("Settings", "Earlier talk")
     page.get_by_role("link", name="Undo").click()
     page.get_by_role("button", name="Undo it").click()
-    expect(page.get_by_text("Nothing yet. Bring a file below")).to_be_visible(timeout=DONE_MS)
+    expect(page.get_by_text("Nothing yet. Add a file below")).to_be_visible(timeout=DONE_MS)

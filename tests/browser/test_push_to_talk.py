@@ -234,7 +234,7 @@ def listening(person: Person, engine: str = ENGINE, agrees: bool = True) -> Page
     page.locator("#speak").click()
     if agrees:
         expect(line(page)).to_contain_text("send the sound to their maker")
-        page.get_by_role("button", name="Go on").click()
+        page.get_by_role("button", name="Continue").click()
         expect(line(page)).to_have_text(LISTENS)
     return page
 
@@ -277,7 +277,7 @@ def test_it_goes_on_where_the_browser_ends_by_itself(person: Person) -> None:
 def test_an_engine_that_ends_whatever_is_begun_is_let_be(person: Person) -> None:
     dead = ENGINE.replace("start() { this.isOn = true; }", "start() { setTimeout(() => this.onend()); }")
     page = listening(person, dead, agrees=False)
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Continue").click()
     expect(line(page)).to_contain_text("cannot be reached")
     assert page.evaluate("window.engines.length") < 6
 
@@ -298,7 +298,7 @@ def test_nothing_is_heard_before_one_agrees_and_nothing_is_asked_twice(person: P
     page = listening(person, agrees=False)
     expect(line(page)).to_contain_text("send the sound to their maker")
     assert page.evaluate("window.engines.length") == 0
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Continue").click()
     expect(line(page)).to_have_text(LISTENS)
     page.locator("#speak").click()
     page.locator("#speak").click()
@@ -322,7 +322,7 @@ def test_a_browser_without_recognition_says_so(person: Person) -> None:
 def test_discarded_words_go_and_what_was_written_before_stays(person: Person) -> None:
     page = listening(person, agrees=False)
     page.locator("#message").fill("Before.")
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Continue").click()
     say(page, 0, ("never mind", True))
     expect(page.locator("#message")).to_have_value("Before. never mind")
     page.get_by_role("button", name="Discard").click()

@@ -23,15 +23,15 @@ def test_a_killed_web_process_leaves_what_was_said_and_takes_what_was_not_sent(
     person.write("Tell me a long story")
     expect(person.last_answer).to_contain_text("word20 ")
     live.kill_web()
-    expect(person.page.get_by_text("The connection is gone. Trying again…")).to_be_visible()
+    expect(person.page.get_by_text("The connection was lost. Reconnecting…")).to_be_visible()
     person.write("Are you still there?")
     live.start_web()
-    expect(person.page.get_by_text("what had been said is kept")).to_be_visible(timeout=45_000)
+    expect(person.page.get_by_text("what was said so far is kept")).to_be_visible(timeout=45_000)
     said = person.answers.nth(1).inner_text()
     assert "word10 word11 word12" in said
     expect(person.open_replies).to_have_count(0, timeout=45_000)
     expect(person.page.locator(".said-by-person")).to_have_count(2)
-    expect(person.page.get_by_text("The connection is gone. Trying again…")).to_have_count(0)
+    expect(person.page.get_by_text("The connection was lost. Reconnecting…")).to_have_count(0)
     person.page.reload()
     expect(person.page.locator(".said-by-person .words")).to_have_text(
         ["Tell me a long story", "Are you still there?"]
@@ -65,7 +65,7 @@ def test_words_that_wait_are_marked_may_be_changed_and_go_out_once_in_their_orde
         person.write(text)
     waiting = page.locator(".turn", has=page.locator(".waits"))
     expect(waiting).to_have_count(4)
-    expect(waiting.first).to_contain_text("Waiting. It is sent when the connection is back.")
+    expect(waiting.first).to_contain_text("Waiting. It will be sent when the connection is back.")
     waiting.filter(has_text="Nobody").get_by_role("button", name="Take it back").click()
     waiting.filter(has_text="I weight").get_by_role("button", name="Edit").click()
     expect(page.locator("#message")).to_have_value("I weight")

@@ -32,7 +32,7 @@ def test_a_model_that_does_not_begin_is_told_until_it_does(person: Person, live:
     waiting = person.page.locator("[data-reply] .trace")
     expect(waiting).to_have_text("")
     person.page.clock.fast_forward(12_000)
-    expect(waiting).to_contain_text("The model has not begun to answer. Kith waits for")
+    expect(waiting).to_contain_text("The model has not begun to answer. Kith waits up to")
     person.hears("Here I am.")
     expect(person.page.get_by_text("has not begun")).to_have_count(0)
 
@@ -48,7 +48,7 @@ def test_an_answer_is_stopped_and_goes_on(person: Person, live: Live) -> None:
     said = person.last_answer.inner_text()
     assert "word5" in said
     assert "word199" not in said
-    person.page.get_by_role("button", name="Go on").click()
+    person.page.get_by_role("button", name="Continue").click()
     person.hears("and that was the end.")
     assert person.last_answer.inner_text().startswith(said.strip()[:20])
     expect(person.answers).to_have_count(2)
@@ -93,7 +93,7 @@ def test_two_messages_are_answered_in_their_order(person: Person, live: Live) ->
     )
     person.write("one")
     person.write("two")
-    expect(person.page.get_by_text("waits for the answer before it")).to_be_visible()
+    expect(person.page.get_by_text("waiting for the previous answer")).to_be_visible()
     person.hears("second")
     expect(person.answers).to_have_count(2)
     expect(person.answers.first).to_contain_text("first19")
@@ -108,5 +108,5 @@ def test_markdown_is_shown_safely_and_reasoning_is_folded(person: Person, live: 
     expect(person.last_answer.locator("strong")).to_have_text("bold")
     expect(person.last_answer.locator("a[href]")).to_have_count(1)
     expect(person.page.get_by_text("Let me think.")).to_be_hidden()
-    person.page.get_by_text("What it thought before").click()
+    person.page.get_by_text("What it thought before answering").click()
     expect(person.page.get_by_text("Let me think.")).to_be_visible()

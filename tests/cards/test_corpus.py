@@ -1,6 +1,8 @@
 """Cards of every form and every habit: all are read, and what is written again is the same."""
 
 import copy
+import json
+import zipfile
 from collections.abc import Callable
 from datetime import UTC, datetime
 from io import BytesIO
@@ -362,6 +364,14 @@ def test_a_charx_without_assets_gets_the_face_as_its_icon() -> None:
     card = normalise(changed(V3, assets=[]))[0]
     told = read(write_card(card, spec="3", form="charx", modified=NOW, picture_png=FACE)).file
     assert told.picture == FACE
+
+
+def test_a_charx_names_no_icon_that_it_does_not_hold() -> None:
+    card = normalise(changed(V3, assets=[]))[0]
+    file = write_card(card, spec="3", form="charx", modified=NOW, picture_png=b"no PNG")
+    with zipfile.ZipFile(BytesIO(file)) as archive:
+        assert archive.namelist() == ["card.json"]
+        assert json.loads(archive.read("card.json"))["data"]["assets"] == []
 
 
 # -- cards that are made ---------------------------------------------------------------------------------------------

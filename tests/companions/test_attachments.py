@@ -85,13 +85,13 @@ async def test_a_picture_goes_with_its_message_and_the_model_is_told_its_name(
 @pytest.mark.parametrize(
     ("name", "make", "status", "words"),
     [
-        ("a.svg", lambda: SCRIPTED, 422, "This is no picture that Kith can read."),
-        ("a.html", lambda: b"<html><script>alert(1)</script></html>", 422, "This is no picture"),
-        ("cat.png", lambda: painted()[:60], 422, "This is no picture"),
-        ("cat.png", lambda: b"", 422, "There is nothing in this file."),
+        ("a.svg", lambda: SCRIPTED, 422, "This is not a picture that Kith can read."),
+        ("a.html", lambda: b"<html><script>alert(1)</script></html>", 422, "This is not a picture"),
+        ("cat.png", lambda: painted()[:60], 422, "This is not a picture"),
+        ("cat.png", lambda: b"", 422, "This file is empty."),
         ("cat.png", lambda: painted() + bytes(10_000_000), 413, "at most 10 MB"),
         ("cat.png", vast, 413, "at most 40 million pixels"),
-        ("a.txt", lambda: b"\x00\x01" * 50, 422, "This is no text that Kith can read"),
+        ("a.txt", lambda: b"\x00\x01" * 50, 422, "Kith cannot read this file"),
         ("a.md", lambda: b"word " * 1_700_000, 413, "2,000,000 characters"),
     ],
     ids=["svg", "html", "broken", "empty", "too large", "too many pixels", "no text", "too long"],

@@ -105,7 +105,7 @@ def test_both_answer_what_was_sent_and_nothing_else_is_written(
     page.force_login(alice)
     shown = page.get(f"/companions/{mira.pk}/mind/comparison/").content.decode()
     assert "4 of 4 answers" in shown
-    assert "2 answers of each cannot tell a difference from chance" in shown
+    assert "2 answers from each are too few to tell a difference from chance" in shown
     assert page.get(f"/companions/{mira.pk}/").content.decode().count("Calm.") == 0
 
 
@@ -131,7 +131,7 @@ def test_a_model_that_stays_away_ends_it_with_a_sentence(
     assert go_on(comparison).ended_at
     told = Api(alice).get(f"/companions/{mira.pk}/comparison").json()
     assert (told["error"], told["report"], len(told["exchanges"])) == ("model_missing", None, 1)
-    assert "is not there just now" in told["detail"]
+    assert "is not available right now" in told["detail"]
 
 
 def test_what_is_deleted_from_the_talk_goes_from_it(mira: Companion, servers: Servers) -> None:
@@ -178,7 +178,7 @@ def test_a_model_that_is_none_is_not_declined(
     page, fields = Client(), {"decision": "decline", "model": model}
     page.force_login(alice)
     answer = page.post(f"/companions/{mira.pk}/mind/decide/", fields, follow=True)
-    assert "This model is not there just now" in answer.content.decode()
+    assert "This model is not available right now" in answer.content.decode()
     assert Mind.objects.get(companion=mira).declined_model == ""
 
 

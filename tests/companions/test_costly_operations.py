@@ -78,5 +78,5 @@ def test_a_page_that_is_asked_too_often_says_when_to_come_back(
     client.force_login(mira.user)
     page = client.get(f"/companions/{mira.pk}/memories/", {"q": "tea"})
     assert page.status_code == 429
-    assert "A moment, please." in page.content.decode()
+    assert "One moment, please." in page.content.decode()
     assert 1 <= int(page["Retry-After"]) <= 60

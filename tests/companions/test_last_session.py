@@ -25,7 +25,7 @@ from tests.fixtures.turns import end_session
 
 pytestmark = pytest.mark.django_db
 NOW = timezone.now()
-THEN = NOW - timedelta(days=2)
+THEN = NOW - timedelta(days=2, hours=1)
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def context(companion: Companion, text: str = "I am back.") -> str:
 @pytest.mark.usefixtures("before")
 def test_the_first_turns_of_a_session_are_told_where_the_two_left_off(mira: Companion) -> None:
     told = context(mira)
-    assert "Last time you two talked: 1 day ago, until" in told
+    assert "Last time you two talked: 2 days ago, until" in told
     assert "Your diary, of" in told
     assert '"A loss. Alice lost her grandmother."' in told
     assert 'It ended: Alice said: "I go to bed." You said: "Sleep well."' in told
@@ -69,7 +69,7 @@ def test_the_first_turns_of_a_session_are_told_where_the_two_left_off(mira: Comp
     assert "Last time" in context(mira, "Well.")
     assert "Last time" in context(mira, "So.")
     later = context(mira, "And now?")
-    assert "Last time you two talked: 1 day ago, until" in later
+    assert "Last time you two talked: 2 days ago, until" in later
     assert "Your diary, of" not in later
     assert "It ended" not in later
 
@@ -130,7 +130,6 @@ def test_a_long_ending_is_cut(mira: Companion, before: Session) -> None:
 @pytest.mark.usefixtures("before")
 @pytest.mark.parametrize("lead", ["", "Well.\n"])
 def test_no_line_of_the_context_is_said(mira: Companion, settings: Any, lead: str) -> None:
-    settings.FLASHBACK_PROBABILITY = 1
     sad = Feeling(-0.8, 0.2, Emotion.SAD, 0.9)
     inner_state.revise(mira.pk, "I miss the sea.", sad, by=InnerState.By.REFLECTION, now=NOW)
     promise = keep_fact(mira.pk, "Mira promised to ask about the exam.", NOW, NOW)
@@ -139,6 +138,7 @@ def test_no_line_of_the_context_is_said(mira: Companion, settings: Any, lead: st
     keep_fact(mira.pk, "Alice owns a red bicycle.", THEN, THEN)
     context(mira)
     Session.objects.filter(ended_at=None).update(scratch="she sleeps badly", pressure=0.9)
+    settings.FLASHBACK_PROBABILITY = 1  # not before, as what has come to mind does not again so soon
     sent = context(mira, "Where is my red bicycle?")
     lines = sent.partition("<kith-context>\n")[2].partition("\n</kith-context>")[0].splitlines()
     for title in (

@@ -38,7 +38,7 @@ def test_only_so_many_messages_wait_for_one_companion(as_alice: Api, mira: Compa
         start(mira, "Hello", None, timezone.now())
     with pytest.raises(GateError) as caught:
         start(mira, "And this?", None, timezone.now())
-    assert (caught.value.code, caught.value.detail[:8]) == ("too_many_waiting", "Mira has")
+    assert (caught.value.code, caught.value.detail[:10]) == ("too_many_waiting", "Mira still")
     assert Message.objects.count() == 3
 
 
@@ -52,7 +52,7 @@ def test_a_person_has_only_so_many_companions(
     for path, asked in (("/companions/new/own/", NAMED), ("/companions/new/", {"character": "wren"})):
         page = client.post(path, asked)
         assert page.status_code == 422
-        assert "You have 2 companions" in page.content.decode()
+        assert "You already have 2 companions" in page.content.decode()
     assert Companion.objects.count() == 2
 
 

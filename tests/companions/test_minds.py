@@ -68,7 +68,7 @@ async def test_a_change_of_the_operators_changes_nobody(
         lambda: list(Reply.objects.order_by().values_list("model", "is_stand_in").distinct())
     )
     assert made == [("quiet", False)]
-    assert "Mira goes on speaking with quiet until you decide." in await read_talk(alice, mira)
+    assert "Mira will go on speaking through quiet until you decide." in await read_talk(alice, mira)
     await post(alice, mira, "mind/decide/", decision="take", model="loud")
     assert "another mind" not in await read_talk(alice, mira)
     await ask(alice, mira, 3)
@@ -91,13 +91,13 @@ async def test_while_its_model_is_away_the_talk_waits_or_a_stand_in_says_so(
     failed = await ask(alice, mira, 2, "reply.failed")
     assert failed["code"] == "model_missing"
     assert second.requests() == []
-    assert "quiet, with which Mira speaks, is not there just now." in await read_talk(alice, mira)
+    assert "quiet, through which Mira speaks, is away right now." in await read_talk(alice, mira)
     choice = {"decision": "stand_in", "model": "loud"}
     async with connected(alice, mira) as socket:
         assert await post(alice, mira, f"replies/{failed['id']}/decide/", **choice) == 201
         answer = (await socket.until("reply.done", seconds=20))[-1]["message"]
     assert (answer["model"], answer["is_stand_in"]) == ("loud", True)
-    assert "loud stood in: Mira's own mind was away" in await read_talk(alice, mira)
+    assert "loud stood in while Mira's own mind was away" in await read_talk(alice, mira)
     await ask(alice, mira, 3)
     assert len(second.requests()) == 2
 
@@ -125,14 +125,14 @@ async def test_where_its_model_fails_the_person_chooses_who_stands_in(
     assert second.requests() == []
     page = await read_talk(alice, mira)
     assert "could not take this request" in page
-    assert "Let another stand in, now loud" in page
+    assert "Let another model stand in (now loud)" in page
     first.script({"error": {"status": 400, "body": "I do not like this"}})
     choice = {"decision": "stand_in", "model": "loud"}
     async with connected(alice, mira) as socket:
         assert await post(alice, mira, f"replies/{failed['id']}/decide/", **choice) == 201
         answer = (await socket.until("reply.done", seconds=20))[-1]["message"]
     assert (answer["model"], answer["is_stand_in"]) == ("loud", True)
-    assert "Let another stand in, now loud" not in await read_talk(alice, mira)
+    assert "Let another model stand in (now loud)" not in await read_talk(alice, mira)
     again = (await ask(alice, mira, 3))["message"]
     assert (again["model"], again["is_stand_in"]) == ("quiet", False)
 

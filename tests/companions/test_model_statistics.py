@@ -47,7 +47,7 @@ def test_five_answers_say_that_they_show_nothing() -> None:
     exchanges = [(occasion, Answer("Yes."), Answer("Is it so? And why?" * number)) for number in range(1, 6)]
     report = measure_differences(exchanges, None, seed=1)
     assert min(told["p"] for told in report["measures"].values()) >= CLEAR_P
-    assert describe_weight(report).startswith("5 answers of each cannot tell")
+    assert describe_weight(report).startswith("5 answers from each are too few")
 
 
 @pytest.mark.parametrize(

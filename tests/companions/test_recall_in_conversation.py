@@ -139,7 +139,7 @@ async def test_a_message_is_read_with_the_talk_that_it_leans_on(
     assert recall.cue == "How is she?"  # no more: what it was read with may be deleted
     reasons = [one.reasons for one in recall.found.all()]
     assert all(one["with_talk"] for one in reasons)
-    assert "understood with what was said before" in describe_reasons(reasons[0], "Lena")
+    assert "understood from what was said before" in describe_reasons(reasons[0], "Lena")
 
 
 @pytest.mark.parametrize(

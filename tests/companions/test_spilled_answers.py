@@ -215,9 +215,9 @@ async def test_a_server_that_wants_roles_to_alternate_is_talked_with(
 @pytest.mark.parametrize(
     ("error", "code", "words"),
     [
-        ({"status": 400, "body": {"error": {"message": "no such model"}}}, "provider_refused", "server could not take"),
+        ({"status": 400, "body": {"error": {"message": "no such model"}}}, "provider_refused", "server did not accept"),
         ({"status": 400, "body": "maximum context length is 10 tokens"}, "context_too_long", "read at once"),
-        ({"status": 401, "body": "who?"}, "provider_refused", "server could not take"),
+        ({"status": 401, "body": "who?"}, "provider_refused", "server did not accept"),
     ],
 )  # fmt: skip
 async def test_a_refusal_is_told_truly(

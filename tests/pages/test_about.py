@@ -50,8 +50,8 @@ def test_unsaved_texts_are_counted_as_they_would_stand_in_a_prompt(at_home: Clie
     assert told["counts"]["persona"] == f"about {estimate('Mira is calm. ' * 20)} word pieces"
     assert told["counts"]["scenario"] == ""
     block = "<kith-persona>\n" + "Mira is calm. " * 20 + "</kith-persona>"
-    assert f"about {estimate(block + 'Rhyme.')} word pieces of the 8,192" in told["total"]
-    assert "The greeting takes 4, once." in told["total"]
+    assert f"about {estimate(block + 'Rhyme.')} of the 8,192 word pieces" in told["total"]
+    assert "The greeting takes 4, but only once." in told["total"]
     assert not told["warning"]
     mira.refresh_from_db()
     assert mira.persona == "Mira is calm and curious."
@@ -76,11 +76,13 @@ def test_a_character_that_leaves_no_room_is_warned_of_before_it_is_saved(
 ) -> None:
     path = f"/companions/{mira.pk}/about/"
     told = at_home.post(f"{path}count/", fields(mira, persona="长" * 30_000)).json()
-    assert "Mira will forget within a few messages" in told["warning"]
+    assert "Mira will forget what you have just said within a few messages" in told["warning"]
     at_home.post(path, fields(mira, persona="长" * 30_000))
     page = at_home.get(path).content.decode()
     assert "about 30,000 word pieces" in page
-    assert page.count("Mira will forget within a few messages") == 2  # a message, and beside the form
+    assert (
+        page.count("Mira will forget what you have just said within a few messages") == 2
+    )  # a message, and beside the form
 
 
 # -- the try-out
@@ -185,7 +187,7 @@ async def test_a_model_that_fails_is_told_in_plain_words(
     await async_client.aforce_login(mira.user)
     rehearsal.script({"error": {"status": 500}})
     response = await async_client.post(f"/companions/{mira.pk}/about/try/", fields(mira, text="Hello"))
-    assert "cannot be reached just now" in (await lines(response))[-1]["error"]
+    assert "cannot be reached right now" in (await lines(response))[-1]["error"]
     call = await ModelCall.objects.aget(purpose=ModelCall.Purpose.TRIAL)
     assert call.outcome == "unavailable"
 
@@ -231,8 +233,8 @@ def test_what_is_saved_keeps_what_stood_there_before_and_it_can_hold_again(
     assert "1 earlier version" in at_home.get(path).content.decode()
     assert "Persona" in at_home.get(f"{path}versions/").content.decode()
     page = at_home.get(f"{path}versions/{former.pk}/").content.decode()
-    assert '<del><span class="unseen">taken out: </span>calm' in page
-    assert '<ins><span class="unseen">put in: </span>loud' in page
+    assert '<del><span class="unseen">removed: </span>calm' in page
+    assert '<ins><span class="unseen">added: </span>loud' in page
     assert at_home.post(f"{path}versions/{former.pk}/restore/").status_code == 302
     mira.refresh_from_db()
     assert (mira.persona, mira.tint) == ("Mira is calm and curious.", 220)

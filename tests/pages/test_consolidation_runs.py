@@ -62,7 +62,7 @@ def post(client: Client, made: Change, deed: str, **fields: str) -> str:
 
 
 def test_an_empty_page_says_how_nights_come(at_home: Client, mira: Companion) -> None:
-    assert "No night yet. Talk to Mira today" in page(at_home, mira)
+    assert "No nights yet. Talk to Mira today" in page(at_home, mira)
 
 
 def test_each_thing_done_is_told_in_plain_words(at_home: Client, mira: Companion, merged: Change) -> None:
@@ -75,11 +75,11 @@ def test_each_thing_done_is_told_in_plain_words(at_home: Client, mira: Companion
     Pursuit.objects.create(companion=mira, memory=goal.memory, **became)
     shown = page(at_home, mira)
     for words in (
-        "Night to 1 May 2023",
-        "Merged, for they say the same",
+        "Early on 1 May 2023",
+        "Merged, because they say the same thing",
         "A cellist",
         "Told 2 times in all.",
-        "Thought of",
+        "A new thought",
         "from 2 memories",
         "Reviewed a goal",
         "new · 0\u00a0% · keen on it → under way · 20\u00a0% · very keen on it",
@@ -89,17 +89,17 @@ def test_each_thing_done_is_told_in_plain_words(at_home: Client, mira: Companion
 
 def test_a_merge_is_undone_and_that_is_said(at_home: Client, mira: Companion, merged: Change) -> None:
     shown = post(at_home, merged, "undo")
-    assert "Undone: they are kept apart again." in shown
+    assert "Undone: they are separate again." in shown
     assert f"/nights/changes/{merged.pk}/undo/" not in shown
     assert merged.others.get().closed_at is None
-    assert "This was undone before." in post(at_home, merged, "undo")
+    assert "This has already been undone." in post(at_home, merged, "undo")
 
 
 def test_what_was_corrected_since_is_not_undone_and_that_is_said(
     at_home: Client, mira: Companion, merged: Change
 ) -> None:
     correct(merged.memory, "Plays the viola", timezone.now())
-    assert "changed or deleted since" in post(at_home, merged, "undo")
+    assert "has since been changed or deleted" in post(at_home, merged, "undo")
     assert merged.others.get().closed_at
 
 
@@ -131,7 +131,7 @@ def test_a_contradiction_of_which_one_is_gone_asks_nothing(
 ) -> None:
     held_against.others.get().delete()
     shown = page(at_home, mira)
-    assert "What stood here was deleted." in shown
+    assert "What was here has been deleted." in shown
     assert "Keep the first" not in shown
 
 
@@ -140,7 +140,7 @@ def test_a_night_without_anything_to_do_and_one_that_failed_say_so(at_home: Clie
     a_night(mira, 2, "failed")
     shown = page(at_home, mira)
     assert "There was nothing to do." in shown
-    assert "The model could not be asked, so nothing was done." in shown
+    assert "The model could not be reached, so nothing was done." in shown
 
 
 def test_earlier_nights_come_by_pages_and_none_is_left_out(at_home: Client, mira: Companion) -> None:

@@ -16,7 +16,7 @@ from tests.companions.tools.conftest import NOW, log, turn_of
 
 pytestmark = pytest.mark.django_db
 HUGE = "Mira likes the sea, and long walks along it in the rain. " * 260
-WARNING = "fill most of what the model reads at once"
+WARNING = "fill most of what the model can read at once"
 
 
 def test_every_token_of_a_prompt_belongs_to_a_part(mira: Companion) -> None:
@@ -49,7 +49,7 @@ def test_the_page_shows_the_parts_and_what_is_left(at_home: Client, mira: Compan
     usage = preview_usage(mira, timezone.now())
     assert 0 < usage.left < usage.size == sum(usage.parts.values()) + usage.left
     page = at_home.get(f"/companions/{mira.pk}/settings/context/").content.decode()
-    for words in ("Persona", "The talk so far", "Room for the answer", "Left for the talk to grow"):
+    for words in ("Persona", "The talk so far", "Room for the answer", "Room left for the talk"):
         assert words in page
     assert WARNING not in page
     advanced = at_home.get(f"/companions/{mira.pk}/settings/advanced/").content.decode()

@@ -44,7 +44,7 @@ def test_slots_blocks_and_notes_are_shown_with_how_full_they_are(
 
 def test_with_nothing_yet_the_page_says_how_it_comes(at_home: Client, path: str) -> None:
     page = at_home.get(path).content.decode()
-    for text in ("keep something always in mind", "Begin one for plans"):
+    for text in ("keep something always in mind", "Start one for plans"):
         assert text in page
 
 
@@ -58,7 +58,7 @@ def test_a_slot_is_added_changed_and_deleted(at_home: Client, path: str) -> None
     assert "<form" not in row
     assert at_home.post(f"{path}slots/{slot.pk}/", {"text": "red"}).status_code == 302  # without htmx
     assert "Delete “tea”?" in at_home.get(f"{path}slots/{slot.pk}/delete/", headers=HTMX).content.decode()
-    assert "is deleted" in at_home.post(f"{path}slots/{slot.pk}/delete/", follow=True).content.decode()
+    assert "has been deleted" in at_home.post(f"{path}slots/{slot.pk}/delete/", follow=True).content.decode()
     assert not Slot.objects.exists()
 
 
@@ -97,7 +97,7 @@ def test_the_101st_slot_is_told_on_the_page(at_home: Client, mira: Companion, pa
     )
     response = at_home.post(f"{path}slots/add/", {"slot-name": "tea", "slot-text": "x"})
     assert response.status_code == 422
-    assert "There are 100 slots already" in response.content.decode()
+    assert "There are already 100 slots" in response.content.decode()
 
 
 def test_a_change_that_cannot_be_keeps_the_form_open(at_home: Client, told: Told) -> None:

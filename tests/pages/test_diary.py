@@ -145,7 +145,7 @@ def test_how_far_the_end_is_shows(
     closing_of(told.companion, drafts=drafts, error=error, next_at=later)
     response = at_home.get(f"{told.path}diary/")
     assert response.context["ending"].step == step
-    assert ("It is tried again at" in response.content.decode()) == bool(error)
+    assert ("Kith will try again at" in response.content.decode()) == bool(error)
 
 
 def test_an_end_that_failed_says_what_happened_and_is_tried_again(at_home: Client, told: Told) -> None:
@@ -175,7 +175,7 @@ def test_a_session_is_cleared_without_remembering_after_a_word_on_what_that_mean
 ) -> None:
     path = f"{told.path}diary/clear/"
     asked = at_home.get(path, headers=HTMX).content.decode()
-    assert "Everything that was said in it (2 messages) is deleted for good" in asked
+    assert "Everything that was said in it (2 messages) will be deleted for good" in asked
     assert not Closing.objects.exists()
     at_home.post(path)
     closing = Closing.objects.get()
@@ -196,7 +196,9 @@ def test_a_deleted_entry_goes_with_everything_said_in_its_session(at_home: Clien
     entry = entry_of(told)
     other = answered(told.companion, "Another day", "Yes")
     path = f"{told.path}diary/{entry.pk}/delete/"
-    assert "with everything that was said in its talk (2 messages)" in at_home.get(path).content.decode()
+    assert (
+        "along with everything that was said in its talk (2 messages)" in at_home.get(path).content.decode()
+    )
     assert at_home.post(path)["Location"] == f"{told.path}diary/"
     assert not DiaryEntry.objects.exists()
     assert set(Message.objects.all()) == {other.message, other.answer}

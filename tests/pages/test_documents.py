@@ -40,7 +40,7 @@ def test_a_text_is_pasted_and_its_progress_followed_to_the_end(at_home: Client, 
     assert "every 5s" not in done
     read = at_home.get(path(mira, f"{document.pk}/")).content.decode()
     assert "until the lamps were lit" in read
-    assert "not written yet" not in read
+    assert "not been written yet" not in read
     asked = at_home.get(path(mira), {"q": "When were the lamps lit?"}).content.decode()
     assert "The river, page 1" in asked
 
@@ -56,7 +56,7 @@ def test_a_file_is_given_without_a_title(at_home: Client, mira: Companion) -> No
         ("A", "", None, "nothing in it to read"),
         ("", "A text", None, "1 to 200 characters"),
         ("A", "", b"", "The file is empty"),
-        ("A", "", b"\x7fELF\x00", "no text that Kith can read"),
+        ("A", "", b"\x7fELF\x00", "Kith cannot read this file"),
     ],
 )
 def test_what_cannot_be_read_is_told_in_the_form(

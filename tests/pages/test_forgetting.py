@@ -159,7 +159,7 @@ def test_recalls_in_thought_add_up_and_are_taken_back(
     assert left == sorted(left)
     assert shown.strength.recalls == 4
     assert shown.chart["again"]
-    assert "recalls nothing, and nothing is kept" in response.content.decode()
+    assert "recalls nothing, and nothing is saved" in response.content.decode()
     undone = at_home.get(path(mira), {**asked, "recalls": "3", "undo": "1"}).context["shown"]
     assert undone.strength.recalls == 3
     most = at_home.get(path(mira), {**asked, "recalls": "50", "again": "1"}).context["shown"]
@@ -181,7 +181,7 @@ def test_another_rule_is_shown_beside_the_present_one(
     assert shown.moved == (sum(n > 0 for n in rises.values()), sum(n < 0 for n in rises.values()))
     page = response.content.decode()
     assert 'id="save"' in page
-    assert "Leave as it was" in page
+    assert "Leave as is" in page
     again = at_home.get(path(mira), {"policy": "kith", "kith-month_days": "30"}).context["shown"]
     assert not again.is_other
 
@@ -197,8 +197,8 @@ def test_what_a_cue_would_bring_to_mind_under_both(at_home: Client, told: Told) 
     assert set(came[:2]) == set(comes[:2]) == {"The exam is statistics", "Statistics was easy last year"}
     assert [line["result"].score for line in shown.found] != [result.score for result in shown.found_before]
     page = response.content.decode()
-    assert "By the present rule" in page
-    assert "By the rule you try" in page
+    assert "Under the current rule" in page
+    assert "Under the rule you are trying" in page
     assert not Recall.objects.filter(by="api").exists()
 
 

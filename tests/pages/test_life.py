@@ -65,7 +65,7 @@ def test_how_it_feels_stands_in_its_own_words(at_home: Client, mira: Companion) 
     assert "The rain &lt;b&gt;sings&lt;/b&gt;." in shown
     assert "Mira feels very happy" in shown
     assert "mood-good" in shown
-    assert "in a waking" in shown
+    assert "when it woke" in shown
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_the_log_says_when_why_and_what_came_of_it(at_home: Client, mira: Compan
     [
         ({"outcome": "silent"}, "It chose to stay silent."),
         ({"state": "skipped", "reason": "nothing_new"}, "you two had not talked since"),
-        ({"state": "skipped", "reason": "no_tokens"}, "the tokens of that day were used up"),
+        ({"state": "skipped", "reason": "no_tokens"}, "that day&#x27;s tokens were used up"),
         ({"state": "failed", "reason": "provider_unavailable"}, "the model did not answer"),
         ({"outcome": "held", "reason": "quiet_hours"}, "these were your quiet hours"),
     ],
@@ -172,7 +172,7 @@ def test_what_it_held_back_by_a_rule_can_be_read_but_what_would_press_cannot(
     shown = page(at_home, mira)
     assert "The tea is ready." in shown
     assert "You left me alone." not in shown
-    assert "held back by the check" in shown
+    assert "its words did not pass the check" in shown
 
 
 def test_what_it_did_beside_speaking_is_told_once() -> None:
@@ -231,7 +231,7 @@ def test_what_is_planned_can_be_cancelled(at_home: Client, mira: Companion) -> N
 def test_a_waking_that_is_over_is_not_cancelled(at_home: Client, mira: Companion) -> None:
     waking = woke(mira, outcome="silent")
     response = at_home.post(path(mira, f"wakings/{waking.pk}/cancel/"), follow=True)
-    assert "It is over already." in response.content.decode()
+    assert "It is already over." in response.content.decode()
     waking.refresh_from_db()
     assert (waking.state, waking.reason) == ("done", "")
 
@@ -259,7 +259,7 @@ def test_a_way_that_this_kith_has_not_is_closed_and_says_why(
     assert re.findall(r'name="(by_\w+)"[^>]* disabled', shown) == ["by_push", "by_email"]
     assert "checked" not in shown.partition('name="by_push"')[2]
     assert shown.count("Notifications are not set up on this Kith.") == 1
-    assert shown.count("No mail is sent from this Kith.") == 1
+    assert shown.count("This Kith does not send e-mail.") == 1
     at_home.post(path(mira, "settings/"), SENT)
     life = Companion.objects.get(pk=mira.pk).life
     assert (life.most_a_day, life.by_email, life.by_push) == (3, True, True)

@@ -120,4 +120,4 @@ def test_a_day_begins_where_the_person_lives(
 @pytest.mark.parametrize("day", ["", "yesterday", "2026-02-30", "0001-01-01"])
 def test_what_is_no_day_is_told(at_home: Client, mira: Companion, day: str) -> None:
     page = at_home.get(f"/companions/{mira.pk}/?day={day}").content.decode()
-    assert "That is no day." in page
+    assert "That is not a date." in page

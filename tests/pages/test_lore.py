@@ -71,7 +71,9 @@ def file(content: object, name: str = "book.json") -> SimpleUploadedFile:
 
 
 def test_a_book_is_made_written_tried_and_deleted(at_home: Client, mira: Companion) -> None:
-    assert "Make a lorebook and write in it what Mira should know" in at_home.get(path(mira)).content.decode()
+    assert (
+        "Create a lorebook and write in it what Mira should know" in at_home.get(path(mira)).content.decode()
+    )
     at_home.post(path(mira, "add/"), {"name": "The realm"})
     book = Lorebook.objects.get(companion=mira)
     add = path(mira, f"{book.pk}/entries/add/")
@@ -83,14 +85,17 @@ def test_a_book_is_made_written_tried_and_deleted(at_home: Client, mira: Compani
     tried = at_home.post(
         path(mira, "try/"), {"text": "A dragon!"}, headers={"HX-Request": "true", "HX-Target": "tried"}
     ).content.decode()
-    assert "“dragon” stands in what was just said." in tried
-    assert "Its place: after the description." in tried
+    assert "“dragon” appears in what was just said." in tried
+    assert "Place: after the description." in tried
     assert "<html" not in tried
     settings = path(mira, f"{book.pk}/settings/")
     at_home.post(settings, {"name": "Elsewhere", "scan_depth": "7"})
     book.refresh_from_db()
     assert (book.name, book.scan_depth, book.is_enabled) == ("Elsewhere", 7, False)
-    assert "No entry is called" in at_home.post(path(mira, "try/"), {"text": "A dragon!"}).content.decode()
+    assert (
+        "This text triggers no entries"
+        in at_home.post(path(mira, "try/"), {"text": "A dragon!"}).content.decode()
+    )
     assert "with its 1 entry" in at_home.get(path(mira, f"{book.pk}/delete/")).content.decode()
     at_home.post(path(mira, f"{book.pk}/delete/"))
     assert not Lorebook.objects.exists()
@@ -126,7 +131,7 @@ def test_a_single_pattern_of_v3_becomes_one_between_slashes(at_home: Client, mir
     [
         ({"keys": "/dr(/"}, "this pattern cannot be read"),
         ({"keys": "/a/y"}, "cannot have the flags"),
-        ({"keys": ""}, "Write a key"),
+        ({"keys": ""}, "Add a key"),
         ({"keys": "k" * 501}, "at most 500 characters"),
         ({"keys": ",".join(map(str, range(101)))}, "at most 100 keys"),
         ({"content": "x" * 20_001}, "at most 20000 characters"),
@@ -180,9 +185,9 @@ def test_a_world_info_that_is_dropped_counts_for_all_companions(at_home: Client,
     book = Lorebook.objects.get()
     assert book.companion is None
     assert f"/companions/{mira.pk}/lore/{book.pk}/entries/add/" in page
-    assert "became a lorebook" in page
+    assert "was turned into a lorebook" in page
     tried = at_home.post(path(mira, "try/"), {"text": "At the shore"}).content.decode()
-    assert "“shore” stands in what was just said." in tried  # its second key, which is no pattern
+    assert "“shore” appears in what was just said." in tried  # its second key, which is no pattern
     assert "It is always read." in tried
 
 
@@ -192,7 +197,7 @@ def test_limits_of_a_person_and_of_a_book(at_home: Client, mira: Companion, alic
     )
     page = at_home.post(path(mira, "add/"), {"name": "One more"})
     assert page.status_code == 422
-    assert "there cannot be more" in page.content.decode()
+    assert "which is the most you can have" in page.content.decode()
     book = Lorebook.objects.filter(user=alice)[0]
     LoreEntry.objects.bulk_create(LoreEntry(lorebook=book, place=n) for n in range(MAX_ENTRIES))
     address = path(mira, f"{book.pk}/entries/add/")
@@ -201,7 +206,7 @@ def test_limits_of_a_person_and_of_a_book(at_home: Client, mira: Companion, alic
 
 
 def test_the_talk_says_which_lore_was_read(at_home: Client, told: Told) -> None:
-    assert "read up" not in at_home.get(told.path).content.decode()
+    assert "looked up" not in at_home.get(told.path).content.decode()
     entry = make(told.companion, DRAGON).entries.get()
     key = f"{entry.lorebook_id}:{entry.pk}"
     place = {"place": "depth", "depth": 2, "role": "system", "tokens": 9}
@@ -209,13 +214,13 @@ def test_the_talk_says_which_lore_was_read(at_home: Client, told: Told) -> None:
     placed = Placed(key, str(entry.lorebook_id), "The dragon", "", reason=reason, **place)  # type: ignore[arg-type]
     keep_firings(told.reply, told.message, Scan((placed,), (), ()))
     page = at_home.get(told.path).content.decode()
-    assert "read up: The dragon" in page
-    assert "“dragon” stands 3 messages before." in page
+    assert "looked up: The dragon" in page
+    assert "“dragon” appears 3 messages back." in page
     assert "in the talk, before its last 2 messages" in page
     shown = render_to_string(
         "admin/companions/reply.html", {"reply": told.reply, "lore": explain(lore_of(told))}
     )
-    assert "“dragon” stands 3 messages before." in shown
+    assert "“dragon” appears 3 messages back." in shown
 
 
 def test_a_book_without_a_name_can_be_opened(at_home: Client, mira: Companion) -> None:
@@ -228,4 +233,4 @@ def test_what_is_too_much_for_one_file_is_said(at_home: Client, mira: Companion)
     entry = {**DRAGON, "content": "x" * 20_000}
     LoreEntry.objects.bulk_create(LoreEntry(lorebook=book, place=n, data=entry) for n in range(260))
     response = at_home.get(path(mira, f"{book.pk}/export/"), follow=True)
-    assert "This lorebook is too much for one file." in response.content.decode()
+    assert "This lorebook is too large for one file." in response.content.decode()

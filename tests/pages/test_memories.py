@@ -129,7 +129,7 @@ def test_a_memory_goes_and_its_message_is_hidden_or_goes_as_well(at_home: Client
 
 def test_an_empty_page_says_how_memories_come(at_home: Client, mira: Companion) -> None:
     facts = at_home.get(f"/companions/{mira.pk}/memories/").content.decode()
-    assert "is remembered as it is said" in facts
+    assert "is remembered the moment you say it" in facts
     everything = at_home.get(f"/companions/{mira.pk}/memories/?kind=all").content.decode()
     assert "becomes a memory on its own" in everything
 

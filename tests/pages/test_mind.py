@@ -79,7 +79,7 @@ def upload(content: Any) -> SimpleUploadedFile:
 
 @pytest.mark.usefixtures("models")
 def test_a_model_that_is_there_is_chosen_and_no_other(at_home: Client, mira: Companion) -> None:
-    assert "The first answer comes from <strong>loud</strong>" in page(at_home, mira)
+    assert "The first answer will come from <strong>loud</strong>" in page(at_home, mira)
     at_home.post(path(mira), {"model": "quiet", "background_model": "loud", "allows_stand_in": "on"})
     mind = Mind.objects.get()
     assert (mind.model, mind.background_model, mind.allows_stand_in) == ("quiet", "loud", True)
@@ -99,7 +99,7 @@ def test_a_model_that_is_away_is_said_so_and_stays(
         Provider.objects.filter(model="quiet").update(is_active=False)
         follow_change()
     shown = page(at_home, mira)
-    assert "is away just now" in shown
+    assert "is away right now" in shown
     at_home.post(path(mira), {"model": "quiet", "allows_stand_in": "on"})
     mind = Mind.objects.get()
     assert (mind.model, mind.allows_stand_in) == ("quiet", True)
@@ -165,7 +165,7 @@ def test_a_preset_file_is_shown_and_kept_only_once_it_is_saved(at_home: Client, 
     assert not Mind.objects.exists()
     shown = response.content.decode()
     assert "mirostat_mode, tfs" in shown
-    assert "2 entries of the file are not used" in shown
+    assert "2 entries in the file are not used" in shown
     form = response.context["values_form"]
     at_home.post(path(mira, "values/"), {name: form[name].value() or "" for name in form.fields})
     mind = Mind.objects.get()
@@ -189,13 +189,13 @@ def test_a_chat_preset_is_read_without_its_prompts(as_alice: Api, mira: Companio
 @pytest.mark.parametrize(
     ("content", "named"),
     [
-        (b"", "nothing in this file"),
-        (b"\x89PNG\r\n", "no JSON"),
-        (b'{"temp": NaN}', "no JSON"),
-        (b"[" * 100_000, "no JSON"),
+        (b"", "This file is empty"),
+        (b"\x89PNG\r\n", "not JSON"),
+        (b'{"temp": NaN}', "not JSON"),
+        (b"[" * 100_000, "not JSON"),
         (b'{"temp": ' + b"[" * 900 + b"]" * 900 + b"}", "temp: "),
-        ([1], "no preset of SillyTavern"),
-        ({"spec": "chara_card_v2", "data": {}}, "no preset of SillyTavern"),
+        ([1], "not a SillyTavern preset"),
+        ({"spec": "chara_card_v2", "data": {}}, "not a SillyTavern preset"),
         ({"temp": "hot"}, "temp: "),
         ({"temp": True}, "temp: "),
         ({"temp": 7}, "temp: "),
@@ -269,7 +269,7 @@ def test_what_a_day_costs_is_told_by_the_operators_prices(
     costs = {use.model: use.cost for use in measure_daily_use(mira, timezone.now())}
     assert costs == {"quiet": Decimal("0.12"), "free": None}
     shown = page(at_home, mira)
-    assert shown.count("about 0.12 a day") == shown.count("in the money that its provider wants") == 1
+    assert shown.count("about 0.12 a day") == shown.count("in the currency its provider charges") == 1
 
 
 @pytest.mark.usefixtures("models")

@@ -437,7 +437,7 @@ def _nobody_is_sent_to_sign_in(page: str, name: str) -> None:
 def _nothing_is_done_without_its_csrf_token(session: str, page: str) -> None:
     response = _home(session, enforce_csrf_checks=True).post(page, {"text": "x", "typed_name": "Mira"})
     assert response.status_code == 403
-    assert "grown old" in response.content.decode()
+    assert "out of date" in response.content.decode()
 
 
 def _for_another_it_does_not_exist(session: str, page: str, name: str) -> None:

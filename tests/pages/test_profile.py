@@ -56,7 +56,7 @@ def test_each_sentence_shows_what_it_comes_from(
     page = at_home.get(f"{told.path}{name}/").content.decode()
     for text in ("Has an &lt;exam&gt;.", "because you said on", "I have an exam on Friday"):
         assert text in page
-    for text in ("because Mira said on", "no message behind it", "is deleted", "at the end of a talk"):
+    for text in ("because Mira said on", "no message behind it", "has been deleted", "at the end of a talk"):
         assert text in page
 
 
@@ -87,7 +87,10 @@ def test_a_sentence_that_stays_keeps_what_it_comes_from(at_home: Client, told: T
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("\n".join(f"Sentence {n}." for n in range(21)), "There are 21 sentences; there is room for 20."),
+        (
+            "\n".join(f"Sentence {n}." for n in range(21)),
+            "There are 21 sentences, but there is room for only 20.",
+        ),
         ("Fine.\n" + "x" * 401, "Sentence 2 is 1 character too long"),
         ("a\x00b", "Null characters are not allowed."),
     ],
@@ -115,7 +118,7 @@ def test_what_was_changed_meanwhile_is_not_overwritten_unseen(at_home: Client, m
     response = at_home.post(path, sent("Likes milk.", 1))
     assert response.status_code == 422
     page = response.content.decode()
-    assert "It was changed meanwhile." in page
+    assert "It was changed in the meantime." in page
     assert "Likes milk." in page
     assert texts(mira) == ["Likes coffee."]
     assert 'name="number" value="2"' in page
@@ -127,8 +130,8 @@ def test_any_two_revisions_are_compared(at_home: Client, mira: Companion, a: int
     written(mira, ["Likes green tea.", "Has a dog."], ["x"], ["Likes black tea.", "Lives here."])
     page = at_home.get(f"/companions/{mira.pk}/profile/compare/", {"a": a, "b": b}).content.decode()
     assert "Revision 1 and revision 3" in page
-    assert '<del><span class="unseen">taken out: </span>green' in page
-    assert '<ins><span class="unseen">put in: </span>black' in page
+    assert '<del><span class="unseen">removed: </span>green' in page
+    assert '<ins><span class="unseen">added: </span>black' in page
     assert page.count("<del>") == 2
 
 

@@ -91,10 +91,10 @@ def test_what_was_said_is_found_newest_first(
 @pytest.mark.parametrize(
     ("text", "answer"),
     [
-        ("a", "Write at least two letters"),
-        ("?!", "Write at least two letters"),
-        ("a\x00b", "Write at least two letters"),
-        ("word " * 2_000, "Search for at most 200 characters"),
+        ("a", "Type at least two letters"),
+        ("?!", "Type at least two letters"),
+        ("a\x00b", "Type at least two letters"),
+        ("word " * 2_000, "A search can have at most 200 characters"),
     ],
 )
 def test_what_cannot_be_searched_for_is_told(
@@ -166,7 +166,7 @@ def test_what_is_marked_is_found_again_until_its_message_goes(
     at_home.post(f"{path}/messages/{said[0].pk}/bookmark/", {"remove": "1"})
     delete_message(said[2], timezone.now())
     assert not Bookmark.objects.exists()
-    assert "Nothing is marked yet." in at_home.get(f"{path}/bookmarks/").content.decode()
+    assert "No bookmarks yet." in at_home.get(f"{path}/bookmarks/").content.decode()
 
 
 def test_bookmarks_are_their_owners_by_the_api_too(

@@ -43,7 +43,7 @@ def test_hostile_and_doubled_texts(
 
 @pytest.mark.parametrize("given", [{}, {"text": "  "}, {"other": "x"}])
 def test_nothing_shared_is_said(at_home: Client, mira: Companion, given: dict[str, str]) -> None:
-    assert "Nothing came with this" in at_home.get(PATH, given).content.decode()
+    assert "Nothing was shared" in at_home.get(PATH, given).content.decode()
 
 
 def test_without_a_companion_one_is_made_first(at_home: Client) -> None:

@@ -69,9 +69,9 @@ def test_history_before_nothing_is_not_there(at_home: Client, told: Told, before
 @pytest.mark.parametrize(
     ("state", "answer", "words", "button"),
     [
-        (Reply.State.STOPPED, "Half of", "You stopped this answer.", "Go on"),
-        (Reply.State.INTERRUPTED, "Half of", "what had been said is kept", "Go on"),
-        (Reply.State.INTERRUPTED, "", "what had been said is kept", "Try again"),
+        (Reply.State.STOPPED, "Half of", "You stopped this answer.", "Continue"),
+        (Reply.State.INTERRUPTED, "Half of", "what was said so far is kept", "Continue"),
+        (Reply.State.INTERRUPTED, "", "what was said so far is kept", "Try again"),
         (Reply.State.FAILED, "", "What you wrote is kept", "Try again"),
     ],
 )
@@ -88,8 +88,8 @@ def test_an_answer_that_ended_early_says_so(
 @pytest.mark.parametrize(
     ("code", "words", "button"),
     [
-        ("answer_limit", "reached its limit of length", "Go on"),
-        ("answer_loop", "the same again and again", "Try again"),
+        ("answer_limit", "reached its length limit", "Continue"),
+        ("answer_loop", "began to repeat itself", "Try again"),
     ],
 )
 def test_an_answer_that_was_cut_off_says_why(
@@ -101,7 +101,7 @@ def test_an_answer_that_was_cut_off_says_why(
         page = at_home.get(f"/companions/{mira.pk}/turns/{begins_with}/").content.decode()
         assert words in page
         assert button in page
-        assert "what had been said is kept" not in page
+        assert "what was said so far is kept" not in page
 
 
 def test_an_answer_tells_the_timers_that_it_set_while_they_run(at_home: Client, mira: Companion) -> None:
@@ -153,7 +153,7 @@ async def test_an_answer_is_not_made_twice_at_once(alice: User) -> None:
     await in_thread(client.force_login, alice)
     path = f"/companions/{companion.pk}/replies"
     response = await client.post(f"{path}/{waiting.pk}/retry/")
-    assert (response.status_code, response.json()["detail"]) == (409, "This reply is still being made.")
+    assert (response.status_code, response.json()["detail"]) == (409, "This reply is still being written.")
     assert (await client.post(f"{path}/{done.pk}/continue/")).status_code == 409
 
 
@@ -192,12 +192,12 @@ def test_a_message_and_its_answer_go_together(at_home: Client, told: Told) -> No
 
 def test_a_hidden_message_is_marked(at_home: Client, told: Told) -> None:
     Message.objects.filter(pk=told.message.pk).update(is_hidden=True)
-    assert "not given to Mira any more" in at_home.get(told.path).content.decode()
+    assert "no longer shown to Mira" in at_home.get(told.path).content.decode()
 
 
 def test_a_rehearsed_answer_is_marked(at_home: Client, told: Told, settings: object) -> None:
     Message.objects.filter(pk=told.answer.pk).update(is_rehearsed=True)
-    assert "written by the rehearsal model, which is no language model" in at_home.get(
+    assert "written by the rehearsal model, which is not a language model" in at_home.get(
         told.path
     ).content.decode().replace("\n", " ")
 
@@ -265,10 +265,10 @@ def test_ending_asks_first_and_keeps_one_in_the_talk(
     told.companion.sessions.update(pressure=0.814, unsent=6)
     gauge = at_home.get(f"{told.path}gauge/", headers=HTMX).content.decode()
     assert "nearly as long as Mira can follow at once" in gauge
-    assert "6 earlier messages are summed up" in gauge
+    assert "6 earlier messages have been summed up" in gauge
     assert 'value="0.814"' in gauge
     question = at_home.get(f"{told.path}diary/end/", headers=HTMX).content.decode()
-    assert "Mira writes in its diary what it was about, and keeps what it has learnt." in question
+    assert "Mira will write about it in its diary and keep what it has learnt." in question
     assert not Closing.objects.exists()
     changed = at_home.post(f"{told.path}diary/end/", headers=HTMX)["HX-Trigger"]
     assert json.loads(changed) == {

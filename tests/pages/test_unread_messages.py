@@ -97,10 +97,10 @@ def test_the_talk_says_at_the_start_of_a_day_what_it_is_and_what_else_must_be_to
     page = at_home.get(talk).content.decode()
     assert page.split('<h2 class="day">')[1].split("</p>")[0].endswith("Mira is an AI, not a person.")
     assert "You are talking with an AI, not with a person." not in page
-    assert "A break would do good." in page
+    assert "A break would do you good." in page
     response = at_home.post(f"/notices/{notice.pk}/seen/", {"next": talk})
     assert response["Location"] == talk
-    assert "A break would do good." not in at_home.get(talk).content.decode()
+    assert "A break would do you good." not in at_home.get(talk).content.decode()
 
 
 def test_after_a_notice_nobody_is_sent_elsewhere(at_home: Client, alice: User) -> None:

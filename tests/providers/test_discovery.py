@@ -132,14 +132,14 @@ async def page(_request: web.Request) -> web.Response:
 @pytest.mark.parametrize(
     ("pages", "sentence"),
     [
-        ({"/v1/models": page}, "it is no model server"),
-        ({"/v1/models": {"status": "ok"}}, "it is no model server"),
-        ({"/v1/models": {"data": "many"}}, "it is no model server"),
-        ({"/": page}, "it is no model server"),
-        ({"/v1/models": flood}, "it is no model server"),
-        ({"/v1/models": redirect}, "sends elsewhere, to https://elsewhere.test/v1/models"),
-        ({"/v1/models": refuse}, "wants another key"),
-        ({"/v1/models": fail}, "answers with an error (502)"),
+        ({"/v1/models": page}, "it is not a model server"),
+        ({"/v1/models": {"status": "ok"}}, "it is not a model server"),
+        ({"/v1/models": {"data": "many"}}, "it is not a model server"),
+        ({"/": page}, "it is not a model server"),
+        ({"/v1/models": flood}, "it is not a model server"),
+        ({"/v1/models": redirect}, "redirects to https://elsewhere.test/v1/models"),
+        ({"/v1/models": refuse}, "requires a valid key"),
+        ({"/v1/models": fail}, "answered with an error (502)"),
     ],
 )
 async def test_what_is_no_model_server_is_told_in_one_sentence(
@@ -170,9 +170,9 @@ async def test_what_is_no_address_is_told(address: str) -> None:
 @pytest.mark.parametrize(
     ("pages", "sentence"),
     [
-        (ollama(), "Ollama answers and has no model yet"),
+        (ollama(), "Ollama answers but has no model yet"),
         ({"/v1/models": listed()}, "has no model yet"),
-        (ollama(bge_m3=BGE), "none of its models can hold a talk"),
+        (ollama(bge_m3=BGE), "none of its models can chat"),
     ],
 )
 async def test_a_server_without_a_model_for_talk_says_what_to_do(

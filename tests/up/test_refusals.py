@@ -94,7 +94,7 @@ def test_a_redis_that_does_not_answer(tmp_path: Path) -> None:
 
 def test_a_python_that_is_too_old() -> None:
     require_python((3, 11, 0))
-    with pytest.raises(InstallError, match=r"Kith needs Python 3\.11 or newer, and .* is 3\.10"):
+    with pytest.raises(InstallError, match=r"Kith needs Python 3\.11 or newer, but .* is 3\.10"):
         require_python((3, 10, 14))
 
 

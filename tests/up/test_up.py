@@ -57,7 +57,7 @@ def test_a_whole_day_with_kith(up: Up) -> None:
     for pid in killed.values():
         os.kill(pid, signal.SIGKILL)
     for name in killed:
-        up.await_words(f"{name} is started again.")
+        up.await_words(f"{name} has been started again.")
     _until(up.is_well)
     assert not set(killed.values()) & set(up.pids().values())
 

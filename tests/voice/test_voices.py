@@ -83,5 +83,5 @@ def test_the_page_names_the_engine_and_its_licence(
     settings.SPEECH = settings.SPEECH | {"engine": "fish", "base_url": "http://127.0.0.1:1"}
     page = client.get(f"/companions/{mira.pk}/voice/").content.decode()
     assert "Fish Speech" in page
-    assert "licence of Fish Audio" in page
+    assert "licence from Fish Audio" in page
     assert "has agreed" in page

@@ -35,7 +35,7 @@ class VoiceForm(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         model = Voice
         fields = ("name", "speed", "reads_aloud")
-        labels: ClassVar[dict[str, Any]] = {"reads_aloud": gettext_lazy("Read answers aloud as they come")}
+        labels: ClassVar[dict[str, Any]] = {"reads_aloud": gettext_lazy("Read answers aloud as they arrive")}
         widgets: ClassVar[dict[str, Any]] = {
             "speed": forms.NumberInput(
                 attrs={"type": "range", "min": MIN_SPEED, "max": MAX_SPEED, "step": 0.05, "list": "speeds"}
@@ -57,7 +57,7 @@ class ReferenceForm(forms.Form):
     file = forms.FileField(
         label=gettext_lazy("Recording"),
         widget=forms.ClearableFileInput(attrs={"accept": "audio/*"}),
-        help_text=gettext_lazy("One voice, clear, without music: ten seconds are enough."),
+        help_text=gettext_lazy("One clear voice, without music; ten seconds are enough."),
     )
     text = forms.CharField(
         label=gettext_lazy("What is said in it"),
@@ -68,7 +68,7 @@ class ReferenceForm(forms.Form):
     )
     consent = forms.BooleanField(
         label=CONSENT,
-        error_messages={"required": gettext_lazy("Say first that the owner of this voice has agreed.")},
+        error_messages={"required": gettext_lazy("First confirm that the owner of this voice has agreed.")},
     )
 
     @property
@@ -103,14 +103,14 @@ def reference(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     except RefusedError as error:
         form.add_error("file", str(error.detail))
         return _render(request, companion, reference_form=form)
-    messages.success(request, _("The recording is kept. From now on it is imitated."))
+    messages.success(request, _("The recording is saved, and will be imitated from now on."))
     return redirect("voice", companion_id)
 
 
 @post_view
 def reference_delete(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     remove_reference(get_companion(request.user, companion_id))
-    messages.success(request, _("The recording is deleted."))
+    messages.success(request, _("The recording has been deleted."))
     return redirect("voice", companion_id)
 
 

@@ -26,11 +26,11 @@ from voice.speech.voices import get_voice
 
 # Pages request three at a time; each waiting request may hold a connection, a channel and a reference recording.
 SENTENCE_LIMIT = ConcurrencyLimit(
-    16, "too_many_sentences", _("What was asked for before is still being read aloud. Try again in a moment.")
+    16, "too_many_sentences", _("What you asked for before is still being read aloud. Try again in a moment.")
 )
 PAUSE_SECONDS = 0.25
 TEXT_LIMIT = ConcurrencyLimit(
-    2, "too_many_texts", _("What you gave before is still being read aloud. Try again in a moment.")
+    2, "too_many_texts", _("What you sent before is still being read aloud. Try again in a moment.")
 )
 
 
@@ -134,7 +134,7 @@ async def speak_text(companion: Companion, text: str, voice: Voice | None = None
     """
     sentences = split_sentences(text)
     if not sentences:
-        raise SpeakingError("nothing_to_say", _("There is nothing in this that could be read aloud."))
+        raise SpeakingError("nothing_to_say", _("There is nothing in this to read aloud."))
     step_aside()
     with TEXT_LIMIT.of(companion.user_id):
         speaking, requests = await in_thread(_prepare_text, companion, sentences, voice, timezone.now())

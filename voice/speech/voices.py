@@ -25,7 +25,7 @@ MIN_REFERENCE_SECONDS = 1.0
 LIMIT = ConcurrencyLimit(  # decoding may take a core and much memory
     1,
     "too_many_recordings",
-    _("Your recordings before this one are still being listened to. Try again in a moment."),
+    _("Kith is still listening to your earlier recordings. Try again in a moment."),
 )
 
 
@@ -86,14 +86,14 @@ def set_reference(companion: Companion, content: bytes, text: str, consent: str,
     it, FilesError if it cannot be stored, and GateError while another recording of the person's is being decoded.
     """
     if not consent.strip():
-        raise SpeakingError("no_consent", _("Say first that the owner of this voice has agreed."))
+        raise SpeakingError("no_consent", _("First confirm that the owner of this voice has agreed."))
     with LIMIT.of(companion.user_id):
         try:
             sound = read_isolated(content, settings.REFERENCE_SECONDS)
         except SoundError as error:
             raise SpeakingError(error.code, error.sentence) from error
     if sound.is_silent or sound.seconds < MIN_REFERENCE_SECONDS:
-        raise SpeakingError("silent", _("There is no voice to be heard in this recording."))
+        raise SpeakingError("silent", _("No voice can be heard in this recording."))
     kind, content = StoredFile.Kind.REFERENCE, wav(sound)
     file = store_content(
         companion.user, content, kind, "audio/wav", now, companion=companion, seconds=sound.seconds

@@ -41,29 +41,35 @@ def hearing(companion: Companion) -> dict[str, Any]:
 
 def hearing_words() -> dict[str, str]:
     """Return the texts that the scripts show, by key; some keys are the names of browsers' errors."""
-    forbidden = _("Kith may not use the microphone. Allow it for this page in the browser, then try again.")
+    forbidden = _(
+        "Kith is not allowed to use the microphone. Allow it for this page in your browser, then try again."
+    )
     none = _("No microphone was found.")
     return {
         "recording": _("Recording. Press again to end."),
         "listening": _("Listening. Press again to end."),
         "hearing": _("Finding the words…"),
         "read_through": _("Read it through, then send it."),
-        "too_short": _("That was very short. Hold the button while you speak, or press it once and again."),
-        "not_brought": _("The recording could not be brought to Kith. It waits here."),
+        "too_short": _(
+            "That was very short. Hold the button while you speak, or press it once to start and again"
+            " to stop."
+        ),
+        "not_brought": _("The recording could not be sent to Kith. It is kept here."),
         "not_recognised": _("The browser could not recognise it. Try again, or type."),
         "again": _("Try again"),
-        "go_on": _("Go on"),
+        "go_on": _("Continue"),
         "discard": _("Discard"),
         "without": _("Send without the recording"),
-        "no_microphone": _("The microphone cannot be used just now."),
+        "no_microphone": _("The microphone cannot be used right now."),
         "no_recorder": _(
-            "This browser gives pages no microphone here. Kith has to be opened over https for that."
+            "This browser does not let pages use the microphone here. Open Kith over https to use it."
         ),
         "no_recognition": _(
-            "This browser cannot recognise speech, and no transcription is connected here. Type it."
+            "This browser cannot recognise speech, and no transcription service is connected here."
+            " Type it instead."
         ),
         "goes_out": _(
-            "Your browser will recognise what you say. Most send the sound to their maker for that."
+            "Your browser will recognise what you say. Most browsers send the sound to their maker for this."
         ),
         "NotAllowedError": forbidden,
         "not-allowed": forbidden,
@@ -71,6 +77,6 @@ def hearing_words() -> dict[str, str]:
         "NotFoundError": none,
         "audio-capture": none,
         "NotReadableError": _("Another program is using the microphone."),
-        "network": _("The browser's recognition cannot be reached just now. What was heard is kept."),
+        "network": _("The browser's speech recognition cannot be reached right now. What was heard is kept."),
         "language-not-supported": _("The browser does not recognise this language."),
     }

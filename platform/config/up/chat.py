@@ -52,11 +52,11 @@ def choose_chat(environment: Mapping[str, str], *, ollama_port: int = OLLAMA_POR
     model = model or next((name for name in names if _can_chat(ollama_port, name)), None)
     if names and model:
         address = {"LLM_BASE_URL": f"http://{LOOPBACK}:{ollama_port}/v1", "LLM_MODEL": model}
-        return ChosenModel(f"Chat model: {model} of Ollama.", address | is_found)
+        return ChosenModel(f"Chat model: {model}, from Ollama.", address | is_found)
     port = find_free_port()
     return ChosenModel(
-        "Chat model: none is configured and no Ollama answers, so the rehearsal model replies. It is not a language\n"
-        "  model: it repeats what it is given. Set LLM_BASE_URL and LLM_MODEL, or start Ollama, for a real one, or\n"
+        "Chat model: none is set and Ollama does not answer, so the rehearsal model replies. It is not a language\n"
+        "  model: it only repeats what it is given. For a real one, set LLM_BASE_URL and LLM_MODEL, start Ollama, or\n"
         "  add a provider in the admin.",
         {
             "LLM_BASE_URL": f"http://{LOOPBACK}:{port}/v1",
@@ -71,7 +71,9 @@ def choose_chat(environment: Mapping[str, str], *, ollama_port: int = OLLAMA_POR
 def _choose_file(environment: Mapping[str, str]) -> ChosenModel:
     """Return the model of LLM_FILE, served by Kith's own engine with this run's KITH_ENGINE_KEY; raise UpError."""
     if environment.get("LLM_BASE_URL"):
-        raise UpError("LLM_FILE and LLM_BASE_URL are both set: choose one, Kith's own engine or a server.")
+        raise UpError(
+            "LLM_FILE and LLM_BASE_URL are both set. Set only one: a file for Kith's own engine, or a server."
+        )
     try:
         model = read_model_file(Path(environment["LLM_FILE"]).expanduser().resolve())
         require_chat(model)
@@ -86,7 +88,7 @@ def _choose_file(environment: Mapping[str, str]) -> ChosenModel:
     port, key = find_free_port(), environment["KITH_ENGINE_KEY"]
     engine = WantedEngine(str(model.path), name, plan.context_tokens, plan.slots, plan.threads)
     return ChosenModel(
-        f"Chat model: {model.name} by Kith's own engine, {plan.context_tokens:,} tokens of context.",
+        f"Chat model: {model.name}, run by Kith's own engine with {plan.context_tokens:,} tokens of context.",
         {
             "LLM_BASE_URL": f"http://{LOOPBACK}:{port}/v1",
             "LLM_API_KEY": key,

@@ -21,7 +21,7 @@ def choose_embedding(environment: Mapping[str, str]) -> ChosenModel | None:
         return None
     if environment.get("EMBEDDING_BASE_URL"):
         raise UpError(
-            "EMBEDDING_FILE and EMBEDDING_BASE_URL are both set: choose one, Kith's own engine or a server."
+            "EMBEDDING_FILE and EMBEDDING_BASE_URL are both set. Set only one: a file for Kith's own engine, or a server."
         )
     try:
         model = read_model_file(Path(environment["EMBEDDING_FILE"]).expanduser().resolve())
@@ -34,7 +34,7 @@ def choose_embedding(environment: Mapping[str, str]) -> ChosenModel | None:
         str(model.path), name, plan.context_tokens, plan.slots, plan.threads, is_embedding=True
     )
     return ChosenModel(
-        f"Embedding model: {model.name} by Kith's own engine.",
+        f"Embedding model: {model.name}, run by Kith's own engine.",
         {
             "EMBEDDING_BASE_URL": f"http://{LOOPBACK}:{port}/v1",
             "EMBEDDING_API_KEY": environment["KITH_ENGINE_KEY"],

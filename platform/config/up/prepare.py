@@ -68,7 +68,8 @@ def make_operator() -> None:
         return
     printed = StringIO()
     call_command("create_account", OPERATOR, staff=True, superuser=True, stdout=printed)
-    say(f"An operator's account was made. Shown only now:\n  {OPERATOR}\n  {printed.getvalue().strip()}")
+    password = printed.getvalue().strip()
+    say(f"An operator account was created. Its password is shown only this once:\n  {OPERATOR}\n  {password}")
 
 
 def start_engines() -> None:
@@ -84,7 +85,7 @@ def ask_for_mind() -> None:
     from providers.selection import get_provider  # which loads models
 
     if get_provider().is_rehearsal:
-        say(f"Which mind? Operators choose it at {settings.KITH_URL}/admin/mind/")
+        say(f"Which mind? Operators can choose one at {settings.KITH_URL}/admin/mind/")
 
 
 def main() -> None:

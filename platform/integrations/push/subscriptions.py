@@ -66,7 +66,7 @@ def subscribe(
         mine = Subscription.objects.owned_by(user)
         if mine.filter(endpoint_digest=address.digest).update(**kept) == 0:
             if mine.count() >= MAX_DEVICES:
-                detail = _("You have notifications on %(most)s devices already. Remove one first.")
+                detail = _("You already have notifications on %(most)s devices. Remove one first.")
                 raise PushError("too_many_devices", detail % {"most": MAX_DEVICES}, CONFLICT)
             return Subscription.objects.create(
                 user=user, endpoint_digest=address.digest, created_at=now, **kept

@@ -66,7 +66,7 @@ def unsubscribe_here(request: SignedInRequest) -> HttpResponse:
 @login_required
 def remove(request: SignedInRequest, subscription_id: UUID) -> HttpResponse:
     get_object_or_404(Subscription.objects.owned_by(request.user), pk=subscription_id).delete()
-    messages.success(request, _("This device is not notified any more."))
+    messages.success(request, _("That device no longer gets notifications."))
     return redirect("settings")
 
 

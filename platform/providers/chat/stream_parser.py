@@ -124,7 +124,7 @@ class StreamParser:
         if event.get("error"):
             raise translate_stream_error(event["error"], self._api_key)
         if event.get("usage"):
-            self._usage = _read_usage(event["usage"])
+            self._usage = _read_usage(event["usage"]) or self._usage
         if not event.get("choices"):
             return []
         choice = event["choices"][0]

@@ -205,10 +205,10 @@ def _describe(name: str, fields: Fields) -> Model:
 
 def _explain_emptiness(kind: Kind, entries: dict[str, Fields]) -> "_StrPromise":
     if entries:
-        return _("It answers, and none of its models can hold a talk. Give it a chat model.")
+        return _("It answers, but none of its models can chat. Add a chat model to it.")
     if kind is Kind.OLLAMA:
-        return _("Ollama answers and has no model yet. Fetch one: ollama pull, and the model's name.")
-    return _("It answers and has no model yet. Load one there, then look again.")
+        return _("Ollama answers but has no model yet. Download one with ollama pull and the model's name.")
+    return _("It answers but has no model yet. Load one there, then try again.")
 
 
 # -- requests and what they bring
@@ -238,11 +238,12 @@ async def _get_object(
                 if len(received) > max_bytes:
                     raise _no_model_server(url, "endless answer")
     except OutboundError as error:
-        sentence = _("There is no such host.") if error.code == "no_such_host" else FORBIDDEN
+        sentence = _("There is no server by this name.") if error.code == "no_such_host" else FORBIDDEN
         raise ListingError(error.code, sentence) from error
     except httpx2.ConnectError as error:
         sentence = format_lazy(
-            _("Nothing answers at {place}. Is the server running, and the address right?"), place=_place(url)
+            _("Nothing answers at {place}. Is the server running, and is the address right?"),
+            place=_place(url),
         )
         raise NothingThereError(str(error), sentence) from error
     except httpx2.TimeoutException as error:
@@ -263,13 +264,13 @@ def _require_success(response: httpx2.Response, url: str) -> None:
     if response.is_success:
         return
     if status in {401, 403}:
-        sentence = _("{place} wants another key than it was given.")
+        sentence = _("{place} requires a valid key.")
     elif response.has_redirect_location:
-        sentence = _("{place} sends elsewhere, to {target}. Where that is right, give that address.")
+        sentence = _("{place} redirects to {target}. If that is right, enter that address instead.")
     elif status == 429:
-        sentence = _("{place} is asked too often just now. Wait a little, then look again.")
+        sentence = _("{place} is getting too many requests right now. Wait a little, then try again.")
     elif status >= 500:
-        sentence = _("{place} answers with an error ({status}). Its own log may say why.")
+        sentence = _("{place} answered with an error ({status}). Its own log may say why.")
     else:
         raise _no_model_server(url, f"status {status}")
     target = response.headers.get("location", "")[:MAX_NAME_CHARACTERS]
@@ -279,7 +280,7 @@ def _require_success(response: httpx2.Response, url: str) -> None:
 
 
 def _no_model_server(url: str, said: str) -> ListingError:
-    sentence = _("Something answers at {place}, and it is no model server. Is the address right?")
+    sentence = _("Something answers at {place}, but it is not a model server. Is the address right?")
     return ListingError(said, format_lazy(sentence, place=_place(url)))
 
 

@@ -27,12 +27,12 @@ def start_download(url: str, now: datetime, *, name: str = "", sha256: str = "")
     url, sha256 = _read_address(url), sha256.strip().lower()
     if sha256 and not SHA256.match(sha256):
         raise DownloadError(
-            _("A SHA-256 has 64 digits from 0 to 9 and a to f. Copy it again, or leave it empty.")
+            _("A SHA-256 has 64 characters, 0 to 9 and a to f. Copy it again, or leave the field empty.")
         )
     file_name = choose_file_name(url)
     if PART.fullmatch(file_name):
         raise DownloadError(
-            _("This is one piece of a model in several files. Choose one that is a single file.")
+            _("This is one part of a model that comes in several files. Choose a model in a single file.")
         )
     try:
         with transaction.atomic():
@@ -46,7 +46,7 @@ def start_download(url: str, now: datetime, *, name: str = "", sha256: str = "")
             )
             enqueue(SWEEP)
     except IntegrityError:
-        raise DownloadError(_("This file is in the list already, or another of its name.")) from None
+        raise DownloadError(_("This file, or another with the same name, is already in the list.")) from None
     return row
 
 
@@ -93,7 +93,7 @@ def _read_address(text: str) -> str:
     if parts.query not in {None, "download=true"}:
         raise DownloadError(
             _(
-                "What follows the ? of an address may be a key, and would be kept. Give the file's plain address."
+                "What follows the ? in an address may be a key, and would be saved. Enter the file's plain address."
             )
         )
     url = str(parts._replace(query=None, fragment=None))

@@ -93,7 +93,7 @@ def read_model_file(path: Path) -> ModelFile:
     first, *others = parts = find_parts(path)
     if path != first:
         raise ModelFileError(
-            _("%(path)s is one of %(count)s files of a model. Choose the first of them: %(first)s."),
+            _("%(path)s is one of %(count)s files of a model. Choose the first one: %(first)s."),
             path=path,
             count=len(parts),
             first=first.name,
@@ -101,7 +101,9 @@ def read_model_file(path: Path) -> ModelFile:
     for part in parts if others else ():
         if not part.exists():
             raise ModelFileError(
-                _("%(path)s is missing, one of %(count)s files of a model. Fetch it into the same folder."),
+                _(
+                    "%(path)s is missing: it is one of %(count)s files of a model. Download it to the same folder."
+                ),
                 path=part,
                 count=len(parts),
             )
@@ -112,24 +114,22 @@ def read_model_file(path: Path) -> ModelFile:
 def _read_file(path: Path) -> ModelFile:
     try:
         if path.is_dir():
-            raise ModelFileError(
-                _("%(path)s is a folder. Name the file in it that ends in .gguf."), path=path
-            )
+            raise ModelFileError(_("%(path)s is a folder. Give the path of the .gguf file in it."), path=path)
         if path.exists() and not path.is_file():  # opening a named pipe would block
-            raise ModelFileError(_("%(path)s is no file."), path=path)
+            raise ModelFileError(_("%(path)s is not a file."), path=path)
         with path.open("rb") as file:
             size = path.stat().st_size
             if file.read(4) != MAGIC:
                 raise ModelFileError(
-                    _("%(path)s is no model file in GGUF: it does not begin as one."), path=path
+                    _("%(path)s is not a GGUF model file: it does not begin like one."), path=path
                 )
             try:
                 return _read(_Reader(file, size), path, size)
             except HeadTooLargeError as error:
                 raise ModelFileError(
                     _(
-                        "%(path)s has a head that no model needs: more than %(megabytes)s MB, or %(count)s words in its"
-                        " lists. Fetch another file."
+                        "%(path)s has a larger header than any model needs: more than %(megabytes)s MB, or more than"
+                        " %(count)s words in its lists. Download another file."
                     ),
                     path=path,
                     megabytes=MAX_HEAD_BYTES // 1_000_000,
@@ -137,7 +137,8 @@ def _read_file(path: Path) -> ModelFile:
                 ) from error
             except (struct.error, EOFError, OverflowError) as error:
                 raise ModelFileError(
-                    _("%(path)s is cut short or damaged: fetch it again. Its head cannot be read."), path=path
+                    _("%(path)s is cut short or damaged: its header cannot be read. Download it again."),
+                    path=path,
                 ) from error
     except OSError as error:
         raise ModelFileError(
@@ -149,7 +150,7 @@ def _read(reader: "_Reader", path: Path, size: int) -> ModelFile:
     version = reader.number("I")
     if version not in VERSIONS:
         raise ModelFileError(
-            _("%(path)s is a GGUF of version %(version)s; Kith's engine reads versions 2 and 3."),
+            _("%(path)s is a GGUF file of version %(version)s; Kith's engine reads versions 2 and 3."),
             path=path,
             version=version,
         )
@@ -162,7 +163,7 @@ def _read(reader: "_Reader", path: Path, size: int) -> ModelFile:
     end = _find_end(reader, tensors, _find_number(metadata, "general.alignment") or ALIGNMENT)
     if size < end:
         raise ModelFileError(
-            _("%(path)s is cut short: %(count)s bytes are missing. Fetch it again."),
+            _("%(path)s is cut short: %(count)s bytes are missing. Download it again."),
             path=path,
             count=f"{end - size:,}",
         )

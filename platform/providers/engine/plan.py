@@ -47,8 +47,8 @@ def plan_engine(
     if (needed := model.estimate_bytes(context * slots)) > room_bytes:
         raise ModelFileError(
             _(
-                "%(path)s needs about %(needed)s GB of memory with %(context)s tokens of context, and %(room)s GB are"
-                " free for it. Choose a smaller file, or less context."
+                "%(path)s needs about %(needed)s GB of memory with %(context)s tokens of context, but only %(room)s GB"
+                " are free for it. Choose a smaller file or less context."
             ),
             path=model.path,
             needed=f"{needed / 1e9:.1f}",
@@ -63,7 +63,7 @@ def require_chat(model: ModelFile) -> None:
     if not model.has_template:
         raise ModelFileError(
             _(
-                "%(path)s has no chat template, so it was not made to hold a talk. Choose a file of an “instruct” or"
+                "%(path)s has no chat template, so it was not made for chatting. Choose the file of an “instruct” or"
                 " “chat” model."
             ),
             path=model.path,
@@ -74,7 +74,7 @@ def plan_embedder(model: ModelFile, room_bytes: int) -> EnginePlan:
     """Return how to run the model for embedding. Raise ModelFileError if it was not made for that or does not fit."""
     if not model.is_embedder:
         raise ModelFileError(
-            _("%(path)s was not made for embedding. Choose a file of an embedding model, such as bge-m3."),
+            _("%(path)s was not made for embedding. Choose the file of an embedding model, such as bge-m3."),
             path=model.path,
         )
     return plan_engine(model, room_bytes, context_tokens=EMBEDDING_CONTEXT_TOKENS)

@@ -32,7 +32,7 @@ _ = str  # marks texts for translation, without loading Django into the process 
 SENTENCES: Mapping[str, str] = MappingProxyType(
     {
         "empty": _("The recording is empty."),
-        "no_sound": _("This is no recording that can be read. Try another format, such as MP3 or WAV."),
+        "no_sound": _("This recording cannot be read. Try another format, such as MP3 or WAV."),
         "too_long": _("The recording is too long."),
     }
 )

@@ -43,8 +43,8 @@ ENGINES = MappingProxyType(
         "openai": EngineEntry(
             "providers.speech.servers.OpenAI",
             _(
-                "The voice is made by a speech service that the operator has connected; it is sent the sentences that "
-                "are read."
+                "The voice is made by a speech service that the operator has connected; the sentences read aloud are"
+                " sent to it."
             ),
         ),
         "f5": EngineEntry(
@@ -57,8 +57,8 @@ ENGINES = MappingProxyType(
             "providers.speech.servers.Fish",
             _("The voice is made by Fish Speech, on the operator's server."),
             _(
-                "Fish Speech's model may be used privately and for research. Commercial use, a hosted service among it, "
-                "needs a written licence of Fish Audio."
+                "Fish Speech's model may be used privately and for research. Commercial use, including a hosted"
+                " service, needs a written licence from Fish Audio."
             ),
         ),
         "gpt-sovits": EngineEntry(
@@ -68,7 +68,7 @@ ENGINES = MappingProxyType(
         ),
         "espeak": EngineEntry(
             "providers.speech.espeak.Espeak",
-            _("The voice is made by espeak-ng, on this server. Nothing that is read leaves it."),
+            _("The voice is made by espeak-ng, on this server. Nothing that is read aloud leaves it."),
             needs_address=False,
         ),
     }

@@ -74,7 +74,7 @@ class NewUserForm(UserCreationForm):  # type: ignore[misc]
         email: str = self.cleaned_data["email"].lower()
         of_somebody = EmailAddress.objects.filter(email__iexact=email)
         if User.objects.filter(email__iexact=email).exists() or of_somebody.exists():
-            raise forms.ValidationError(_("Someone has an account with this e-mail address."))
+            raise forms.ValidationError(_("There is already an account with this e-mail address."))
         return email
 
 
@@ -83,8 +83,8 @@ class KnownUserForm(UserChangeForm):  # type: ignore[misc]
 
     class Meta(UserChangeForm.Meta):  # type: ignore[misc]
         labels: ClassVar[dict[str, Any]] = {
-            "messages_per_minute": _("Messages a minute"),
-            "tokens_per_day": _("Tokens a day"),
+            "messages_per_minute": _("Messages per minute"),
+            "tokens_per_day": _("Tokens per day"),
         }
 
     time_zone = forms.ChoiceField(
@@ -130,7 +130,7 @@ class UserAdmin(PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc
     date_hierarchy = "date_joined"
     fieldsets = (
         (None, {"fields": ("email", "password", "name")}),
-        (_("Where and how they read"), {"fields": ("language", "time_zone")}),
+        (_("Language and time zone"), {"fields": ("language", "time_zone")}),
         (
             _("What they may use"),
             {"fields": ("messages_per_minute", "tokens_per_day", "own_models", "age_group")},

@@ -85,9 +85,9 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]
         super().__init__(*args, **kwargs)
         if "api_key" in self.fields:  # with the right to view only, there are no fields
             self.fields["api_key"].help_text = self.instance.describe_key(
-                nothing=gettext("None is set."),
+                nothing=gettext("No key is set."),
                 lost=gettext(
-                    "It was sealed with another KITH_ENCRYPTION_KEY, and cannot be read: enter it again."
+                    "It was encrypted with a different KITH_ENCRYPTION_KEY and cannot be read: enter it again."
                 ),
             )
         for name in self.fields.keys() & PREFIXES:
@@ -103,11 +103,11 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]
         capability = cleaned.get("capability")
         if capability != Capability.EMBEDDING:
             for field in given.intersection(PREFIXES):
-                self.add_error(field, _("This is for embedding alone. Leave it empty."))
+                self.add_error(field, _("This is only for embedding. Leave it empty."))
         ignores = EMBEDDING_IGNORES if capability == Capability.EMBEDDING else SOUND_IGNORES
         if capability in {*SOUND, Capability.EMBEDDING}:
             for field in given & ignores:
-                self.add_error(field, _("This is for chat models alone. Leave it empty."))
+                self.add_error(field, _("This is only for chat models. Leave it empty."))
         before, after = self.initial.get("base_url", ""), cleaned.get("base_url")
         is_kept = self.instance.sealed_key and not cleaned.get("api_key") and not cleaned.get("removes_key")
         if is_kept and after is not None and not is_same_server(before, after):
@@ -132,7 +132,7 @@ class ProviderAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
             None,
             {"fields": ("name", "capability", "base_url", "engine_file", "model", "api_key", "removes_key")},
         ),
-        (_("When it is asked"), {"fields": ("order", "is_active")}),
+        (_("When it is used"), {"fields": ("order", "is_active")}),
         (_("What it can do"), {"fields": ("context_tokens", *PREFIXES, "slots", "threads")}),
         (_("Limits"), {"fields": ("requests_per_minute", "tokens_per_day")}),
         (_("Prices"), {"fields": ("prompt_price", "completion_price")}),

@@ -176,13 +176,13 @@ def test_an_archive_that_is_dropped_is_told_in_words_before_it_moves_in(bob: Use
     page = client.post("/companions/new/card/", {"file": file}, follow=True)
     told = page.content.decode()
     assert "Mira wants to move in" in told
-    assert "2 messages were said." in told
+    assert "It holds 2 messages." in told
     assert not Companion.objects.owned_by(bob).exists()
     path = page.redirect_chain[-1][0]
     waiting = client.post(path, follow=True).content.decode()
     assert "Mira is moving in" in waiting
     uploads.run(ArchiveUpload.objects.get(user=bob).pk, timezone.now)
-    assert "Mira is there" in client.get(path).content.decode()
+    assert "Mira has moved in" in client.get(path).content.decode()
     assert Memory.objects.filter(companion__user=bob, text="tea").count() == 1
 
 
@@ -195,7 +195,7 @@ def test_one_of_the_same_name_is_told_of_before_a_second_moves_in(
         page = client.post(
             "/companions/new/card/", {"file": SimpleUploadedFile("mira.zip", archive)}, follow=True
         )
-        assert ("You have a companion named Mira already" in page.content.decode()) == is_told
+        assert ("You already have a companion named Mira" in page.content.decode()) == is_told
         path = page.redirect_chain[-1][0]
         client.post(path)
         uploads.run(ArchiveUpload.objects.get(user=user).pk, timezone.now)
@@ -246,10 +246,10 @@ async def test_only_whoever_is_signed_in_may_send_as_much_as_an_archive(bob: Use
     ):
         status, body = await ask(path, dict(headers))
         assert status == 413
-        assert b"A request can hold 21 MB." in body
+        assert b"A request can be at most 21 MB." in body
     status, body = await ask(LARGE_WAYS[0], dict(token), 800_000_000)
     assert status == 413
-    assert b"A request can hold 700 MB." in body
+    assert b"A request can be at most 700 MB." in body
 
 
 def test_a_restore_keeps_its_lease_while_one_file_takes_long(

@@ -107,12 +107,15 @@ def test_the_page_asks_first_and_says_how_many(at_home: Client, mira: Companion,
 def test_the_page_says_that_pages_go_with_their_gists(
     at_home: Client, mira: Companion, facts: list[Memory]
 ) -> None:
-    page, words = f"/companions/{mira.pk}/memories/delete/", "With the gists go the pages of your documents"
+    page, words = (
+        f"/companions/{mira.pk}/memories/delete/",
+        "The pages of your documents that the gists sum up",
+    )
     assert words not in at_home.post(page, {"id": [str(facts[0].pk)]}).content.decode()
     Memory.objects.filter(pk=facts[0].pk).update(kind="gist")
     assert words in at_home.post(page, {"id": [str(facts[0].pk)]}).content.decode()
     alone = at_home.get(f"/companions/{mira.pk}/memories/{facts[0].pk}/delete/")
-    assert "The page of your document that it sums up goes with it." in alone.content.decode()
+    assert "The page of your document that it sums up is deleted with it." in alone.content.decode()
 
 
 def test_the_page_deletes_all_by_the_name_alone(

@@ -85,7 +85,7 @@ def test_with_what_was_learnt_the_messages_behind_it_are_private(
 ) -> None:
     memory = learnt(mira, f"Alice opens it with {MARKER}.", [(said[0], SECRET)])
     page = at_home.get(f"/companions/{mira.pk}/memories/{memory.pk}/private/").content.decode()
-    assert "The messages that it was learnt from stay in your talk" in page
+    assert "The messages it was learnt from stay in your talk" in page
     Api(alice).call("PATCH", f"/companions/{mira.pk}/memories/{memory.pk}", {"is_private": True})
     assert list(Message.objects.filter(is_hidden=True)) == [said[0]]
     private = set(Memory.objects.filter(is_private=True))

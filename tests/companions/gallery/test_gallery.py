@@ -116,7 +116,7 @@ def test_the_page_shows_word_for_word_what_it_sends(alice: User, odessa: Compani
     odessa.save(update_fields=["persona"])
     changed = client.post(path, form)
     assert changed.status_code == 422
-    assert "not what you looked at" in changed.content.decode()
+    assert "has changed since you looked at it" in changed.content.decode()
     assert not GalleryVersion.objects.exists()
     digest = changed.content.decode().split('name="digest" value="')[1].split('"')[0]
     assert client.post(path, {**form, "digest": digest})["Location"] == "/gallery/mine/"
@@ -305,7 +305,7 @@ def test_what_was_reported_stays_with_the_operators_when_its_publisher_deletes_i
         "keeps a lighthouse",
         "Never leave the rock.",
         "The harbour froze",
-        "has deleted the character",
+        "has since deleted the character",
     ):
         assert told in shown
     client.force_login(mallory)
@@ -520,7 +520,7 @@ def test_a_closed_gallery_is_not_there_but_what_is_mine_can_go(
     for closed in ("/gallery/", f"{path}/", f"{path}/report/", f"/companions/{odessa.pk}/settings/publish/"):
         assert client.get(closed).status_code == 404
     for page in ("/companions/new/", f"/companions/{odessa.pk}/settings/"):
-        assert "/gallery/" not in client.get(page).content.decode().split("To be sure")[0]
+        assert "/gallery/" not in client.get(page).content.decode().split("To confirm")[0]
     for asked in (Api(alice).get("/gallery"), Api(alice).post("/gallery", body_of(odessa))):
         problem(asked, 404, "not_found")
     assert client.get("/gallery/mine/").status_code == 200

@@ -33,7 +33,7 @@ def test_the_log_tells_what_it_said_and_what_made_it_wake(as_alice: Api, mira: C
         "id": str(waking.pk),
         "kind": "waking",
         "at": "2026-05-05T10:00:00Z",
-        "why": "A timer made it wake: every day at 12:00. 2 times before it were missed.",
+        "why": "A timer woke it: every day at 12:00. 2 earlier times were missed.",
         "what": "It wrote to you.",
         "state": "done",
         "outcome": "spoke",
@@ -70,11 +70,11 @@ def test_what_was_held_back_is_told_without_its_words(
 @pytest.mark.parametrize(
     ("fields", "what"),
     [
-        ({"state": "skipped", "reason": "nothing_new"}, "It slept on: you two had not talked since."),
-        ({"state": "skipped", "reason": "no_tokens"}, "It slept on: the tokens of that day were used up."),
+        ({"state": "skipped", "reason": "nothing_new"}, "It stayed asleep: you two had not talked since."),
+        ({"state": "skipped", "reason": "no_tokens"}, "It stayed asleep: that day's tokens were used up."),
         ({"state": "failed"}, "It could not make up its mind: the model did not answer."),
         ({"state": "waiting"}, "It is not done yet."),
-        ({"state": "done", "outcome": "held", "reason": "guilt"}, "held back by the check"),
+        ({"state": "done", "outcome": "held", "reason": "guilt"}, "its words did not pass the check"),
     ],
 )
 def test_every_end_has_its_sentence(
@@ -90,9 +90,9 @@ def test_a_forced_one_a_drive_and_a_timer_that_is_gone_have_theirs(as_alice: Api
     drive = {"origin": "drive", "timer": None, "drive": "long_silence", "drive_key": "1"}
     woken(mira, NOON - timedelta(hours=2), **drive)
     assert [one["why"] for one in logged(as_alice, mira)["items"]] == [
-        "A timer was fired by hand: in 30 seconds.",
-        "A timer made it wake, which is gone now.",
-        "Something of its own made it wake: a long silence.",
+        "A timer was triggered by hand: in 30 seconds.",
+        "A timer that no longer exists woke it.",
+        "Something on its mind woke it: a long silence.",
     ]
 
 

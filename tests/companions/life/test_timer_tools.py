@@ -137,7 +137,7 @@ def test_of_a_hundred_timers_in_one_turn_ten_are_set(
     settings.CONTEXT_TOKENS = 100_000
     given = [use(turn, "set_timer", schedule="5min", text=f"tea {n}") for n in range(100)]
     assert [("error" in one) for one in given] == [False] * 10 + [True] * 90
-    assert given[-1]["error"] == "No more than 10 timers can be set in one turn."
+    assert given[-1]["error"] == "At most 10 timers can be set in one turn."
     assert mira.timers.filter(name="").count() == 10
 
 

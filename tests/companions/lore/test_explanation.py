@@ -31,7 +31,7 @@ def test_each_reason_has_its_sentence(code: str) -> None:
 @pytest.mark.parametrize("code", sorted(LOSS_CODES))
 def test_each_loss_has_its_sentence_after_what_called_it(code: str) -> None:
     why = explain({"dropped": [row(code=code)]}).dropped[0].why
-    assert why.startswith("“lake” stands in what was just said. ")
+    assert why.startswith("“lake” appears in what was just said. ")
     assert "One of its rules" not in why
 
 
@@ -50,8 +50,8 @@ def test_an_entry_is_named_that_called_or_won() -> None:
     )
     assert told.placed[0].place == "at the end of the talk"
     assert told.dropped[0].why == (
-        "“lake” stands in the entry “Shore”, which came in. "
-        "Of its group only one comes in, and that was “Shore”."
+        "“lake” appears in the entry “Shore”, which was added. "
+        "Only one entry of its group is added, and that was “Shore”."
     )
     assert "of_tomorrow" in told.dropped[1].why
 

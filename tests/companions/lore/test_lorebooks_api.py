@@ -39,7 +39,7 @@ def test_a_book_is_made_once_tried_replaced_and_deleted(as_alice: Api, mira: Com
         ("Dragon", "key", "after the description")
     ]
     assert [(one["name"], one["code"]) for one in tried["dropped"]] == [("Winter", "delay")]
-    assert "“dragon” stands in what was just said." in tried["dropped"][0]["why"]
+    assert "“dragon” appears in what was just said." in tried["dropped"][0]["why"]
     replaced = as_alice.call("PUT", path, book(ENTRY, is_enabled=False)).json()
     assert (replaced["id"], replaced["entry_count"]) == (made.json()["id"], 1)
     assert (replaced["companion_id"], replaced["is_enabled"]) == (None, False)
@@ -65,7 +65,7 @@ def test_what_is_too_much_is_refused_with_its_entry(
     as_alice: Api, entries: list[dict[str, Any]], code: str
 ) -> None:
     told = problem(as_alice.post("/lorebooks", book(*entries)), 422, code)
-    assert "Entry 1 cannot be kept" in told["detail"] or code == "too_many_entries"
+    assert "Entry 1 cannot be saved" in told["detail"] or code == "too_many_entries"
     assert not Lorebook.objects.exists()
 
 

@@ -16,6 +16,7 @@ from companions.models import Companion, Message, PastImport, PastUpload
 from companions.pasts import imports, undo, uploads
 from files.models import StoredFile
 from memory.embedding import embed_waiting
+from tests.companions.talking import say
 from tests.fixtures.rest import Api, problem
 
 pytestmark = pytest.mark.django_db
@@ -48,6 +49,17 @@ def test_the_api_tells_of_a_past_before_anything_is_made(as_alice: Api, mira: Co
     assert not PastUpload.objects.exists()
     assert not StoredFile.objects.exists()
     assert not Message.objects.exists()
+
+
+def test_what_was_said_here_is_told_to_be_there_already(as_alice: Api, mira: Companion) -> None:
+    said = say(mira, LINES[0][1], at=THEN)[0]
+    told = as_alice.form("/pasts/preview", given(companion=str(mira.pk))).json()
+    assert (told["messages"], told["duplicates"]) == (5, 1)
+    begun = as_alice.form(f"/companions/{mira.pk}/import/past", given()).json()
+    assert begun["job"]["total"] == 4
+    imports.run(PastImport.objects.get().pk, timezone.now())
+    assert PastImport.objects.get().skipped_count == 1
+    assert list(Message.objects.filter(text=said.text)) == [said]
 
 
 def test_the_api_imports_lists_pauses_and_undoes(as_alice: Api, mira: Companion) -> None:
@@ -124,8 +136,8 @@ def test_the_figures_follow_what_is_chosen(at_home: Client, mira: Companion) -> 
     part = {"HTTP_HX_REQUEST": "true", "HTTP_HX_TARGET": "past-figures"}
     asked = again.split("?")[0]
     told = at_home.post(asked, {"companion": str(mira.pk)}, **part).content.decode()
-    assert "5 messages are there already" in told
-    assert "there already" not in at_home.post(asked, {"companion": ""}, **part).content.decode()
+    assert "5 messages are already here" in told
+    assert "already here" not in at_home.post(asked, {"companion": ""}, **part).content.decode()
 
 
 def test_what_is_refused_is_told_on_the_page_that_it_was_brought_on(at_home: Client, mira: Companion) -> None:
@@ -135,7 +147,7 @@ def test_what_is_refused_is_told_on_the_page_that_it_was_brought_on(at_home: Cli
     ):
         refused = at_home.post("/companions/new/card/", given(b"no talk", companion=companion), follow=True)
         assert refused.redirect_chain[-1][0] == page
-        assert "Kith does not know what this file is." in refused.content.decode()
+        assert "Kith does not recognise this file." in refused.content.decode()
 
 
 ARROWS = b"Anna >> Good morning: tea?\nBo >> Yes.\nAnna >> Come in.\n"
@@ -145,12 +157,12 @@ def test_text_that_is_not_understood_is_read_by_a_pattern_that_its_person_writes
     looked_at = at_home.post("/companions/new/card/", given(ARROWS))["Location"]
     asked = at_home.get(looked_at)
     assert asked.status_code == 200
-    assert "Kith cannot see who speaks in it." in asked.content.decode()
+    assert "Kith cannot tell who is speaking in it." in asked.content.decode()
     assert "Anna &gt;&gt; Good morning: tea?" in asked.content.decode()
     for wrong, told in (
-        ("{name} >>", "{text} is missing in the pattern."),
-        ("{who} >> {text}", "alone. Write anything else as it stands"),
-        ("{name} -> {text}", "No line of this file begins as the pattern says."),
+        ("{name} >>", "{text} is missing from the pattern."),
+        ("{who} >> {text}", "Write everything else as it is"),
+        ("{name} -> {text}", "No line in this file begins as the pattern says."),
     ):
         refused = at_home.get(looked_at, {"pattern": wrong})
         assert refused.status_code == 422
@@ -181,10 +193,10 @@ def test_a_file_without_dates_says_that_its_dates_are_made_up(at_home: Client, a
     assert (told["first_at"], told["last_at"]) == (None, None)
     looked_at = at_home.post("/companions/new/card/", given(undated))["Location"]
     page = at_home.get(looked_at).content.decode()
-    assert "The file has no dates; those that its messages get are made up" in page
+    assert "The file has no dates, so its messages get made-up ones" in page
     made = at_home.post(looked_at, {"remember": "yes", "companion": "", "name": "Odo"})["Location"]
     listed = at_home.get(made).content.decode()
-    assert "The file had no dates; those of its messages are made up" in listed
+    assert "The file had no dates, so its messages have made-up ones" in listed
     assert "2023" not in listed
 
 

@@ -230,7 +230,7 @@ def as_large_charx(megabytes: int) -> SimpleUploadedFile:
 
 def test_a_charx_larger_than_memory_allows_is_read_where_it_lies(at_home: Client) -> None:
     shown = at_home.post("/companions/new/card/", {"file": as_large_charx(100)}, follow=True)
-    assert "all that are kept of a card 40 MB" in shown.content.decode()
+    assert "all those kept from one card at most 40 MB" in shown.content.decode()
     upload = CardUpload.objects.get()
     assert upload.picture
     assert upload.assets
@@ -246,7 +246,7 @@ def test_what_is_too_large_is_refused_by_what_it_is(at_home: Client, as_alice: A
     settings.CARD_BYTES = 120_000_000
     png = SimpleUploadedFile("x.png", drawn() + bytes(101_000_000))
     said = at_home.post("/companions/new/card/", {"file": png}, follow=True).content.decode()
-    assert "50 MB in all where it is no CHARX" in said
+    assert "50 MB in all unless it is a CHARX" in said
     assert not CardUpload.objects.exists()
 
 
@@ -255,7 +255,7 @@ def test_what_is_too_large_is_refused_by_what_it_is(at_home: Client, as_alice: A
     [
         (b"\x89PNG\r\n\x1a\n", "PNG"),
         (b"{", "JSON"),
-        (b"hello", "Kith does not know what this file is."),
+        (b"hello", "Kith does not recognise this file."),
         (b'{"longTermMemory": []}', "selfName"),
         (json.dumps({**CARD, "data": {**DATA, "description": "x" * 40_001}}).encode(), "40000"),
         (json.dumps({**CARD, "data": {**DATA, "name": "", "nickname": ""}}).encode(), "name"),
@@ -329,7 +329,7 @@ def test_a_cards_book_counts_among_the_persons_books(at_home: Client, alice: Use
     preview = at_home.post("/companions/new/card/", {"file": as_json()})
     refused = at_home.post(preview["Location"], {})
     assert (refused.status_code, Companion.objects.count()) == (422, 0)
-    assert "You have 100 lorebooks" in refused.content.decode()
+    assert "You already have 100 lorebooks" in refused.content.decode()
 
 
 def test_it_feels_as_it_began_though_its_greetings_are_others_by_now(odessa: Companion) -> None:

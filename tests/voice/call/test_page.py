@@ -30,7 +30,7 @@ def test_the_page_offers_to_call_and_says_with_whom_one_speaks(
 def test_where_nobody_listens_the_page_says_so(client: Client, alice: User, mira: Companion) -> None:
     client.force_login(alice)
     page = client.get(f"/companions/{mira.pk}/call/").content.decode()
-    assert "a call needs a transcription" in page
+    assert "calls need a transcription service" in page
     assert 'id="call-start"' not in page
     assert "js/voice/call.js" not in page
 
