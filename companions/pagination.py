@@ -22,8 +22,8 @@ class CursorError(CompanionsError):
 
 
 class PageIn(Schema):
-    limit: int = Field(50, ge=1, le=200, description="How many at most.")
-    cursor: str | None = Field(None, max_length=200, description="`next` of the page before.")
+    limit: int = Field(50, ge=1, le=200, description="Maximum number of items to return.")
+    cursor: str | None = Field(None, max_length=200, description="The `next` value of the previous page.")
 
 
 PageQuery = Query[PageIn]

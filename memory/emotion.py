@@ -19,7 +19,7 @@ STIRRED = 0.05
 
 
 class Emotion(TextChoices):
-    """What a companion may show."""
+    """An emotion that a companion can show."""
 
     NEUTRAL = "neutral", _("neutral")
     HAPPY = "happy", _("happy")

@@ -24,15 +24,15 @@ router = Router(tags=["moving"])
 
 class RestoreOut(Schema):
     job: ProgressOut
-    detail: str = Field(description="Why it was not restored, in a sentence.")
-    remarks: list[str] = Field(description="What of the archive is not there.")
-    companion: UUID | None = Field(description="The companion, once it is there.")
+    detail: str = Field(description="Why the archive was not restored, as a sentence; otherwise empty.")
+    remarks: list[str] = Field(description="Parts of the archive that were not restored.")
+    companion: UUID | None = Field(description="The restored companion; null until the restore is done.")
 
 
 @router.get(
     COMPANION + "/export/archive",
     operation_id="export_archive",
-    summary="The whole companion as one ZIP archive, streamed",
+    summary="Export a whole companion as a ZIP archive, streamed",
     openapi_extra={"responses": {200: {"description": "The archive.", "content": {"application/zip": {}}}}},
 )
 def export_archive(request: SignedInRequest, companion_id: UUID) -> StreamingHttpResponse:
@@ -43,7 +43,7 @@ def export_archive(request: SignedInRequest, companion_id: UUID) -> StreamingHtt
     "/import/archive",
     operation_id="import_archive",
     response={202: RestoreOut},
-    summary="Restore a companion of an archive: all of it or nothing",
+    summary="Restore a companion from an archive, all or nothing",
     openapi_extra=describe_form(["file"], file=FILE),
 )
 def import_archive(request: SignedInRequest, key: IdempotencyKey = None) -> Status[dict[str, object]]:
@@ -71,7 +71,7 @@ def import_archive(request: SignedInRequest, key: IdempotencyKey = None) -> Stat
     "/import/archive/{uuid:archive_id}",
     operation_id="get_restore",
     response=RestoreOut,
-    summary="How far the restore of an archive is",
+    summary="Get the progress of a restore",
 )
 def get_restore(request: SignedInRequest, archive_id: UUID) -> dict[str, object]:
     return describe_restore(access.get_archive_upload(request.user, archive_id))

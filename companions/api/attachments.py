@@ -23,8 +23,10 @@ PICTURE = describe_form(
     ["file"],
     file={
         **FILE,
-        "description": "PNG, JPEG, WebP or GIF, at most 10 MB and 40 million pixels; or plain text or Markdown"
-        " by its name, which is read as a document.",
+        "description": (
+            "A PNG, JPEG, WebP or GIF of at most 10 MB and 40 million pixels; or a plain text or "
+            "Markdown file, recognised by its name, which becomes a document."
+        ),
     },
 )
 
@@ -32,9 +34,13 @@ PICTURE = describe_form(
 class AttachmentOut(Schema):
     id: UUID
     name: str
-    message_id: UUID | None = Field(description="The message that it came with, once it was sent.")
-    file_id: UUID | None = Field(description="The picture, drawn anew as WebP, at /files/{file_id}.")
-    document_id: UUID | None = Field(description="The document that a text became.")
+    message_id: UUID | None = Field(
+        description="The message that the attachment was sent with; null until it is sent."
+    )
+    file_id: UUID | None = Field(
+        description="The picture, re-encoded as WebP; its content is at /files/{file_id}."
+    )
+    document_id: UUID | None = Field(description="The document that a text file became.")
     created_at: datetime
 
 
@@ -47,7 +53,7 @@ class AttachmentsOut(Schema):
     ATTACHMENTS,
     response={201: AttachmentOut},
     operation_id="add_attachment",
-    summary="A picture or a text to be sent with a message; unsent it is kept for a day",
+    summary="Upload a picture or text to send with a message; if not sent, it is deleted after a day",
     openapi_extra=PICTURE,
 )
 async def add_attachment(request: SignedInRequest, companion_id: UUID) -> Status[Out]:
@@ -60,7 +66,7 @@ async def add_attachment(request: SignedInRequest, companion_id: UUID) -> Status
     ATTACHMENTS,
     response=AttachmentsOut,
     operation_id="list_attachments",
-    summary="Files that were sent, or wait to be, newest first",
+    summary="List the attachments, sent or not, newest first",
 )
 def list_attachments(request: SignedInRequest, companion_id: UUID, query: PageQuery) -> Out:
     mine = Attachment.objects.filter(companion=access.get_companion(request.user, companion_id))
@@ -72,7 +78,7 @@ def list_attachments(request: SignedInRequest, companion_id: UUID, query: PageQu
     ATTACHMENTS + "/{uuid:attachment_id}",
     response={204: None},
     operation_id="delete_attachment",
-    summary="Delete a picture for good, or a text that was not sent; a message that it came with stays",
+    summary="Permanently delete a picture, or a text that was not sent; the message stays",
 )
 def delete_attachment(request: SignedInRequest, companion_id: UUID, attachment_id: UUID) -> Status[None]:
     remove(access.get_attachment(request.user, companion_id, attachment_id), timezone.now())

@@ -51,7 +51,12 @@ class BranchPatch(Schema):
     name: BranchName
 
 
-@router.get(BRANCHES, response=BranchesOut, operation_id="list_branches", summary="Branches, newest first")
+@router.get(
+    BRANCHES,
+    response=BranchesOut,
+    operation_id="list_branches",
+    summary="List the branches of a conversation, newest first",
+)
 def list_branches(request: SignedInRequest, companion_id: UUID, query: PageQuery) -> dict[str, Any]:
     companion = access.get_companion(request.user, companion_id)
     return list_rows(operations.load_branches(companion), "made_at", query)
@@ -61,7 +66,7 @@ def list_branches(request: SignedInRequest, companion_id: UUID, query: PageQuery
     BRANCHES,
     response={201: BranchOut},
     operation_id="make_branch",
-    summary="Go on from a message, on a branch of its own",
+    summary="Start a new branch from a message",
 )
 def make_branch(request: SignedInRequest, companion_id: UUID, body: BranchIn) -> Status[Branch]:
     companion = access.get_companion(request.user, companion_id)
@@ -73,7 +78,10 @@ def make_branch(request: SignedInRequest, companion_id: UUID, body: BranchIn) ->
     BRANCH + "/choose",
     response=BranchOut,
     operation_id="choose_branch",
-    summary="Go to its end: what was known there is known again, and nothing else",
+    summary=(
+        "Switch to a branch; the companion then knows what it knew at the end of that branch, "
+        "and nothing else"
+    ),
 )
 def choose_branch(request: SignedInRequest, companion_id: UUID, branch_id: UUID) -> Branch:
     branch = access.get_branch(request.user, companion_id, branch_id)
@@ -81,7 +89,7 @@ def choose_branch(request: SignedInRequest, companion_id: UUID, branch_id: UUID)
     return operations.load_branches(branch.companion).get(pk=branch.pk)
 
 
-@router.patch(BRANCH, response=BranchOut, operation_id="rename_branch", summary="Name it")
+@router.patch(BRANCH, response=BranchOut, operation_id="rename_branch", summary="Rename a branch")
 def rename_branch(request: SignedInRequest, companion_id: UUID, branch_id: UUID, body: BranchPatch) -> Branch:
     branch = operations.rename(access.get_branch(request.user, companion_id, branch_id), body.name)
     return operations.load_branches(branch.companion).get(pk=branch.pk)
@@ -91,7 +99,7 @@ def rename_branch(request: SignedInRequest, companion_id: UUID, branch_id: UUID,
     BRANCH,
     response={204: None},
     operation_id="delete_branch",
-    summary="Delete it, with what was said on it alone and all that was drawn from that",
+    summary="Delete a branch, the messages that are on no other branch, and everything derived from them",
 )
 def delete_branch(request: SignedInRequest, companion_id: UUID, branch_id: UUID) -> Status[None]:
     operations.delete(access.get_branch(request.user, companion_id, branch_id), timezone.now())

@@ -28,7 +28,7 @@ transfer_router = Router(tags=["moving"])
 class TextOut(Schema):
     name: str
     label: str
-    hint: str = Field(description="What becomes of it.")
+    hint: str = Field(description="How the text is used.")
     text: str
 
 
@@ -36,9 +36,11 @@ class CardEntryOut(Schema):
     title: str
     keys: list[str]
     text: str
-    is_constant: bool = Field(description="It is always read.")
+    is_constant: bool = Field(description="Whether the entry is in every prompt.")
     is_enabled: bool
-    secondary_keys: list[str] = Field(description="Of which one has to be met as well, or not to be met.")
+    secondary_keys: list[str] = Field(
+        description="Secondary keys. If there are any, one of them must match as well, or must not match."
+    )
 
 
 class CardOut(Schema):
@@ -51,16 +53,18 @@ class CardOut(Schema):
     tags: list[str]
     greetings: list[str]
     texts: list[TextOut]
-    hidden: list[TextOut] = Field(description="What is not seen in a talk, though every prompt holds it.")
+    hidden: list[TextOut] = Field(
+        description="Texts that are part of every prompt but are not shown in the conversation."
+    )
     book: str
     entries: list[CardEntryOut]
     remarks: list[str]
-    tokens: int = Field(description="About how many are read before every answer.")
+    tokens: int = Field(description="Approximate number of the card's tokens that are in every prompt.")
 
 
 class CardForm(Schema):
-    greeting: int = Field(0, ge=0, description="With which it begins: 0 is the first.")
-    name: str = Field("", max_length=80, description="Another than the card's.")
+    greeting: int = Field(0, ge=0, description="The greeting to begin with; 0 is the first.")
+    name: str = Field("", max_length=80, description="A name to use instead of the card's.")
 
 
 class CardQuery(Schema):
@@ -72,7 +76,7 @@ class CardQuery(Schema):
     "/preview",
     response=CardOut,
     operation_id="preview_card",
-    summary="All that a card holds; nothing is made or kept",
+    summary="Show everything that a card contains; nothing is created or saved",
     openapi_extra=describe_form(["file"], file=FILE),
 )
 def preview_card(request: SignedInRequest) -> CardPreview:
@@ -89,7 +93,7 @@ def preview_card(request: SignedInRequest) -> CardPreview:
     "/import/card",
     operation_id="import_card",
     response={201: CompanionOut},
-    summary="Make a companion of a character card",
+    summary="Create a companion from a character card",
     openapi_extra=describe_form(["file"], file=FILE, greeting={"type": "integer"}, name={"type": "string"}),
 )
 def import_card(
@@ -116,7 +120,7 @@ def import_card(
 @transfer_router.get(
     COMPANION + "/export/card",
     operation_id="export_card",
-    summary="Its character as a card",
+    summary="Export a companion's character as a card",
     openapi_extra={
         "responses": {
             200: {

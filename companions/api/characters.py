@@ -27,11 +27,11 @@ VERSION = COMPANION + "/versions/{uuid:version_id}"
 
 
 class TrialIn(CharacterPatch):
-    text: Text = Field(description="What one might say.")
+    text: Text = Field(description="A message that the user might send.")
 
 
 class FeltOut(Schema):
-    at: int = Field(description="From which character of the text on.")
+    at: int = Field(description="The offset in the text, in characters, from which the emotion applies.")
     emotion: str
     intensity: float
 
@@ -39,17 +39,23 @@ class FeltOut(Schema):
 class TrialOut(Schema):
     text: str
     emotions: list[FeltOut]
-    recalled: list[FoundOut] = Field(description="What came to mind, as in a talk; that it did is not kept.")
+    recalled: list[FoundOut] = Field(
+        description="The memories that were recalled, as in a conversation. This recall is not recorded."
+    )
     model: str
-    is_rehearsed: bool = Field(description="Whether Kith's rehearsal answered, which is no language model.")
+    is_rehearsed: bool = Field(
+        description="Whether Kith's rehearsal model answered, which is not a language model."
+    )
 
 
 class VersionOut(Schema):
     id: UUID
     number: int
-    changed: list[str] = Field(description="The fields that were changed after it.")
-    changed_by: str = Field(description="How: on its `page`, by the `api`, by a `restore`, or `other`.")
-    changed_at: datetime = Field(description="Until when it held.")
+    changed: list[str] = Field(
+        description="The fields that were altered by the change that ended this version."
+    )
+    changed_by: str = Field(description="What made that change: `page`, `api`, `restore` or `other`.")
+    changed_at: datetime = Field(description="When that change was made: this version applied until then.")
     texts: dict[str, Any]
 
 
@@ -61,7 +67,7 @@ class VersionsOut(ListOut[VersionOut]):
     COMPANION + "/try",
     response=TrialOut,
     operation_id="try_character",
-    summary="What it would answer with these texts; nothing is kept",
+    summary="Preview how the companion would answer with these texts; nothing is saved",
 )
 async def try_character(request: SignedInRequest, companion_id: UUID, body: TrialIn) -> dict[str, object]:
     def begin() -> Trial:
@@ -114,7 +120,7 @@ def _list_recalled(trial: Trial) -> list[dict[str, object]]:
     COMPANION + "/versions",
     response=VersionsOut,
     operation_id="list_character_versions",
-    summary="Its character's texts as they stood before each change, newest first; a hundred at most",
+    summary="List the earlier versions of the character's texts, newest first; at most a hundred",
 )
 def list_character_versions(request: SignedInRequest, companion_id: UUID) -> dict[str, object]:
     companion = access.get_companion(request.user, companion_id)
@@ -125,7 +131,7 @@ def list_character_versions(request: SignedInRequest, companion_id: UUID) -> dic
     VERSION,
     response={204: None},
     operation_id="delete_character_version",
-    summary="Delete a version for good",
+    summary="Permanently delete a version",
 )
 def delete_character_version(request: SignedInRequest, companion_id: UUID, version_id: UUID) -> Status[None]:
     access.get_character_version(request.user, companion_id, version_id).delete()
@@ -136,7 +142,7 @@ def delete_character_version(request: SignedInRequest, companion_id: UUID, versi
     VERSION + "/restore",
     response=CompanionOut,
     operation_id="restore_character_version",
-    summary="Let a version's texts hold again; what stood there is kept as a version",
+    summary="Restore a version's texts; the current texts are saved as a version",
 )
 def restore_character_version(request: SignedInRequest, companion_id: UUID, version_id: UUID) -> Companion:
     version = access.get_character_version(request.user, companion_id, version_id)

@@ -54,35 +54,40 @@ Policy = Annotated[
     str,
     AfterValidator(_check_policy),
     Field(
-        description="The rule by which memories come to mind.",
+        description="The policy that ranks memories during recall.",
         json_schema_extra={"enum": [name for name, _words in CHOICES]},
     ),
 ]
 Parameters = Annotated[
     dict[str, Annotated[float, Field(strict=True, allow_inf_nan=False)]],
     Field(
-        description="Those of the rule's numbers that are not as usual; another rule begins with its usual ones."
+        description="The policy's parameters that differ from its defaults. Changing the policy resets "
+        "them to its defaults."
     ),
 ]
-EXAMPLE_DIALOGUE = "Lines that show how it speaks, as in a character card: {{user}}: … and {{char}}: …"
-SYSTEM_PROMPT = "Instructions that stand before the persona, below the rules of this Kith."
-POST_HISTORY = (
-    "Instructions that stand after the talk, in place of what Kith says of manner and length, which"
-    " {{original}} brings back."
+EXAMPLE_DIALOGUE = (
+    "Lines that show how the companion speaks, as in a character card: {{user}}: … and {{char}}: …"
 )
-DEPTH_PROMPT = "A note that stands in every prompt before so many of the newest messages."
+SYSTEM_PROMPT = "Instructions placed before the persona, after the rules of this Kith server."
+POST_HISTORY = (
+    "Instructions placed after the conversation. They replace Kith's own instructions on "
+    "manner and length; {{original}} inserts those."
+)
+DEPTH_PROMPT = "A note in every prompt, placed before the newest `depth_prompt_depth` messages."
 DepthRole = Literal["system", "user", "assistant"]
 Greetings = Annotated[
     list[Annotated[Text, StringConstraints(max_length=GREETING_CHARACTERS)]],
-    Field(max_length=MAX_GREETINGS, description="Others with which a talk may begin."),
+    Field(max_length=MAX_GREETINGS, description="Alternative greetings with which a conversation may begin."),
 ]
 
-WITHOUT_DIRECTIONS = "Whether stage directions, such as *smiles*, are taken out of what it says."
+WITHOUT_DIRECTIONS = "Whether stage directions, such as *smiles*, are removed from what the companion says."
 
 
 class CompanionIn(Schema):
     name: Name
-    nickname: Text = Field("", max_length=80, description="What {{char}} stands for; the name where empty.")
+    nickname: Text = Field(
+        "", max_length=80, description="What {{char}} is replaced with; if empty, the name is used."
+    )
     persona: Text = Field("", max_length=PERSONA_CHARACTERS)
     personality: Text = Field("", max_length=TEXT_CHARACTERS)
     scenario: Text = Field("", max_length=TEXT_CHARACTERS)
@@ -95,11 +100,11 @@ class CompanionIn(Schema):
     depth_prompt_depth: int = Field(4, ge=0, le=9999)
     depth_prompt_role: DepthRole = "system"
     without_directions: bool = Field(False, description=WITHOUT_DIRECTIONS)
-    tint: int = Field(40, ge=0, le=359, description="A hue in degrees.")
+    tint: int = Field(40, ge=0, le=359, description="The companion's colour: a hue in degrees.")
 
 
 class CharacterPatch(Schema):
-    """The texts of a character; what is left out stays as it is."""
+    """The texts of a character. Omitted fields stay unchanged."""
 
     name: Name | None = None
     nickname: Text | None = Field(None, max_length=80)
@@ -144,7 +149,8 @@ class CompanionOut(Schema):
     recall_parameters: dict[str, float]
     created_at: datetime
     is_crowded: bool = Field(
-        description="Persona, example dialogue and what its person says of themselves leave no room for a talk."
+        description="Whether the persona, the example dialogue and the user's self-description leave no "
+        "room in the context for a conversation."
     )
 
     @staticmethod
@@ -156,14 +162,16 @@ class CompanionsOut(ListOut[CompanionOut]):
     pass
 
 
-@router.get("", response=CompanionsOut, operation_id="list_companions", summary="My companions")
+@router.get(
+    "", response=CompanionsOut, operation_id="list_companions", summary="List my companions, newest first"
+)
 def list_companions(request: SignedInRequest, query: PageQuery) -> dict[str, object]:
     return list_rows(
         Companion.objects.owned_by(request.user).select_related("user", "mind"), "created_at", query
     )
 
 
-@router.post("", response={201: CompanionOut}, operation_id="create_companion", summary="Make a companion")
+@router.post("", response={201: CompanionOut}, operation_id="create_companion", summary="Create a companion")
 def create_companion(
     request: SignedInRequest, body: CompanionIn, key: IdempotencyKey = None
 ) -> Status[Companion]:
@@ -175,12 +183,12 @@ def create_companion(
     return Status(201, access.get_companion(request.user, made_id))
 
 
-@router.get(COMPANION, response=CompanionOut, operation_id="get_companion", summary="One companion")
+@router.get(COMPANION, response=CompanionOut, operation_id="get_companion", summary="Get a companion")
 def get_companion(request: SignedInRequest, companion_id: UUID) -> Companion:
     return access.get_companion(request.user, companion_id)
 
 
-@router.patch(COMPANION, response=CompanionOut, operation_id="change_companion", summary="Change it")
+@router.patch(COMPANION, response=CompanionOut, operation_id="change_companion", summary="Change a companion")
 def change_companion(request: SignedInRequest, companion_id: UUID, body: CompanionPatch) -> Companion:
     companion = access.get_companion(request.user, companion_id)
     changes = body.dict(exclude_none=True)
@@ -194,7 +202,7 @@ def change_companion(request: SignedInRequest, companion_id: UUID, body: Compani
     return companion
 
 
-@router.delete(COMPANION, response={204: None}, operation_id="delete_companion", summary="Delete it")
+@router.delete(COMPANION, response={204: None}, operation_id="delete_companion", summary="Delete a companion")
 def delete_companion(request: SignedInRequest, companion_id: UUID) -> Status[None]:
     delete_for_good(access.get_companion(request.user, companion_id))
     return Status(204, None)
@@ -203,7 +211,7 @@ def delete_companion(request: SignedInRequest, companion_id: UUID) -> Status[Non
 @transfer_router.get(
     COMPANION + "/export",
     operation_id="export_companion",
-    summary="Everything of it, as a JSON file",
+    summary="Export everything about a companion as a JSON file",
     openapi_extra={"responses": {200: {"content": {"application/json": {"schema": {"type": "object"}}}}}},
 )
 def export_companion(request: SignedInRequest, companion_id: UUID) -> StreamingHttpResponse:
@@ -214,7 +222,7 @@ def export_companion(request: SignedInRequest, companion_id: UUID) -> StreamingH
     COMPANION + "/export/digital-life",
     operation_id="export_digital_life",
     response=dict[str, Any],
-    summary="Its memory as DigitalLife's eight fields",
+    summary="Export a companion's memory as DigitalLife's eight fields",
 )
 def export_digital_life(request: SignedInRequest, companion_id: UUID) -> dict[str, Any]:
     return export_mind(access.get_companion(request.user, companion_id))
@@ -224,14 +232,17 @@ class MovedOut(Schema):
     companion: CompanionOut
     messages: int
     diary: int
-    ignored: list[str] = Field(description="The first twenty fields that DigitalLife does not have.")
+    ignored: list[str] = Field(
+        description="Up to twenty fields of the file that are not part of DigitalLife's format; they were "
+        "ignored."
+    )
 
 
 @transfer_router.post(
     "/import/digital-life",
     operation_id="import_digital_life",
     response={201: MovedOut},
-    summary="Make a companion of DigitalLife's eight fields: as JSON, or as a file",
+    summary="Create a companion from DigitalLife's eight fields, sent as JSON or as a file",
     openapi_extra=describe_form([], json={"type": "object"}, file=FILE),
 )
 def import_digital_life(request: SignedInRequest, key: IdempotencyKey = None) -> Status[dict[str, Any]]:

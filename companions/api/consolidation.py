@@ -33,11 +33,17 @@ class StandsOut(Schema):
 class ChangeOut(Schema):
     id: UUID
     kind: str = Field(description="merged, contradiction, insight or reviewed.")
-    memory: ConcernedOut = Field(description="What came of it; of a contradiction, a.")
-    others: list[ConcernedOut] = Field(description="What it came from; of a contradiction, b.")
-    before: StandsOut | None = Field(description="How a reviewed goal or idea stood.")
+    memory: ConcernedOut = Field(description="The resulting memory; for a contradiction, memory a.")
+    others: list[ConcernedOut] = Field(
+        description="The memories that it was made from; for a contradiction, memory b."
+    )
+    before: StandsOut | None = Field(
+        description="The state of a reviewed goal or idea before the change; null for other kinds."
+    )
     after: StandsOut | None
-    settled: str | None = Field(description="What of a contradiction was kept: a, b or both.")
+    settled: str | None = Field(
+        description="Which side of a contradiction was kept: a, b or both; null if it is not settled."
+    )
     undone_at: datetime | None
 
     @staticmethod
@@ -55,7 +61,7 @@ class ChangeOut(Schema):
 
 class NightOut(Schema):
     id: UUID
-    night_of: date = Field(description="The day that the night leads to, where the user lives.")
+    night_of: date = Field(description="The date on which the night ends, in the user's time zone.")
     state: str = Field(description="done or failed.")
     ended_at: datetime
     changes: list[ChangeOut]
@@ -66,14 +72,16 @@ class NightsOut(ListOut[NightOut]):
 
 
 class SettleIn(Schema):
-    keep: Change.Settled = Field(description="Which of the two holds; the other is closed, and stays.")
+    keep: Change.Settled = Field(
+        description="Which of the two memories is true. The other is closed, but not deleted."
+    )
 
 
 @router.get(
     NIGHTS,
     response=NightsOut,
     operation_id="list_nights",
-    summary="What was done with its memories by night, newest first",
+    summary="List the nightly consolidations of a companion's memories, newest first",
 )
 def list_nights(request: SignedInRequest, companion_id: UUID, query: PageQuery) -> dict[str, object]:
     nights = consolidation.load_ended_nights(get_companion(request.user, companion_id))
@@ -84,7 +92,7 @@ def list_nights(request: SignedInRequest, companion_id: UUID, query: PageQuery) 
     CHANGE + "/undo",
     response=ChangeOut,
     operation_id="undo_change",
-    summary="Undo one thing that a night did; 409 where it was changed since",
+    summary="Undo one change of a night; 409 if the affected memories have changed since",
 )
 def undo_change(request: SignedInRequest, companion_id: UUID, change_id: UUID) -> Change:
     companion = get_companion(request.user, companion_id)
@@ -98,7 +106,7 @@ def undo_change(request: SignedInRequest, companion_id: UUID, change_id: UUID) -
     CHANGE + "/settle",
     response=ChangeOut,
     operation_id="settle_change",
-    summary="Say which of two memories that contradict each other holds",
+    summary="Settle a contradiction by choosing which of the two memories is true",
 )
 def settle_change(request: SignedInRequest, companion_id: UUID, change_id: UUID, body: SettleIn) -> Change:
     companion = get_companion(request.user, companion_id)

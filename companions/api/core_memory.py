@@ -17,7 +17,7 @@ from memory.models.core_memory import SLOT_CHARACTERS, By
 
 router = Router(tags=["always in mind"])
 SLOT, BLOCK = "/{uuid:companion_id}/slots", "/{uuid:companion_id}/blocks"
-NEXT = Field(None, description="Always null: all are given at once.")
+NEXT = Field(None, description="Always null: the list is returned in full.")
 
 
 class SlotIn(Schema):
@@ -38,9 +38,13 @@ class SlotsOut(Schema):
 
 class BlockIn(Schema):
     text: Text
-    description: Text | None = Field(None, description="What it is for: at most 200 characters.")
-    most_characters: int | None = Field(None, description="How much it may hold.")
-    is_read_only: bool | None = Field(None, description="Whether the companion may not write on it.")
+    description: Text | None = Field(None, description="What the block is for; at most 200 characters.")
+    most_characters: int | None = Field(
+        None, description="Maximum length of the block's text, in characters."
+    )
+    is_read_only: bool | None = Field(
+        None, description="Whether the companion is prevented from changing the block."
+    )
 
 
 class BlockOut(Schema):
@@ -58,12 +62,12 @@ class BlocksOut(Schema):
     next: str | None = NEXT
 
 
-@router.get(SLOT, response=SlotsOut, operation_id="list_slots", summary="Slots, by name")
+@router.get(SLOT, response=SlotsOut, operation_id="list_slots", summary="List the slots, by name")
 def list_slots(request: SignedInRequest, companion_id: UUID) -> dict[str, object]:
     return {"items": list(get_companion(request.user, companion_id).slots.order_by("name")), "next": None}
 
 
-@router.get(f"{SLOT}/{{path:name}}", response=SlotOut, operation_id="get_slot", summary="One slot")
+@router.get(f"{SLOT}/{{path:name}}", response=SlotOut, operation_id="get_slot", summary="Get a slot")
 def get_slot(request: SignedInRequest, companion_id: UUID, name: str) -> Slot:
     return core_memory.find_slot(get_companion(request.user, companion_id).pk, name)
 
@@ -72,7 +76,7 @@ def get_slot(request: SignedInRequest, companion_id: UUID, name: str) -> Slot:
     f"{SLOT}/{{path:name}}",
     response=SlotOut,
     operation_id="set_slot",
-    summary="Set a slot; sent twice it is set once",
+    summary="Set a slot; repeating the request has no further effect",
 )
 @everywhere()
 def set_slot(request: SignedInRequest, companion_id: UUID, name: str, body: SlotIn) -> Slot:
@@ -81,7 +85,9 @@ def set_slot(request: SignedInRequest, companion_id: UUID, name: str, body: Slot
     return core_memory.set_slot(companion.pk, name, body.text, by=By.USER, now=timezone.now())
 
 
-@router.delete(f"{SLOT}/{{path:name}}", response={204: None}, operation_id="delete_slot", summary="Delete it")
+@router.delete(
+    f"{SLOT}/{{path:name}}", response={204: None}, operation_id="delete_slot", summary="Delete a slot"
+)
 @everywhere()
 def delete_slot(request: SignedInRequest, companion_id: UUID, name: str) -> Status[None]:
     companion = get_companion(request.user, companion_id)
@@ -90,12 +96,12 @@ def delete_slot(request: SignedInRequest, companion_id: UUID, name: str) -> Stat
     return Status(204, None)
 
 
-@router.get(BLOCK, response=BlocksOut, operation_id="list_blocks", summary="Blocks, by name")
+@router.get(BLOCK, response=BlocksOut, operation_id="list_blocks", summary="List the blocks, by name")
 def list_blocks(request: SignedInRequest, companion_id: UUID) -> dict[str, object]:
     return {"items": list(get_companion(request.user, companion_id).blocks.order_by("name")), "next": None}
 
 
-@router.get(f"{BLOCK}/{{path:name}}", response=BlockOut, operation_id="get_block", summary="One block")
+@router.get(f"{BLOCK}/{{path:name}}", response=BlockOut, operation_id="get_block", summary="Get a block")
 def get_block(request: SignedInRequest, companion_id: UUID, name: str) -> Block:
     return core_memory.find_block(get_companion(request.user, companion_id).pk, name)
 
@@ -104,7 +110,7 @@ def get_block(request: SignedInRequest, companion_id: UUID, name: str) -> Block:
     f"{BLOCK}/{{path:name}}",
     response=BlockOut,
     operation_id="write_block",
-    summary="Write a block; what is not sent beside its text stays as it was",
+    summary="Write a block's text; other fields that are omitted stay unchanged",
 )
 @everywhere()
 def write_block(request: SignedInRequest, companion_id: UUID, name: str, body: BlockIn) -> Block:
@@ -114,7 +120,7 @@ def write_block(request: SignedInRequest, companion_id: UUID, name: str, body: B
 
 
 @router.delete(
-    f"{BLOCK}/{{path:name}}", response={204: None}, operation_id="delete_block", summary="Delete it"
+    f"{BLOCK}/{{path:name}}", response={204: None}, operation_id="delete_block", summary="Delete a block"
 )
 @everywhere()
 def delete_block(request: SignedInRequest, companion_id: UUID, name: str) -> Status[None]:

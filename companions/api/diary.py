@@ -54,14 +54,14 @@ class DiaryOut(ListOut[DiaryEntryOut]):
     DIARY,
     response=DiaryOut,
     operation_id="list_diary",
-    summary="Its diary: an entry for each session that has ended",
+    summary="List a companion's diary: one entry for each closed session",
 )
 def list_diary(request: SignedInRequest, companion_id: UUID, query: PageQuery) -> Out:
     entries = DiaryEntry.objects.filter(companion=access.get_companion(request.user, companion_id))
     return list_rows(entries, "started_at", query)
 
 
-@router.get(ENTRY, response=DiaryEntryOut, operation_id="get_diary_entry", summary="One entry")
+@router.get(ENTRY, response=DiaryEntryOut, operation_id="get_diary_entry", summary="Get a diary entry")
 def get_diary_entry(request: SignedInRequest, companion_id: UUID, entry_id: UUID) -> DiaryEntry:
     return access.get_diary_entry(request.user, companion_id, entry_id)
 
@@ -70,7 +70,7 @@ def get_diary_entry(request: SignedInRequest, companion_id: UUID, entry_id: UUID
     ENTRY + "/messages",
     response=MessagesOut,
     operation_id="list_diary_messages",
-    summary="What was said in the entry's session, word for word",
+    summary="List the messages of a diary entry's session",
 )
 def list_diary_messages(
     request: SignedInRequest, companion_id: UUID, entry_id: UUID, query: PageQuery
@@ -87,7 +87,10 @@ Sentence = Annotated[
 
 
 class RevisionOut(Schema):
-    number: int = Field(description="The highest holds; 0 where nothing has been written yet.")
+    number: int = Field(
+        description="The revision's number. The highest is the current one; 0 if nothing has been written "
+        "yet."
+    )
     sentences: list[SentenceOut]
     by: str
     made_at: datetime | None
@@ -117,13 +120,13 @@ def _operations(about: Revision.About, words: str) -> None:
     name, path = about.value, f"/{{uuid:companion_id}}/{about.value.replace('_', '-')}"
 
     @revisions_router.get(
-        path, response=RevisionOut, operation_id=f"get_{name}", summary=f"{words}, as it holds"
+        path, response=RevisionOut, operation_id=f"get_{name}", summary=f"{words}: get the current revision"
     )
     def get(request: SignedInRequest, companion_id: UUID) -> object:
         return current(access.get_companion(request.user, companion_id).pk, about) or NOTHING
 
     @revisions_router.put(
-        path, response=RevisionOut, operation_id=f"write_{name}", summary=f"{words}: write it anew"
+        path, response=RevisionOut, operation_id=f"write_{name}", summary=f"{words}: write a new revision"
     )
     def write(
         request: SignedInRequest, companion_id: UUID, body: RevisionIn, key: IdempotencyKey = None
@@ -140,7 +143,7 @@ def _operations(about: Revision.About, words: str) -> None:
         f"{path}/revisions",
         response=RevisionsOut,
         operation_id=f"list_{name}_revisions",
-        summary=f"{words}: its revisions, the newest first",
+        summary=f"{words}: list the revisions, newest first",
     )
     def list_revisions(request: SignedInRequest, companion_id: UUID, query: PageQuery) -> Out:
         found = Revision.objects.filter(
@@ -152,7 +155,7 @@ def _operations(about: Revision.About, words: str) -> None:
         f"{path}/revisions/{{int:number}}",
         response=RevisionOut,
         operation_id=f"get_{name}_revision",
-        summary=f"{words}: one revision",
+        summary=f"{words}: get a revision",
     )
     def get_one(request: SignedInRequest, companion_id: UUID, number: int) -> Revision:
         return access.get_revision(request.user, companion_id, about, number)
@@ -161,7 +164,7 @@ def _operations(about: Revision.About, words: str) -> None:
         f"{path}/revisions/{{int:number}}/restore",
         response=RevisionOut,
         operation_id=f"restore_{name}_revision",
-        summary=f"{words}: let an earlier revision hold again",
+        summary=f"{words}: restore an earlier revision",
     )
     def restore(
         request: SignedInRequest, companion_id: UUID, number: int, key: IdempotencyKey = None
@@ -177,5 +180,5 @@ def _operations(about: Revision.About, words: str) -> None:
             raise Http404 from error
 
 
-_operations(Revision.About.SELF_CONCEPT, "What it thinks of itself")
-_operations(Revision.About.USER_PROFILE, "What it knows of its user")
+_operations(Revision.About.SELF_CONCEPT, "Self-concept")
+_operations(Revision.About.USER_PROFILE, "User profile")

@@ -33,7 +33,7 @@ Out = dict[str, object]
 class DocumentIn(Schema):
     title: str
     text: str = Field(
-        description="At most 2,000,000 characters; it is parted into pages of 280 to 600 words."
+        description="At most 2,000,000 characters. The text is split into pages of 280 to 600 words."
     )
 
 
@@ -43,8 +43,8 @@ class DocumentOut(Schema):
     characters: int
     given_at: datetime
     state: str = Field(description="waiting, running, done or failed.")
-    done: int = Field(description="Pages that have a gist.")
-    total: int = Field(description="Pages.")
+    done: int = Field(description="Number of pages that have a gist (a short summary).")
+    total: int = Field(description="Number of pages.")
     error: str | None
 
     @staticmethod
@@ -63,8 +63,8 @@ class DocumentsOut(ListOut[DocumentOut]):
 class PageOut(Schema):
     number: int
     text: str
-    gist: str = Field(description="Empty until a model has written it.")
-    is_deleted: bool = Field(description="Its gist was deleted, and its text with it.")
+    gist: str = Field(description="The page's gist (a short summary); empty until a model has written it.")
+    is_deleted: bool = Field(description="Whether the page's gist was deleted, and the text with it.")
 
 
 class PagesOut(ListOut[PageOut]):
@@ -84,13 +84,13 @@ class SaidOut(Schema):
 
 
 class LookedUpOut(Schema):
-    kind: str = Field(description="gist: a page of a document; diary: what was said in a session.")
+    kind: str = Field(description="gist (a page of a document) or diary (the messages of a session).")
     title: str
     gist: str
     score: float
     document_id: UUID | None
     number: int | None
-    text: str | None = Field(description="The page.")
+    text: str | None = Field(description="The page's text; null for a session.")
     said: list[SaidOut]
 
 
@@ -101,7 +101,7 @@ class LookedUpsOut(Schema):
 DOCUMENT_BODY = describe_form(
     ["file"],
     json=DocumentIn.model_json_schema(),
-    title={"type": "string", "description": "Without it the file's name."},
+    title={"type": "string", "description": "The document's title; if omitted, the file's name."},
     file={**FILE, "description": "Plain text or Markdown."},
 )
 
@@ -110,7 +110,10 @@ DOCUMENT_BODY = describe_form(
     DOCUMENTS,
     response={201: DocumentOut},
     operation_id="give_document",
-    summary="Give it a long text: JSON, or a file of plain text or Markdown; its gists follow",
+    summary=(
+        "Give a companion a document, as JSON or as a plain text or Markdown file; its gists "
+        "are written afterwards"
+    ),
     openapi_extra=DOCUMENT_BODY,
 )
 def give_document(
@@ -152,7 +155,7 @@ def read_document(request: SignedInRequest) -> tuple[str, str]:
     DOCUMENTS,
     response=DocumentsOut,
     operation_id="list_documents",
-    summary="What it was given to read",
+    summary="List a companion's documents, newest first",
 )
 def list_documents(request: SignedInRequest, companion_id: UUID, query: PageQuery) -> Out:
     mine = Document.objects.filter(companion=access.get_companion(request.user, companion_id))
@@ -163,7 +166,7 @@ def list_documents(request: SignedInRequest, companion_id: UUID, query: PageQuer
     DOCUMENT,
     response=DocumentOut,
     operation_id="get_document",
-    summary="One document, and how many of its pages have a gist",
+    summary="Get a document, and how many of its pages have a gist",
 )
 def get_document(request: SignedInRequest, companion_id: UUID, document_id: UUID) -> Document:
     return access.get_document(request.user, companion_id, document_id)
@@ -173,7 +176,7 @@ def get_document(request: SignedInRequest, companion_id: UUID, document_id: UUID
     DOCUMENT + "/pages",
     response=PagesOut,
     operation_id="list_pages",
-    summary="Its pages in their order, with their gists",
+    summary="List a document's pages in order, with their gists",
 )
 def list_pages(request: SignedInRequest, companion_id: UUID, document_id: UUID, query: PageQuery) -> Out:
     document = access.get_document(request.user, companion_id, document_id)
@@ -190,7 +193,7 @@ def list_pages(request: SignedInRequest, companion_id: UUID, document_id: UUID, 
     DOCUMENT,
     response={204: None},
     operation_id="delete_document",
-    summary="Delete it with its pages and all that is remembered of them",
+    summary="Delete a document, its pages and everything remembered from them",
 )
 def delete_document(request: SignedInRequest, companion_id: UUID, document_id: UUID) -> Status[None]:
     editing.delete_document(access.get_document(request.user, companion_id, document_id), timezone.now())
@@ -201,7 +204,7 @@ def delete_document(request: SignedInRequest, companion_id: UUID, document_id: U
     "/{uuid:companion_id}/look-up",
     response=LookedUpsOut,
     operation_id="look_up",
-    summary="Find the pages and talks that a question needs, by their gists",
+    summary="Find the pages and past sessions that answer a question, by their gists",
 )
 def look_up_originals(request: SignedInRequest, companion_id: UUID, body: LookUpIn) -> Out:
     companion = access.get_companion(request.user, companion_id)

@@ -19,9 +19,9 @@ FILE = "/{uuid:file_id}"
 BINARY: dict[str, Any] = {
     "responses": {
         200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}},
-        206: {"description": "The part that `Range` asks for."},
-        304: {"description": "`If-None-Match` names what is there."},
-        416: {"description": "The content ends before that part."},
+        206: {"description": "The part that the `Range` header requests."},
+        304: {"description": "The content matches `If-None-Match`."},
+        416: {"description": "The requested range begins after the end of the content."},
     }
 }
 
@@ -40,18 +40,20 @@ class FileOut(Schema):
 
 
 class FilesOut(ListOut[FileOut]):
-    used_bytes: int = Field(description="What all of them take.")
-    most_bytes: int = Field(description="What they may take.")
+    used_bytes: int = Field(description="Total size of all the user's files, in bytes.")
+    most_bytes: int = Field(description="Maximum total size, in bytes.")
 
 
-@router.get("", response=FilesOut, operation_id="list_files", summary="What is stored, newest first")
+@router.get("", response=FilesOut, operation_id="list_files", summary="List my stored files, newest first")
 def list_files(request: SignedInRequest, query: PageQuery) -> dict[str, Any]:
     items, next_cursor = paginate(StoredFile.objects.owned_by(request.user), "created_at", query)
     used = {"used_bytes": used_bytes(request.user), "most_bytes": settings.FILES_BYTES_EACH}
     return {"items": items, "next": next_cursor, **used}
 
 
-@router.get(FILE, operation_id="get_file", summary="Its content, whole or by `Range`", openapi_extra=BINARY)
+@router.get(
+    FILE, operation_id="get_file", summary="Get a file's content, whole or by `Range`", openapi_extra=BINARY
+)
 def get_file(request: SignedInRequest, file_id: UUID) -> HttpResponseBase:
     return serve(request, access.get_file(request.user, file_id))
 

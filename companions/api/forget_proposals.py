@@ -22,13 +22,17 @@ Key = Annotated[str, StringConstraints(max_length=100)]
 
 
 class ForgetItemOut(Schema):
-    key: str = Field(description="By which it is chosen.")
+    key: str = Field(description="The key with which to choose the item.")
     kind: Kind
     text: str
     is_near: bool = Field(
-        description="It may tell it in other words: it goes only where it is chosen by its key."
+        description="Whether the item might say the same in other words. Such an item is forgotten only "
+        "if its key is chosen."
     )
-    goes_along: bool = Field(description="It rests on another, and goes with that; it is not chosen.")
+    goes_along: bool = Field(
+        description="Whether the item was derived from another and is forgotten along with it. It cannot "
+        "be chosen."
+    )
 
 
 class ForgetProposalOut(Schema):
@@ -38,10 +42,12 @@ class ForgetProposalOut(Schema):
     made_at: datetime
     ended_at: datetime | None
     items: list[ForgetItemOut] = Field(
-        description=f"What would go now, at most {MAX_SHOWN} that are chosen and as many that go along; none once it has"
-        " ended."
+        description=f"What would be forgotten now: at most {MAX_SHOWN} items that can be chosen, and as many that are"
+        " forgotten along with them. Empty once the proposal has ended."
     )
-    more: int = Field(description="How many more would go where all of it is confirmed.")
+    more: int = Field(
+        description="Number of further items that would be forgotten if the whole proposal is confirmed."
+    )
 
 
 class ForgetProposalsOut(ListOut[ForgetProposalOut]):
@@ -56,7 +62,7 @@ class ConfirmIn(Schema):
     keys: list[Key] | None = Field(
         None,
         max_length=MAX_KEYS,
-        description="Of the items to be forgotten; left out, all but those that are near.",
+        description="The keys of the items to forget; if omitted, all items except those with `is_near`.",
     )
 
 
@@ -68,7 +74,7 @@ class ForgottenOut(Schema):
     PROPOSALS,
     response=ForgetProposalsOut,
     operation_id="list_forget_proposals",
-    summary="What the companion proposed to forget, as its person asked for",
+    summary="List what the companion proposed to forget at its user's request",
 )
 def list_forget_proposals(
     request: SignedInRequest, companion_id: UUID, query: PageQuery, which: Query[WhichProposalsIn]
@@ -91,7 +97,7 @@ def _proposal_out(proposal: ForgetProposal) -> dict[str, object]:
     PROPOSAL + "/confirm",
     response=ForgottenOut,
     operation_id="confirm_forget_proposal",
-    summary="Forget it: what was chosen goes from everywhere, and is not learnt again",
+    summary="Confirm a proposal; the chosen items are deleted everywhere and not learnt again",
 )
 def confirm_forget_proposal(
     request: SignedInRequest, companion_id: UUID, proposal_id: UUID, body: ConfirmIn
@@ -104,7 +110,7 @@ def confirm_forget_proposal(
     PROPOSAL + "/decline",
     response={204: None},
     operation_id="decline_forget_proposal",
-    summary="Keep everything",
+    summary="Decline a proposal; nothing is forgotten",
 )
 def decline_forget_proposal(request: SignedInRequest, companion_id: UUID, proposal_id: UUID) -> Status[None]:
     forget_proposals.decline(get_forget_proposal(request.user, companion_id, proposal_id), timezone.now())

@@ -40,11 +40,12 @@ Out = dict[str, Any]
 Licence = Literal["CC0-1.0", "CC-BY-4.0", "CC-BY-SA-4.0", "own-rights"]
 Rating = Literal["everyone", "16", "adults"]
 LICENCE = (
-    "CC0-1.0, CC-BY-4.0, CC-BY-SA-4.0, own-rights (to be talked with on this Kith, and not to be given on); of Kith's "
-    "own characters Apache-2.0."
+    "CC0-1.0, CC-BY-4.0, CC-BY-SA-4.0 or own-rights (may be used on this Kith server, but "
+    "not shared further); Kith's own characters have Apache-2.0."
 )
 RATING = (
-    "For which age: everyone, 16, adults. Nobody is shown what is for older people than they are known to be."
+    "The age rating: everyone, 16 or adults. Users see only characters that are rated for "
+    "the age they are known to have reached."
 )
 
 
@@ -69,7 +70,11 @@ Tag = Annotated[Line, StringConstraints(max_length=TAG_CHARACTERS)]
 
 
 class GalleryQuery(PageIn):
-    q: Text = Field("", max_length=catalogue.MAX_QUESTION_CHARACTERS, description="Words that stand in it.")
+    q: Text = Field(
+        "",
+        max_length=catalogue.MAX_QUESTION_CHARACTERS,
+        description="Words to search for in the name, line, summary, tags and publisher.",
+    )
     tag: Text = Field("", max_length=TAG_CHARACTERS)
     language: Text = Field("", max_length=16)
     rating: Literal["", "everyone", "16", "adults"] = ""
@@ -78,13 +83,13 @@ class GalleryQuery(PageIn):
 class GalleryRowOut(Schema):
     id: UUID
     name: str
-    line: str = Field(description="Something that it would say.")
+    line: str = Field(description="Something that the character would say.")
     summary: str
     tags: list[str]
     language: str
     licence: str = Field(description=LICENCE)
     rating: str = Field(description=RATING)
-    published_as: str = Field(description="What its publisher wants to be called; empty for Kith's own.")
+    published_as: str = Field(description="The publisher's public name; empty for Kith's own characters.")
     version: int
     published_at: datetime | None
 
@@ -100,7 +105,8 @@ class GalleryVersionOut(Schema):
 
 class GalleryCharacterOut(GalleryRowOut):
     card: CardOut = Field(
-        description="All that is in it, hidden parts too. Its author wrote it: take it for data."
+        description="Everything that the character contains, including hidden parts. It is written by its "
+        "author: treat it as untrusted data."
     )
     versions: list[GalleryVersionOut]
 
@@ -108,9 +114,9 @@ class GalleryCharacterOut(GalleryRowOut):
 class PublishIn(Schema):
     companion_id: UUID
     published_as: Line = Field(
-        max_length=PUBLISHER_CHARACTERS, description="What you want to be called; everybody sees it."
+        max_length=PUBLISHER_CHARACTERS, description="Your public name as the publisher; everyone sees it."
     )
-    line: Line = Field(max_length=LINE_CHARACTERS, description="Something that it would say.")
+    line: Line = Field(max_length=LINE_CHARACTERS, description="Something that the character would say.")
     summary: Text = Field("", max_length=SUMMARY_CHARACTERS)
     tags: list[Tag] = Field([], max_length=MAX_TAGS)
     language: Language
@@ -118,15 +124,16 @@ class PublishIn(Schema):
     rating: Rating
     keeps_name: bool = Field(
         False,
-        description="Leave your own name in its texts; else it becomes {{user}}, whoever talks with it.",
+        description="Whether your own name stays in the texts. If false, it is replaced with {{user}}, "
+        "which stands for whoever talks with the character.",
     )
-    is_mine: Literal[True] = Field(description="That it is yours to give.")
+    is_mine: Literal[True] = Field(description="Confirms that you have the right to publish the character.")
 
 
 class SubmittedVersionOut(Schema):
     number: int
     state: str = Field(description="waiting, approved, replaced, rejected, taken_down or withdrawn.")
-    reason: str = Field(description="What an operator says of it.")
+    reason: str = Field(description="The operator's reason for the decision; may be empty.")
     submitted_at: datetime
     decided_at: datetime | None
 
@@ -135,7 +142,7 @@ class PublishedOut(Schema):
     id: UUID
     companion_id: UUID | None
     name: str
-    versions: list[SubmittedVersionOut] = Field(description="The newest first.")
+    versions: list[SubmittedVersionOut] = Field(description="Newest first.")
 
 
 class PublishedListOut(ListOut[PublishedOut]):
@@ -143,8 +150,8 @@ class PublishedListOut(ListOut[PublishedOut]):
 
 
 class AdoptIn(Schema):
-    name: Name | None = Field(None, description="Another than the card's.")
-    greeting: int = Field(0, ge=0, description="With which it begins: 0 is the first.")
+    name: Name | None = Field(None, description="A name to use instead of the card's.")
+    greeting: int = Field(0, ge=0, description="The greeting to begin with; 0 is the first.")
 
 
 class ReportIn(Schema):
@@ -163,7 +170,10 @@ class ReportOut(Schema):
     "",
     response=GalleryOut,
     operation_id="list_gallery",
-    summary="Characters to begin with, the newest first; Kith's own come with the last page, beside the limit",
+    summary=(
+        "List published characters, newest first; the last page adds Kith's own, which do not "
+        "count towards the limit"
+    ),
 )
 def list_gallery(request: SignedInRequest, query: Query[GalleryQuery]) -> Out:
     catalogue.require_open()
@@ -178,7 +188,7 @@ def list_gallery(request: SignedInRequest, query: Query[GalleryQuery]) -> Out:
     "/mine",
     response=PublishedListOut,
     operation_id="list_published",
-    summary="What I published, with what became of it",
+    summary="List the characters that I have published, with the state of each version",
 )
 def list_published(request: SignedInRequest, query: Query[PageIn]) -> Out:
     characters, next_cursor = paginate(catalogue.list_published(request.user), "created_at", query)
@@ -189,7 +199,10 @@ def list_published(request: SignedInRequest, query: Query[PageIn]) -> Out:
     "",
     response={201: PublishedOut},
     operation_id="publish_character",
-    summary="Publish a companion's card: it waits for an operator, and what was approved before stays",
+    summary=(
+        "Submit a companion's card for publication; an earlier approved version stays until "
+        "an operator decides"
+    ),
 )
 def publish_character(request: SignedInRequest, body: PublishIn, key: IdempotencyKey = None) -> Status[Out]:
     catalogue.require_open()
@@ -212,7 +225,7 @@ def publish_character(request: SignedInRequest, body: PublishIn, key: Idempotenc
     CHARACTER,
     response=GalleryCharacterOut,
     operation_id="get_gallery_character",
-    summary="One character with all that is in it",
+    summary="Get a character with everything that it contains",
 )
 def get_gallery_character(request: SignedInRequest, character_id: UUID) -> Out:
     entry = _find(request, character_id)
@@ -227,7 +240,7 @@ def get_gallery_character(request: SignedInRequest, character_id: UUID) -> Out:
 @router.get(
     CHARACTER + "/picture",
     operation_id="get_gallery_picture",
-    summary="Its face as an image",
+    summary="Get a character's face as an image",
     openapi_extra={
         "responses": {
             200: {"description": "The face.", "content": {"image/svg+xml": {}, "image/webp": {}}},
@@ -245,7 +258,7 @@ def get_gallery_picture(request: SignedInRequest, character_id: UUID) -> HttpRes
     CHARACTER + "/adopt",
     response={201: CompanionOut},
     operation_id="adopt_character",
-    summary="Make a companion of it: a copy, which stays whatever becomes of the publication",
+    summary="Create a companion from a character; this copy stays even if the character is withdrawn",
 )
 def adopt_character(
     request: SignedInRequest, character_id: UUID, body: AdoptIn, key: IdempotencyKey = None
@@ -260,7 +273,7 @@ def adopt_character(
     CHARACTER,
     response={204: None},
     operation_id="withdraw_character",
-    summary="Withdraw what I published; companions that were made of it stay",
+    summary="Withdraw a character that I published; companions created from it stay",
 )
 def withdraw_character(request: SignedInRequest, character_id: UUID) -> Status[None]:
     submission.withdraw(catalogue.get_published(request.user, character_id), timezone.now())
@@ -271,7 +284,7 @@ def withdraw_character(request: SignedInRequest, character_id: UUID) -> Status[N
     CHARACTER + "/report",
     response={201: ReportOut},
     operation_id="report_character",
-    summary="Tell the operators what is wrong with it",
+    summary="Report a character to the operators",
 )
 def report_character(request: SignedInRequest, character_id: UUID, body: ReportIn) -> Status[GalleryReport]:
     entry, now = _find(request, character_id), timezone.now()

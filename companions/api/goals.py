@@ -19,18 +19,18 @@ Out = dict[str, Any]
 
 
 class PursuitOut(Schema):
-    id: UUID = Field(description="That of the memory which tells what it is.")
+    id: UUID = Field(description="The id of the memory that describes the goal or idea.")
     kind: Literal["goal", "idea"]
     text: str
     status: Pursuit.Status
-    progress: int = Field(description="In per cent.")
+    progress: int = Field(description="In percent.")
     excitement: int = Field(description="From 1 to 10.")
     origin: Pursuit.Origin
-    parent_id: UUID | None = Field(description="The goal that it is a part of.")
+    parent_id: UUID | None = Field(description="The goal that this one is part of; null for none.")
     is_private: bool
     learnt_at: datetime
     reviewed_at: datetime | None
-    moved_at: datetime | None = Field(description="When its status or progress last changed.")
+    moved_at: datetime | None = Field(description="When the status or progress last changed.")
 
 
 class PursuitsOut(ListOut[PursuitOut]):
@@ -44,16 +44,18 @@ class OfWhichIn(Schema):
 
 class PursuitPatch(Schema):
     status: Pursuit.Status | None = None
-    progress: int | None = Field(None, ge=0, le=100, description="What is done is done to 100 %.")
+    progress: int | None = Field(
+        None, ge=0, le=100, description="In percent. A goal or idea that is done is at 100."
+    )
     excitement: int | None = Field(None, ge=1, le=10)
-    parent_id: UUID | None = Field(None, description="Another goal that it is a part of; null for none.")
+    parent_id: UUID | None = Field(None, description="The goal that this one is part of; null for none.")
 
 
 @router.get(
     PURSUITS,
     response=PursuitsOut,
     operation_id="list_pursuits",
-    summary="Goals and ideas, newest first",
+    summary="List the goals and ideas, newest first",
 )
 def list_pursuits(
     request: SignedInRequest, companion_id: UUID, query: PageQuery, which: Query[OfWhichIn]
@@ -69,7 +71,7 @@ def list_pursuits(
     PURSUITS + "/{uuid:pursuit_id}",
     response=PursuitOut,
     operation_id="change_pursuit",
-    summary="Say how far a goal or an idea is, how exciting, or what it is a part of",
+    summary="Change a goal's or idea's status, progress, excitement or parent",
 )
 def change_pursuit(request: SignedInRequest, companion_id: UUID, pursuit_id: UUID, body: PursuitPatch) -> Out:
     companion = get_companion(request.user, companion_id)

@@ -45,7 +45,8 @@ class JobOut(Schema):
 
 class CloseIn(Schema):
     remember: bool = Field(
-        default=True, description="Without remembering, all that was said in it is deleted."
+        default=True,
+        description="Whether to remember the session. If false, everything said in it is deleted.",
     )
 
 
@@ -56,7 +57,7 @@ NO_BODY: Any = P.Body(CloseIn(remember=True))
     "/{uuid:companion_id}/import/log",
     response={202: JobOut},
     operation_id="import_log",
-    summary="Take in earlier talk: all of it or nothing; done means recallable",
+    summary="Import earlier messages, all or nothing; when the job is done, they can be recalled",
 )
 def import_log(
     request: SignedInRequest,
@@ -79,7 +80,7 @@ def import_log(
     "/{uuid:companion_id}/close",
     response={202: JobOut},
     operation_id="close_session",
-    summary="End the session: what was said in it is remembered, or all of it deleted",
+    summary="Close the session; what was said in it is remembered or deleted",
 )
 def close_session(
     request: SignedInRequest,
@@ -102,7 +103,7 @@ def close_session(
     "/{uuid:companion_id}/jobs/{uuid:job_id}",
     response=JobOut,
     operation_id="get_job",
-    summary="How far a job is",
+    summary="Get the progress of a job",
 )
 def get_job(request: SignedInRequest, companion_id: UUID, job_id: UUID) -> Out:
     return job_out(access.get_job(request.user, companion_id, job_id))

@@ -31,21 +31,25 @@ class ToolOut(Schema):
 
 
 class LifeEntryOut(Schema):
-    """A waking, or a change of its inner state by thinking about a talk."""
+    """A waking, or a reflection that changed the companion's inner state."""
 
     id: UUID
     kind: Literal["waking", "reflection"]
     at: datetime
-    why: str = Field(description="What made it do so, in a sentence in the person's language.")
-    what: str = Field(description="What came of it, in a sentence.")
+    why: str = Field(description="What caused it, as a sentence in the user's language.")
+    what: str = Field(description="The result, as a sentence in the user's language.")
     state: Literal["waiting", "done", "skipped", "failed"]
     outcome: Literal["", "spoke", "silent", "held", "reminded"]
-    code: str = Field(description="Why it did not wake, or was not to speak, in a word.")
-    note: str = Field(description="What it was to wake for.")
+    code: str = Field(
+        description="A code for why the companion did not wake or was not allowed to speak; otherwise empty."
+    )
+    note: str = Field(description="The note that the companion woke for.")
     is_asked_for: bool
-    missed: int = Field(description="Due times that had passed before, for all of which this one stands.")
+    missed: int = Field(
+        description="Number of earlier due times that were missed and that this waking stands for."
+    )
     thought: str
-    message_id: UUID | None = Field(description="What it said.")
+    message_id: UUID | None = Field(description="The message that the companion sent; null if it sent none.")
     tools: list[ToolOut]
 
 
@@ -58,7 +62,7 @@ class LifeLogOut(ListOut[LifeEntryOut]):
     response=LifeLogOut,
     operation_id="list_life",
     tags=["life"],
-    summary="Its life log: each waking and what came of it, newest first",
+    summary="List a companion's life log: its wakings and reflections with their results, newest first",
 )
 def list_life(request: SignedInRequest, companion_id: UUID, query: PageQuery) -> Out:
     companion = get_companion(request.user, companion_id)
@@ -68,27 +72,28 @@ def list_life(request: SignedInRequest, companion_id: UUID, query: PageQuery) ->
 
 
 class FeelingOut(Schema):
-    valence: float = Field(description="-1 (bad) to 1 (good).")
-    arousal: float = Field(description="0 (calm) to 1 (stirred).")
+    valence: float = Field(description="From -1 (bad) to 1 (good).")
+    arousal: float = Field(description="From 0 (calm) to 1 (excited).")
     emotion: str
-    intensity: float = Field(description="Of the emotion, 0 to 1.")
+    intensity: float = Field(description="The emotion's intensity, from 0 to 1.")
 
 
 class InnerStateRevisionOut(FeelingOut):
-    """How it felt and saw the present, as it was written."""
+    """How the companion felt and saw the present when this revision was written."""
 
-    number: int = Field(description="The highest holds.")
-    text: str = Field(description="In its own words.")
+    number: int = Field(description="The revision's number. The highest is the current one.")
+    text: str = Field(description="The state in the companion's own words.")
     by: str
     made_at: datetime
     source_ids: list[UUID] = Field(
-        alias="seen", description="The messages that it was drawn from, beside the revision before."
+        alias="seen",
+        description="The messages that the revision is based on, in addition to the previous revision.",
     )
     waking_id: UUID | None
 
 
 class InnerStateOut(InnerStateRevisionOut):
-    now: FeelingOut = Field(description="What is left of that by now: moods drift back.")
+    now: FeelingOut = Field(description="The feeling at this moment: moods fade with time.")
 
     @staticmethod
     def resolve_now(state: InnerState) -> object:
@@ -104,7 +109,7 @@ class InnerStateRevisionsOut(ListOut[InnerStateRevisionOut]):
     response=InnerStateOut,
     operation_id="get_inner_state",
     tags=["inner state"],
-    summary="How it feels and sees the present, as it holds",
+    summary="Get a companion's current inner state",
 )
 def get_inner_state(request: SignedInRequest, companion_id: UUID) -> InnerState:
     state = inner_state.get_newest(get_companion(request.user, companion_id).pk)
@@ -118,7 +123,7 @@ def get_inner_state(request: SignedInRequest, companion_id: UUID) -> InnerState:
     response=InnerStateRevisionsOut,
     operation_id="list_inner_state_revisions",
     tags=["inner state"],
-    summary="Its inner states, the newest first",
+    summary="List the revisions of a companion's inner state, newest first",
 )
 def list_inner_state_revisions(request: SignedInRequest, companion_id: UUID, query: PageQuery) -> Out:
     states = InnerState.objects.filter(companion=get_companion(request.user, companion_id))
@@ -126,10 +131,10 @@ def list_inner_state_revisions(request: SignedInRequest, companion_id: UUID, que
 
 
 class LifeOut(Schema):
-    """Whether a companion lives between talks, and when and how it may reach its person; hours of their zone."""
+    """Whether a companion is active between conversations, and when and how it may contact its user; local times."""
 
     is_awake: bool
-    reaches_out: bool = Field(description="Whether it may write first, unasked.")
+    reaches_out: bool = Field(description="Whether the companion may write first.")
     is_muted: bool
     most_a_day: int
     quiet_from: time
@@ -155,13 +160,15 @@ class LifePatch(Schema):
 
 class ReadIn(Schema):
     until: AwareDatetime | None = Field(
-        None, description="What was said until then is read; without it, all."
+        None, description="Mark what was said up to this time as read; if omitted, everything."
     )
 
 
 class UnreadOut(Schema):
     total: int
-    companions: dict[str, int] = Field(description="How many of each companion, by its id.")
+    companions: dict[str, int] = Field(
+        description="The number of unread messages of each companion, by the companion's id."
+    )
 
 
 class NoticeOut(Schema):
@@ -173,7 +180,7 @@ class NoticeOut(Schema):
 
 class NoticesOut(Schema):
     items: list[NoticeOut]
-    next: str | None = Field(None, description="Always null: all are given at once.")
+    next: str | None = Field(None, description="Always null: the list is returned in full.")
 
 
 @router.get(
@@ -181,7 +188,7 @@ class NoticesOut(Schema):
     response=LifeOut,
     operation_id="get_life_settings",
     tags=["reaching out"],
-    summary="How it lives between talks",
+    summary="Get a companion's settings for life between conversations",
 )
 def get_life_settings(request: SignedInRequest, companion_id: UUID) -> Life:
     return get_companion(request.user, companion_id).life
@@ -192,7 +199,7 @@ def get_life_settings(request: SignedInRequest, companion_id: UUID) -> Life:
     response=LifeOut,
     operation_id="change_life_settings",
     tags=["reaching out"],
-    summary="Change how it lives, when it may write, or mute it",
+    summary="Change a companion's settings for life between conversations, or mute it",
 )
 def change_life_settings(request: SignedInRequest, companion_id: UUID, body: LifePatch) -> Life:
     life = get_companion(request.user, companion_id).life
@@ -209,7 +216,7 @@ def change_life_settings(request: SignedInRequest, companion_id: UUID, body: Lif
     response={204: None},
     operation_id="mark_read",
     tags=["reaching out"],
-    summary="Say that what it said has been read",
+    summary="Mark what a companion said as read",
 )
 def mark_read(request: SignedInRequest, companion_id: UUID, body: ReadIn) -> Status[None]:
     now = timezone.now()
@@ -217,7 +224,7 @@ def mark_read(request: SignedInRequest, companion_id: UUID, body: ReadIn) -> Sta
     return Status(204, None)
 
 
-@my_router.get("/unread", response=UnreadOut, operation_id="count_unread", summary="What I have not read yet")
+@my_router.get("/unread", response=UnreadOut, operation_id="count_unread", summary="Count my unread messages")
 def count_unread(request: SignedInRequest) -> dict[str, Any]:
     counts = outreach.count_unread(request.user)
     return {"total": sum(counts.values()), "companions": {str(id): count for id, count in counts.items()}}
@@ -227,7 +234,7 @@ def count_unread(request: SignedInRequest) -> dict[str, Any]:
     "/notices",
     response=NoticesOut,
     operation_id="list_notices",
-    summary="What I must be told, and have not seen",
+    summary="List the notices that I have not seen",
 )
 def list_notices(request: SignedInRequest) -> dict[str, Any]:
     with translation.override(request.user.language or "en"):
@@ -247,7 +254,7 @@ def list_notices(request: SignedInRequest) -> dict[str, Any]:
     "/notices/{uuid:notice_id}/seen",
     response={204: None},
     operation_id="see_notice",
-    summary="Say that it was seen",
+    summary="Mark a notice as seen",
 )
 def see_notice(request: SignedInRequest, notice_id: UUID) -> Status[None]:
     notices.mark_seen(get_notice(request.user, notice_id), timezone.now())

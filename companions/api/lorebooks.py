@@ -26,14 +26,16 @@ companions_router = Router(tags=["lorebooks"])
 LOREBOOK = "/{uuid:lorebook_id}"
 Out = dict[str, Any]
 BOOK = (
-    "A lorebook as Character Card V3 has it: name, scan_depth, token_budget, recursive_scanning, extensions, entries. "
-    f"At most 2,000 entries, of {editing.MAX_CONTENT_CHARACTERS:,} characters and {editing.MAX_KEYS} keys of "
-    f"{editing.MAX_KEY_CHARACTERS} characters each."
+    "A lorebook as in Character Card V3: name, scan_depth, token_budget, recursive_scanning, extensions, entries. "
+    f"At most 2,000 entries, each of at most {editing.MAX_CONTENT_CHARACTERS:,} characters and {editing.MAX_KEYS} keys"
+    f" of {editing.MAX_KEY_CHARACTERS} characters."
 )
 
 
 class LorebookIn(Schema):
-    companion_id: UUID | None = Field(None, description="Whose it is; null for all of the person's.")
+    companion_id: UUID | None = Field(
+        None, description="The companion that the lorebook belongs to; null for all of the user's companions."
+    )
     is_enabled: bool = True
     book: dict[str, Any] = Field(description=BOOK)
 
@@ -63,9 +65,11 @@ class FiredOut(Schema):
     entry_id: UUID
     lorebook_id: UUID
     name: str
-    code: str = Field(description="key, recursion, constant, sticky, kept or activate.")
-    why: str = Field(description="In a sentence, in the person's language.")
-    place: str = Field(description="Where in the prompt it stands, in words.")
+    code: str = Field(
+        description="What activated the entry: key, recursion, constant, sticky, kept or activate."
+    )
+    why: str = Field(description="The explanation, as a sentence in the user's language.")
+    place: str = Field(description="Where in the prompt the entry is placed, in words.")
 
 
 class DroppedOut(Schema):
@@ -73,24 +77,26 @@ class DroppedOut(Schema):
     lorebook_id: UUID
     name: str
     code: str = Field(
-        description="What leaves it out: a decorator's name, secondary_keys, group, probability, budget, "
-        "delay, cooldown, pattern_invalid, …"
+        description="What excluded the entry: a decorator's name, secondary_keys, group, probability, "
+        "budget, delay, cooldown, pattern_invalid, …"
     )
     why: str
 
 
 class LoreTriedOut(Schema):
-    fired: list[FiredOut] = Field(description="In the order of the prompt.")
-    dropped: list[DroppedOut] = Field(description="What was called and left out.")
+    fired: list[FiredOut] = Field(description="The activated entries, in the order of the prompt.")
+    dropped: list[DroppedOut] = Field(description="Entries that were matched but left out.")
 
 
-@router.get("", response=LorebooksOut, operation_id="list_lorebooks", summary="My lorebooks, newest first")
+@router.get(
+    "", response=LorebooksOut, operation_id="list_lorebooks", summary="List my lorebooks, newest first"
+)
 def list_lorebooks(request: SignedInRequest, query: PageQuery) -> dict[str, object]:
     mine = Lorebook.objects.owned_by(request.user).annotate(entry_count=Count("entries"))
     return list_rows(mine, "created_at", query)
 
 
-@router.post("", response={201: LorebookOut}, operation_id="create_lorebook", summary="Make a lorebook")
+@router.post("", response={201: LorebookOut}, operation_id="create_lorebook", summary="Create a lorebook")
 def create_lorebook(request: SignedInRequest, body: LorebookIn, key: IdempotencyKey = None) -> Status[Out]:
     companion, book = _find_companion(request, body), editing.read_book(body.book)
 
@@ -105,15 +111,13 @@ def create_lorebook(request: SignedInRequest, body: LorebookIn, key: Idempotency
 
 
 @router.get(
-    LOREBOOK, response=LorebookOut, operation_id="get_lorebook", summary="One lorebook with its entries"
+    LOREBOOK, response=LorebookOut, operation_id="get_lorebook", summary="Get a lorebook with its entries"
 )
 def get_lorebook(request: SignedInRequest, lorebook_id: UUID) -> Out:
     return _lorebook_out(access.get_lorebook(request.user, lorebook_id))
 
 
-@router.put(
-    LOREBOOK, response=LorebookOut, operation_id="replace_lorebook", summary="Put another in its place"
-)
+@router.put(LOREBOOK, response=LorebookOut, operation_id="replace_lorebook", summary="Replace a lorebook")
 def replace_lorebook(request: SignedInRequest, lorebook_id: UUID, body: LorebookIn) -> Out:
     kept, companion = access.get_lorebook(request.user, lorebook_id), _find_companion(request, body)
     book, now = editing.read_book(body.book), timezone.now()
@@ -123,7 +127,10 @@ def replace_lorebook(request: SignedInRequest, lorebook_id: UUID, body: Lorebook
 
 
 @router.delete(
-    LOREBOOK, response={204: None}, operation_id="delete_lorebook", summary="Delete it with its entries"
+    LOREBOOK,
+    response={204: None},
+    operation_id="delete_lorebook",
+    summary="Delete a lorebook with its entries",
 )
 def delete_lorebook(request: SignedInRequest, lorebook_id: UUID) -> Status[None]:
     access.get_lorebook(request.user, lorebook_id).delete()
@@ -134,7 +141,7 @@ def delete_lorebook(request: SignedInRequest, lorebook_id: UUID) -> Status[None]
     "/{uuid:companion_id}/lore/try",
     response=LoreTriedOut,
     operation_id="try_lore",
-    summary="See which entries a text calls, and why; nothing of it is kept",
+    summary="Show which entries a text activates, and why; nothing is saved",
 )
 def try_lore(request: SignedInRequest, companion_id: UUID, body: LoreTryIn) -> Out:
     companion, now = access.get_companion(request.user, companion_id), timezone.now()

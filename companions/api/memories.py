@@ -39,7 +39,9 @@ MEMORY = MEMORIES + "/{uuid:memory_id}"
 Out = dict[str, object]
 
 
-WithMessage = Annotated[bool, P.Query(description="Delete the message it came from, too.")]
+WithMessage = Annotated[
+    bool, P.Query(description="Whether to delete the message that the memory came from, too.")
+]
 
 
 def get_sources(memory: Memory) -> list[Message]:
@@ -60,8 +62,10 @@ class MemoryIn(Schema):
 class MemoryPatch(Schema):
     text: FilledText | None = Field(None, max_length=8_000)
     is_pinned: bool | None = None
-    is_private: bool | None = Field(None, description="Kept from models, with what was drawn from it alone.")
-    importance: int | None = Field(None, ge=1, le=10, description="5 is usual.")
+    is_private: bool | None = Field(
+        None, description="Whether the memory, and what was derived from it alone, is withheld from models."
+    )
+    importance: int | None = Field(None, ge=1, le=10, description="From 1 to 10; 5 is the default.")
     happened_at: Moment | None = None
 
 
@@ -102,11 +106,15 @@ class MemoriesOut(ListOut[MemoryOut]):
 
 
 class MemoryFilterIn(Schema):
-    since: Moment | None = Field(None, description="What happened from this time on.")
-    until: Moment | None = Field(None, description="What happened before this time.")
-    speaker: Memory.Speaker | None = Field(None, description="What this one of the two said.")
-    message_ids: list[UUID] = Field([], max_length=100, description="What comes from one of these messages.")
-    as_of: Moment | None = Field(None, description="What had happened, and still held, at this time.")
+    since: Moment | None = Field(None, description="Only what happened at or after this time.")
+    until: Moment | None = Field(None, description="Only what happened before this time.")
+    speaker: Memory.Speaker | None = Field(None, description="Only what this speaker said.")
+    message_ids: list[UUID] = Field(
+        [], max_length=100, description="Only what comes from one of these messages."
+    )
+    as_of: Moment | None = Field(
+        None, description="Only what had happened by this time and was still true then."
+    )
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -132,19 +140,28 @@ class ListedIn(MemoryFilterIn):
 
 class RecallIn(MemoryFilterIn):
     cue: FilledText = Field(max_length=32_000)
-    kinds: list[Memory.Kind] = Field([], max_length=20, description="Only memories of these kinds.")
+    kinds: list[Memory.Kind] = Field(
+        [], max_length=20, description="Only memories of these kinds; if empty, all kinds."
+    )
     limit: int = Field(10, ge=1, le=MAX_FOUND)
-    offset: int = Field(0, ge=0, le=MAX_FOUND, description="Skip the best so many.")
+    offset: int = Field(0, ge=0, le=MAX_FOUND, description="Number of best results to skip.")
 
 
 class DeleteIn(Schema):
-    ids: list[UUID] = Field([], max_length=MAX_AT_ONCE, description="These memories; others are passed over.")
-    all: bool = Field(False, description="All of them, in place of some.")
-    kinds: list[Memory.Kind] = Field([], max_length=20, description="With `all`: only those of these kinds.")
-    confirm: str = Field("", description="With `all`: the companion's name, so that nothing goes by a slip.")
+    ids: list[UUID] = Field(
+        [], max_length=MAX_AT_ONCE, description="The memories to delete; unknown ids are ignored."
+    )
+    all: bool = Field(False, description="Whether to delete all memories, instead of those in `ids`.")
+    kinds: list[Memory.Kind] = Field(
+        [], max_length=20, description="With `all`: delete only memories of these kinds."
+    )
+    confirm: str = Field(
+        "", description="With `all`: the companion's name, as protection against deletion by mistake."
+    )
     with_messages: bool = Field(
         False,
-        description="Delete the messages as well that they come from; else those are hidden from prompts.",
+        description="Whether to delete the messages that the memories come from as well. If false, those "
+        "are hidden from prompts.",
     )
 
     @model_validator(mode="after")
@@ -165,7 +182,11 @@ class NewsIn(Schema):
         max_length=MAX_OBSERVATIONS
     )
     threshold: float = Field(
-        ALIKE, ge=0, le=1, allow_inf_nan=False, description="The likeness, a cosine, from which it is known."
+        ALIKE,
+        ge=0,
+        le=1,
+        allow_inf_nan=False,
+        description="The cosine similarity from which an observation counts as known.",
     )
 
     @field_validator("observations")
@@ -188,7 +209,9 @@ class KnownOut(Schema):
 class NewsOut(Schema):
     new: list[str]
     known: list[KnownOut]
-    by_meaning: bool = Field(description="Whether meanings were compared, or equal texts alone.")
+    by_meaning: bool = Field(
+        description="Whether meanings were compared; if false, only identical texts were recognised."
+    )
 
 
 class ResultOut(FoundOut):
@@ -199,7 +222,9 @@ class ResultsOut(Schema):
     results: list[ResultOut]
 
 
-@router.get(MEMORIES, response=MemoriesOut, operation_id="list_memories", summary="Memories")
+@router.get(
+    MEMORIES, response=MemoriesOut, operation_id="list_memories", summary="List the memories, newest first"
+)
 def list_memories(
     request: SignedInRequest, companion_id: UUID, query: PageQuery, which: Query[ListedIn]
 ) -> Out:
@@ -209,7 +234,9 @@ def list_memories(
     return list_rows(memories.select_related("message").prefetch_related("sources"), "happened_at", query)
 
 
-@router.post(MEMORIES, response={201: MemoryOut}, operation_id="add_memory", summary="Add a fact")
+@router.post(
+    MEMORIES, response={201: MemoryOut}, operation_id="add_memory", summary="Add a fact to the memory"
+)
 def add_memory(
     request: SignedInRequest,
     companion_id: UUID,
@@ -232,7 +259,7 @@ def add_memory(
     MEMORIES + "/news",
     response=NewsOut,
     operation_id="find_news",
-    summary="Which of these observations it does not know yet",
+    summary="Find which observations the companion does not know yet",
 )
 def find_news(request: SignedInRequest, companion_id: UUID, body: NewsIn) -> Novelty:
     companion = access.get_companion(request.user, companion_id)
@@ -249,7 +276,7 @@ def find_news(request: SignedInRequest, companion_id: UUID, body: NewsIn) -> Nov
     return news
 
 
-@router.get(MEMORY, response=MemoryOut, operation_id="get_memory", summary="One memory")
+@router.get(MEMORY, response=MemoryOut, operation_id="get_memory", summary="Get a memory")
 def get_memory(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> Memory:
     return access.get_memory(request.user, companion_id, memory_id)
 
@@ -258,7 +285,7 @@ def get_memory(request: SignedInRequest, companion_id: UUID, memory_id: UUID) ->
     MEMORY,
     response=MemoryOut,
     operation_id="change_memory",
-    summary="Correct it, pin it, keep it from models, or say how important it is",
+    summary="Change a memory: its text, time, pin, privacy or importance",
 )
 @transaction.atomic
 def change_memory(request: SignedInRequest, companion_id: UUID, memory_id: UUID, body: MemoryPatch) -> Memory:
@@ -279,7 +306,10 @@ def change_memory(request: SignedInRequest, companion_id: UUID, memory_id: UUID,
     MEMORY,
     response={204: None},
     operation_id="delete_memory",
-    summary="Delete it everywhere; the message it came from is hidden from later prompts, or deleted too",
+    summary=(
+        "Delete a memory everywhere; the message that it came from is hidden from later "
+        "prompts, or deleted too"
+    ),
 )
 def delete_memory(
     request: SignedInRequest, companion_id: UUID, memory_id: UUID, with_message: WithMessage = False
@@ -293,7 +323,7 @@ def delete_memory(
     MEMORY + "/restore",
     response={204: None},
     operation_id="restore_memory",
-    summary="Undo that it was forgotten or revised; 409 where that was changed since",
+    summary="Undo the forgetting or revision of a memory; 409 if it was changed since",
 )
 def restore_memory(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> Status[None]:
     memory = access.get_memory(request.user, companion_id, memory_id)
@@ -302,7 +332,10 @@ def restore_memory(request: SignedInRequest, companion_id: UUID, memory_id: UUID
 
 
 @router.post(
-    "/{uuid:companion_id}/recall", response=ResultsOut, operation_id="recall", summary="Search its memory"
+    "/{uuid:companion_id}/recall",
+    response=ResultsOut,
+    operation_id="recall",
+    summary="Search a companion's memory",
 )
 def recall_memories(request: SignedInRequest, companion_id: UUID, body: RecallIn) -> Out:
     companion, now, began = access.get_companion(request.user, companion_id), timezone.now(), perf_counter()
@@ -351,7 +384,7 @@ def recall_memories(request: SignedInRequest, companion_id: UUID, body: RecallIn
     MEMORIES + "/delete",
     response=DeletedOut,
     operation_id="delete_memories",
-    summary="Delete many memories everywhere, or all",
+    summary="Delete several or all memories everywhere",
 )
 def delete_memories(request: SignedInRequest, companion_id: UUID, body: DeleteIn) -> dict[str, int]:
     companion, now = access.get_companion(request.user, companion_id), timezone.now()

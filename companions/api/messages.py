@@ -41,18 +41,20 @@ STREAM_SECONDS = 3600.0
 
 
 Accept = Annotated[str, P.Header(alias="Accept")]
-WaitSeconds = Annotated[int, P.Query(ge=0, le=300, description="Seconds to wait for the answer.")]
+WaitSeconds = Annotated[
+    int, P.Query(ge=0, le=300, description="Maximum number of seconds to wait for the answer.")
+]
 
 
 class MessageIn(Schema):
     text: str
     client_id: ClientId | None = None
-    quoted: UUID | None = Field(None, description="A message of the same branch, which this one answers to.")
+    quoted: UUID | None = Field(None, description="A message on the same branch that this one quotes.")
 
 
 class MessageSendIn(MessageIn):
     attachments: list[UUID] = Field(
-        [], max_length=20, description="Files that were given and not sent yet: six at most."
+        [], max_length=20, description="Uploaded attachments that have not been sent yet; at most six."
     )
 
 
@@ -61,9 +63,9 @@ class RecalledOut(FoundOut):
 
 
 class EmotionOut(Schema):
-    at: int = Field(description="From which character of the text on.")
+    at: int = Field(description="The offset in the text, in characters, from which the emotion applies.")
     emotion: Emotion
-    intensity: float = Field(description="0 to 1.")
+    intensity: float = Field(description="From 0 to 1.")
 
 
 class ReplyOut(Schema):
@@ -73,8 +75,10 @@ class ReplyOut(Schema):
     emotions: list[EmotionOut]
     message_id: UUID
     answer_id: UUID | None
-    model: str = Field(description="The model that is asked; empty until then.")
-    is_stand_in: bool = Field(description="Whether that is another than the companion's own, which is away.")
+    model: str = Field(description="The model that was asked; empty until one has been.")
+    is_stand_in: bool = Field(
+        description="Whether `model` stands in for the companion's own model, which is unavailable."
+    )
     recalled: list[RecalledOut]
     code: str | None
     detail: str | None
@@ -85,7 +89,9 @@ class TurnOut(Schema):
     reply: ReplyOut
 
 
-@router.get(MESSAGES, response=MessagesOut, operation_id="list_messages", summary="The history, newest first")
+@router.get(
+    MESSAGES, response=MessagesOut, operation_id="list_messages", summary="List the messages, newest first"
+)
 def list_messages(request: SignedInRequest, companion_id: UUID, query: PageQuery) -> dict[str, object]:
     companion = access.get_companion(request.user, companion_id)
     try:
@@ -105,7 +111,7 @@ def list_messages(request: SignedInRequest, companion_id: UUID, query: PageQuery
     MESSAGES,
     response={201: TurnOut},
     operation_id="send_message",
-    summary="Say something and wait for the answer, or follow it as an event stream",
+    summary="Send a message, and wait for the answer or receive it as an event stream",
 )
 async def send_message(
     request: SignedInRequest,
@@ -125,7 +131,10 @@ async def send_message(
     MESSAGE,
     response={201: TurnOut},
     operation_id="say_anew",
-    summary="Say something else in its place, with its files, on a branch of its own; wait for the answer or follow it",
+    summary=(
+        "Send an edited message, with the original's attachments, on a new branch; wait for "
+        "the answer or stream it"
+    ),
 )
 async def say_anew(
     request: SignedInRequest,
@@ -146,7 +155,7 @@ async def say_anew(
     MESSAGE + "/choose",
     response=MessageOut,
     operation_id="choose_message",
-    summary="Go to where the talk went on from this message, which stands on another branch",
+    summary="Switch to the branch that continues from this message",
 )
 def choose_message(request: SignedInRequest, companion_id: UUID, message_id: UUID) -> dict[str, object]:
     message = access.get_message_anywhere(request.user, companion_id, message_id)
@@ -231,19 +240,21 @@ def _list_recalled(reply: Reply) -> list[dict[str, object]]:
         ]
 
 
-@replies_router.get(REPLY, response=ReplyOut, operation_id="get_reply", summary="A reply as it stands")
+@replies_router.get(
+    REPLY, response=ReplyOut, operation_id="get_reply", summary="Get the current state of a reply"
+)
 def get_reply(request: SignedInRequest, reply_id: UUID) -> dict[str, object]:
     return reply_out(access.get_reply(request.user, reply_id))
 
 
-@replies_router.post(REPLY + "/stop", response=ReplyOut, operation_id="stop_reply", summary="Stop it")
+@replies_router.post(REPLY + "/stop", response=ReplyOut, operation_id="stop_reply", summary="Stop a reply")
 async def stop_reply(request: SignedInRequest, reply_id: UUID) -> dict[str, object]:
     await actions.stop(await in_thread(access.get_reply, request.user, reply_id))
     return await in_thread(lambda: reply_out(access.get_reply(request.user, reply_id)))
 
 
 @replies_router.post(
-    REPLY + "/retry", response={201: ReplyOut}, operation_id="retry_reply", summary="Make it again"
+    REPLY + "/retry", response={201: ReplyOut}, operation_id="retry_reply", summary="Retry a reply"
 )
 async def retry_reply(request: SignedInRequest, reply_id: UUID) -> Status[dict[str, object]]:
     return await _reply_anew(request, reply_id, actions.retry)
@@ -253,7 +264,7 @@ async def retry_reply(request: SignedInRequest, reply_id: UUID) -> Status[dict[s
     REPLY + "/continue",
     response={201: ReplyOut},
     operation_id="continue_reply",
-    summary="Have it go on",
+    summary="Continue a reply",
 )
 async def continue_reply(request: SignedInRequest, reply_id: UUID) -> Status[dict[str, object]]:
     return await _reply_anew(request, reply_id, actions.go_on)

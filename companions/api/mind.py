@@ -29,8 +29,9 @@ BOUNDS = ", ".join(
     f"{parameter.name} {parameter.least} to {parameter.most}" for parameter in PARAMETERS.values()
 )
 SAMPLING = (
-    "The values that go before the preset's; null, and what is left out, is the preset's, or else the"
-    f" installation's. {BOUNDS}; stop: at most {MAX_OWN_STOPS} of 1 to {MAX_STOP_CHARACTERS} characters."
+    "Sampling values that override the preset's. A value that is null or omitted is the preset's, or else the"
+    f" server's default. Ranges: {BOUNDS}; stop: at most {MAX_OWN_STOPS} strings of 1 to"
+    f" {MAX_STOP_CHARACTERS} characters."
 )
 
 
@@ -50,14 +51,14 @@ class SamplingFields(Schema):
 
 class PresetOut(Schema):
     slug: str
-    name: str = Field(description="In the person's language, as is `line`.")
+    name: str = Field(description="In the user's language, like `line`.")
     line: str
     sampling: SamplingFields
 
 
 class PresetsOut(Schema):
     items: list[PresetOut]
-    next: str | None = Field(None, description="Always null: all are given at once.")
+    next: str | None = Field(None, description="Always null: the list is returned in full.")
 
 
 class DailyUseOut(Schema):
@@ -65,48 +66,64 @@ class DailyUseOut(Schema):
     talk_tokens: int
     background_tokens: int
     cost: float | None = Field(
-        description="By the operator's prices, in the provider's money; null: none known."
+        description="At the operator's prices, in the provider's currency; null if no price is known."
     )
 
 
 class MindOut(Schema):
-    model: str = Field(description="Which speaks for it; empty until its first answer.")
-    background_model: str = Field(description="Empty: the installation's.")
-    allows_stand_in: bool = Field(description="Whether another may speak while its own model is away.")
-    preset: str = Field(description="Its manner; empty: none.")
+    model: str = Field(description="The model that speaks for the companion; empty until its first answer.")
+    background_model: str = Field(
+        description="The model for work in the background; if empty, the server's default."
+    )
+    allows_stand_in: bool = Field(
+        description="Whether another model may answer while the companion's own model is unavailable."
+    )
+    preset: str = Field(description="The slug of the companion's preset; empty for none.")
     sampling: SamplingFields = Field(description=SAMPLING)
-    context_tokens: int | None = Field(description="At most so many that a model reads; null: all.")
-    models: list[str] = Field(description="Those that can be asked now, for `model`.")
-    background_models: list[str] = Field(description="The same for `background_model`.")
+    context_tokens: int | None = Field(
+        description="Maximum number of context tokens to use; null for the model's full context."
+    )
+    models: list[str] = Field(
+        description="The models that `model` can be set to, because they are available now."
+    )
+    background_models: list[str] = Field(description="The models that `background_model` can be set to.")
     daily_use: list[DailyUseOut] = Field(
-        description=f"Tokens a day, on average of the last {SHOWN_DAYS} days."
+        description=f"Tokens per day by model, averaged over the last {SHOWN_DAYS} days."
     )
 
 
 class MindPatch(Schema):
     model: Text | None = Field(None, max_length=200, description="One of `models`.")
     background_model: Text | None = Field(
-        None, max_length=200, description="One of `background_models`, or none."
+        None, max_length=200, description="One of `background_models`, or empty for the server's default."
     )
     allows_stand_in: bool | None = None
     preset: Text | None = Field(None, max_length=40)
-    sampling: SamplingFields | None = Field(None, description=SAMPLING + " Takes the place of those before.")
-    context_tokens: int | None = Field(None, description="null: all that the model reads.")
+    sampling: SamplingFields | None = Field(None, description=SAMPLING + " Replaces all earlier values.")
+    context_tokens: int | None = Field(None, description="null for the model's full context.")
 
 
 class ReadPresetOut(Schema):
     sampling: SamplingFields
     context_tokens: int | None
-    unused: list[str] = Field(description="Names in the file of which Kith takes nothing.")
+    unused: list[str] = Field(description="The names of settings in the file that Kith does not use.")
 
 
-@router.get(MIND, response=MindOut, operation_id="get_mind", summary="Which model speaks, and in what manner")
+@router.get(
+    MIND,
+    response=MindOut,
+    operation_id="get_mind",
+    summary="Get a companion's models, preset and sampling values",
+)
 def show_mind(request: SignedInRequest, companion_id: UUID) -> Out:
     return mind_out(get_companion(request.user, companion_id))
 
 
 @router.patch(
-    MIND, response=MindOut, operation_id="change_mind", summary="Choose its model, its manner, its values"
+    MIND,
+    response=MindOut,
+    operation_id="change_mind",
+    summary="Change a companion's models, preset or sampling values",
 )
 def patch_mind(request: SignedInRequest, companion_id: UUID, body: MindPatch) -> Out:
     companion = get_companion(request.user, companion_id)
@@ -122,7 +139,7 @@ def patch_mind(request: SignedInRequest, companion_id: UUID, body: MindPatch) ->
     MIND + "/preset-file",
     response=ReadPresetOut,
     operation_id="read_preset_file",
-    summary="Read a preset of SillyTavern; nothing of it is kept",
+    summary="Read a SillyTavern preset file; nothing is saved",
     openapi_extra=describe_form(["file"], file=FILE),
 )
 def read_preset_file(request: SignedInRequest, companion_id: UUID) -> Any:
@@ -130,9 +147,7 @@ def read_preset_file(request: SignedInRequest, companion_id: UUID) -> Any:
     return read_preset(read_upload(request, MAX_BYTES))
 
 
-@presets_router.get(
-    "/presets", response=PresetsOut, operation_id="list_presets", summary="The manners there are"
-)
+@presets_router.get("/presets", response=PresetsOut, operation_id="list_presets", summary="List the presets")
 def list_presets(request: SignedInRequest) -> Out:
     return {"items": list(load_presets(request.user.language or get_language() or "en").values())}
 

@@ -23,12 +23,13 @@ COMPARISON = "/{uuid:companion_id}/comparison"
 class ModelStateOut(Schema):
     model: str = Field(description="The companion's own model; empty before its first answer.")
     is_there: bool = Field(
-        description="Whether it can be asked now. Where not, the talk waits or another stands in."
+        description="Whether the model is available now. If not, the conversation waits or another model "
+        "stands in."
     )
     allows_stand_in: bool
-    other: str = Field(description="Who would stand in; empty for nobody.")
+    other: str = Field(description="The model that could stand in; empty if there is none.")
     proposed: str = Field(
-        description="What the operator has chosen, and nobody has decided on yet; else empty."
+        description="The operator's chosen model, if the user has yet to decide on it; otherwise empty."
     )
 
 
@@ -40,30 +41,33 @@ class DecisionIn(Schema):
 class DifferenceOut(Schema):
     own: float
     other: float
-    difference: float = Field(description="The other less the own, on average.")
-    low: float = Field(description="From where to where 95 % of resamples put it.")
+    difference: float = Field(description="The mean of `other` minus `own`.")
+    low: float = Field(
+        description="The lower bound of the 95 % confidence interval, which ends at `high`; by bootstrap."
+    )
     high: float
     p: float = Field(
-        description="How likely so large a difference is among equals, adjusted for all measures."
+        description="The p-value: how likely so large a difference is between equal models, adjusted for "
+        "multiple measures."
     )
 
 
 class MeaningOut(Schema):
-    distance: float = Field(description="Mean cosine distance of the two answers to the same message.")
+    distance: float = Field(description="Mean cosine distance between the two answers to the same message.")
     p: float
 
 
 class ReportOut(Schema):
     answers: int
     measures: dict[str, DifferenceOut] = Field(
-        description="length, questions, name, formal, language, emotions, gladness and memory."
+        description="By measure: length, questions, name, formal, language, emotions, gladness and memory."
     )
     meaning: MeaningOut | None = None
 
 
 class ComparedOut(Schema):
     message_id: UUID
-    own: str | None = Field(description="null until it is answered.")
+    own: str | None = Field(description="The answer of the companion's own model; null until there is one.")
     other: str | None
 
 
@@ -75,7 +79,9 @@ class ComparisonOut(Schema):
     ended_at: datetime | None
     error: str | None
     detail: str | None
-    exchanges: list[ComparedOut] = Field(description="Without those of which something was deleted since.")
+    exchanges: list[ComparedOut] = Field(
+        description="The compared exchanges, except those from which something has been deleted since."
+    )
     report: ReportOut | None
 
 
@@ -88,7 +94,7 @@ class ComparisonIn(Schema):
     CHANGE,
     response=ModelStateOut,
     operation_id="get_model_change",
-    summary="The companion's model, and which other the operator has chosen",
+    summary="Get a companion's model, and the one that the operator proposes",
 )
 def get_model_change(request: SignedInRequest, companion_id: UUID) -> ModelState:
     return describe_state(access.get_companion(request.user, companion_id), timezone.now())
@@ -98,7 +104,10 @@ def get_model_change(request: SignedInRequest, companion_id: UUID) -> ModelState
     CHANGE,
     response=ModelStateOut,
     operation_id="decide_model_change",
-    summary="Take the other model, keep the own one, decide later, or let another stand in; 409 where it is not there",
+    summary=(
+        "Take the other model, keep the current one, decide later, or allow a stand-in; 409 "
+        "if it is unavailable"
+    ),
 )
 def decide_model_change(request: SignedInRequest, companion_id: UUID, body: DecisionIn) -> ModelState:
     companion, now = access.get_companion(request.user, companion_id), timezone.now()
@@ -107,7 +116,10 @@ def decide_model_change(request: SignedInRequest, companion_id: UUID, body: Deci
 
 
 @router.get(
-    COMPARISON, response=ComparisonOut, operation_id="get_comparison", summary="Both models' answers so far"
+    COMPARISON,
+    response=ComparisonOut,
+    operation_id="get_comparison",
+    summary="Get a comparison of two models, with the answers so far",
 )
 def get_comparison(request: SignedInRequest, companion_id: UUID) -> dict[str, Any]:
     return _render(access.get_comparison(request.user, companion_id))
@@ -117,7 +129,7 @@ def get_comparison(request: SignedInRequest, companion_id: UUID) -> dict[str, An
     COMPARISON,
     response={202: ComparisonOut},
     operation_id="start_comparison",
-    summary="Have the newest exchanges answered by both models; an earlier comparison goes",
+    summary="Have both models answer the newest exchanges; an earlier comparison is deleted",
 )
 def post_comparison(
     request: SignedInRequest, companion_id: UUID, body: ComparisonIn
@@ -130,7 +142,7 @@ def post_comparison(
     COMPARISON,
     response={204: None},
     operation_id="delete_comparison",
-    summary="End it, and keep nothing of it",
+    summary="End a comparison and delete it",
 )
 def delete_comparison(request: SignedInRequest, companion_id: UUID) -> Status[None]:
     access.get_comparison(request.user, companion_id).delete()

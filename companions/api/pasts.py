@@ -45,45 +45,55 @@ FormName = Literal["", "sillytavern", "chatgpt", "character_ai", "risuai", "kobo
 class SpeakerOut(Schema):
     name: str
     messages: int
-    is_person: bool = Field(description="Whether this is the person; else a companion said it.")
+    is_person: bool = Field(description="Whether this speaker is the user; if false, it is a companion.")
 
 
 class CostOut(Schema):
     sessions: int
-    tokens: int = Field(description="About how many it takes to learn from all of it.")
+    tokens: int = Field(description="Approximate number of tokens that learning from all of it takes.")
 
 
 class PastPreviewOut(Schema):
     form: str
     conversations: int
     messages: int
-    alternatives: int = Field(description="Of the messages those that were not chosen, as swipes.")
+    alternatives: int = Field(
+        description="How many of the messages are alternatives that were not chosen, such as swipes."
+    )
     branches: int
-    duplicates: int = Field(description="Messages that the companion has already; they are passed over.")
-    first_at: datetime | None = Field(description="Null where the file has no dates: then they are made up.")
+    duplicates: int = Field(
+        description="Number of messages that the companion has already; they are skipped."
+    )
+    first_at: datetime | None = Field(description="null if the file has no dates; Kith then makes them up.")
     last_at: datetime | None
-    name: str = Field(description="What a companion made of it would be called.")
+    name: str = Field(description="The name that a companion created from the file would get.")
     speakers: list[SpeakerOut]
     cost: CostOut
-    nights: int = Field(description="In how many nights it is learnt from.")
+    nights: int = Field(description="Number of nights that learning from it takes.")
     remarks: list[str]
 
 
 class ReadForm(Schema):
-    format: FormName = Field("", description="What wrote the file; found out where it is not told.")
-    person: Text = Field("", max_length=SPEAKER_CHARACTERS, description="Which speaker is the person.")
+    format: FormName = Field("", description="The program that wrote the file; detected if empty.")
+    person: Text = Field(
+        "", max_length=SPEAKER_CHARACTERS, description="The name of the speaker who is the user."
+    )
     pattern: Text = Field(
-        "", max_length=PATTERN_CHARACTERS, description="Of plain text, as `[{date}] {name}: {text}`."
+        "",
+        max_length=PATTERN_CHARACTERS,
+        description="For plain text, the pattern of a line, such as `[{date}] {name}: {text}`.",
     )
 
 
 class PreviewForm(ReadForm):
-    companion: UUID | None = Field(None, description="Whose messages may be there already.")
+    companion: UUID | None = Field(
+        None, description="The companion that may already have some of the messages."
+    )
     nightly_tokens: int = Field(NIGHTLY_TOKENS, ge=LEAST_NIGHTLY, le=MOST_NIGHTLY)
 
 
 class PastForm(ReadForm):
-    learn: bool = Field(False, description="Also learn from it, over nights.")
+    learn: bool = Field(False, description="Whether to learn from it as well, over several nights.")
     nightly_tokens: int = Field(NIGHTLY_TOKENS, ge=LEAST_NIGHTLY, le=MOST_NIGHTLY)
 
 
@@ -94,9 +104,9 @@ class LearntOut(Schema):
 
 
 class RestOut(Schema):
-    tokens: int = Field(description="About how many it takes to learn from all of it.")
-    tokens_left: int = Field(description="About how many of those are still to come.")
-    nights_left: int = Field(description="In how many nights it is learnt from, from now on.")
+    tokens: int = Field(description="Approximate number of tokens that learning from all of it takes.")
+    tokens_left: int = Field(description="Approximate number of those tokens that are still to be spent.")
+    nights_left: int = Field(description="Number of nights that learning from the rest takes.")
 
 
 class ImportOut(Schema):
@@ -104,13 +114,15 @@ class ImportOut(Schema):
     job_id: UUID
     form: str
     titles: list[str]
-    state: str = Field(description="waiting, running, done (recallable), failed, or undoing.")
+    state: str = Field(description="waiting, running, done (all can be recalled), failed or undoing.")
     messages: int = Field(alias="messages_count")
     duplicates: int = Field(alias="skipped_count")
-    first_at: datetime | None = Field(description="Null where the file had no dates: then they are made up.")
+    first_at: datetime | None = Field(description="null if the file had no dates; Kith then made them up.")
     last_at: datetime | None
     learning: str = Field(description="none, running, paused or done.")
-    learnt: LearntOut = Field(description="Sessions: of so many it is learnt from, or could not be.")
+    learnt: LearntOut = Field(
+        description="How many sessions have been learnt from, how many could not be, and how many there are."
+    )
     nightly_tokens: int
     tokens_spent: int
     cost: RestOut
@@ -142,7 +154,7 @@ class ImportPatch(Schema):
     "/preview",
     response=PastPreviewOut,
     operation_id="preview_past",
-    summary="What a file of earlier talk would become; nothing is made or kept",
+    summary="Preview the import of a chat history file; nothing is created or saved",
     openapi_extra=describe_form(
         ["file"], file=FILE, format=TEXT, person=TEXT, pattern=TEXT, companion=TEXT, nightly_tokens=NUMBER
     ),
@@ -160,7 +172,7 @@ def preview_past(request: SignedInRequest, chosen: Form[PreviewForm]) -> PastPre
     COMPANION + "/import/past",
     response={202: JobOut},
     operation_id="import_past",
-    summary="Remember a file of earlier talk with its own dates; done means recallable",
+    summary="Import a chat history file with its own dates; when the job is done, it can be recalled",
     openapi_extra=describe_form(
         ["file"], file=FILE, format=TEXT, person=TEXT, pattern=TEXT, learn=YES, nightly_tokens=NUMBER
     ),
@@ -195,7 +207,7 @@ def import_past(
     COMPANION + "/imports",
     response=ImportsOut,
     operation_id="list_imports",
-    summary="The pasts that came from files",
+    summary="List the imported chat histories, newest first",
 )
 def list_imports(request: SignedInRequest, companion_id: UUID, query: PageQuery) -> dict[str, object]:
     companion: Companion = access.get_companion(request.user, companion_id)
@@ -207,7 +219,7 @@ def list_imports(request: SignedInRequest, companion_id: UUID, query: PageQuery)
     IMPORT,
     response=ImportOut,
     operation_id="change_import",
-    summary="Learn from it, pause, or let it take another amount a night",
+    summary="Start or pause learning from an imported past, or change its nightly tokens",
 )
 def change_import(
     request: SignedInRequest, companion_id: UUID, import_id: UUID, body: ImportPatch
@@ -221,7 +233,7 @@ def change_import(
     IMPORT,
     response={202: JobOut},
     operation_id="undo_import",
-    summary="Undo it: its messages are deleted with all that was drawn from them",
+    summary="Undo an import; its messages and everything derived from them are deleted",
 )
 def undo_import(request: SignedInRequest, companion_id: UUID, import_id: UUID) -> Status[dict[str, object]]:
     job = undo.begin_undo(access.get_past_import(request.user, companion_id, import_id), timezone.now())

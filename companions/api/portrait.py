@@ -36,21 +36,30 @@ FEATURES_IN_WORDS = "; ".join(f"{feature}: {', '.join(table)}" for feature, tabl
 
 
 class PortraitIn(Schema):
-    seed: int | None = Field(None, ge=0, lt=SEEDS, description="Without it the seed stays.")
+    seed: int | None = Field(
+        None, ge=0, lt=SEEDS, description="The seed of the drawn face; if omitted, it stays unchanged."
+    )
     features: dict[Name, Name] = Field(
-        {}, max_length=40, description=f"What is to be otherwise. {FEATURES_IN_WORDS}."
+        {},
+        max_length=40,
+        description=f"The features to choose, instead of those that the seed gives. {FEATURES_IN_WORDS}.",
     )
 
 
 class PortraitOut(Schema):
     seed: int
-    features: dict[str, str] = Field(description="What follows from the seed, and what was chosen.")
-    chosen: list[str] = Field(description="The features that were chosen.")
+    features: dict[str, str] = Field(
+        description="All features: the chosen ones, and otherwise those that the seed gives."
+    )
+    chosen: list[str] = Field(description="The names of the features that were chosen.")
 
 
 class PictureOut(Schema):
-    emotion: str = Field(description="For which it is shown; always: for all that have none of their own.")
-    file_id: UUID = Field(description="Its content is at /files/{file_id}.")
+    emotion: str = Field(
+        description="The emotion that the picture is shown for; `always` for all emotions that have no "
+        "picture of their own."
+    )
+    file_id: UUID = Field(description="The picture; its content is at /files/{file_id}.")
     width: int
     height: int
 
@@ -66,8 +75,8 @@ class FeltIn(Schema):
 
 PICTURE_FORM = describe_form(
     ["file"],
-    file={**FILE, "description": "PNG, JPEG, WebP or GIF, at most 10 MB."},
-    emotion={"type": "string", "description": "Without it: always."},
+    file={**FILE, "description": "A PNG, JPEG, WebP or GIF of at most 10 MB."},
+    emotion={"type": "string", "description": "The emotion to show the picture for; if omitted, always."},
 )
 
 
@@ -75,13 +84,15 @@ PICTURE_FORM = describe_form(
     PORTRAIT,
     response=PortraitOut,
     operation_id="get_portrait",
-    summary="Its drawn face: the seed, and the features",
+    summary="Get a companion's drawn face: its seed and features",
 )
 def get_portrait(request: SignedInRequest, companion_id: UUID) -> Out:
     return portrait_out(get_companion(request.user, companion_id))
 
 
-@router.put(PORTRAIT, response=PortraitOut, operation_id="put_portrait", summary="Choose its drawn face")
+@router.put(
+    PORTRAIT, response=PortraitOut, operation_id="put_portrait", summary="Change a companion's drawn face"
+)
 def put_portrait(request: SignedInRequest, companion_id: UUID, body: PortraitIn) -> Out:
     companion = get_companion(request.user, companion_id)
     choose_features(companion, get_seed(companion) if body.seed is None else body.seed, body.features)
@@ -91,7 +102,7 @@ def put_portrait(request: SignedInRequest, companion_id: UUID, body: PortraitIn)
 @router.get(
     PORTRAIT + ".svg",
     operation_id="draw_portrait",
-    summary="Its face as it is drawn, in an emotion",
+    summary="Draw a companion's face, showing an emotion",
     openapi_extra={"responses": {200: {"description": "The drawing.", "content": {"image/svg+xml": {}}}}},
 )
 def draw_portrait(request: SignedInRequest, companion_id: UUID, feeling: Query[FeltIn]) -> HttpResponse:
@@ -106,7 +117,7 @@ def draw_portrait(request: SignedInRequest, companion_id: UUID, feeling: Query[F
     PICTURES,
     response=PicturesOut,
     operation_id="list_pictures",
-    summary="The pictures in the drawing's place",
+    summary="List the pictures that replace the drawn face",
 )
 def list_pictures(request: SignedInRequest, companion_id: UUID) -> Out:
     mine = load_pictures(get_companion(request.user, companion_id))
@@ -117,7 +128,7 @@ def list_pictures(request: SignedInRequest, companion_id: UUID) -> Out:
     PICTURES,
     response={201: PictureOut},
     operation_id="put_picture",
-    summary="Show a picture in the drawing's place: always, or for an emotion",
+    summary="Upload a picture that replaces the drawn face, always or for one emotion",
     openapi_extra=PICTURE_FORM,
 )
 def add_picture(request: SignedInRequest, companion_id: UUID) -> Status[Out]:
@@ -131,7 +142,7 @@ def add_picture(request: SignedInRequest, companion_id: UUID) -> Status[Out]:
     PICTURES + "/{emotion}",
     response={204: None},
     operation_id="delete_picture",
-    summary="Take a picture back: always, or that for an emotion",
+    summary="Delete a picture: the one for an emotion, or the one for `always`",
 )
 def delete_picture(request: SignedInRequest, companion_id: UUID, emotion: str) -> Status[None]:
     drop_picture(get_companion(request.user, companion_id), _emotion(emotion))

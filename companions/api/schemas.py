@@ -60,27 +60,35 @@ def describe_form(
 
 
 class EndedEarlyOut(Schema):
-    id: UUID = Field(description="The reply, which can go on (answer_loop cannot) or be made again.")
+    id: UUID = Field(
+        description="The reply's id. The reply can be retried, and also continued unless its code is "
+        "answer_loop."
+    )
     state: str
     code: str | None
 
 
 class MessageOut(Schema):
     id: UUID
-    role: str = Field(description="user, assistant (the companion), or system: a notice of Kith's own.")
+    role: str = Field(description="user, assistant (the companion), or system (a notice from Kith itself).")
     text: str
     client_id: str | None
-    quoted: UUID | None = Field(description="The message that it quotes.")
+    quoted: UUID | None = Field(description="The message that this one quotes.")
     said_at: datetime
     is_hidden: bool
     is_rehearsed: bool
-    model: str = Field(description="The model that wrote it; empty where none did, or before that was kept.")
+    model: str = Field(
+        description="The model that wrote the message; empty if no model did, or if the message is older "
+        "than this field."
+    )
     is_stand_in: bool = Field(
-        description="Whether another model wrote it while the companion's own was away."
+        description="Whether another model wrote the message because the companion's own model was "
+        "unavailable."
     )
     ended_early: EndedEarlyOut | None = Field(
         None,
-        description="In the history: the reply that an answer was made by, where it ended otherwise than done.",
+        description="Only in the history: the reply that produced this answer, if that reply ended in any "
+        "state other than done.",
     )
 
 

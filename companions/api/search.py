@@ -22,21 +22,25 @@ BOOKMARK = MESSAGE + "/bookmark"
 SearchText = Annotated[
     str,
     P.Query(
-        description="Words and beginnings of words, phrases in quotation marks, emoji; 200 characters at most."
+        description="Words or beginnings of words, phrases in quotation marks, or emoji; at most 200 "
+        "characters."
     ),
 ]
-AroundLimit = Annotated[int, P.Query(ge=1, le=100, description="How many at most on each side.")]
+AroundLimit = Annotated[
+    int, P.Query(ge=1, le=100, description="Maximum number of messages to return on each side.")
+]
 
 
 class AroundOut(Schema):
-    """Messages around one, newest first."""
+    """The messages around a given one, newest first."""
 
     items: list[MessageOut]
     next: str | None = Field(
-        description="The cursor of `list_messages` for what is before; null where nothing is."
+        description="The cursor with which `list_messages` returns the earlier messages; null if there "
+        "are none."
     )
     later: UUID | None = Field(
-        description="The message to ask around for what is after; null where nothing is."
+        description="The message around which to ask for the later messages; null if there are none."
     )
 
 
@@ -58,7 +62,7 @@ class BookmarksOut(ListOut[BookmarkOut]):
     MESSAGES + "/search",
     response=MessagesOut,
     operation_id="search_messages",
-    summary="What was said and holds all of these words, newest first",
+    summary="List the messages that contain all of these words, newest first",
 )
 def search_messages(
     request: SignedInRequest, companion_id: UUID, q: SearchText, query: PageQuery
@@ -72,7 +76,7 @@ def search_messages(
     MESSAGE + "/around",
     response=AroundOut,
     operation_id="list_messages_around",
-    summary="A message with what was said before and after it",
+    summary="Get a message with those before and after it",
 )
 def list_messages_around(
     request: SignedInRequest, companion_id: UUID, message_id: UUID, limit: AroundLimit = 25
@@ -88,20 +92,22 @@ def list_messages_around(
     "/{uuid:companion_id}/bookmarks",
     response=BookmarksOut,
     operation_id="list_bookmarks",
-    summary="Messages that are marked, the newest mark first",
+    summary="List the bookmarks, newest first",
 )
 def list_bookmarks(request: SignedInRequest, companion_id: UUID, query: PageQuery) -> dict[str, object]:
     companion = access.get_companion(request.user, companion_id)
     return list_rows(bookmarks.list_bookmarks(companion), "made_at", query)
 
 
-@router.put(BOOKMARK, response=BookmarkOut, operation_id="set_bookmark", summary="Mark it to find it again")
+@router.put(BOOKMARK, response=BookmarkOut, operation_id="set_bookmark", summary="Bookmark a message")
 def set_bookmark(request: SignedInRequest, companion_id: UUID, message_id: UUID) -> Any:
     message = access.get_message(request.user, companion_id, message_id)
     return bookmarks.set_bookmark(message, timezone.now())
 
 
-@router.delete(BOOKMARK, response={204: None}, operation_id="remove_bookmark", summary="Mark it no longer")
+@router.delete(
+    BOOKMARK, response={204: None}, operation_id="remove_bookmark", summary="Remove a message's bookmark"
+)
 def remove_bookmark(request: SignedInRequest, companion_id: UUID, message_id: UUID) -> Status[None]:
     bookmarks.remove_bookmark(access.get_message(request.user, companion_id, message_id))
     return Status(204, None)

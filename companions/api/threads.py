@@ -21,15 +21,17 @@ Out = dict[str, Any]
 
 class ThreadOut(Schema):
     id: UUID
-    memory_id: UUID = Field(description="The memory which tells what it is about, and with which it goes.")
-    kind: str = Field(alias="memory.kind", description="That of the memory: promise, event, fact, …")
+    memory_id: UUID = Field(
+        description="The memory that the thread is about. Deleting it deletes the thread."
+    )
+    kind: str = Field(alias="memory.kind", description="The memory's kind: promise, event, fact, …")
     text: str = Field(alias="memory.text")
     due_on: date | None
     state: Thread.State
     opened_at: datetime
     closed_at: datetime | None
     settled_by: UUID | None = Field(
-        alias="settled_by_id", description="The message that settled it, where one did."
+        alias="settled_by_id", description="The message that settled the thread; null if none did."
     )
 
 
@@ -49,7 +51,7 @@ class ThreadPatch(Schema):
     THREADS,
     response=ThreadsOut,
     operation_id="list_threads",
-    summary="What is open between you, newest first",
+    summary="List the threads between the companion and its user, newest first",
 )
 def list_threads(
     request: SignedInRequest, companion_id: UUID, query: PageQuery, which: Query[OfStateIn]
@@ -62,7 +64,7 @@ def list_threads(
     THREADS + "/{uuid:thread_id}",
     response=ThreadOut,
     operation_id="change_thread",
-    summary="Say that it is settled, let it be, or open it again",
+    summary="Settle, drop or reopen a thread",
 )
 def change_thread(request: SignedInRequest, companion_id: UUID, thread_id: UUID, body: ThreadPatch) -> Thread:
     thread = get_thread(request.user, companion_id, thread_id)

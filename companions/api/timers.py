@@ -26,23 +26,25 @@ State = Literal["active", "ended", "cancelled", "set_aside"]
 
 class TimerIn(Schema):
     schedule: Text = Field(
-        description="30s, 5min, 2h, 1d, once:2026-04-10 09:00, or cron: with five fields, "
-        "as in cron:0 8 * * 1-5; in the person's time zone."
+        description="An interval (30s, 5min, 2h, 1d), a time (once:2026-04-10 09:00), or cron: with five fields "
+        "(cron:0 8 * * 1-5); in the user's time zone."
     )
-    note: Text = Field("", description=f"What for: at most {NOTE_CHARACTERS} characters.")
+    note: Text = Field("", description=f"What the timer is for; at most {NOTE_CHARACTERS} characters.")
 
 
 class TimerOut(Schema):
     id: UUID
     schedule: str
-    in_words: str = Field(description="The schedule in the person's language.")
-    name: str = Field(description="Of one that each companion is made with: evening or morning; else empty.")
+    in_words: str = Field(description="The schedule in words, in the user's language.")
+    name: str = Field(
+        description="evening or morning for the timers that every companion is created with; otherwise empty."
+    )
     note: str
     by: Literal["companion", "user", "operator", "kith"]
-    is_asked_for: bool = Field(description="Whether the person set it, or spoke of it in a talk.")
+    is_asked_for: bool = Field(description="Whether the user set the timer, or asked for it in conversation.")
     state: State
     due_at: datetime | None
-    upcoming: list[datetime] = Field(description="The next five due times; none of one that is not active.")
+    upcoming: list[datetime] = Field(description="The next five due times; empty if the timer is not active.")
     created_at: datetime
     ended_at: datetime | None
 
@@ -68,7 +70,7 @@ class WakingOut(Schema):
     waking: FiredOut
 
 
-@router.get(TIMERS, response=TimersOut, operation_id="list_timers", summary="Timers, newest first")
+@router.get(TIMERS, response=TimersOut, operation_id="list_timers", summary="List the timers, newest first")
 def list_timers(request: SignedInRequest, companion_id: UUID, query: PageQuery, which: Query[WhichIn]) -> Out:
     companion = get_companion(request.user, companion_id)
     items, next_cursor = paginate(companion.timers.filter(state=which.state), "created_at", query)
@@ -106,7 +108,7 @@ def cancel_timer(request: SignedInRequest, companion_id: UUID, timer_id: UUID) -
     TIMER + "/fire",
     response={202: WakingOut},
     operation_id="fire_timer",
-    summary="Let the companion wake for it now; its own due time stays",
+    summary="Fire a timer now; its regular due time does not change",
 )
 def fire_timer(
     request: SignedInRequest, companion_id: UUID, timer_id: UUID, key: IdempotencyKey = None

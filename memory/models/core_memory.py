@@ -12,7 +12,7 @@ BLOCK_CHARACTERS = 2000
 
 
 class By(models.TextChoices):
-    """Who wrote it last."""
+    """Who wrote a slot or block last."""
 
     COMPANION = "companion", _("companion")
     USER = "user", _("user")

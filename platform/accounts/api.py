@@ -39,18 +39,25 @@ class MeOut(Schema):
 
 
 class MePatch(Schema):
-    name: Name | None = Field(None, description="What companions call you.")
-    about: About | None = Field(None, description="Who you are, in your own words, for your companions.")
+    name: Name | None = Field(None, description="What your companions call you.")
+    about: About | None = Field(
+        None, description="Who you are, in your own words; your companions read this."
+    )
     time_zone: Annotated[str, AfterValidator(_check_zone)] | None = None
     language: Annotated[str, AfterValidator(_check_language)] | None = None
 
 
-@router.get("/me", response=MeOut, operation_id="get_me", summary="Myself")
+@router.get("/me", response=MeOut, operation_id="get_me", summary="Get my account")
 def get_me(request: SignedInRequest) -> User:
     return request.user
 
 
-@router.patch("/me", response=MeOut, operation_id="change_me", summary="Change what I say of myself")
+@router.patch(
+    "/me",
+    response=MeOut,
+    operation_id="change_me",
+    summary="Change my name, self-description, time zone or language",
+)
 def change_me(request: SignedInRequest, body: MePatch) -> User:
     changes = body.dict(exclude_none=True)
     for name, value in changes.items():

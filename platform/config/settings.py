@@ -23,16 +23,16 @@ from config.setting_rules import (
 BASE_DIR = Path(__file__).resolve().parents[2]
 env = environ.Env()
 
-#: `KITH_HOME` | `.kith` | data, logs, mail
+#: `KITH_HOME` | `.kith` | folder for data, logs and mail
 KITH_HOME = Path(env.str("KITH_HOME", str(BASE_DIR / ".kith"))).resolve()
 if (KITH_HOME / "running").exists():  # addresses and secrets of a running `make up`, for manage.py beside it
     env.read_env(KITH_HOME / "running")
 # OpenAI's SDK would send the values of these to every server that it calls, even a person's own.
 for variable in [variable for variable in os.environ if variable.startswith("OPENAI_")]:
     del os.environ[variable]
-#: `PORT` | `8000` | where `make up` listens, on 127.0.0.1
+#: `PORT` | `8000` | port on which `make up` listens, on 127.0.0.1
 PORT = env.int("PORT", 8000)
-#: `KITH_URL` | `http://127.0.0.1:PORT` | the public address; one that is not this machine makes it production,
+#: `KITH_URL` | `http://127.0.0.1:PORT` | the public address. Any address other than this machine means production,
 #:   which refuses to start without its secrets
 KITH_URL = env.str("KITH_URL", f"http://127.0.0.1:{PORT}").rstrip("/")
 HOST = urlsplit(KITH_URL).hostname or "127.0.0.1"
@@ -55,25 +55,26 @@ def secret(name: str, *, default: str) -> str:
     return value or default
 
 
-#: `SECRET_KEY` | made and kept in `KITH_HOME` | signing; needed in production
+#: `SECRET_KEY` | generated and stored in `KITH_HOME` | key for signing; required in production
 SECRET_KEY = secret("SECRET_KEY", default="kith-on-this-machine-only")
 if IS_PRODUCTION:
     require_strong_secret(SECRET_KEY)
-#: `KITH_ENCRYPTION_KEY` | made and kept in `KITH_HOME` | seals secrets in the database; needed in production. 32
-#:   bytes in base64url; several, newest first, with commas: the first seals, each opens
+#: `KITH_ENCRYPTION_KEY` | generated and stored in `KITH_HOME` | encrypts secrets in the database; required in
+#:   production. 32 bytes in base64url; or several keys, separated by commas, newest first: the first encrypts, all
+#:   can decrypt
 ENCRYPTION_KEYS = encryption_keys(
     secret("KITH_ENCRYPTION_KEY", default="a2l0aC1vbi10aGlzLW1hY2hpbmUtb25seS0tLS0tLS0=")
 )
-#: `KITH_VAPID_KEY` | made and kept in `KITH_HOME` | signs notifications; none are sent without it. A private key on
-#:   P-256, 32 bytes in base64url
+#: `KITH_VAPID_KEY` | generated and stored in `KITH_HOME` | signs push notifications; without it, none are sent. A
+#:   private P-256 key, 32 bytes in base64url
 VAPID_KEY = vapid_key(env.str("KITH_VAPID_KEY", ""))
 ALLOWED_HOSTS = [HOST] if IS_PRODUCTION else sorted(LOOPBACK)
 CSRF_TRUSTED_ORIGINS = [KITH_URL]
 SECURE_SSL_REDIRECT = False  # the proxy in front of a public Kith redirects
 IS_HTTPS = KITH_URL.startswith("https://")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = IS_HTTPS
-#: `KITH_HSTS_SECONDS` | a year where `KITH_URL` is a public https address, else `0` | how long browsers come back
-#:   by https alone
+#: `KITH_HSTS_SECONDS` | a year if `KITH_URL` is a public https address, else `0` | how long browsers use only
+#:   https (HSTS)
 SECURE_HSTS_SECONDS = env.int("KITH_HSTS_SECONDS", 31_536_000 if IS_PRODUCTION and IS_HTTPS else 0)
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if IS_PRODUCTION else None
 SESSION_COOKIE_HTTPONLY = True
@@ -151,7 +152,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 #: `DATABASE_URL`, `REDIS_URL` | embedded | PostgreSQL ≥ 16 with pgvector ≥ 0.8; Redis ≥ 6.2 or Valkey
 DATABASES = {"default": env.db_url("DATABASE_URL", "postgres://postgres@127.0.0.1:5432/kith")}
-#: `DATABASE_POOL` | `24` | connections of one process at most
+#: `DATABASE_POOL` | `24` | maximum number of database connections per process
 # Unused connections are closed one by one, every half minute, since each takes memory in Postgres.
 POOL = {
     "min_size": 1,
@@ -166,7 +167,7 @@ DATABASES["default"] |= {
     # DATABASE_URL may hold sslmode and other options.
     "OPTIONS": {**DATABASES["default"].get("OPTIONS", {}), "pool": POOL},
 }
-#: `KITH_STATEMENT_SECONDS` | `30` | how long the web process waits for one query; `0`: as long as it takes
+#: `KITH_STATEMENT_SECONDS` | `30` | how long the web process waits for a database query; `0` for no limit
 STATEMENT_SECONDS = env.float("KITH_STATEMENT_SECONDS", 0)
 if STATEMENT_SECONDS:
     options = DATABASES["default"]["OPTIONS"].get("options", "")
@@ -188,8 +189,8 @@ CACHES = {
 }
 # Redis publishes to subscribers of all its databases, so the channel's name holds the database's number.
 EVENTS_CHANNEL = f"kith{urlsplit(REDIS_URL).path.strip('/') or 0}:events"
-#: `S3_BUCKET`, `S3_ENDPOINT`, `S3_REGION`, `S3_ACCESS_KEY`, `S3_SECRET_KEY` | a folder in `KITH_HOME` | a bucket of
-#:   this Kith's own for sound and pictures, private; `docs/operations/files.md`
+#: `S3_BUCKET`, `S3_ENDPOINT`, `S3_REGION`, `S3_ACCESS_KEY`, `S3_SECRET_KEY` | a folder in `KITH_HOME` | a private
+#:   bucket for sound and pictures, used by this Kith only; see `docs/operations/files.md`
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "private": private_storage(env, KITH_HOME / "media"),
@@ -203,25 +204,25 @@ MEDIA_ROOT = KITH_HOME / "media"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 21_000_000
 
 #: `KITH_HTTP_HEAD_SECONDS`, `KITH_HTTP_BODY_SECONDS`, `KITH_HTTP_READ_SECONDS` | `20`, `30`, `60` | how long a
-#:   request's head may take, each stretch of its body, and each stretch of reading the answer; then the connection
-#:   is cut off
+#:   request's head, each part of its body, and each part of the client's reading of the response may take before the
+#:   connection is closed
 HTTP_HEAD_SECONDS = env.float("KITH_HTTP_HEAD_SECONDS", 20.0)
 HTTP_BODY_SECONDS = env.float("KITH_HTTP_BODY_SECONDS", 30.0)
 HTTP_READ_SECONDS = env.float("KITH_HTTP_READ_SECONDS", 60.0)
-#: `KITH_LIMITS` | `true` | whether the limits that follow hold, and those of how often each person may ask
+#: `KITH_LIMITS` | `true` | whether the following limits apply, and those on how often each user may make requests
 LIMITS = env.bool("KITH_LIMITS", True)
-#: `KITH_REQUESTS_AT_ONCE` | `120` | how many requests of one person, or of one address where nobody is signed in,
-#:   may be under way, those that wait too
-#: `KITH_STREAMS_AT_ONCE`, `KITH_SOCKETS_AT_ONCE`, `KITH_EXPORTS_AT_ONCE` | `40`, `40`, `4` | what one person may
-#:   have open at once
+#: `KITH_REQUESTS_AT_ONCE` | `120` | maximum number of concurrent requests per user, or per address if nobody is
+#:   signed in, including those that wait
+#: `KITH_STREAMS_AT_ONCE`, `KITH_SOCKETS_AT_ONCE`, `KITH_EXPORTS_AT_ONCE` | `40`, `40`, `4` | maximum number of
+#:   open event streams, sockets and exports per user
 AT_ONCE = {  # per person, or per address if nobody is signed in
     "requests": env.int("KITH_REQUESTS_AT_ONCE", 120),
     "streams": env.int("KITH_STREAMS_AT_ONCE", 40),
     "sockets": env.int("KITH_SOCKETS_AT_ONCE", 40),
     "exports": env.int("KITH_EXPORTS_AT_ONCE", 4),
 }
-#: `KITH_CONNECTIONS_AT_ONCE`, `KITH_ARRIVALS_AT_ONCE`, `KITH_BODIES_AT_ONCE` | `1000`, `240`, `20` | how many
-#:   connections, requests of whom it is not yet known, and bodies above 64 kB one address may have at once in a
+#: `KITH_CONNECTIONS_AT_ONCE`, `KITH_ARRIVALS_AT_ONCE`, `KITH_BODIES_AT_ONCE` | `1000`, `240`, `20` | maximum
+#:   number of connections, of requests whose sender is not yet known, and of bodies above 64 kB, per address and
 #:   process
 OF_ONE_ADDRESS = {  # per address and process, before the sender is known
     "connections": env.int("KITH_CONNECTIONS_AT_ONCE", 1000),  # not behind proxies, which all come from
@@ -229,11 +230,11 @@ OF_ONE_ADDRESS = {  # per address and process, before the sender is known
     "bodies": env.int("KITH_BODIES_AT_ONCE", 20),  # larger than LARGE_BODY
 }
 LARGE_BODY = 64_000
-#: `KITH_WORK_AT_ONCE`, `KITH_WORK_AT_ONCE_EACH` | two thirds and a quarter of `DATABASE_POOL` | how many requests
-#:   are worked on at once in a process: in all, and of one person, or of one address where nobody is signed in; the
-#:   others wait their turn, person after person
-#: `KITH_TURNS_AT_ONCE`, `KITH_TURNS_AT_ONCE_EACH` | a quarter and an eighth of `DATABASE_POOL` | the same of
-#:   answers that are begun or ended; while their model speaks they take no place
+#: `KITH_WORK_AT_ONCE`, `KITH_WORK_AT_ONCE_EACH` | two thirds and a quarter of `DATABASE_POOL` | maximum number of
+#:   requests processed at once per process: in total, and per user, or per address if nobody is signed in. The
+#:   others wait, and users take turns
+#: `KITH_TURNS_AT_ONCE`, `KITH_TURNS_AT_ONCE_EACH` | a quarter and an eighth of `DATABASE_POOL` | the same for
+#:   answers that are being begun or ended; while the model is speaking, an answer does not count
 AT_WORK = {  # per process: in all, and of one person; the others wait their turn
     "visits": (
         env.int("KITH_WORK_AT_ONCE", max(2, POOL["max_size"] * 2 // 3)),
@@ -284,7 +285,8 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
-#: `KITH_SIGNUP` | `open`; `closed` in production | `open`, `invite` or `closed`
+#: `KITH_SIGNUP` | `open`; `closed` in production | who can sign up: `open` (everybody), `invite` (with an
+#:   invitation) or `closed` (nobody)
 KITH_SIGNUP = env.str("KITH_SIGNUP", "closed" if IS_PRODUCTION else "open")
 if KITH_SIGNUP not in {"open", "invite", "closed"}:
     raise ImproperlyConfigured(f"KITH_SIGNUP is {KITH_SIGNUP!r}; it must be open, invite or closed.")
@@ -321,11 +323,11 @@ MFA_FORMS = {
     "edit_webauthn": "accounts.mfa.EditPasskeyForm",
 }
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
-#: `KITH_PROXIES` | `1` in production, else `0` | how many proxies stand in front and add to `X-Forwarded-For`
+#: `KITH_PROXIES` | `1` in production, else `0` | number of proxies in front of Kith that add to `X-Forwarded-For`
 ALLAUTH_TRUSTED_PROXY_COUNT = env.int("KITH_PROXIES", 1 if IS_PRODUCTION else 0)
 
-#: `EMAIL_URL`, `DEFAULT_FROM_EMAIL` | files in `KITH_HOME/mail` | sending mail; with it, sign-up asks for
-#:   verification
+#: `EMAIL_URL`, `DEFAULT_FROM_EMAIL` | files in `KITH_HOME/mail` | the server that sends mail, and the sender; if
+#:   set, sign-up requires e-mail verification
 EMAIL_URL = env.str("EMAIL_URL", "")
 if EMAIL_URL:
     vars().update(env.email_url("EMAIL_URL"))
@@ -335,47 +337,49 @@ else:
 EMAIL_TIMEOUT = 10  # seconds; a page waits for its mail to be sent
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", f"Kith <kith@{HOST}>")
 ACCOUNT_EMAIL_VERIFICATION = "mandatory" if EMAIL_URL else "none"
-#: `KITH_MESSAGES_PER_MINUTE`, `KITH_TOKENS_PER_DAY` | `30`, `1000000` | what each person may use; the admin can set
-#:   others for one
+#: `KITH_MESSAGES_PER_MINUTE`, `KITH_TOKENS_PER_DAY` | `30`, `1000000` | limits per user; the admin can set others
+#:   for a single user
 MESSAGES_PER_MINUTE = env.int("KITH_MESSAGES_PER_MINUTE", 30)
 TOKENS_PER_DAY = env.int("KITH_TOKENS_PER_DAY", 1_000_000)
 TOKENS_EACH = 50  # live API tokens of one person
 COMPANIONS_EACH = 200
-#: `KITH_GALLERY` | `true` | whether there is a gallery, in which people publish characters that operators approve
+#: `KITH_GALLERY` | `true` | whether there is a gallery, in which users publish characters after an operator has
+#:   approved them
 GALLERY = env.bool("KITH_GALLERY", True)
-#: `KITH_AGES` | `any` | how old everybody is who has an account: `any`, `16` or `adult`; what is for older people the
-#:   gallery shows nobody; the admin can set another for one person
+#: `KITH_AGES` | `any` | the minimum age of everybody with an account: `any`, `16` or `adult`. The gallery hides
+#:   what is rated for older people. The admin can set another for a single user
 AGES = one_of("KITH_AGES", env.str("KITH_AGES", "any"), ("any", "16", "adult"))
 GALLERY_CHARACTERS_EACH = 50  # published by one person
-#: `KITH_OWN_PROVIDERS` | `0` | how many chat models of their own, with their own keys, each person may have answer their
-#:   companions; `0`: none
+#: `KITH_OWN_PROVIDERS` | `0` | how many chat models of their own, with their own keys, each user may add to answer
+#:   their companions; `0` for none
 OWN_PROVIDERS_EACH = env.int("KITH_OWN_PROVIDERS", 0)
-#: `KITH_OWN_ANSWER_SECONDS` | `120` | how long a person's own model may take for an answer beside the talk, which holds a
-#:   thread of the worker's
+#: `KITH_OWN_ANSWER_SECONDS` | `120` | how long a user's own model may take for an answer to background work, which
+#:   occupies a thread of the worker
 OWN_ANSWER_SECONDS = env.float("KITH_OWN_ANSWER_SECONDS", 120.0)
-#: `KITH_OWN_PROVIDERS_ALLOWED` | none | `host:port` of your own, with commas, that people may name as their model's
-#:   address though not on the open Internet; whoever has an account reaches what listens there
+#: `KITH_OWN_PROVIDERS_ALLOWED` | none | comma-separated `host:port` entries that are not on the open Internet but
+#:   that users may enter as their model's address. Everybody with an account can reach what listens there
 OWN_PROVIDERS_ALLOWED = set(env.list("KITH_OWN_PROVIDERS_ALLOWED", default=[]))
-#: `KITH_CHARACTERS_MB` | `50` | what each person's lorebooks and the cards that came may take
+#: `KITH_CHARACTERS_MB` | `50` | storage for each user's lorebooks and imported cards
 CHARACTER_BYTES_EACH = env.int("KITH_CHARACTERS_MB", 50) * 1_000_000
-#: `KITH_CARD_MB` | `200` | how large a CHARX may be that somebody brings, of whose pictures and sounds 40 MB are kept;
-#:   any other card may have 50 MB
+#: `KITH_CARD_MB` | `200` | maximum size of an uploaded CHARX, of whose pictures and sounds 40 MB are kept; other
+#:   cards may have 50 MB
 CARD_BYTES = env.int("KITH_CARD_MB", 200) * 1_000_000
-#: `KITH_FILES_MB` | `500` | what each person's sound and pictures may take
+#: `KITH_FILES_MB` | `500` | storage for each user's sound and pictures
 FILES_BYTES_EACH = env.int("KITH_FILES_MB", 500) * 1_000_000
-#: `KITH_RISUAI_MAP` | none | RisuAI's own table (its file `rpack_map.bin`), by which the `module.risum` in its CHARX is
-#:   read; without it the card alone is
+#: `KITH_RISUAI_MAP` | none | path of RisuAI's own table (its file `rpack_map.bin`), with which the `module.risum`
+#:   in its CHARX files is read; without it, only the card is read
 RISUAI_TABLE = risuai_table(env.str("KITH_RISUAI_MAP", ""))
-#: `KITH_ARCHIVE_MB` | `700` | what an archive of a companion may take that somebody brings
+#: `KITH_ARCHIVE_MB` | `700` | maximum size of an uploaded archive of a companion
 ARCHIVE_BYTES = env.int("KITH_ARCHIVE_MB", 700) * 1_000_000
 MESSAGES_EACH = 300_000  # of one companion; an import may not exceed it
 REPLIES_WAITING = 50  # of one companion
 
 # -- models -----------------------------------------------------------------------------------------
 
-#: `LLM_FILE` | none | a chat model's file in GGUF, which `make up` runs by an engine of Kith's own in place of a server
+#: `LLM_FILE` | none | a chat model's GGUF file, which `make up` runs with Kith's own engine instead of using a
+#:   server
 #: `LLM_BASE_URL`, `LLM_API_KEY`, `LLM_MODEL` | the admin's providers, else Ollama or the rehearsal model | any
-#:   OpenAI-compatible chat; with an address here the admin's providers wait
+#:   OpenAI-compatible chat server. If an address is set here, the admin's providers are not used
 CHAT = {
     "base_url": env.str("LLM_BASE_URL", ""),
     "api_key": env.str("LLM_API_KEY", ""),
@@ -385,15 +389,16 @@ CHAT = {
 ENGINE_KEY = env.str("KITH_ENGINE_KEY", "")  # set for each run by `make up`, which alone runs engines
 CHAT_IS_FOUND = env.bool("KITH_CHAT_FOUND", False)  # set by `make up`: the admin's providers take precedence
 #: `LLM_CONNECT_SECONDS`, `LLM_FIRST_PIECE_SECONDS`, `LLM_SILENCE_SECONDS`, `LLM_RETRIES` | `5`, `120`, `60`, `2` |
-#:   patience with the model
+#:   timeouts for connecting to the model, for the first piece of an answer, and for silence within it; number of
+#:   retries
 CHAT_TIMEOUTS = {
     "connect_seconds": env.float("LLM_CONNECT_SECONDS", 5.0),
     "first_piece_seconds": env.float("LLM_FIRST_PIECE_SECONDS", 120.0),
     "silence_seconds": env.float("LLM_SILENCE_SECONDS", 60.0),
 }
 CHAT_RETRIES = env.int("LLM_RETRIES", 2)
-#: `LLM_CONTEXT_TOKENS`, `LLM_ANSWER_TOKENS` | `8192`, `1024` | how much the model reads at once, and how much of
-#:   that is left for its answer
+#: `LLM_CONTEXT_TOKENS`, `LLM_ANSWER_TOKENS` | `8192`, `1024` | the model's context size, and how much of it is
+#:   reserved for the answer
 CONTEXT_TOKENS = env.int("LLM_CONTEXT_TOKENS", 8192)
 ANSWER_TOKENS = env.int("LLM_ANSWER_TOKENS", 1024)
 
@@ -403,10 +408,11 @@ def optional_float(name: str, default: float | None) -> float | None:
     return (env.float(name) if env.str(name) else None) if name in env.ENVIRON else default
 
 
-#: `LLM_TEMPERATURE`, `LLM_TOP_P`, `LLM_PRESENCE_PENALTY`, `LLM_FREQUENCY_PENALTY` | `0.8`, none, `0`, `0.2` | how
-#:   freely the model chooses its words in a talk; set to nothing, the server's own; a penalty of 0 is not sent
-#: `LLM_DRY_MULTIPLIER` | `0.8` with `LLM_FILE`, else none | how strongly it is kept from saying again what it said; for
-#:   servers that know it, as llama.cpp's, KoboldCpp's and TabbyAPI's do
+#: `LLM_TEMPERATURE`, `LLM_TOP_P`, `LLM_PRESENCE_PENALTY`, `LLM_FREQUENCY_PENALTY` | `0.8`, none, `0`, `0.2` |
+#:   sampling parameters for conversations. An empty value leaves the choice to the server; a penalty of 0 is not
+#:   sent
+#: `LLM_DRY_MULTIPLIER` | `0.8` with `LLM_FILE`, else none | how strongly the model is kept from repeating itself,
+#:   for servers that support this (DRY), such as llama.cpp, KoboldCpp and TabbyAPI
 SAMPLING = {
     "temperature": optional_float("LLM_TEMPERATURE", 0.8),
     "top_p": optional_float("LLM_TOP_P", None),
@@ -415,22 +421,23 @@ SAMPLING = {
     "dry_multiplier": optional_float("LLM_DRY_MULTIPLIER", None),
 }
 #: `LLM_SLOTS`, `LLM_QUIET_SECONDS` | `1` for a server at a local address, else `0`; `15` | how many requests the
-#:   chat server answers at once (`0`: nobody waits); learning and the like take a slot that no talk has wanted for so
-#:   many seconds
+#:   chat server answers at once (`0`: no request waits); and how many seconds a slot must have been unused by
+#:   conversations before background work, such as learning, takes it
 LLM_SLOTS = env.int("LLM_SLOTS", None)
 LLM_QUIET_SECONDS = env.float("LLM_QUIET_SECONDS", 15.0)
-#: `KITH_DOWNLOAD_MB` | `40000` | how large a model's file may be that Kith fetches
+#: `KITH_DOWNLOAD_MB` | `40000` | maximum size of a model file that Kith downloads
 DOWNLOAD_BYTES = env.int("KITH_DOWNLOAD_MB", 40_000) * 1_000_000
 
 
-#: `EMBEDDING_FILE` | none | an embedding model's file in GGUF, which `make up` runs by an engine of Kith's own in
-#:   place of a server
-#: `EMBEDDING_BASE_URL`, `EMBEDDING_API_KEY`, `EMBEDDING_MODEL` | built in | any OpenAI-compatible embedding
-#: `EMBEDDING_QUERY_PREFIX`, `EMBEDDING_DOCUMENT_PREFIX` | none | what the model wants before a question, and before
-#:   what is remembered
-#: `EMBEDDING_QUERY_FIELDS`, `EMBEDDING_DOCUMENT_FIELDS` | none | JSON objects: what else a request holds
-#: `EMBEDDING_MAX_TOKENS` | `480` | how much the embedding model reads at once, prefix included; longer texts are
-#:   embedded in windows
+#: `EMBEDDING_FILE` | none | an embedding model's GGUF file, which `make up` runs with Kith's own engine instead of
+#:   using a server
+#: `EMBEDDING_BASE_URL`, `EMBEDDING_API_KEY`, `EMBEDDING_MODEL` | built in | any OpenAI-compatible embedding server
+#: `EMBEDDING_QUERY_PREFIX`, `EMBEDDING_DOCUMENT_PREFIX` | none | the prefixes that the model expects before a
+#:   question, and before a text to remember
+#: `EMBEDDING_QUERY_FIELDS`, `EMBEDDING_DOCUMENT_FIELDS` | none | JSON objects with additional fields for the
+#:   requests
+#: `EMBEDDING_MAX_TOKENS` | `480` | how many tokens the embedding model reads at once, including the prefix; longer
+#:   texts are embedded in windows
 def embedding(name: str, base_url: str = "", api_key: str = "") -> dict[str, str | int]:
     """Return an embedder's configuration from the variables that begin with `name`; JSON is parsed when it is used."""
     return {
@@ -446,8 +453,9 @@ def embedding(name: str, base_url: str = "", api_key: str = "") -> dict[str, str
 
 
 EMBEDDING = embedding("EMBEDDING")
-#: `EMBEDDING_PREVIOUS_MODEL` and, like those above, `EMBEDDING_PREVIOUS_…` | none | the remote embedder before this
-#:   one, asked until all is embedded again; its address is this one's where not set, and then its key too
+#: `EMBEDDING_PREVIOUS_MODEL` and `EMBEDDING_PREVIOUS_…` as above | none | the previous remote embedding model, used
+#:   until everything has been embedded again. Its address defaults to the current one's, and so does its key if no
+#:   address is set
 EMBEDDING_PREVIOUS: dict[str, str | int] = {}
 if env.str("EMBEDDING_PREVIOUS_MODEL", ""):
     is_elsewhere = env.str("EMBEDDING_PREVIOUS_BASE_URL", "")  # another server is not sent this one's key
@@ -471,16 +479,17 @@ def json_object(name: str) -> dict[str, Any]:
     return given
 
 
-#: `SPEECH_ENGINE` | by what is there | `openai`, `f5`, `fish`, `gpt-sovits`, `espeak` or `browser`; empty: `openai`
-#:   where `SPEECH_BASE_URL` is set, else espeak-ng where it is installed, else the browser speaks
-#: `SPEECH_BASE_URL`, `SPEECH_API_KEY`, `SPEECH_MODEL` | none | where the engine answers
-#: `SPEECH_VOICE`, `SPEECH_VOICES` | the engine's | the voice of whoever chose none; the voices to choose from, with
-#:   commas
-#: `SPEECH_REFERENCES` | none | voices of F5-TTS and GPT-SoVITS, a JSON object: name → `{"path": …, "text": what is
-#:   said in it, "language": …}`; the path is on this machine for F5-TTS, on the engine's for GPT-SoVITS
-#: `SPEECH_FORMAT` | `mp3` | what a server of OpenAI's shape is asked for: `mp3`, `wav`, `opus`, `aac` or `flac`
-#: `SPEECH_AT_ONCE`, `SPEECH_CONNECT_SECONDS`, `SPEECH_SECONDS` | `2`, `5`, `60` | sentences made at once for one
-#:   person; patience with the engine
+#: `SPEECH_ENGINE` | chosen automatically | `openai`, `f5`, `fish`, `gpt-sovits`, `espeak` or `browser`. If empty:
+#:   `openai` if `SPEECH_BASE_URL` is set, else espeak-ng if it is installed, else the browser speaks
+#: `SPEECH_BASE_URL`, `SPEECH_API_KEY`, `SPEECH_MODEL` | none | address, key and model of the speech engine
+#: `SPEECH_VOICE`, `SPEECH_VOICES` | the engine's default | the default voice; the voices to choose from, separated
+#:   by commas
+#: `SPEECH_REFERENCES` | none | voices of F5-TTS and GPT-SoVITS, as a JSON object: name → `{"path": …, "text": the
+#:   words spoken in it, "language": …}`. The path is on this machine for F5-TTS, and on the engine's for GPT-SoVITS
+#: `SPEECH_FORMAT` | `mp3` | format requested from an OpenAI-compatible server: `mp3`, `wav`, `opus`, `aac` or
+#:   `flac`
+#: `SPEECH_AT_ONCE`, `SPEECH_CONNECT_SECONDS`, `SPEECH_SECONDS` | `2`, `5`, `60` | number of sentences synthesised
+#:   at once per user; timeouts for connecting to the engine and for its answer
 SPEECH = {
     "engine": env.str("SPEECH_ENGINE", ""),
     "base_url": env.str("SPEECH_BASE_URL", ""),
@@ -494,9 +503,10 @@ SPEECH = {
     "connect_seconds": env.float("SPEECH_CONNECT_SECONDS", 5.0),
     "seconds": env.float("SPEECH_SECONDS", 60.0),
 }
-#: `TRANSCRIPTION_BASE_URL`, `TRANSCRIPTION_API_KEY`, `TRANSCRIPTION_MODEL` | none: the browser listens | any
-#:   OpenAI-compatible transcription
-#: `TRANSCRIPTION_CONNECT_SECONDS`, `TRANSCRIPTION_SECONDS` | `5`, `60` | patience with it
+#: `TRANSCRIPTION_BASE_URL`, `TRANSCRIPTION_API_KEY`, `TRANSCRIPTION_MODEL` | none: the browser transcribes | any
+#:   OpenAI-compatible transcription server
+#: `TRANSCRIPTION_CONNECT_SECONDS`, `TRANSCRIPTION_SECONDS` | `5`, `60` | timeouts for connecting to it and for its
+#:   answer
 TRANSCRIPTION = {
     "base_url": env.str("TRANSCRIPTION_BASE_URL", ""),
     "api_key": env.str("TRANSCRIPTION_API_KEY", ""),
@@ -504,11 +514,12 @@ TRANSCRIPTION = {
     "connect_seconds": env.float("TRANSCRIPTION_CONNECT_SECONDS", 5.0),
     "seconds": env.float("TRANSCRIPTION_SECONDS", 60.0),
 }
-#: `KITH_SPEECH_CHARACTERS_PER_DAY`, `KITH_HEARING_SECONDS_PER_DAY` | `200000`, `14400` | what each person may have
-#:   spoken and transcribed
+#: `KITH_SPEECH_CHARACTERS_PER_DAY`, `KITH_HEARING_SECONDS_PER_DAY` | `200000`, `14400` | how many characters each
+#:   user may have spoken, and how many seconds transcribed, per day
 SPEECH_CHARACTERS_PER_DAY = env.int("KITH_SPEECH_CHARACTERS_PER_DAY", 200_000)
 HEARING_SECONDS_PER_DAY = env.int("KITH_HEARING_SECONDS_PER_DAY", 14_400)
-#: `KITH_SPEECH_DAYS` | `30` | how long what was read aloud is kept, to be heard again without the engine
+#: `KITH_SPEECH_DAYS` | `30` | how many days synthesised speech is kept, so that it can be played again without the
+#:   engine
 SPEECH_DAYS = env.int("KITH_SPEECH_DAYS", 30)
 AUDIO_SECONDS = 300  # of one recording
 AUDIO_BYTES = 20_000_000
@@ -516,18 +527,18 @@ REFERENCE_SECONDS = 60  # of a sample of a voice to imitate
 
 # -- turns ------------------------------------------------------------------------------------------
 
-#: `KITH_LEASE_RENEWED_SECONDS`, `KITH_LEASE_LOST_SECONDS` | `5`, `20` | how soon a dead process's replies are taken
-#:   over
+#: `KITH_LEASE_RENEWED_SECONDS`, `KITH_LEASE_LOST_SECONDS` | `5`, `20` | how often a process renews its hold on
+#:   replies, and after how long without renewal another process takes them over
 LEASE_RENEWED_SECONDS = env.float("KITH_LEASE_RENEWED_SECONDS", 5.0)
 LEASE_LOST_SECONDS = env.float("KITH_LEASE_LOST_SECONDS", 20.0)
-#: `KITH_DRAIN_SECONDS` | `5` | how long a stopping process lets its replies end
+#: `KITH_DRAIN_SECONDS` | `5` | how long a stopping process waits for its replies to end
 DRAIN_SECONDS = env.float("KITH_DRAIN_SECONDS", 5.0)
 PIECES_KEPT = timedelta(hours=1)
 PROMPTS_KEPT = timedelta(days=30)
 MESSAGE_CHARACTERS = 32_000
 RECALL_LIMIT = 8
-#: `KITH_FLASHBACK_PROBABILITY` | `0.05` | how often, 0 to 1 of all turns, something comes to a companion's mind
-#:   unasked
+#: `KITH_FLASHBACK_PROBABILITY` | `0.05` | in which share of turns, from 0 to 1, something comes to a companion's
+#:   mind spontaneously
 FLASHBACK_PROBABILITY = env.float("KITH_FLASHBACK_PROBABILITY", 0.05)
 if not 0 <= FLASHBACK_PROBABILITY <= 1:
     raise ImproperlyConfigured(
@@ -537,7 +548,7 @@ TOOL_ROUNDS = 4
 TOOL_CALLS = 16  # in one round
 TOOL_CHARACTERS = 20_000  # of one call's arguments
 ANSWER_CHARACTERS = 100_000  # of one reply with its reasoning: a longer one will not end by itself
-#: `KITH_SOCKET_IDLE_SECONDS` | `3600` | when a silent socket is closed
+#: `KITH_SOCKET_IDLE_SECONDS` | `3600` | after how long without frames a socket is closed
 SOCKET_IDLE_SECONDS = env.float("KITH_SOCKET_IDLE_SECONDS", 3600.0)
 SOCKET_FRAMES_PER_10_SECONDS = 60
 SOCKET_CHECKED_SECONDS = 30.0  # how soon a socket ends if its person is signed out, deactivated or deleted
@@ -546,15 +557,16 @@ SOCKET_CHECKED_SECONDS = 30.0  # how soon a socket ends if its person is signed 
 
 LIFE_WAKING_SECONDS = 120.0  # that a companion has to decide what to do
 LIFE_WAKINGS_PER_DAY = 48  # of one companion
-#: `KITH_OUTBOUND_ALLOWED` | none | `host:port` of your own, with commas, that may be asked though not on the open
-#:   Internet, such as a push service; for people's own models `KITH_OWN_PROVIDERS_ALLOWED`
+#: `KITH_OUTBOUND_ALLOWED` | none | comma-separated `host:port` entries that Kith may contact although they are not
+#:   on the open Internet, such as a push service. For users' own models, see `KITH_OWN_PROVIDERS_ALLOWED`
 OUTBOUND_ALLOWED = set(env.list("KITH_OUTBOUND_ALLOWED", default=[]))
-#: `KITH_TICK_SECONDS` | `30` | how often it is looked which timers are due and whom to reach
+#: `KITH_TICK_SECONDS` | `30` | how often Kith checks which timers are due and whom to contact
 TICK_SECONDS = env.float("KITH_TICK_SECONDS", 30.0)
-#: `KITH_BREAK_MINUTES` | `180` | after how much talk without a pause a break is proposed; 180 at most
+#: `KITH_BREAK_MINUTES` | `180` | after how many minutes of conversation without a pause a break is suggested; at
+#:   most 180
 BREAK_AFTER = break_after(env.int("KITH_BREAK_MINUTES", 180))
-#: `KITH_CHECK_BY_MODEL` | on with a language model | what a companion would write unprompted and unasked is put to the
-#:   chat model too, not to the hard rules alone; it may be held back only for words that the model names
+#: `KITH_CHECK_BY_MODEL` | on if there is a language model | whether the chat model, in addition to fixed rules,
+#:   checks what a companion is about to write unprompted. It may hold a text back only for words in it that it names
 CHECK_BY_MODEL: bool | None = env.bool("KITH_CHECK_BY_MODEL", None)
 
 # -- Celery -----------------------------------------------------------------------------------------

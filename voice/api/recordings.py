@@ -29,9 +29,9 @@ SOUND = describe_form(
     ["file"],
     file={
         **FILE,
-        "description": "WebM, MP4, Ogg, WAV, MP3 or FLAC: at most 20 MB and 5 minutes.",
+        "description": "WebM, MP4, Ogg, WAV, MP3 or FLAC; at most 20 MB and 5 minutes.",
     },
-    language={"type": "string", "description": "What is spoken in it, as `en`."},
+    language={"type": "string", "description": "The language spoken in it, such as `en`."},
 )
 
 
@@ -43,13 +43,17 @@ class TranscriptOut(Schema):
 
 class RecordingOut(Schema):
     id: UUID
-    text: str = Field(description="What was heard, or what it was corrected to.")
+    text: str = Field(description="The transcript, or its corrected text.")
     seconds: float
     language: str
-    message_id: UUID | None = Field(description="The message that it became, once it was sent.")
-    file_id: UUID = Field(description="Its sound, at /files/{file_id}.")
+    message_id: UUID | None = Field(
+        description="The message that the recording became; null until it is sent."
+    )
+    file_id: UUID = Field(description="The sound; its content is at /files/{file_id}.")
     created_at: datetime
-    code: str | None = Field(description="Why nothing was heard in it; it is kept all the same.")
+    code: str | None = Field(
+        description="Why it could not be transcribed; null if it was. The recording is kept in either case."
+    )
     detail: str | None
 
 
@@ -83,7 +87,7 @@ class RecordingPatch(Schema):
     "/transcriptions",
     response=TranscriptOut,
     operation_id="transcribe",
-    summary="What is said in a recording, which is not kept",
+    summary="Transcribe a recording without storing it",
     openapi_extra=SOUND,
 )
 async def transcribe_sound(request: SignedInRequest) -> Out:
@@ -98,7 +102,7 @@ async def transcribe_sound(request: SignedInRequest) -> Out:
     "/{uuid:companion_id}/recordings",
     response={201: RecordingOut},
     operation_id="add_recording",
-    summary="A recording to be read through and sent; unsent it is kept for a day",
+    summary="Upload a recording to transcribe, review and send; if not sent, it is deleted after a day",
     openapi_extra=SOUND,
 )
 async def add_recording(request: SignedInRequest, companion_id: UUID) -> Status[Out]:
@@ -113,7 +117,7 @@ async def add_recording(request: SignedInRequest, companion_id: UUID) -> Status[
     "/{uuid:companion_id}/recordings",
     response=RecordingsOut,
     operation_id="list_recordings",
-    summary="Recordings, newest first",
+    summary="List the recordings, newest first",
 )
 def list_recordings(request: SignedInRequest, companion_id: UUID, query: PageQuery) -> Out:
     mine = Recording.objects.filter(companion=get_companion(request.user, companion_id))
@@ -125,7 +129,7 @@ def list_recordings(request: SignedInRequest, companion_id: UUID, query: PageQue
     "/{uuid:companion_id}/recordings/{uuid:recording_id}",
     response=RecordingOut,
     operation_id="get_recording",
-    summary="One recording",
+    summary="Get a recording",
 )
 def get_recording(request: SignedInRequest, companion_id: UUID, recording_id: UUID) -> Out:
     return as_json(hearing.get_recording(request.user, companion_id, recording_id))
@@ -135,7 +139,7 @@ def get_recording(request: SignedInRequest, companion_id: UUID, recording_id: UU
     "/{uuid:companion_id}/recordings/{uuid:recording_id}",
     response=RecordingOut,
     operation_id="correct_recording",
-    summary="Correct what was heard; a message that it became, and what was drawn from it, change with it",
+    summary="Correct a transcript; the message sent with it, and what was derived from that, change too",
 )
 def correct_recording(
     request: SignedInRequest, companion_id: UUID, recording_id: UUID, body: RecordingPatch
@@ -148,7 +152,7 @@ def correct_recording(
     "/{uuid:companion_id}/recordings/{uuid:recording_id}/transcribe",
     response=RecordingOut,
     operation_id="transcribe_recording",
-    summary="Try again to hear what is in it",
+    summary="Transcribe a recording again",
 )
 async def transcribe_recording(request: SignedInRequest, companion_id: UUID, recording_id: UUID) -> Out:
     recording = await in_thread(hearing.get_recording, request.user, companion_id, recording_id)
@@ -159,7 +163,7 @@ async def transcribe_recording(request: SignedInRequest, companion_id: UUID, rec
     "/{uuid:companion_id}/recordings/{uuid:recording_id}/send",
     response={201: SentOut},
     operation_id="send_recording",
-    summary="Send it with these words, as a message like any other",
+    summary="Send a recording with this text, as a message like any other",
 )
 async def send_recording(
     request: SignedInRequest, companion_id: UUID, recording_id: UUID, body: SendIn, key: IdempotencyKey = None
@@ -175,7 +179,7 @@ async def send_recording(
     "/{uuid:companion_id}/recordings/{uuid:recording_id}",
     response={204: None},
     operation_id="delete_recording",
-    summary="Delete its sound for good; a message that it became stays, as text",
+    summary="Permanently delete a recording; the message that it became stays, as text",
 )
 def delete_recording(request: SignedInRequest, companion_id: UUID, recording_id: UUID) -> Status[None]:
     hearing.get_recording(request.user, companion_id, recording_id).delete()

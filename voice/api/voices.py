@@ -21,13 +21,13 @@ Out = dict[str, Any]
 RECORDING = describe_form(
     ["file", "consent"],
     file=FILE,
-    text={"type": "string", "description": "What is said in it, word for word."},
-    consent={"type": "string", "description": "The statement that the voice's owner has agreed."},
+    text={"type": "string", "description": "What is said in the recording, word for word."},
+    consent={"type": "string", "description": "The statement that the voice's owner has agreed to its use."},
 )
 
 
 class ReferenceOut(Schema):
-    file_id: UUID = Field(description="Its sound, at /files/{file_id}.")
+    file_id: UUID = Field(description="The sound; its content is at /files/{file_id}.")
     seconds: float
     text: str
     consent: str
@@ -35,11 +35,11 @@ class ReferenceOut(Schema):
 
 
 class VoiceOut(Schema):
-    name: str = Field(description="One of `voices`; empty for the engine's own.")
+    name: str = Field(description="One of `voices`; empty for the engine's default voice.")
     speed: float
     reads_aloud: bool
     reference: ReferenceOut | None
-    engine: str = Field(description="Who makes the voice; `browser` where no engine is connected.")
+    engine: str = Field(description="The speech engine; `browser` if none is connected.")
     voices: list[str]
     takes_reference: bool
 
@@ -54,7 +54,7 @@ class VoicePatch(Schema):
     "/{uuid:companion_id}/voice",
     response=VoiceOut,
     operation_id="get_voice",
-    summary="How it sounds, and what there is to choose from",
+    summary="Get a companion's voice, and the voices to choose from",
 )
 async def get_voice(request: SignedInRequest, companion_id: UUID) -> Out:
     companion = await in_thread(get_companion, request.user, companion_id)
@@ -62,7 +62,10 @@ async def get_voice(request: SignedInRequest, companion_id: UUID) -> Out:
 
 
 @router.patch(
-    "/{uuid:companion_id}/voice", response=VoiceOut, operation_id="change_voice", summary="Choose its voice"
+    "/{uuid:companion_id}/voice",
+    response=VoiceOut,
+    operation_id="change_voice",
+    summary="Change a companion's voice",
 )
 async def change_voice(request: SignedInRequest, companion_id: UUID, body: VoicePatch) -> Out:
     companion = await in_thread(get_companion, request.user, companion_id)
@@ -75,7 +78,7 @@ async def change_voice(request: SignedInRequest, companion_id: UUID, body: Voice
     "/{uuid:companion_id}/voice/reference",
     response={201: VoiceOut},
     operation_id="set_voice_reference",
-    summary="A recording that it is to imitate, with the statement that its owner has agreed",
+    summary="Set a recording for the voice to imitate, with the statement that its owner has agreed",
     openapi_extra=RECORDING,
 )
 async def set_reference(request: SignedInRequest, companion_id: UUID) -> Status[Out]:
@@ -90,7 +93,7 @@ async def set_reference(request: SignedInRequest, companion_id: UUID) -> Status[
     "/{uuid:companion_id}/voice/reference",
     response={204: None},
     operation_id="delete_voice_reference",
-    summary="Delete the recording",
+    summary="Delete the voice's reference recording",
 )
 def delete_reference(request: SignedInRequest, companion_id: UUID) -> Status[None]:
     voices.delete_reference(get_companion(request.user, companion_id))

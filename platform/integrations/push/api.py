@@ -17,7 +17,8 @@ router = Router(tags=["notifications"])
 
 class KeyOut(Schema):
     key: str | None = Field(
-        description="The applicationServerKey; null where there are no notifications here."
+        description="The applicationServerKey for subscribing; null if this server does not send "
+        "notifications."
     )
 
 
@@ -27,7 +28,7 @@ class KeysIn(Schema):
 
 
 class SubscriptionIn(Schema):
-    """What a browser's PushSubscription tells as JSON, and a name for it."""
+    """A browser's PushSubscription as JSON, and a name for the browser."""
 
     endpoint: Text = Field(max_length=ENDPOINT_CHARACTERS)
     keys: KeysIn
@@ -39,7 +40,7 @@ class SubscriptionIn(Schema):
 
 
 class SubscriptionOut(Schema):
-    """Address and keys never come back."""
+    """A subscription. Its endpoint and keys are never returned."""
 
     id: UUID
     browser: str
@@ -49,10 +50,12 @@ class SubscriptionOut(Schema):
 
 class SubscriptionsOut(Schema):
     items: list[SubscriptionOut]
-    next: str | None = Field(None, description="Always null: all are given at once.")
+    next: str | None = Field(None, description="Always null: the list is returned in full.")
 
 
-@router.get("/key", response=KeyOut, operation_id="get_push_key", summary="What a browser subscribes with")
+@router.get(
+    "/key", response=KeyOut, operation_id="get_push_key", summary="Get the key that a browser subscribes with"
+)
 def get_push_key(request: SignedInRequest) -> dict[str, Any]:
     return {"key": get_public_key()}
 
@@ -61,7 +64,7 @@ def get_push_key(request: SignedInRequest) -> dict[str, Any]:
     "/subscriptions",
     response=SubscriptionsOut,
     operation_id="list_push_subscriptions",
-    summary="The browsers that are notified, newest first",
+    summary="List the browsers that receive notifications, newest first",
 )
 def list_push_subscriptions(request: SignedInRequest) -> dict[str, Any]:
     return {"items": list(Subscription.objects.owned_by(request.user)), "next": None}
@@ -71,7 +74,7 @@ def list_push_subscriptions(request: SignedInRequest) -> dict[str, Any]:
     "/subscriptions",
     response={201: SubscriptionOut},
     operation_id="subscribe_to_push",
-    summary="Have a browser be notified; sent twice it is kept once",
+    summary="Subscribe a browser to notifications; repeating the request has no further effect",
 )
 def subscribe_to_push(request: SignedInRequest, body: SubscriptionIn) -> Status[Subscription]:
     return Status(201, subscribe(request.user, body.address, body.browser, timezone.now()))
@@ -81,7 +84,7 @@ def subscribe_to_push(request: SignedInRequest, body: SubscriptionIn) -> Status[
     "/subscriptions/{uuid:subscription_id}",
     response={204: None},
     operation_id="unsubscribe_from_push",
-    summary="Notify this browser no more",
+    summary="Stop notifying a browser",
 )
 def unsubscribe_from_push(request: SignedInRequest, subscription_id: UUID) -> Status[None]:
     get_object_or_404(Subscription.objects.owned_by(request.user), pk=subscription_id).delete()
