@@ -3,12 +3,10 @@
 import asyncio
 import contextlib
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
 import structlog
-from django.db import transaction
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from pydantic import Field, TypeAdapter
@@ -16,9 +14,9 @@ from pydantic import Field, TypeAdapter
 from accounts.admission import at_work
 from accounts.errors import RefusedError
 from companions.events import render_saved
-from companions.models import Companion, Message, Reply
+from companions.models import Companion, Message
 from companions.replies import turn
-from companions.replies.actions import break_off, keep_heard
+from companions.replies.actions import break_off
 from companions.replies.lifecycle import Started, start
 from companions.sockets.consumers import FRAMES, CompanionConsumer, Frame, read_frame
 from database.queries import DATABASE_UNAVAILABLE
@@ -28,8 +26,7 @@ from providers.sound import Sound, SoundError, read_plain_wav
 from providers.transcription import Transcript
 from voice.errors import HearingError
 from voice.hearing import keep_sound, save_heard, send_recording, transcribe_sound
-from voice.models import Recording, Spoken
-from voice.speech.sentences import split_sentences
+from voice.models import Recording
 
 MAX_WAITING_UTTERANCES = 4
 MAX_SECONDS = 60  # of an utterance
@@ -113,7 +110,7 @@ class CallConsumer(CompanionConsumer):
             case ReplyHeard():
                 async with at_work(self.user.pk):
                     reply = await self.find_reply(frame.id)
-                await break_off(reply, frame.until, timezone.now(), keep=keep_heard_aloud)
+                await break_off(reply, frame.until, timezone.now())
             case _:
                 await super().handle_frame(frame)
 
@@ -138,16 +135,6 @@ class CallConsumer(CompanionConsumer):
                     await self.send_error(
                         "internal_error", _("Something went wrong here. Say it again."), said.client_id
                     )
-
-
-@transaction.atomic
-def keep_heard_aloud(reply: Reply, until: int, now: datetime) -> Reply | None:
-    """Cut the reply off like `keep_heard`, and delete the sound of its sentences from the interrupted one on."""
-    kept = keep_heard(reply, until, now)
-    if kept and kept.state == Reply.State.STOPPED:
-        whole = len(split_sentences(kept.text)) - 1
-        Spoken.objects.filter(reply=kept, number__gte=max(whole, 0)).delete()
-    return kept
 
 
 async def hear(companion: Companion, utterance: Utterance) -> Started | None:

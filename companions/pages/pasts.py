@@ -79,7 +79,7 @@ def past(request: SignedInRequest, past_upload_id: UUID) -> HttpResponse:
     try:
         read = read_file(upload.file, pattern)
     except RefusedError as error:
-        return _show_refusal(request, upload, pattern, error)
+        return _show_refusal(request, upload, data.get("companion", ""), pattern, error)
     form = ChoiceForm(data, read)
     is_valid, refusal = form.is_valid(), ""
     if "remember" in request.POST:
@@ -93,13 +93,13 @@ def past(request: SignedInRequest, past_upload_id: UUID) -> HttpResponse:
 
 
 def _show_refusal(
-    request: SignedInRequest, upload: PastUpload, pattern: str, error: RefusedError
+    request: SignedInRequest, upload: PastUpload, companion_id: str, pattern: str, error: RefusedError
 ) -> HttpResponse:
     """Say why the file cannot be read; for plain text, ask for the pattern by which its messages begin."""
     is_of_pattern = error.code.startswith("pattern_")
     is_text = is_of_pattern or (upload.form == PastForm.TEXT and error.code == UNREAD)
     try:
-        companion = get_companion(request.user, UUID(request.GET.get("companion", "")))
+        companion = get_companion(request.user, UUID(companion_id))
     except ValueError:
         companion = None
     refusal = "" if is_text else str(error.detail)

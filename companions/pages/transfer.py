@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_safe
 
 from accounts.authentication import SignedInRequest
@@ -147,9 +147,13 @@ def _move_in(request: SignedInRequest, content: bytes) -> HttpResponse:
     """Make a companion of a DigitalLife file; raise MovingError or LimitError."""
     mind = digital_life.parse_mind(content)
     companion = import_mind(request.user, mind, timezone.now())
-    text = _("%(name)s has moved in, with %(messages)s messages and %(diary)s diary entries.")
-    counts = {"messages": mind.messages, "diary": len(mind.longTermMemory)}
-    messages.success(request, text % {"name": companion.name, **counts})
+    entries = len(mind.longTermMemory)
+    words = {
+        "name": companion.name,
+        "messages": ngettext("%(n)s message", "%(n)s messages", mind.messages) % {"n": mind.messages},
+        "diary": ngettext("%(n)s diary entry", "%(n)s diary entries", entries) % {"n": entries},
+    }
+    messages.success(request, _("%(name)s has moved in, with %(messages)s and %(diary)s.") % words)
     return redirect("talk", companion.pk)
 
 

@@ -3,7 +3,6 @@
 import contextlib
 import re
 import unicodedata
-from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 
@@ -90,7 +89,6 @@ def _hold_ended(reply: Reply, now: datetime) -> Companion:
 
 
 State = Reply.State
-KeepHeard = Callable[[Reply, int, datetime], Reply | None]
 # Words end at a space, a dash or an ellipsis. Some scripts put nothing between words: in those, each character counts
 # as a word, since finding words would need a dictionary.
 END = r"\s\u2013\u2014\u2026"
@@ -104,9 +102,9 @@ JOINS = ("\u200d", "\ufe0f")  # joins several code points into one visible chara
 OPENING = ("Ps", "Pi")
 
 
-async def break_off(reply: Reply, until: int, now: datetime, *, keep: KeepHeard) -> Reply | None:
-    """Cut the reply off by `keep` (`keep_heard` or an extension of it), stop its process, and publish what is left."""
-    kept = await in_thread(keep, reply, until, now)
+async def break_off(reply: Reply, until: int, now: datetime) -> Reply | None:
+    """Cut the reply off by `keep_heard`, stop its process, and publish what is left."""
+    kept = await in_thread(keep_heard, reply, until, now)
     await tell_to_stop(reply)
     if kept:
         await tell_companion(reply.companion_id, render_heard(kept))
@@ -156,7 +154,7 @@ def cut_to_words(text: str, until: int) -> str:
     """Return the text up to the offset `until`, without a word that would be cut in two; empty if no word is left."""
     if until >= len(text):
         return text
-    place = _find_word_end(text, max(until, 0))
+    place = _find_word_boundary(text, max(until, 0))
     while place and (
         unicodedata.category(text[place]).startswith("M") or text[place] in JOINS or text[place - 1] in JOINS
     ):
@@ -167,7 +165,7 @@ def cut_to_words(text: str, until: int) -> str:
     return kept if any(map(str.isalnum, kept)) else ""
 
 
-def _find_word_end(text: str, place: int) -> int:
+def _find_word_boundary(text: str, place: int) -> int:
     """Return `place`, or the start of the word that it would cut in two."""
     follows, ends = GOES_ON.search(text, place), BETWEEN.search(text, place)
     if follows is None or (ends and ends.start() < follows.start()):

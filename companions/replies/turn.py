@@ -45,7 +45,7 @@ from providers.preference import preferring
 from providers.slots import note_pause, note_talks
 
 log = structlog.get_logger(__name__)
-MAX_CLAIMS_AT_ONCE = 4  # in separate groups, so that a companion locked for long does not delay them all
+CLAIM_GROUPS = 4  # claims go one by one in each, so that one locked companion does not delay them all
 
 
 class Running:
@@ -102,7 +102,7 @@ def spawn(reply_id: UUID, clock: Clock = timezone.now) -> None:
 
 async def run(reply_id: UUID, clock: Clock = timezone.now) -> None:
     """Claim and generate the reply, unless another one of its companion has the turn."""
-    async with places("turns").at(f"claims:{reply_id.int % MAX_CLAIMS_AT_ONCE}"):
+    async with places("turns").at(f"claims:{reply_id.int % CLAIM_GROUPS}"):
         reply = await in_thread(claim, reply_id, clock())
     if reply:
         await make(reply, clock)

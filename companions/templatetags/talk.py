@@ -91,6 +91,18 @@ def day_label(day: date | datetime, today: date) -> str:
 
 
 @register.filter
+def day_within(day: date | datetime, today: date) -> str:
+    """Return the day as `day_label` does, but for use within a sentence: "today", "yesterday" or the date."""
+    if isinstance(day, datetime):
+        day = timezone.localtime(day).date()
+    if day == today:
+        return pgettext("within a sentence", "today")
+    if day == today - timedelta(days=1):
+        return pgettext("within a sentence", "yesterday")
+    return day_label(day, today)
+
+
+@register.filter
 def percent(share: float | None) -> str:
     """Return a share from 0 to 1 in whole per cent; "" for None."""
     return "" if share is None else format_percent(share)

@@ -122,7 +122,7 @@ class EmptyAnswer(ProviderError):
     """The model said nothing that can be used. `said` is in Kith's own words."""
 
     code = "empty_answer"
-    sentence = _("The model was asked twice but gave no answer. What you wrote is kept; please try again.")
+    sentence = _("The model gave no answer. What you wrote is kept; please try again.")
 
 
 class MalformedError(ProviderError):

@@ -5,11 +5,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from aiohttp import web
 from cryptography.fernet import Fernet
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission
-from django.db import connections
 from django.test import Client
 from django.utils import timezone
 from pydantic import BaseModel
@@ -24,7 +22,6 @@ from providers.selection import choose_chat, follow_change
 from safety.models import AuditEntry
 from safety.provider_usage import load_last_day
 from tests.admin.walk import listing, page
-from tests.fixtures.model_servers import serve
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.memory.conftest import EmbeddingServer, embedding_server
 
@@ -221,22 +218,6 @@ def test_the_last_day_is_told_by_hours(
     shown = desk.get(page(row)).content.decode().partition('id="last-day"')[2]
     assert "4,400,000" in shown
     assert "12.0000" in shown
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_try_holds_no_connection_while_it_waits(desk: Client) -> None:
-    connection, held = connections["default"], []
-
-    async def look(_request: web.Request) -> web.Response:
-        held.append(connection.connection is not None)
-        return web.json_response({}, status=500)
-
-    with serve({"/v1/chat/completions": look}) as address:
-        row = choose_chat("Mine", f"{address}/v1", "big")
-        tried(desk, row)
-        desk.post("/admin/mind/", {"deed": "try", "base_url": f"{address}/v1", "model": "big"})
-    assert held
-    assert not any(held)
 
 
 @pytest.mark.django_db(transaction=True)

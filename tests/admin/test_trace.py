@@ -173,7 +173,7 @@ def test_the_first_page_tells_the_day(
     numbers = {one.name: (one.number, one.more) for one in response.context["numbers"]}
     assert numbers["People"] == (3, "3 new today")
     assert numbers["Companions"] == (1, "1 new today")
-    assert numbers["Messages today"] == (3, "of 1 person")
+    assert numbers["Messages today"] == (3, "from 1 person")
     assert set(response.context["health"]) == {"database", "redis", "worker", "beat", "chat"}
     assert response.context["health"]["database"] == "ok"
 

@@ -66,7 +66,7 @@ def test_words_that_wait_are_marked_may_be_changed_and_go_out_once_in_their_orde
     waiting = page.locator(".turn", has=page.locator(".waits"))
     expect(waiting).to_have_count(4)
     expect(waiting.first).to_contain_text("Waiting. It will be sent when the connection is back.")
-    waiting.filter(has_text="Nobody").get_by_role("button", name="Take it back").click()
+    waiting.filter(has_text="Nobody").get_by_role("button", name="Discard").click()
     waiting.filter(has_text="I weight").get_by_role("button", name="Edit").click()
     expect(page.locator("#message")).to_have_value("I weight")
     greeting = page.locator(".said-by-companion").first

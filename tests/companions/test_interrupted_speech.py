@@ -173,7 +173,7 @@ async def test_a_reply_that_still_streams_ends_at_once_and_leaves_nothing_more(
         reply = await in_thread(Reply.objects.get)
         while MARKER not in "".join(one.get("text", "") for one in frames if one["type"] == "reply.piece"):
             frames.append(await socket.frame())
-        kept = await break_off(reply, len("The tea sta"), timezone.now(), keep=keep_heard)
+        kept = await break_off(reply, len("The tea sta"), timezone.now())
         frames = [one for one in await _all(socket, 2) if one["type"] in ("reply.heard", "reply.stopped")]
     assert kept
     assert kept.text == "The tea"

@@ -61,7 +61,10 @@ def test_it_comes_as_it_stands_where_the_model_fails_twice(
     [
         (5 * MINUTE, BARE),
         (3 * HOUR, "This reminder is late: it was due at 12:00. You wanted to be reminded: drink water"),
-        (DAY, "This reminder is late: it was due at 2026-05-05, 12:00. You wanted to be reminded: drink water"),
+        (
+            DAY,
+            "This reminder is late: it was due at 2026-05-05, 12:00. You wanted to be reminded: drink water",
+        ),
     ],
     ids=str,
 )
