@@ -13,7 +13,9 @@ import gc
 import itertools
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import TextIO
 from urllib.parse import urlsplit
@@ -142,6 +144,22 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say what was left out."""
     if _lacks_browser():
         terminalreporter.write_line("Left out: tests/browser, for Chromium is not installed.")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """In a run of all tests, let each worker first load another part of the modules.
+
+    Otherwise all workers would compile each module of a fresh clone at the same moment, each for itself.
+    """
+    config = session.config
+    if WORKER and config.args_source is pytest.Config.ArgsSource.TESTPATHS:
+        files = sorted((ROOT / "tests").rglob("test_*.py"))
+        count = getattr(config, "workerinput", {}).get("workercount", 1)
+        for file in files[int(WORKER.removeprefix("gw")) :: count]:
+            if not pytest_ignore_collect(file.parent):
+                with suppress(Exception):  # collecting the module will tell
+                    import_module(".".join(file.relative_to(ROOT).with_suffix("").parts))
 
 
 @pytest.hookimpl(trylast=True)

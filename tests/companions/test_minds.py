@@ -124,7 +124,7 @@ async def test_where_its_model_fails_the_person_chooses_who_stands_in(
     failed = await ask(alice, mira, 2, "reply.failed")
     assert second.requests() == []
     page = await read_talk(alice, mira)
-    assert "could not take this request" in page
+    assert "did not accept this request" in page
     assert "Let another model stand in (now loud)" in page
     first.script({"error": {"status": 400, "body": "I do not like this"}})
     choice = {"decision": "stand_in", "model": "loud"}
