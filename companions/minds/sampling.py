@@ -51,7 +51,7 @@ PARAMETERS = {
             "temperature", 0, 2, 0.05,
             gettext_lazy("Daring (temperature)"),
             gettext_lazy(
-                "Low: the likeliest words, sober and predictable. High: more surprising, and in the end muddled."
+                "Low: the likeliest words, sober and predictable. High: more surprising, and eventually muddled."
             ),
         ),
         Parameter(

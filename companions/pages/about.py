@@ -219,7 +219,7 @@ def restore_version(request: SignedInRequest, companion_id: UUID, version_id: UU
     found = get_character_version(request.user, companion_id, version_id)
     if character_versions.restore_version(companion, found, timezone.now()):
         messages.success(
-            request, _("That is the current version again. What was there before is kept as a version.")
+            request, _("That version is the current one again. What was there before is kept as a version.")
         )
     else:
         messages.info(request, _("That is already the current version."))

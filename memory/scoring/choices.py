@@ -128,7 +128,7 @@ OFFERED = [
             _of_curve("boost", _("Boost from each recall"), 0.05),
             _of_curve("boost_fading", _("How fast the boost fades"), 0.05),
             _of_curve("long_term_at", _("Recalls until it lasts"), 1, is_whole=True),
-            _of_curve("residual", _("Decay that remains once it lasts"), 0.01),
+            _of_curve("residual", _("Decay that remains once a memory lasts"), 0.01),
             _of_curve("joy", _("Boost from joy"), 0.1),
             _of_curve("joy_fading", _("How fast joy fades"), 0.1),
             _of_curve("aversion", _("Boost from aversion"), 0.1),

@@ -63,7 +63,9 @@ def _build_refusal(what: str, limit: int, seconds: int, wait_seconds: int) -> Ga
         detail = sentence % {"n": wait_seconds}
     else:
         minutes = -(-wait_seconds // 60)
-        detail = _("That was a lot. Wait %(n)d minutes, then continue; nothing is lost.") % {"n": minutes}
+        detail = _("That was a lot at once. Wait %(n)d minutes, then continue; nothing is lost.") % {
+            "n": minutes
+        }
     error = GateError(f"too_many_{what}_{WINDOWS[seconds]}", detail, wait_seconds)
     policy, left = f'"{what}";q={limit};w={seconds}', f'"{what}";r=0;t={wait_seconds}'
     error.headers = {**error.headers, "RateLimit-Policy": policy, "RateLimit": left}

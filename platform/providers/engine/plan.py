@@ -48,7 +48,7 @@ def plan_engine(
         raise ModelFileError(
             _(
                 "%(path)s needs about %(needed)s GB of memory with %(context)s tokens of context, but only %(room)s GB"
-                " are free for it. Choose a smaller file or less context."
+                " is free for it. Choose a smaller file or less context."
             ),
             path=model.path,
             needed=f"{needed / 1e9:.1f}",
