@@ -65,7 +65,7 @@ class OwnProviderForm(forms.ModelForm):  # type: ignore[type-arg]
         Also refuse a host that is not on the public Internet, unless OWN_PROVIDERS_ALLOWED names it.
         """
         address: str = self.cleaned_data["base_url"].rstrip("/")
-        release_connections()  # the name server is the host's own, and may be slow
+        release_connections()  # the name server of a stranger's host may be slow
         try:
             require_public(address, allowed=settings.OWN_PROVIDERS_ALLOWED)
         except OutboundError as error:

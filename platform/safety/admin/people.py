@@ -197,7 +197,7 @@ class UserAdmin(PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc
         return response
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
-        """Save the user. A new user's address counts as verified, and the operator's choice of a password is recorded."""
+        """Save the user. A new user's address counts as verified, and a password chosen by the operator is recorded."""
         with transaction.atomic():
             super().save_model(request, obj, form, change)
             if not change:
