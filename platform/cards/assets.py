@@ -45,7 +45,7 @@ Find = Callable[[str, int], bytes | None]
 
 
 def resolve(card: dict[str, Any], find: Find) -> tuple[list[Asset], set[str]]:
-    """Return the assets whose content is in the file, where `find` looks up paths, and remarks about others left out.
+    """Return the assets whose content is in the file, where `find` looks up paths, and remarks on what is left out.
 
     Icons are resolved first, so that the face is kept even if the assets exceed the limits.
     """
