@@ -65,7 +65,8 @@ def classify(error: ProviderError) -> Failure:
 def may_another_server_answer(error: ProviderError) -> bool:
     """Return whether another server may answer.
 
-    Not if this one was only busy, refused the request or its length, or gave an empty or malformed answer.
+    Not if this one was only busy, refused the prompt's length or the request itself (and not its key or model), or gave
+    an empty or malformed answer.
     """
     return not isinstance(error, ProviderBusy) and classify(error) not in OF_THE_REQUEST
 
