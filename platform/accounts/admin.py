@@ -92,7 +92,7 @@ class GroupAdmin(PlainLookups, DjangoGroupAdmin, ModelAdmin):  # type: ignore[mi
 
 @admin.register(Token)
 class TokenAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
-    """API tokens, which operators may revoke. They are issued on the person's settings page or by `create_token`."""
+    """API tokens, issued on the settings page or by `create_token`. Operators who may change them may revoke them."""
 
     list_display = ("name", "prefix", "user", "created_at", "last_used_at", "expires_at", "revoked_at")
     list_filter = (("revoked_at", admin.EmptyFieldListFilter), "created_at", "last_used_at")

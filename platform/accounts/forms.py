@@ -50,7 +50,7 @@ class SignupForm(allauth.SignupForm):  # type: ignore[misc]
         )
 
     def validate_unique_email(self, value: str) -> str:
-        """Return the address even if it is taken: `clean` refuses it later, after as much work as for a new one."""
+        """Return the address even if taken: `clean` or `try_save` deals with it, as slowly as with a new one."""
         try:
             return str(super().validate_unique_email(value))
         except forms.ValidationError:

@@ -1,4 +1,4 @@
-"""The page "Your own models": a person's own chat providers. Their API keys are entered here, but never shown."""
+"""The page "Your own models": a person's own chat providers. Of an API key only its last characters are ever shown."""
 
 from typing import Any
 
@@ -60,9 +60,12 @@ class OwnProviderForm(forms.ModelForm):  # type: ignore[type-arg]
         self.fields["model"].widget.attrs["list"] = "listed-models"
 
     def clean_base_url(self) -> str:
-        """Refuse an address whose host does not resolve, or resolves to something not on the public Internet."""
+        """Return the address without a trailing slash; refuse it if its host does not resolve.
+
+        Also refuse a host that is not on the public Internet, unless OWN_PROVIDERS_ALLOWED names it.
+        """
         address: str = self.cleaned_data["base_url"].rstrip("/")
-        release_connections()  # the name server is the host's own, and may be slow
+        release_connections()  # the name server of a stranger's host may be slow
         try:
             require_public(address, allowed=settings.OWN_PROVIDERS_ALLOWED)
         except OutboundError as error:
@@ -83,7 +86,7 @@ class OwnProviderForm(forms.ModelForm):  # type: ignore[type-arg]
         return cleaned
 
     def save_for(self, user: User) -> bool:
-        """Save the provider as the user's; return False, with an error, if they have its model or the maximum."""
+        """Save the provider as the user's; return False, with an error, if one has its model or there are too many."""
         row, key = self.instance, self.cleaned_data["api_key"]
         with transaction.atomic():
             User.objects.select_for_update().get(pk=user.pk)
@@ -164,7 +167,7 @@ def _save(request: SignedInRequest, form: OwnProviderForm) -> HttpResponse:
 @require_POST
 @login_required
 def try_own_model(request: SignedInRequest, pk: int) -> HttpResponse:
-    """Ask the provider for one sentence; show the person the sentence or the error."""
+    """Ask the provider for one sentence; show the person its answer or the error, and save or clear its last error."""
     row = get_object_or_404(OwnProvider.objects.owned_by(request.user), pk=pk)
     if not settings.OWN_PROVIDERS_EACH:
         raise Http404

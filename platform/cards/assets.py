@@ -33,7 +33,7 @@ class Asset(NamedTuple):
 
 
 class FileCard(NamedTuple):
-    """A card with its assets; `picture` is the character's face, unchanged."""
+    """A card with its assets; `picture` is the character's face, if any, of a PNG without the chunks of cards."""
 
     known: Known
     picture: bytes | None
@@ -45,7 +45,7 @@ Find = Callable[[str, int], bytes | None]
 
 
 def resolve(card: dict[str, Any], find: Find) -> tuple[list[Asset], set[str]]:
-    """Return the assets whose content is in the file, where `find` looks up paths, and remarks about all the others.
+    """Return the assets whose content is in the file, where `find` looks up paths, and remarks on what is left out.
 
     Icons are resolved first, so that the face is kept even if the assets exceed the limits.
     """
@@ -81,7 +81,7 @@ def resolve(card: dict[str, Any], find: Find) -> tuple[list[Asset], set[str]]:
 
 
 def _content(uri: str, find: Find, max_bytes: int) -> bytes | None:
-    """Return the asset's content, or None if there is none. Raise CardFormatError `too_large`, or as `find` does."""
+    """Return the content, or None if it is missing or malformed. Raise CardFormatError `too_large`, or like `find`."""
     content: bytes | None
     if head := DATA.match(uri):
         try:
@@ -113,6 +113,6 @@ def find_extension(entry: Mapping[str, Any]) -> str:
 
 
 def choose_icon(assets: list[Asset]) -> Asset | None:
-    """Return the character's face: the icon named "main", otherwise the first icon, or None if there is no icon."""
+    """Return the character's face: of the icons that are pictures, the one named "main", else the first, or None."""
     icons = [asset for asset in assets if asset.type == "icon" and PICTURE.match(asset.content)]
     return next((icon for icon in icons if icon.name == "main"), icons[0] if icons else None)

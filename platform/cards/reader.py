@@ -20,7 +20,7 @@ from cards.values import MAX_JSON_BYTES, CardFormatError, as_text, parse_json
 from files.errors import BusyError, ContentError, FilesError, TooLargeError
 from jobs.sandbox import SandboxError, module_command, run_in_sandbox
 
-TIMEOUT_SECONDS = 15.0  # waiting included; the process itself has two seconds of CPU time
+TIMEOUT_SECONDS = 15.0  # for a free place, and again for the process (two seconds of CPU time)
 COMMAND = module_command("cards.child")
 READ_AT_ONCE = BoundedSemaphore(2)  # per process of Kith: each read may take 256 MB
 FORMS = ("json", "png", "charx", "lorebook")

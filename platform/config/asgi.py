@@ -1,4 +1,4 @@
-"""The ASGI application: pages and API by Django, sockets by Channels; its lifespan starts and stops replies."""
+"""The ASGI application: pages and API by Django, sockets by Channels; its lifespan runs the heartbeat of replies."""
 
 import os
 

@@ -23,7 +23,11 @@ EVERYWHERE, ERASING, REPLAYING = "everywhere", "erasing", "replaying"
 
 @contextmanager
 def everywhere() -> Iterator[None]:
-    """Make the block's changes hold on every branch, in one transaction: the changed rows are never undone any more."""
+    """Make the block's changes hold on every branch, in one transaction.
+
+    All earlier entries of the changed rows are deleted from the journal, so that none is undone. Later changes outside
+    of such a block are journaled again.
+    """
     with _setting(MODE, EVERYWHERE):
         yield
 
@@ -47,7 +51,10 @@ def replaying() -> Iterator[None]:
 
 @contextmanager
 def made_after(mark: UUID | None) -> Iterator[None]:
-    """Journal the block's changes as made after this message (None: the conversation's last), in one transaction."""
+    """Journal the block's changes with this mark, e.g. as made after the message with this id, in one transaction.
+
+    None stands for where the talk is now: the reply or waking under way, otherwise the end of the chosen branch.
+    """
     with _setting(AT, str(mark or "")):
         yield
 

@@ -46,7 +46,7 @@ __all__ = [
     "read_past",
 ]
 
-TIMEOUT_SECONDS = 60.0  # waiting included; the process itself has at most ten seconds of CPU time
+TIMEOUT_SECONDS = 60.0  # for a free place, and again for the process (at most ten seconds of CPU time)
 COMMAND = module_command("pasts.child")
 READ_AT_ONCE = BoundedSemaphore(1)  # per process of Kith: a read may take 256 MB, and its answer as much here
 REFUSALS: dict[str, str | Promise] = {

@@ -53,7 +53,10 @@ def read_text(collector: Collector, content: bytes, pattern: TextPattern | None)
 
 
 def find_pattern(content: bytes) -> TextPattern | None:
-    """Return the first of PATTERNS that matches at least half as many first lines as the best; None if none matches."""
+    """Return the first of PATTERNS that matches at least half as many lines as the best; None if there is none.
+
+    Only the first SAMPLE_LINES lines count. A pattern without a date has to match two lines.
+    """
     lines = list(islice(iterate_lines(content), SAMPLE_LINES))
     counts = []
     for pattern in PATTERNS:
@@ -83,7 +86,10 @@ def is_plain_text(content: bytes) -> bool:
 
 
 def looks_like_talk(content: bytes) -> bool:
-    """Return whether the beginning of a text seems to be a talk: dated messages, or at least two recurring speakers."""
+    """Return whether the beginning of a text seems to be a talk.
+
+    That is, it has two dated messages, or at least two recurring speakers to whom half of its lines belong.
+    """
     try:
         lines = [line for line in islice(iterate_lines(content), 200) if line.strip()]
     except PastFormatError:
@@ -139,7 +145,7 @@ def _survey(content: bytes, matcher: Matcher) -> tuple[Counter[str], list[str]]:
 
 
 def _choose_names(names: Counter[str]) -> list[str]:
-    """Return the names taken for speakers in text without dates: the recurring ones if there are two, otherwise all."""
+    """Return the names taken for speakers in text without dates: the recurring ones if at least two, otherwise all."""
     often = [name for name, count in names.items() if count > 1]
     return often if len(often) > 1 else list(names)
 

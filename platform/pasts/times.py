@@ -99,7 +99,10 @@ def is_clock(text: str) -> bool:
 
 
 def find_order(dates: list[str]) -> bool | None:
-    """Return whether these dates have the day first (True) or the month first (False); None if they do not show it."""
+    """Return whether dates like 1/2/2024 have the day first (True) or the month first (False); None if it is unclear.
+
+    Return True if there are no such dates.
+    """
     found = [match for text in dates if (match := YEAR_LAST.fullmatch(text.translate(SPACES).strip()))]
     pairs = [(int(match["first"]), int(match["other"])) for match in found]
     if any(first > 12 for first, _other in pairs):

@@ -63,7 +63,11 @@ def classify(error: ProviderError) -> Failure:
 
 
 def may_another_server_answer(error: ProviderError) -> bool:
-    """Return whether another server may answer: not if this one was only busy, or if the request itself is at fault."""
+    """Return whether another server may answer.
+
+    Not if this one was only busy, refused the prompt's length or the request itself (and not its key or model), or gave
+    an empty or malformed answer.
+    """
     return not isinstance(error, ProviderBusy) and classify(error) not in OF_THE_REQUEST
 
 

@@ -54,7 +54,10 @@ class AuditEntry(models.Model):
 
 
 class AuditKey(models.Model):
-    """A user's key that encrypts operators' searches of the user's data; unreadable once the account is deleted."""
+    """A user's key, which encrypts operators' searches that found the user's data, or an operator's that found nothing.
+
+    It is deleted with the account, and the searches can no longer be read.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
@@ -124,8 +127,8 @@ class ContinuousUse(models.Model):
 class OperatorAccess(models.Model):
     """Records that an operator set a user's password or changed their address, and may thus be able to sign in as them.
 
-    It ends when the user resets the password by mail, provided that the account has no addresses but `addresses`, those
-    before the operator's first change. `email` is the one of them to which the user is informed.
+    It ends when the user resets the password by mail (or changes it, if no mail is sent), provided that the account has
+    no addresses but `addresses`, those before the operator's first change. `email` is the one of them that is notified.
     """
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+")

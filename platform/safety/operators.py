@@ -39,7 +39,10 @@ def grant_rights(sender: AppConfig, using: str, **kwargs: Any) -> None:
 
 @transaction.atomic
 def record_password_set(operator: User, person: User, now: datetime, *, is_new: bool = False) -> None:
-    """Record that the operator set the person's password, and tell the person unless the account is new."""
+    """Record that the operator set the person's password, and tell the person unless the account is new.
+
+    Do nothing if the password is the operator's own.
+    """
     if operator.pk == person.pk:
         return
     access = _load_or_begin_access(operator, person, now)
@@ -50,7 +53,10 @@ def record_password_set(operator: User, person: User, now: datetime, *, is_new: 
 
 @transaction.atomic
 def record_address_change(operator: User, person: User, now: datetime) -> None:
-    """Record that the operator added, changed or deleted a person's address; tell the person at their former one."""
+    """Record that the operator added, changed or deleted a person's address; tell the person at their former one.
+
+    Do nothing if the address is the operator's own.
+    """
     if operator.pk == person.pk:
         return
     access = _load_or_begin_access(operator, person, now)
@@ -110,7 +116,7 @@ def _load_addresses(person: User) -> set[str]:
 
 
 def _notify(access: OperatorAccess, kind: Notice.Kind, now: datetime) -> None:
-    """Save a notice, unless an undismissed one of the kind exists, and send it by mail on commit."""
+    """Send a notice by mail on commit, and save it unless an undismissed one of the kind exists."""
     notice = Notice(user=access.user, kind=kind, made_at=now)
     if not Notice.objects.owned_by(access.user).filter(kind=kind, seen_at=None).exists():
         notice.save()

@@ -112,7 +112,7 @@ class User(AbstractUser):
 
 @cache
 def list_time_zones() -> tuple[str, ...]:
-    """Return the names of the time zones that this machine knows, sorted, without those that are no places."""
+    """Return the names of the time zones that this machine knows, sorted, except NO_PLACES."""
     return tuple(sorted(available_timezones() - NO_PLACES))
 
 

@@ -228,7 +228,7 @@ def _run_initdb(folder: Path, password_path: str, user: str | None, *, durable: 
 
 
 def hand_over(connection: psycopg.Connection[tuple[Any, ...]], password: str) -> None:
-    """Make Kith's role the owner of the database and of all that a superuser created in it; done at each start."""
+    """Make Kith's role, created if missing, the owner of the database and of all in it; done at each start."""
     # pgvector is no trusted extension: only a superuser may create it.
     connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
     role, database = sql.Identifier(ROLE), sql.Identifier(DATABASE)

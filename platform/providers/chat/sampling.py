@@ -52,7 +52,10 @@ class Sampling:
 
     @classmethod
     def for_form(cls, task: str, context_tokens: int) -> Self:
-        """Return the sampling for an answer in a form: at most ANSWER_TOKENS or a quarter of the context, if more."""
+        """Return the sampling for an answer in a form, whose length is limited by its task (FORM_TOKENS).
+
+        It is never longer than ANSWER_TOKENS or, if that is more, a quarter of the context.
+        """
         most = max(settings.ANSWER_TOKENS, context_tokens // 4)
         return cls(
             max_tokens=min(FORM_TOKENS.get(task, MOST_FORM_TOKENS), most), temperature=FORM_TEMPERATURE

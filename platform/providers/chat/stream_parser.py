@@ -102,7 +102,7 @@ class StreamParser:
             raise ProviderUnavailable(f"What came was no event of a chat: {shown}") from wrong
 
     def end(self) -> list[Text | ToolCall]:
-        """Return the text held back, then the tool calls. Raise AnswerWithheld if a filter withheld the answer."""
+        """Return the text held back, then the tool calls. Raise AnswerWithheld if a filter withheld all of it."""
         calls = self._calls.finish()
         rest = self._keep(self._splitter.end(is_whole=not calls and not self.is_cut))
         if self._splitter.is_without_thought:  # what was yielded as thoughts is the answer

@@ -111,7 +111,8 @@ def _describe_faults(error: ValidationError, answer: type[BaseModel]) -> str:
 def find_objects(text: str) -> list[dict[str, Any]]:
     """Return the JSON objects in the text that are not part of another value, in order, e.g. after prose or in fences.
 
-    An object with a duplicate key, too large a number, NaN, a NUL or a lone surrogate is skipped.
+    An object with a NUL or a lone surrogate is skipped. The search ends at one with a duplicate key, too large a number
+    or NaN, and after MAX_STARTS tries.
     """
     found: list[dict[str, Any]] = []
     at = 0

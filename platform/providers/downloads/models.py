@@ -106,7 +106,7 @@ class Download(models.Model):
 
 
 class PinnedDigest(models.Model):
-    """The SHA-256 of the first file that came from an address; a different file from there is refused later."""
+    """The SHA-256 of the first file from an address for which none was given; a different one from there is refused."""
 
     url = models.CharField(_("address"), max_length=1000, unique=True)
     sha256 = models.CharField("SHA-256", max_length=64)

@@ -159,7 +159,7 @@ class UserAdmin(PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc
         return fixed if request.user.is_superuser else fixed + RIGHTS
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """Forbid others to change a superuser: whoever sets the password could take over the account."""
+        """Let only superusers change a superuser: whoever sets the password could take over the account."""
         return not is_above(request, obj) and super().has_change_permission(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
@@ -197,7 +197,7 @@ class UserAdmin(PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc
         return response
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
-        """Save the user. A new user's address counts as verified; a password that the operator chose is recorded."""
+        """Save the user. A new user's address counts as verified, and a password chosen by the operator is recorded."""
         with transaction.atomic():
             super().save_model(request, obj, form, change)
             if not change:

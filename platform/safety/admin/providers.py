@@ -1,4 +1,4 @@
-"""Operators' page of providers: which exist, which is in force, and whether one answers. Keys are never shown."""
+"""Operators' page of providers: which exist, which is in force, and whether one answers. Only a key's end is shown."""
 
 import asyncio
 from collections.abc import Sequence
@@ -62,7 +62,7 @@ ASKED_ANEW = {
 
 
 class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]
-    """The form for a provider. Its key can be written but not read: an empty field leaves it unchanged."""
+    """The form for a provider. Of its key only the last characters are shown: an empty field leaves it unchanged."""
 
     api_key = forms.CharField(
         label=_("Key"),
@@ -206,7 +206,10 @@ class ProviderAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
 
     @admin.action(description=_("Try: ask for one sentence, or embed one"), permissions=["change"])
     def try_selected(self, request: HttpRequest, rows: QuerySet[Provider]) -> None:
-        """Ask the selected providers for a sentence, or to embed one, all at once, and show the results as messages."""
+        """Ask the selected providers for a sentence, or to embed one, all at once, and show the results as messages.
+
+        Only the first MAX_TRIALS are asked, and none of speech or transcription.
+        """
         for row in rows.filter(capability__in=SOUND):
             messages.info(
                 request, _("%(name)s: try it on the page “Speaking and hearing”.") % {"name": row.name}
