@@ -89,7 +89,7 @@ SELECT session.companion_id
 
 
 def find_due_companions(now: datetime, limit: int = FOUND_AT_ONCE, only: UUID | None = None) -> list[UUID]:
-    """Return the ids of companions whose reflection is due, or of `only` this one if its is."""
+    """Return the ids of at most `limit` companions whose reflection is due; with `only`, of that one, if it is due."""
     named: dict[str, Any] = {"now": now, "limit": limit, "messages": REFLECTION_MESSAGES, "only": only}
     with connection.cursor() as cursor:
         cursor.execute(DUE, named)

@@ -113,7 +113,7 @@ def _decide(context: WakingContext, now: datetime) -> str:
     """Return what is to be said, or "" for silence.
 
     If the model fails again, stays busy, or says nothing although it was asked to, that is Kith's own reminder, if any.
-    Without one, or at the first failure, raise ProviderError.
+    Any other failure of the model raises ProviderError.
     """
     text = ""
     try:

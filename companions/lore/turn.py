@@ -94,7 +94,8 @@ def find_lore(
 def find_constant_lore(companion: Companion, seed: int) -> Sequence[Placed]:
     """Return the lore for a prompt that answers no message and has no talk.
 
-    That is what needs no key, what has its key in the persona or in another such entry, and what still lasts.
+    It is in entries that need no key, whose key is in the persona or in another such entry, or that are still sticky or
+    kept.
     Entries with a depth in the talk are placed after the description instead, since the prompt has no talk.
     """
     placed = find_lore(companion, None, [], seed=seed).placed

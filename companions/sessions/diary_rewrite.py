@@ -85,7 +85,7 @@ def _gather(companion: Companion, session_id: UUID) -> Material:
 
 @transaction.atomic
 def _keep(entry: DiaryEntry, draft: DiaryDraft, now: datetime) -> bool:
-    """Save the draft to the entry, after those of its sentences that no message behind the draft has told.
+    """Save the draft to the entry, after those of its sentences that come from other messages than the draft's.
 
     Return False, with nothing saved, if something that the model saw has changed; True if the entry is gone.
     """

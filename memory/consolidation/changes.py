@@ -184,7 +184,7 @@ def _load_sources(memories: Sequence[Memory]) -> set[UUID]:
 
 
 def _keep_insights(draft: Draft, answered: Sequence[Insight]) -> None:
-    """Save the insights that rules allow, and about which a second reading was asked and did not reject them.
+    """Save the insights that rules allow, and that a second reading was asked about and does not reject.
 
     An insight is unsure if the second reading's word is empty.
     """

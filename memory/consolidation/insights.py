@@ -41,7 +41,7 @@ def select_insights(
     zone: tzinfo,
     names: Names,
 ) -> Iterator[Drawn]:
-    """Yield the insights that rest on at least two memories which are no insights, name nothing new, and are new.
+    """Yield the insights that rest on at least two memories (besides insights), name nothing else, and are new.
 
     `find` returns the memory with a number; `shown` are all memories that the model saw. An insight is not new if it
     says what one of these says, or if one with its text or from the same memories was ever drawn before, even if that

@@ -236,7 +236,7 @@ def is_flashback_due(chance: Random, probability: float = FLASHBACK_PROBABILITY)
 def find_flashback(companion_id: UUID, filters: MemoryFilter, chance: Random, now: datetime) -> Found | None:
     """Return a memory of the companion that comes to mind unasked, or None if there is none; one SQL query.
 
-    It is one of the most felt, or of those recalled (or learnt) longest ago, more than a day. It has 12 to 400
+    It is one with the strongest feelings, or one recalled (or learnt) longest ago, but over a day. It has 12 to 400
     characters, and is none that the filters leave out, that is closed or whose message is hidden. The same `chance`
     draws the same from the same memories. Its score is 0, as there is no cue; its reasons say `flashback`.
     """
