@@ -116,7 +116,7 @@ def reinforce(
     used: Collection[UUID] = (),
 ) -> int:
     """Count a use of each memory that the reply's recalls found, change its feelings by the mood (-1 to 1), and return
-    the number of memories.
+    the number of memories. Of a flashback, only the stronger feeling grows, if it is strong at all.
 
     A memory counts once for the reply and the replies that it continues (`goes_on_from`), however often this runs.
     Memories in `used` do not count. One query.

@@ -171,7 +171,7 @@ def _tells_end(
     thread: Thread, text: str, quotes: Sequence[str], said_at: datetime, called: Collection[str], zone: tzinfo
 ) -> bool:
     """Return whether a text tells how the thread came out: about the same matter, said after its due day, or on that
-    day in the past tense, and without a later day.
+    day in the past tense, and without a later day. False for a thread without a due day.
     """
     if thread.due_on is None:
         return False

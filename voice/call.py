@@ -195,7 +195,10 @@ def _find_sent(companion: Companion, client_id: str) -> Started | None:
 
 
 def read_utterance(content: bytes) -> Sound:
-    """Return the sound of a plain WAV file; raise HearingError for any other file, so that none has to be decoded."""
+    """Return the sound of a plain WAV file, so that nothing else is decoded.
+
+    Raise HearingError for any other file, and if it is too long.
+    """
     too_long = _("You can speak for up to %(seconds)s seconds at a time.") % {"seconds": MAX_SECONDS}
     try:
         sound = read_plain_wav(content, MAX_SECONDS)

@@ -178,7 +178,10 @@ async def transcribe_recording(recording: Recording, clock: Clock, language: str
 
 
 async def try_to_transcribe(recording: Recording, clock: Clock, language: str) -> dict[str, object]:
-    """Transcribe the recording and return it as JSON; if that fails, with the reason."""
+    """Transcribe the recording and return it as JSON; after a HearingError or GateError, with that as the reason.
+
+    Raises FilesError.
+    """
     try:
         return as_json(await transcribe_recording(recording, clock, language[:16]))
     except (HearingError, GateError) as error:

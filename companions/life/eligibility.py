@@ -69,7 +69,7 @@ def _find_unasked_skip_reason(waking: Waking, companion: Companion, now: datetim
 
 
 def _is_long_gone(waking: Waking, now: datetime) -> bool:
-    """Return whether the companion itself set the waking's timer, and the person has not written for three weeks."""
+    """Return whether the companion itself set the waking's timer, and the person last wrote over three weeks ago."""
     if waking.timer is None or waking.timer.by != Timer.By.COMPANION:
         return False
     said = Message.objects.filter(companion=waking.companion_id, role=Message.Role.USER)
@@ -78,7 +78,10 @@ def _is_long_gone(waking: Waking, now: datetime) -> bool:
 
 
 def _has_nothing_new(waking: Waking) -> bool:
-    """Return whether the waking is a predefined timer's, and the person has said nothing since its previous waking."""
+    """Return whether the waking is a predefined timer's, and the person has said nothing since that was last due.
+
+    Only wakings that took place count as the last one; without any, all that the person ever said is new.
+    """
     if waking.timer is None or not waking.timer.name:
         return False
     before = Waking.objects.filter(timer=waking.timer, state=Waking.State.DONE).order_by("-due_at").first()
@@ -200,7 +203,8 @@ TODAY = re.compile(
 def find_goodbye(text: str) -> Goodbye | None:
     """Return which kind of goodbye the message is, or None if it is none.
 
-    In a long message a goodbye for today counts only at the end, as it may be quoted elsewhere.
+    In a long message a goodbye for today counts only at the end, as it may be quoted elsewhere; in a message that ends
+    with a question mark it does not count at all.
     """
     if LASTING.search(text):
         return Goodbye.LASTING

@@ -75,7 +75,10 @@ CALM = Feeling()
 
 
 def fade(feeling: Feeling, since: datetime, now: datetime) -> Feeling:
-    """Return what is left at `now` of the feeling: each number times 2^(-hours / 12); neutral below MIN_INTENSITY."""
+    """Return what is left at `now` of the feeling: each number times 2^(-hours / 12).
+
+    The emotion becomes neutral once its intensity is below MIN_INTENSITY.
+    """
     left = exp2(-days_between(since, now) * 24 / HALF_LIFE_HOURS)
     intensity = feeling.intensity * left
     return Feeling(
@@ -164,7 +167,10 @@ def _fit(text: str) -> str:
 
 @everywhere()
 def seed(companion: Companion, now: datetime) -> InnerState:
-    """Return the companion's newest inner state; create the first one if there is none."""
+    """Return the companion's newest inner state; create the first one if there is none.
+
+    Raise Companion.DoesNotExist.
+    """
     if not lock(companion.pk):
         raise Companion.DoesNotExist
     before = get_newest(companion.pk)
@@ -259,8 +265,8 @@ WHERE message.session_id = %(session)s AND NOT message.is_asleep AND message.id 
 
 
 def load_session_mood(session_id: UUID, now: datetime, except_message: UUID | None = None) -> float:
-    """Return the mood (-1 to 1): the valence of the inner state plus that of the memories recalled in this session,
-    except for `except_message`.
+    """Return the mood (-1 to 1): the valence that is left of the inner state, plus that of the memories used in the
+    session's replies within the last day, except in those to `except_message`.
 
     The latter is Σ w (joy - aversion) / (1 + Σ w), where w = 2^(-t / 3 h) and t is the time since each was recalled.
     """

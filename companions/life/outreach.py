@@ -127,7 +127,10 @@ def _get_recipient(delivery: Delivery) -> tuple[int, str]:
 
 @transaction.atomic
 def _claim(channel: Channel, now: datetime) -> list[Delivery]:
-    """Lease and return the deliveries that are due and still wanted; drop those whose message was read or muted."""
+    """Lease and return the deliveries that are due and still wanted; drop those that are not wanted any more.
+
+    Those that quiet hours forbid now are postponed until these end.
+    """
     waiting = Delivery.objects.filter(channel=channel.name, state=State.WAITING)
     due = Q(due_at__lte=now)
     if channel.gathers:  # deliveries that are not due yet are sent with those that are
@@ -158,7 +161,7 @@ def _get_end_of_night(delivery: Delivery, now: datetime) -> datetime | None:
 
 
 def _postpone_recent(waiting: QuerySet[Delivery], channel: Channel, now: datetime) -> None:
-    """Postpone the deliveries to users who were reached within the channel's pause until it is over.
+    """Postpone deliveries to users whom the channel reached, or tried to, less than its pause ago, until that is over.
 
     Rows that are locked, e.g. since they are being deleted, are skipped.
     """

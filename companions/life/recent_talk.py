@@ -70,10 +70,11 @@ def _render_line(message: Message, companion: Companion, *, with_day: bool) -> s
 def load_recent_talk(
     companion: Companion, now: datetime, *, is_evening: bool, since: datetime | None = None
 ) -> RecentTalk:
-    """Return the last lines of the talk: those `since` a time if given, or in the evening those of the day.
+    """Return the last lines of the talk, in the evening those of the day, with the day's diary entries.
 
-    Hidden and replaced messages are left out, and so are private and stale diary entries. On a day without talk the
-    evening gets the last lines, too. Runs two queries at most.
+    At any other time, and on an evening of a day without talk and entries, it is the last LAST_LINES, or all `since` a
+    time if those are more. Only MAX_LINES at most are returned, and those that fit. Hidden and replaced messages are
+    left out, and so are private and stale diary entries. Runs four queries at most.
     """
     spoken = Q(role__in=[Message.Role.USER, Message.Role.ASSISTANT]) | Q(waking__isnull=False)
     said = Message.objects.filter(spoken, companion=companion, is_hidden=False)

@@ -89,7 +89,7 @@ SELECT session.companion_id
 
 
 def find_due_companions(now: datetime, limit: int = FOUND_AT_ONCE, only: UUID | None = None) -> list[UUID]:
-    """Return the ids of companions whose reflection is due, or of `only` this one if its is."""
+    """Return the ids of at most `limit` companions whose reflection is due; with `only`, of that one, if it is due."""
     named: dict[str, Any] = {"now": now, "limit": limit, "messages": REFLECTION_MESSAGES, "only": only}
     with connection.cursor() as cursor:
         cursor.execute(DUE, named)
@@ -99,7 +99,7 @@ def find_due_companions(now: datetime, limit: int = FOUND_AT_ONCE, only: UUID | 
 def run(companion_id: UUID, now: datetime, clock: Clock | None = None) -> None:
     """Let the companion reflect if that is due. After a failure the inner state stays, and it is tried again later.
 
-    `now` is the time of the new inner state. The lease and delays are those of the `clock`, if given.
+    `now` is the time of the new inner state. The lease and delays are measured by `clock`, or from `now` without one.
     """
     if companion_id not in find_due_companions(now, only=companion_id):
         return
@@ -111,7 +111,7 @@ def run(companion_id: UUID, now: datetime, clock: Clock | None = None) -> None:
 
 
 def _reflect(companion_id: UUID, lease: Lease, now: datetime) -> datetime | None:
-    """Draft and save a reflection; return None when done or if there is nothing to reflect on.
+    """Draft and save a reflection; return None when done, if there is nothing to reflect on, or if the lease is lost.
 
     Return when to try again if the day's tokens are used up, or if the messages kept changing meanwhile.
     """
@@ -139,7 +139,9 @@ def _note_failure(companion_id: UUID, lease: Lease, code: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What a companion reflects on: its newest inner state (`before`), and the messages since then, oldest first."""
+    """What a companion reflects on: its newest inner state (`before`), and the session's messages that this does not
+    consider yet, oldest first.
+    """
 
     companion: Companion
     session: Session
@@ -148,7 +150,7 @@ class Material:
 
 
 def gather(companion_id: UUID) -> Material | None:
-    """Return the material for a reflection, or None if there are too few messages."""
+    """Return the material for a reflection, or None if there is no session or too few messages."""
     before = get_newest(companion_id)
     has_lost_words = before is not None and before.by == InnerState.By.DELETION
     sessions = Session.objects.filter(companion=companion_id, waking=None).select_related("companion__user")
@@ -206,7 +208,7 @@ def read_feeling(answer: Reflection) -> Feeling:
 
 
 def keep_grounded(text: str, talk: Talk, kept: str, names: Collection[str]) -> str:
-    """Return the text without ungrounded sentences, and with "…" instead of secrets. It may be empty.
+    """Return the grounded ones of the first MAX_SENTENCES sentences, with "…" instead of secrets. It may be empty.
 
     A sentence is grounded if each name, number and day in it occurs in the talk, in the text `kept` from before, or
     among the `names` of the two. In languages that capitalise all nouns, as German does, capitals do not mark names.

@@ -26,8 +26,8 @@ def asks_for_reminder(text: str) -> bool:
 def write_reminder(context: WakingContext, now: datetime) -> str:
     """Return Kith's own reminder in the person's language, made without a model; empty if none was asked for.
 
-    A late one says when it was due. The note of a timer by Kith or an operator is addressed to the companion and never
-    shown to the person.
+    A late one says when it was due. For a timer by Kith or an operator there is none: its note is addressed to the
+    companion and never shown to the person.
     """
     waking, timer = context.waking, context.waking.timer
     if timer is None or not (timer.is_asked_for and waking.is_asked_for and context.note):

@@ -71,7 +71,8 @@ def set_timer(
     message: Message | None = None,
     waking: Waking | None = None,
 ) -> Timer:
-    """Create and return a timer, or return the one that the same turn or waking has set with this schedule and note.
+    """Create and return a timer, or return the one that the same turn or waking has set with this schedule and note,
+    unless that was cancelled.
 
     A timer set in a waking never counts as asked for. Raise TimerError if the timer cannot be set.
     """
@@ -202,7 +203,10 @@ def get_zone(companion: Companion) -> ZoneInfo:
 
 @everywhere()
 def set_predefined(companion: Companion, now: datetime) -> int:
-    """Set the predefined timers that the companion lacks; return how many. A cancelled one counts as present."""
+    """Set the predefined timers that the companion lacks; return how many. A cancelled one counts as present.
+
+    Raise TimerError if this machine does not know the person's time zone.
+    """
     if not lock(companion.pk):
         return 0
     known = Timer.objects.filter(companion=companion, name__in=PREDEFINED).values_list("name", flat=True)
@@ -291,7 +295,7 @@ def claim_timers(now: datetime, limit: int) -> list[UUID]:
 
 @transaction.atomic
 def begin_wakings(timer_ids: Collection[UUID], now: datetime) -> list[UUID]:
-    """Create the wakings of these claimed timers, set the timers' next due times, and return the wakings' ids.
+    """Create the wakings of these claimed timers, set the timers' next due times, and return the new wakings' ids.
 
     A timer that cannot be parsed does not affect the others: its failures are counted until it is a dead letter.
     """

@@ -138,7 +138,7 @@ def find_due_memories(memories: Iterable[Memory], today: date, zone: tzinfo) -> 
 
 def _get_days(memory: Memory, zone: tzinfo) -> list[date]:
     """Return the due day of the memory's thread; else the day on which it happens, if that lay ahead when it was
-    learnt; else the days that its text names.
+    learnt; else the days ahead of it that its text names.
     """
     thread = getattr(memory, "thread", None)
     if thread and thread.due_on:

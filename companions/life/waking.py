@@ -47,7 +47,8 @@ def find_due(now: datetime, limit: int = FOUND_AT_ONCE) -> list[UUID]:
 def run(waking_id: UUID, now: datetime, clock: Clock | None = None) -> None:
     """Start or resume the waking if it is due and free. A failure is recorded, and the waking retried later.
 
-    `now` is the time that the companion is told. Leases, delays and saved times are those of the `clock`, if given.
+    `now` is the time that the companion is told, and when the waking starts. Leases, delays and all other times are
+    those of the `clock`, or `now` without one.
     """
     row = Waking.objects.waiting().filter(pk=waking_id)
     lease = Lease.take(row, "look_at", clock or (lambda: now), LEASE_TIME)
@@ -112,6 +113,7 @@ def _decide(context: WakingContext, now: datetime) -> str:
     """Return what is to be said, or "" for silence.
 
     If the model fails again, stays busy, or says nothing although it was asked to, that is Kith's own reminder, if any.
+    Any other failure of the model raises ProviderError.
     """
     text = ""
     try:

@@ -33,7 +33,7 @@ BOOK_ROWS = ("name", "is_enabled", "scan_depth", "token_budget", "is_recursive",
 def read_book(raw: Mapping[str, Any]) -> dict[str, Any]:
     """Normalise and check a lorebook's JSON.
 
-    Raise LoreError or LimitError if an entry cannot be stored, or FilesError if the JSON is no lorebook.
+    Raise FilesError if the JSON is no lorebook, LimitError if it has too many entries, LoreError if one is too large.
     """
     try:
         book: dict[str, Any] = normalise({"spec": LOREBOOK, "data": dict(raw)})[0]["data"]
@@ -193,7 +193,7 @@ def compose_book(book: Lorebook) -> dict[str, Any]:
 
 
 def write_book(book: Lorebook, now: datetime) -> bytes:
-    """Return the book as the content of a JSON file."""
+    """Return the book as the content of a JSON file. Raise LoreError if it is too large."""
     return write_lorebook(compose_book(book), now)
 
 

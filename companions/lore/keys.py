@@ -153,9 +153,10 @@ class Patterns:
         self._seconds: defaultdict[str, float] = defaultdict(float)
 
     def find(self, key: Key, book_id: str, haystack: Haystack) -> Hit | None:
-        """Return the newest passage in which the pattern matches, as a hit, or None.
+        """Return the first passage, newest first, in which the pattern matches, as a hit, or None.
 
-        Raise PatternError if the pattern is invalid, not allowed, or too slow, or if its book's patterns took too long.
+        Raise PatternError if the pattern is invalid, not allowed, or too slow, or if its book has too many patterns or
+        they took too long.
         """
         pattern = self._compile(key, book_id)
         room = MAX_PATTERN_TEXT_CHARACTERS

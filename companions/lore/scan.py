@@ -36,7 +36,7 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """One entry that matched, or whose pattern failed, and was left out.
+    """One entry that matched, or whose pattern failed, and was left out; or one that the scan had no time for.
 
     `code` is the name of the decorator that leaves it out, or `secondary_keys`, `character_filter`, `trigger`,
     `delay`, `cooldown`, `outlet`, `group`, `probability`, `budget`, `max_context`; for patterns `pattern_invalid`,

@@ -109,7 +109,7 @@ def fit_budget(entries: Sequence[Entry], tokens: Mapping[str, int], budget: int)
 
 
 def _stay_order(entry: Entry) -> tuple[bool, bool, int, int, int, int]:
-    """Return the sort key by which entries are dropped from the lowest."""
+    """Return the sort key for dropping entries: the lowest is dropped first."""
     return (
         not entry.goes_first,
         entry.is_constant,

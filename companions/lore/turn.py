@@ -92,8 +92,10 @@ def find_lore(
 
 
 def find_constant_lore(companion: Companion, seed: int) -> Sequence[Placed]:
-    """Return the lore that needs no key, for a prompt that answers no message.
+    """Return the lore for a prompt that answers no message and has no talk.
 
+    It is in entries that need no key, whose key is in the persona or in another such entry, or that are still sticky or
+    kept.
     Entries with a depth in the talk are placed after the description instead, since the prompt has no talk.
     """
     placed = find_lore(companion, None, [], seed=seed).placed
@@ -125,9 +127,9 @@ def describe_scan(found: Scan) -> dict[str, list[dict[str, Any]]]:
 
 
 def try_text(companion: Companion, text: str, now: datetime, *, seed: int) -> Explanation:
-    """Return which entries would come in and which be left out, and why, if the text was the first and only message.
+    """Return which entries would come in and which be left out, and why, if the text alone was the talk.
 
-    Nothing is saved.
+    Rules that count messages count those of the companion's branch as it is. Nothing is saved.
     """
     message = Message(companion=companion, text=text, said_at=now)
     with preferring(companion.preference):

@@ -58,7 +58,8 @@ def retry(reply: Reply, now: datetime) -> Reply:
 def go_on(reply: Reply, now: datetime) -> Reply:
     """Queue a new reply that continues a reply, which did not complete, from where it ended.
 
-    Raises GateError, and ReplyStateError if the reply is open, complete, or continued already.
+    Raises GateError, and ReplyStateError if the reply is gone or complete, if a reply to the same message is open, or
+    if one that continues this has become an answer.
     """
     companion = _hold_ended(reply, now)
     if reply.state == Reply.State.DONE:
@@ -78,7 +79,10 @@ def go_on(reply: Reply, now: datetime) -> Reply:
 
 
 def _hold_ended(reply: Reply, now: datetime) -> Companion:
-    """Lock and return the companion. Raises ReplyStateError if a reply to the same message is open, and GateError."""
+    """Lock and return the companion.
+
+    Raises ReplyStateError if the reply is gone or a reply to the same message is open, and GateError.
+    """
     companion = hold(reply.companion_id)
     if companion is None or not Reply.objects.filter(pk=reply.pk).exists():
         raise ReplyStateError("no_such_reply", _("There is no such reply."))

@@ -87,10 +87,10 @@ def take_unbroken(entries: Iterable[Entry], seq: int) -> list[Entry]:
 
 
 async def append_entries(batches: Sequence[tuple[str, Sequence[Entry]]]) -> list[bool]:
-    """Append batches of entries to replies' streams; return for each batch False if its stream is sealed, else True.
+    """Append batches of entries to replies' streams; return for each batch whether its stream took it.
 
-    Each stream's expiry is renewed. Appending an entry again changes nothing, so the call may be repeated after an
-    error of REDIS_UNAVAILABLE.
+    A sealed stream takes nothing but an ending. Each stream's expiry is renewed. Appending an entry again changes
+    nothing, so the call may be repeated after an error of REDIS_UNAVAILABLE.
     """
     pipe = redis_client().pipeline(transaction=False)
     for reply_id, entries in batches:
@@ -332,7 +332,7 @@ class Follower:
         return given
 
     async def catch_up(self, reply_id: str) -> list[str]:
-        """Return the frames that the listener missed: from the reply's stream or, if that has gaps, from its row."""
+        """Return the frames that the listener missed: from the reply's stream or, if that has none, from its row."""
         if reply_id not in self._had or self.is_ended(reply_id):
             return []
         self._heard_at[reply_id] = time.monotonic()

@@ -168,7 +168,8 @@ class Generation:
     async def _stand_in(self, error: ProviderError) -> bool:
         """Let a stand-in answer if the companion's own model failed before it said anything; return whether one did.
 
-        If every stand-in fails too, the caller raises the first error.
+        If every stand-in fails too, the caller raises the first error. A stand-in that fails once it has said something
+        raises its own.
         """
         turn = self.turn
         if self._has_begun or not may_another_model_answer(error):
@@ -191,9 +192,9 @@ class Generation:
         return bool(self.said.text or self.said.thought or self.said.tool_calls)
 
     async def _answer_by(self, call: ModelCall) -> None:
-        """Ask the turn's provider until it has said something, with up to TOOL_ROUNDS rounds.
+        """Ask the turn's provider and call its tools, with up to TOOL_ROUNDS rounds, until it answers without calls.
 
-        Raises EmptyAnswer if it says nothing twice.
+        An answer without a word is asked for once more. Raises EmptyAnswer if nothing was said then or in any round.
         """
         is_second = False
         for round in count(1):

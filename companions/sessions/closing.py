@@ -158,7 +158,11 @@ def _note_failure(lease: Lease, code: str) -> None:
 
 @transaction.atomic
 def end(closing_id: UUID, now: datetime) -> Standing | None:
-    """End the session and return None if all parts are drafted; otherwise return the closing with its valid drafts."""
+    """End the session and return None if all parts are drafted; otherwise return the closing with its valid drafts.
+
+    No parts are needed if the user said nothing that may be told, or if the closing is forgetful: then the session's
+    messages are deleted. Return None as well if the closing is done or gone.
+    """
     closing = _hold_closing(closing_id)
     if closing is None:
         return None
@@ -296,8 +300,8 @@ def _keep_diary(material: Material, drafts: Drafts, now: datetime) -> str:
 
 
 def _note_understood(material: Material, until_at: datetime) -> None:
-    """Record until when self-concept and profile were reviewed: for the material's past, if any, and for the companion,
-    unless a later time is recorded there.
+    """Record until when self-concept and profile were reviewed: for the companion and, if the material is of a past,
+    for that; then a later time that is recorded for the companion stays.
     """
     mine = Companion.objects.filter(pk=material.companion.pk)
     if material.past:

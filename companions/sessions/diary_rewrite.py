@@ -85,7 +85,10 @@ def _gather(companion: Companion, session_id: UUID) -> Material:
 
 @transaction.atomic
 def _keep(entry: DiaryEntry, draft: DiaryDraft, now: datetime) -> bool:
-    """Save the draft to the entry; return False, and save nothing, if something that the model saw has changed."""
+    """Save the draft to the entry, after those of its sentences that come from other messages than the draft's.
+
+    Return False, with nothing saved, if something that the model saw has changed; True if the entry is gone.
+    """
     companion = hold(entry.companion_id)
     there = DiaryEntry.objects.filter(companion=companion, pk=entry.pk, is_stale=True).first()
     if companion is None or there is None:

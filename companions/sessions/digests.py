@@ -176,7 +176,10 @@ def _load_batch(session: Session, until_at: datetime | None = None) -> Batch:
 
 
 def end_on_answer(messages: list[Message]) -> list[Message]:
-    """Return the messages up to the companion's last one: the user's next line may take back their last one."""
+    """Return the messages up to the companion's last one, or all of them if it has said nothing.
+
+    The user's next line may take back their last one.
+    """
     answers = [place for place, message in enumerate(messages) if message.role == Message.Role.ASSISTANT]
     return messages[: answers[-1] + 1] if answers else messages
 
@@ -202,7 +205,8 @@ def _is_unchanged(session: Session, batch: Batch) -> bool:
 def _note_failure(session: Session, lease: Lease, code: str) -> None:
     """Count the failure, and schedule a retry; after MAX_ATTEMPTS, skip the batch and log an error.
 
-    If the model is unreachable, that is not the batch's fault: then it is never skipped, but retried.
+    If the model is unreachable, that is not the batch's fault: then it is not skipped but retried, and an error is
+    logged once.
     """
     attempts = session.digest_attempts + 1
     if attempts >= MAX_ATTEMPTS and code != ProviderUnavailable.code:

@@ -41,7 +41,8 @@ def close(companion: Companion, now: datetime, id: UUID | None = None, is_forget
     """Request the closing of the open session and return its job. If the user said nothing in it, end it at once.
 
     A repeated request returns the waiting job, which then closes all that was said since; after a failed attempt, it is
-    retried within a minute. A closing that failed for good begins anew, but for ten minutes its failed job is returned.
+    retried within a minute. A closing that failed for good begins anew, but for ten minutes its failed job is returned,
+    unless the new request `is_forgetful`.
     Once a request `is_forgetful`, the session's messages are deleted instead of remembered, without delay or model.
     """
     lock(companion.pk)
@@ -82,7 +83,10 @@ def close(companion: Companion, now: datetime, id: UUID | None = None, is_forget
 
 
 def _find_newest(session: Session, is_forgetful: bool) -> datetime | None:
-    """Return the time of the session's last message; None if there is none, or none of the user's to remember."""
+    """Return the time of the session's last message; None if it has none, or none of the user's to be remembered.
+
+    If the request `is_forgetful`, a message of the companion's is enough.
+    """
     messages = Message.objects.filter(session=session)
     if not is_forgetful and not messages.filter(role=Message.Role.USER).exists():
         return None
@@ -94,7 +98,10 @@ def _enqueue(closing: Closing) -> None:
 
 
 def close_silent(now: datetime) -> int:
-    """Request the closing of sessions in which nobody spoke for `idle_hours`; return how many were requested."""
+    """Request the closing of open sessions at their first silence of `idle_hours`; return how many were requested.
+
+    What was said after that silence belongs to the next session. Requests at most BATCH closings.
+    """
     with connection.cursor() as cursor:
         cursor.execute(SILENT, {"now": now, "most": BATCH})
         silent = cursor.fetchall()
@@ -126,7 +133,9 @@ def _close_silent(session_id: UUID, until_at: datetime, now: datetime) -> bool:
 
 @transaction.atomic
 def try_again(closing_id: UUID, now: datetime) -> bool:
-    """Retry a closing that failed for good; return False if its session has ended or has another open closing."""
+    """Retry a closing that failed for good; return False if it has not failed, or if its session has ended
+    or has another open closing.
+    """
     failed = Closing.objects.filter(pk=closing_id, state=Closing.State.FAILED)
     closing = failed.first()
     if closing is None or not lock(closing.companion_id):

@@ -34,9 +34,9 @@ def compare(kept: Memory, other: Memory, zone: tzinfo, names: Names) -> Agreemen
     """Return how `other`, near in meaning, stands to `kept`, the memory that would stay if the two were merged.
 
     Except for insights, their kinds may differ: a model calls the same meeting now an event, now a promise. Dates are
-    read in the user's `zone`. `other` must name nobody and nothing that `kept` does not, and both speak of the same
-    kin. A fact without a day tells more than the same fact of one day; one-time events are the same if on one day, or
-    told within three days.
+    read in the user's `zone`. They are APART unless `other` has the same speaker, names nobody and nothing that `kept`
+    does not, and speaks of the same kin. A fact without a day tells more than the same fact of one day; one-time events
+    are the same if on one day, or told within three days.
     """
     said, other_said = {*terms(kept.text)}, {*terms(other.text)}
     is_comparable = (

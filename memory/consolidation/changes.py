@@ -118,8 +118,8 @@ def _merge(draft: Draft, answered: Merge) -> None:
 
     Only memories that are near in meaning and differ in no day, number or denial are merged; if only a number or a
     denial differs, they are brought up as a contradiction. A memory is not closed if the person pinned or corrected it,
-    if it is pursued and the kept one is not, or if its thread is open and the kept one's is not. An open thread moves
-    to the kept memory.
+    if it is pursued and the kept one is not, or if its thread is open and the kept one's is closed. An open thread
+    moves to the kept memory if that has none.
     """
     kept = draft.memory(answered.keep)
     if kept is None:
@@ -184,7 +184,10 @@ def _load_sources(memories: Sequence[Memory]) -> set[UUID]:
 
 
 def _keep_insights(draft: Draft, answered: Sequence[Insight]) -> None:
-    """Save the insights that rules allow and a second reading does not reject; unsure if its word is empty."""
+    """Save the insights that rules allow, and that a second reading was asked about and does not reject.
+
+    An insight is unsure if the second reading's word is empty.
+    """
     companion_id = draft.run.companion_id
     for drawn in select_insights(
         companion_id, answered, draft.memory, draft.memories, draft.zone, draft.names

@@ -41,10 +41,11 @@ def select_insights(
     zone: tzinfo,
     names: Names,
 ) -> Iterator[Drawn]:
-    """Yield the insights that rest on at least two memories, name nothing that those do not, and are new.
+    """Yield the insights that rest on at least two memories (besides insights), name nothing else, and are new.
 
     `find` returns the memory with a number; `shown` are all memories that the model saw. An insight is not new if it
-    was ever drawn before, even if it is closed now: what the person has discarded is not drawn again.
+    says what one of these says, or if one with its text or from the same memories was ever drawn before, even if that
+    is closed now: what the person has discarded is not drawn again.
     """
     if not answered:
         return

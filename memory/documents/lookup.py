@@ -113,7 +113,7 @@ def find_pages(companion_id: UUID, title: str, numbers: Sequence[int]) -> list[P
 
 
 def _load_said(companion_id: UUID, sessions: Sequence[UUID]) -> dict[UUID, list[Memory]]:
-    """Return by session what was said in it and models may see, oldest first; one SQL query."""
+    """Return by session what was said in it and models may see, oldest first, at most MAX_SAID each; one SQL query."""
     by_session: dict[UUID, list[Memory]] = defaultdict(list)
     if sessions:
         memories = Memory.objects.of(companion_id).filter(

@@ -147,7 +147,7 @@ def _embed_or_mark(embedder: Embedder, space: Space, batch: list[Memory]) -> int
     """Embed the batch; return how many memories were embedded. If the provider refuses the batch, embed each memory
     alone and mark those that it refuses.
 
-    Raise ProviderRefused if it refuses a harmless text as well.
+    Raise ProviderRefused if it refuses a harmless text as well, or refuses for another reason than a text.
     """
     windows = [
         (memory, n, text)

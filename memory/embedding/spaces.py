@@ -176,7 +176,10 @@ def wanted_space() -> Space | None:
 
 
 def next_edition(space: Space, width: int) -> Space:
-    """Create the next edition of the space, for embedding all again with its model, now of this width. WidestError."""
+    """Create the next edition of the space, for embedding all again with its model, now of this width.
+
+    Raise WidestError if that is beyond 16,000.
+    """
     identity = {name: getattr(space, name) for name in IDENTITY}
     return _make({**identity, "edition": space.edition + 1}, width, space.max_tokens)
 

@@ -86,7 +86,8 @@ def drop_forgotten(companion_id: UUID, written: Written) -> Written:
 def keep_entry(companion_id: UUID, ended: ClosedSession, now: datetime, zone: tzinfo) -> DiaryEntry:
     """Save the diary entry alone, without what was forgotten, mirrored as a memory by which recall finds it.
 
-    The memory happened when the session began, or at noon of the entry's day if that is another day.
+    The memory happened when the session began or, if the entry's day is another day, at its noon or when the session
+    ended, whichever was earlier.
     """
     written = drop_forgotten(companion_id, ended.written)
     text = storable(_render(written.title, written.diary))

@@ -250,7 +250,7 @@ def squeeze(text: str) -> str:
 
 
 def is_same_text(text: str, other: str) -> bool:
-    """Return whether two texts are the same word for word, ignoring case and the full stop at the end."""
+    """Return whether two texts are the same word for word, ignoring case and a full stop or "!" at the end."""
     return folded(squeeze(text)).rstrip(".!。！") == folded(squeeze(other)).rstrip(".!。！")
 
 

@@ -106,7 +106,7 @@ def grounded(
     `earlier` revision that it keeps (whose sources it takes over), in `known`, or in `names`, what "user" and
     "companion" are called. A sentence without any source is left out. Secrets, also those that only the talk shows to
     be such, are replaced by "…". A sentence that keeps an earlier one unchanged is returned as it is, whatever is in
-    it.
+    it, even without a source.
     """
     found: dict[str, dict[str, Any]] = {}
     for sentence in sentences:

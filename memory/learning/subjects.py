@@ -135,8 +135,8 @@ def _find_kin(text: str) -> set[str]:
 
 
 def _may_be_same_person(kin: set[str], known_kin: set[str]) -> bool:
-    """Return whether texts that speak of these kin may be about one person: they share one, or have none at all; a
-    partner in only one of them is ignored.
+    """Return whether texts that speak of these kin may be about one person: they share one, or have none at all. A
+    partner does not count if the other text speaks of no kin.
     """
     return bool(kin & known_kin) or not (kin ^ known_kin) - (set() if kin and known_kin else LOVERS)
 

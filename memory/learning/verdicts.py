@@ -168,7 +168,8 @@ class _Batch:
     def _repeat(self, entry: Supported, of: Memory) -> dict[str, Any]:
         """Reinforce a memory that says the same; replace it if the entry names more people, days or numbers.
 
-        A memory that is pinned or was corrected by hand is not replaced, nor a goal or an idea by anything else.
+        A memory that is pinned or was corrected by hand is not replaced, nor a goal or an idea by anything else. If
+        it is not replaced, or each names what the other does not, the entry is added.
         """
         new = entry.learnt.text, self._happened_at(entry)
         known = of.text, of.happened_at.astimezone(self.zone)

@@ -150,7 +150,8 @@ def ask_about(drafted: Sequence[Drafted], talk: Talk, names: Mapping[str, str]) 
 
 def _agree(drafted: Sequence[Drafted], words: Sequence[str]) -> list[str]:
     """Return the words, with a "yes" replaced by the rejection of another sentence that comes from the same line and
-    tells at least as much. Diary sentences keep their "yes": they may tell a joke as a joke.
+    tells at least as much. Only facts and sentences of self-concept and profile are changed: a diary may tell a
+    joke as a joke.
     """
     told = [
         (set(each.lines), frozenset(terms(each.text)), len(DENIAL.findall(folded(each.text))))

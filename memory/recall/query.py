@@ -73,7 +73,8 @@ def parse_cue(cue: str, when: datetime, names: Names) -> Cue:
 
 
 def split_cue(cue: str) -> list[str]:
-    """Return the sentences of the cue that say what it is about, at most four; an empty list if there is only one.
+    """Return the sentences of the cue that say what it is about, of more than four the first and the last two; an empty
+    list if there is only one.
 
     A long message is about several things: as a whole it is like no memory, but each sentence brings its own to mind.
     """

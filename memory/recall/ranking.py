@@ -75,7 +75,8 @@ class WordMatch:
 class Relevance:
     """For n memories in the order of time: `fit` in standard deviations, and the parts that it is the sum of.
 
-    `can_come` tells which of them may be results and have anything in common with the cue at all.
+    `can_come` tells which of them may be results and can be compared with the cue at all: they have a vector, a term of
+    the cue (or their neighbours have), or are of a day that it names.
     """
 
     fit: Values
@@ -250,8 +251,8 @@ def measure_floor(cue: Cue, found: Relevance, candidates: CandidateSet, everyday
 def _measure_bearing(cue: Cue, words: WordMatch, candidates: CandidateSet, everyday: float) -> Values:
     """Return how much each of the n candidates bears on the cue, 0 to 1: the mean of what words and meaning say.
 
-    Words alone decide if a memory has no vector. What happened on a past day that the cue names bears on it. A memory
-    that only asks or makes small talk bears on nothing.
+    Words alone decide if a memory has no vector. What happened on a past day that the cue names bears on it, and
+    nothing else does if the cue says nothing. A memory that only asks or makes small talk bears on nothing.
     """
     likeness = candidates.likeness
     in_words, tells_anything = _share_of_words(cue, words)

@@ -236,9 +236,9 @@ def is_flashback_due(chance: Random, probability: float = FLASHBACK_PROBABILITY)
 def find_flashback(companion_id: UUID, filters: MemoryFilter, chance: Random, now: datetime) -> Found | None:
     """Return a memory of the companion that comes to mind unasked, or None if there is none; one SQL query.
 
-    It is one with feelings or one not recalled for long, but none that the filters leave out, that is closed or whose
-    message is hidden. The same `chance` draws the same from the same memories. Its score is 0, as there is no cue; its
-    reasons say `flashback`.
+    It is one with the strongest feelings, or one recalled (or learnt) longest ago, but over a day. It has 12 to 400
+    characters, and is none that the filters leave out, that is closed or whose message is hidden. The same `chance`
+    draws the same from the same memories. Its score is 0, as there is no cue; its reasons say `flashback`.
     """
     memories = filters.apply(Memory.objects.of(companion_id)).exclude(message__is_hidden=True).defer("entry")
     fitting = memories.annotate(
@@ -400,9 +400,9 @@ def drop_repetitions(
     """Return the found memories, in their order, without those that repeat what stands in the prompt or each other.
 
     `messages` (ids) and `texts` stand in the prompt. A memory is dropped if one of the texts says all of it, and a
-    learnt one also if all messages behind it stand there. Of a learnt memory and a line that it was learnt from, one
-    is dropped if the other has all of its cue terms; the line, if they have the same. Of memories with the same words
-    the first stays, unless the two speakers said them.
+    learnt one, unless it is an insight, also if all messages behind it stand there. Of a learnt memory and a line that
+    it was learnt from, one is dropped if the other has all of its cue terms: the line, if they have the same, or the
+    later, if they have none. Of memories with the same words the first stays, unless the two speakers said them.
     """
     in_prompt = [Statement.of(text) for text in texts]
     kept: list[tuple[Found, Statement]] = []

@@ -126,7 +126,10 @@ def delete_spoken_of_hidden(companion_id: UUID, ids: Collection[UUID], **_: obje
 
 @receiver(post_save, sender=Reply)
 def delete_spoken_beyond_end(instance: Reply, created: bool, **_: Any) -> None:
-    """Delete the uses of speech by sentences that an ended reply no longer has, e.g. those after an interruption."""
+    """Delete the uses of speech by sentences that an ended reply no longer has, e.g. those after an interruption.
+
+    Unless the reply is complete, its last sentence goes, too, as it may have been cut.
+    """
     spoken = Spoken.objects.filter(reply=instance)
     if created or instance.is_open or not spoken.exists():
         return

@@ -73,7 +73,10 @@ async def speak_sentence(
 
 
 def _prepare_sentence(source: Source, felt: FeltSentence, now: datetime) -> _Order:
-    """Return the order for the sentence, with the cached sound if there is one; else check the limits (GateError)."""
+    """Return the order for the sentence, with the cached sound if there is one; else check the limits (GateError).
+
+    Raise NoEngineError if the browser has to speak.
+    """
     companion, speaking = source.companion, get_engine()
     voice = get_voice(companion)
     if speaking is None:
@@ -150,7 +153,10 @@ async def speak_text(companion: Companion, text: str, voice: Voice | None = None
 def _prepare_text(
     companion: Companion, sentences: Sequence[Sentence], voice: Voice | None, now: datetime
 ) -> tuple[Engine, list[SpeechRequest]]:
-    """Check the limits for all sentences (GateError), and return the engine and a request for each sentence."""
+    """Check the limits for all sentences (GateError), and return the engine and a request for each sentence.
+
+    Raise NoEngineError if the browser has to speak.
+    """
     speaking, voice = get_engine(), voice or get_voice(companion)
     if speaking is None:
         said = " ".join(sentence.said for sentence in sentences)
