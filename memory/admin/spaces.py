@@ -71,7 +71,7 @@ class SpaceAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
     def refused(self, space: Any) -> int:
         return int(space.refusals)
 
-    @admin.display(description=_("companions served"), ordering="serving")
+    @admin.display(description=_("companions served"), ordering="serves")
     def companions(self, space: Any) -> int:
         return int(space.serves)
 

@@ -9,6 +9,7 @@ from django.db.models import Q
 from providers.chat_provider import OWN
 from providers.errors import (
     AddressRefused,
+    AnswerWithheld,
     ContextTooLong,
     EmptyAnswer,
     MalformedError,
@@ -41,6 +42,8 @@ def classify(error: ProviderError) -> Failure:
         return Failure.CONTEXT
     if isinstance(error, EmptyAnswer | MalformedError):
         return Failure.EMPTY
+    if isinstance(error, AnswerWithheld):
+        return Failure.REFUSED
     if isinstance(error, NoVectors):
         return Failure.VECTORS
     if said.startswith("HTML came"):
@@ -72,9 +75,14 @@ def may_another_server_answer(error: ProviderError) -> bool:
 
 
 def may_another_model_answer(error: ProviderError) -> bool:
-    """Return whether another model may answer: if another server may, or on ProviderBusy or a plain ProviderRefused."""
+    """Return whether another model may answer.
+
+    It may if another server may, and on ProviderBusy, AnswerWithheld or a plain ProviderRefused.
+    """
     return (
-        may_another_server_answer(error) or isinstance(error, ProviderBusy) or type(error) is ProviderRefused
+        may_another_server_answer(error)
+        or isinstance(error, ProviderBusy | AnswerWithheld)
+        or type(error) is ProviderRefused
     )
 
 

@@ -23,6 +23,7 @@ from providers.admission import (
 from providers.chat.events import Usage
 from providers.chat_provider import ChatProvider
 from providers.errors import (
+    AnswerWithheld,
     ContextTooLong,
     LimitReached,
     ModelMissing,
@@ -103,7 +104,7 @@ async def test_each_trial_that_fails_doubles_the_pause_up_to_a_bound(redis: Redi
         *((ProviderRefused("Bad key", status=401), True), (ProviderRefused("Pay", status=402), True)),
         (ProviderUnavailable("It gave no first piece within 120 s"), True),
         *((ProviderRefused("Bad request", status=400), False), (ContextTooLong("Too long"), False)),
-        (ProviderBusy("People talk"), False),
+        *((ProviderBusy("People talk"), False), (AnswerWithheld("Filtered"), False)),
     ],
 )
 async def test_what_tells_of_the_request_opens_no_breaker(error: ProviderError, opens: bool) -> None:
