@@ -158,7 +158,9 @@ def _find_states(scope: DeletionScope, found: Dependents) -> frozenset[UUID]:
 
 
 def _tells_again(text: str, carried: frozenset[str], scope: DeletionScope, own: Collection[str]) -> bool:
-    """Return whether most words of some sentence are `carried` over and are not in the `own` texts of its state."""
+    """Return whether more than TOLD_AGAIN_SHARE of the words of some sentence are `carried` over and in none of the
+    `own` texts of its state.
+    """
     new = carried.difference(*map(scope.read, own))
     sentences = map(scope.read, split_sentences(text) if new else ())
     return any(len(words & new) > TOLD_AGAIN_SHARE * len(words) for words in sentences)
