@@ -176,7 +176,7 @@ def get_picture(user: User, version_id: UUID) -> GalleryVersion:
 
 
 def list_history(entry: GalleryEntry) -> list[GalleryVersion]:
-    """Return the approved version of the entry's character and those that it replaced, newest first.
+    """Return the approved version of the entry's character, if any, and those that a newer one replaced, newest first.
 
     Versions that were withdrawn or taken down are left out. Kith's own characters have none.
     """
