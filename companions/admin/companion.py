@@ -155,7 +155,7 @@ class PictureAdmin(PrivateAdmin):
 
 @admin.register(Memory)
 class ErasableMemoryAdmin(MemoryAdmin):
-    """A memory that an operator may delete from every table; later prompts do not contain its messages (see `forget`)."""
+    """A memory that an operator may delete from every table; its messages are hidden from prompts (see `forget`)."""
 
     is_erasable = True
 

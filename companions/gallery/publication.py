@@ -163,7 +163,7 @@ def _compile_like(name: str) -> re.Pattern[str] | None:
 def _replace(chosen: dict[str, Any], pattern: re.Pattern[str]) -> dict[str, Any]:
     """Return the card's data with the pattern replaced by {{user}} in its texts and in those of its lore entries.
 
-    Names, titles and the keys of entries stay as they are.
+    The names of the card, its lorebook and the entries stay as they are, and so do the entries' keys.
     """
 
     def put(text: str) -> str:

@@ -189,7 +189,7 @@ def is_unanswered(reply: Reply) -> bool:
 
 @register.filter
 def model_state(companion: Companion) -> ModelState:
-    """Return the state of the companion's model: whether it is available, and which other could answer or is offered."""
+    """Return the state of the companion's model: whether it is available, and which others could answer instead."""
     return describe_state(companion, timezone.now())
 
 
