@@ -44,8 +44,9 @@ def create(
 ) -> Companion:
     """Create and return a companion that is ready to talk; raise LimitError if the user has too many already.
 
-    `first_greeting` is the index of the greeting that the conversation begins with. `face` is the seed of the portrait,
-    derived from the id by default; `pace` is the speed of the voice. `texts` are further fields of Companion.
+    `first_greeting` is the index of the greeting that the conversation begins with, unless that is blank. `face` is the
+    seed of the portrait, derived from the id by default; `pace` is the speed of the voice. `texts` are further fields
+    of Companion.
     """
     User.objects.select_for_update(no_key=True).get(pk=user.pk)
     if Companion.objects.owned_by(user).count() >= settings.COMPANIONS_EACH:

@@ -1,10 +1,10 @@
 """The errors of companions.
 
 CompanionsError(code, detail)
-├── TextError            the text is empty, too long or invalid, or its message or companion does not exist
-├── QuoteError           the quoted message does not exist
+├── TextError            a text or frame is empty, too long or invalid, or its message, reply or companion is missing
+├── QuoteError           the quoted message is not on the chosen branch, or is hidden from prompts
 ├── AttachmentError      an attachment does not exist, or there are too many
-├── BranchError          the branch or message does not exist, the branch is chosen, or there are too many
+├── BranchError          the branch, message or companion does not exist, the branch is chosen, or there are too many
 ├── ConflictError        the client id, or what is sent with the message, was used for another message already
 ├── GalleryError         a character cannot be published (`field` is the input at fault), or its state forbids that
 ├── LoreError            a lorebook or entry cannot be saved; `field` names the field at fault
@@ -12,7 +12,7 @@ CompanionsError(code, detail)
 ├── MindError            a model or a setting of a model is invalid; `field` names it
 ├── ForgetProposalError  the proposal to forget has ended, or nothing of it was chosen
 ├── ReplyStateError      the reply's state does not allow the action
-├── ModelChoiceError     the chosen model is not available, or there is nothing to compare models with
+├── ModelChoiceError     a model is not available, the decision is unknown, or there is nothing to compare models with
 ├── PortraitError        the seed, feature or emotion does not exist
 ├── TrialError           the model could not answer while a character was tried out
 ├── SearchError          the search query is too long or too short

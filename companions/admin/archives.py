@@ -9,7 +9,7 @@ from safety.admin import PrivateAdmin, moment
 
 @admin.register(ArchiveUpload)
 class ArchiveUploadAdmin(PrivateAdmin):
-    """An uploaded archive, which is being looked at before a restore or was restored."""
+    """An uploaded archive: before its restore, while it is restored, or afterwards."""
 
     owner_path = "user"
     words = ("manifest", "error")

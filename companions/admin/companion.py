@@ -155,7 +155,7 @@ class PictureAdmin(PrivateAdmin):
 
 @admin.register(Memory)
 class ErasableMemoryAdmin(MemoryAdmin):
-    """A memory that an operator may delete from every table; its message is hidden from every later prompt."""
+    """A memory that an operator may delete from every table; its messages are hidden from prompts (see `forget`)."""
 
     is_erasable = True
 

@@ -38,7 +38,7 @@ class MindAdmin(PrivateAdmin):
 
     @admin.display(description=_("how it chooses its words"))
     def values(self, mind: Mind) -> str:
-        """Return the sampling values that differ from the preset, each by the label that its user sees."""
+        """Return the companion's own sampling values (not the preset's), each by the label that its user sees."""
         named = {
             str(PARAMETERS[name].label) if name in PARAMETERS else name: value
             for name, value in mind.sampling.items()

@@ -55,7 +55,7 @@ async def export_archive(companion: Companion, now: datetime) -> AsyncIterator[b
 
 
 def archive_response(companion: Companion) -> StreamingHttpResponse:
-    """Return a response that streams the companion's archive; raise GateError if too many are being streamed."""
+    """Return a response that streams the companion's archive; raise GateError if its user is streaming too many."""
     now = timezone.now()
     name = slugify(companion.name, allow_unicode=True) or f"kith-{companion.pk}"
     return stream_file(export_archive(companion, now), "application/zip", f"{name}-{now:%Y-%m-%d}.zip")
@@ -116,7 +116,7 @@ def _dump(row: dict[str, Any]) -> bytes:
 async def _write_files(
     companion: Companion, archive: ZipFile, outlet: Outlet, manifest: dict[str, Any]
 ) -> AsyncIterator[bytes]:
-    """Yield the companion's files and count them in the manifest; files that the storage has lost go to `missing`."""
+    """Yield the companion's files and count them in the manifest; files that cannot be opened go to `missing`."""
     section = SECTIONS["files"]
     mine = StoredFile.objects.filter(section.only, companion=companion.pk).order_by("pk")
     for file in await in_thread(lambda: list(mine)):

@@ -170,7 +170,7 @@ def _check_version(raw: Any) -> None:
 
 
 def _check_sections(manifest: Manifest, archive: Archive) -> None:
-    """Raise ArchiveError if sections of the manifest are not in the archive, or its rows or files are too many."""
+    """Raise ArchiveError if a section is not in the archive or has another length, or if rows or bytes are too many."""
     for name, listed in manifest.sections.items():
         if name not in SECTIONS:
             continue

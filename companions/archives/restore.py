@@ -148,7 +148,10 @@ class _Restore:
     # -- limits
 
     def _check_room(self) -> None:
-        """Raise LimitError, ArchiveError or NoRoomError if the user has no room for the companion or its files."""
+        """Raise LimitError or NoRoomError if the user has no room for the companion or its files.
+
+        Raise ArchiveError unless the archive holds exactly one companion.
+        """
         self._check_companions(1)
         if [self.manifest.count(name) for name in ("companion", "conversations", "life")] != [1, 1, 1]:
             raise ArchiveError("bad_manifest", _("The archive contains no companion, or more than one."))

@@ -99,7 +99,10 @@ def find_due(now: datetime) -> list[UUID]:
 
 
 def run(upload_id: UUID, clock: Clock) -> None:
-    """Restore the archive if it waits and no other worker holds its lease. Failures are saved on the upload."""
+    """Restore the archive if it waits and no other worker holds its lease.
+
+    A refusal is saved on the upload; after any other failure it is tried again, at most `MAX_ATTEMPTS` times in all.
+    """
     rows = ArchiveUpload.objects.filter(pk=upload_id, state=State.WAITING)
     lease = Lease.take(rows, "look_at", clock, LEASE_TIME, attempts=F("attempts") + 1, done=0)
     upload = rows.select_related("user", "file").first()
@@ -123,7 +126,10 @@ def run(upload_id: UUID, clock: Clock) -> None:
 
 
 def delete_old_uploads(now: datetime) -> int:
-    """Delete uploads not restored within a day, and those whose restore ended a week ago; return how many."""
+    """Delete uploads not restored within a day, and those whose restore ended a week ago; return how many.
+
+    Stored archives without an upload are deleted after a day, too, but not counted.
+    """
     kept = Q(state=State.KEPT, created_at__lt=now - UNUSED_AFTER)
     ended = Q(state__in=[State.DONE, State.FAILED], ended_at__lt=now - ENDED_AFTER)
     old = list(ArchiveUpload.objects.filter(kept | ended).select_related("file"))
@@ -171,7 +177,10 @@ class _Heartbeat:
         self._work = self._pool.submit(self._beat)
 
     def report(self, done: int) -> None:
-        """Note that `done` rows are restored; raise LostOwnershipError if another worker has taken over."""
+        """Note that `done` rows are restored.
+
+        Raise LostOwnershipError if another worker has taken over, or the error that has ended the thread.
+        """
         self._done = done
         if self._work.done():
             self._work.result()

@@ -50,7 +50,10 @@ class Places:
         return UUID(bytes=old.bytes[:8] + bytes(second))
 
     def number(self, table: str, old: int) -> int:
-        """Return the new integer id for an old one of the table, taken from the table's sequence on first use."""
+        """Return the new integer id for an old one of the table, taken from the table's sequence on first use.
+
+        Raise RowError if there are more than `MAX_NUMBERS`.
+        """
         if (new := self._numbers.get((table, old))) is None:
             if len(self._numbers) >= MAX_NUMBERS:
                 raise RowError("id", _("is one too many"))
@@ -61,7 +64,10 @@ class Places:
         return int(new)
 
     def move_within(self, value: Any, depth: int = 0) -> Any:
-        """Return the JSON value with every string that is an id replaced; longer texts that contain one stay."""
+        """Return the JSON value with every string and key that is an id, or an id after a number and a colon, replaced.
+
+        Other texts that contain an id stay as they are.
+        """
         if depth > MAX_DEPTH:
             raise RowError("JSON", _("is nested too deeply"))
         if isinstance(value, str):
@@ -116,7 +122,8 @@ def read_row(
 def complete(section: Section, row: Mapping[str, Any], fixed: Mapping[str, Any]) -> dict[str, Any]:
     """Return the row with all columns of its table: missing ones get their default. Raise RowError if there is none.
 
-    `fixed` holds the columns of any table that the restore sets itself, unless the section has them.
+    An integer id that the database assigns is left out. `fixed` holds the columns of any table that the restore sets
+    itself, unless the section has them.
     """
     whole: dict[str, Any] = {}
     for model_field in section.model._meta.concrete_fields:

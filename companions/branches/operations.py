@@ -48,8 +48,9 @@ SELECT id FROM own
 def say_anew(message: Message, quoted: UUID | None = None) -> Start:
     """Return a `start` that sends a new message in place of the user's `message`, on a new branch.
 
-    The new message quotes `quoted`, or else what the earlier one quoted, and gets the earlier one's files. The `start`
-    raises BranchError, ReplyStateError and what `lifecycle.start` raises; then nothing has changed.
+    The new message quotes `quoted`, or else what the earlier one quoted, unless that is hidden, and gets the earlier
+    one's files. The `start` raises BranchError, ReplyStateError, TextError if the message is gone, and what
+    `lifecycle.start` raises; then nothing has changed.
     """
 
     @transaction.atomic
@@ -109,7 +110,9 @@ class ComparedBranches:
 
 
 def compare_branches(conversation: Conversation, branch: Branch) -> ComparedBranches:
-    """Return what the branch and the chosen one have in common, and what follows it on each."""
+    """Return the last message that the branch and the chosen one have in common, and the first `MAX_COMPARED` messages
+    that follow it on each.
+    """
     theirs = load_path(conversation, branch.head_id, MAX_PATH)
     mine = load_path(conversation, conversation.head_id, MAX_PATH)
     common = next((message for message in theirs if not message.is_asleep), None)

@@ -97,10 +97,11 @@ def check_no_answer(companion: Companion) -> None:
 
 
 def part(companion: Companion, target: UUID | None, now: datetime, branch: Branch | None = None) -> int:
-    """Continue the conversation from the message `target`, or from before the first one for None, on `branch` or a new
-    one. The path that is left is kept as a branch. Return how many messages are no longer on the chosen path.
+    """Continue the conversation from the message `target` on `branch` or a new one, or from before the first message,
+    without a branch, if both are None. Return how many messages are no longer on the chosen path.
 
-    Call it with the companion held and no reply open.
+    The path that is left is kept as a branch, unless it is empty. A waiting closing is cancelled, and a waking that has
+    begun starts over. Call it with the companion held and no reply open.
     """
     conversation = companion.conversation
     _give_up_closing(companion.pk)
@@ -130,7 +131,7 @@ def go_back(companion: Companion, message: Message, now: datetime) -> int:
 
 
 def find_end(message: Message) -> UUID:
-    """Return the id of the last message of the path that follows the newest message at each step from this one."""
+    """Return the id of the last message of the path that leads from this one to the newest child at each step."""
     with connection.cursor() as cursor:
         cursor.execute(ONWARD, [message.pk])
         [end] = cursor.fetchone()

@@ -39,7 +39,7 @@ UNSENT_LIFETIME = timedelta(days=1)
 
 
 async def add_file(companion: Companion, content: bytes, name: str, now: datetime) -> Attachment:
-    """Store a file that is not sent yet, as a text if its name ends like one's, or else as a picture.
+    """Store a file that is not sent yet: as a text if its name ends like one's and it is no picture, or as a picture.
 
     Raise FilesError, DocumentError or GateError, and store nothing, if it is invalid or too large, or there is no room.
     """
@@ -89,7 +89,10 @@ def remove(attachment: Attachment, now: datetime) -> None:
 
 
 def clean_name(name: str) -> str:
-    """Return the name of a file without folders and control characters, shortened in the middle if it is too long."""
+    """Return the name of a file without folders and control characters, shortened in the middle if it is too long.
+
+    If nothing is left of it, return the word for "picture".
+    """
     last = name.replace("\\", "/").rpartition("/")[2]
     seen = "".join(character for character in last if unicodedata.category(character)[0] != "C")
     seen = " ".join(seen.split())

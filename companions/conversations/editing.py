@@ -65,8 +65,8 @@ def reword(companion: Companion, message: Message, text: str, now: datetime) -> 
 
 @transaction.atomic
 def correct_memory(memory: Memory, text: str, now: datetime, happened_at: datetime | None = None) -> None:
-    """Replace the memory's text on every branch, and on the chosen one withdraw what was drawn from the old text:
-    parts of the profile, notes and conclusions.
+    """Replace the memory's text, and its time if `happened_at` is given, on every branch, and on the chosen one
+    withdraw what was drawn from the old text: parts of the profile, notes and conclusions.
 
     For a memory that is closed, private, or of a kind in `NOT_CORRECTED`, nothing else changes.
     """

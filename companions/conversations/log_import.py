@@ -117,7 +117,7 @@ def get_error_code(job: Job) -> str:
 
 
 def _select_new(companion: Companion, lines: Sequence[Line]) -> list[Line]:
-    """Return the lines to import, without emotion tags in a model's lines, and without lines whose client id is known.
+    """Return the lines to import: a model's without emotion tags, and none that is empty then or has a known client id.
 
     Raise LogError if two lines have the same client id, ConflictError if a known client id has another text.
     """
@@ -138,7 +138,10 @@ def _select_new(companion: Companion, lines: Sequence[Line]) -> list[Line]:
 
 
 def _make_messages(companion: Companion, job: Job, lines: Sequence[Line]) -> list[Message]:
-    """Return the lines as a chain of messages, in ended sessions; a new one begins after more than `SESSION_GAP`."""
+    """Return the lines, given in order of time, as a chain of unsaved messages, in ended sessions, which are saved.
+
+    A new session begins after a silence of more than `SESSION_GAP`.
+    """
     sessions: list[Session] = []
     forgotten = load_forgotten(companion.pk)
     for index, line in enumerate(lines):

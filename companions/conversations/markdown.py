@@ -135,7 +135,7 @@ def as_plain(text: str) -> str:
 
 
 def read_plainly(message: Message) -> str:
-    """Return the message's text without Markdown's syntax. A user's message is not Markdown and stays unchanged."""
+    """Return the message's text without Markdown's syntax. Only the companion's is Markdown; any other is unchanged."""
     return as_plain(message.text) if message.role == Message.Role.ASSISTANT else message.text
 
 

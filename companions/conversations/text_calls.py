@@ -30,7 +30,7 @@ DECODER = json.JSONDecoder(strict=False)
 
 
 def read_calls(text: str) -> list[tuple[str, str]]:
-    """Return the tool calls in the text, each with its name and its arguments as JSON."""
+    """Return the first `MAX_CALLS` tool calls in the text, each with its name and its arguments as JSON."""
     return list(_find_calls(text))[:MAX_CALLS]
 
 

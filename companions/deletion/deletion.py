@@ -60,7 +60,10 @@ def delete_messages(
 
 
 def forget(memory: Memory, now: datetime, *, with_message: bool = False) -> None:
-    """Delete the memory. Hide the message that it came from in later prompts, or delete it `with_message`."""
+    """Delete the memory. Hide the messages that it came from in later prompts, or delete them `with_message`.
+
+    The messages behind a summary are neither hidden nor deleted.
+    """
     forget_many(memory.companion_id, [memory.pk], now, with_messages=with_message)
 
 
@@ -82,7 +85,7 @@ def forget_every(
 def forget_many(
     companion_id: UUID, ids: Collection[UUID], now: datetime, *, with_messages: bool = False
 ) -> int:
-    """Delete these memories, as if each were forgotten alone; return how many existed.
+    """Delete these memories, as if each were forgotten alone (see `forget`); return how many existed.
 
     Deleting the memory of a message deletes everything derived from that message. Deleting a learnt memory deletes
     less, as its source messages taught other things too: what was derived from them only if it shares a word with the

@@ -34,7 +34,7 @@ WORDLESS: dict[str, Any] = {"prompt": [], "steps": [], "thought": "", "text": ""
 
 
 def scrub(companion_id: UUID, ids: Collection[UUID], now: datetime, became: Collection[UUID] = ()) -> None:
-    """Erase what replies have kept of these messages and memories. Replies that `became` one also lose their text."""
+    """Erase what replies have kept of these messages and memories. The replies `became` also lose their text."""
     recalls = Recall.objects.filter(companion_id=companion_id, found__memory__in=ids)
     prompts = Prompt.objects.filter(companion_id=companion_id, shown__overlap=list(ids))
     shown = {*became, *prompts.values_list("reply_id", flat=True)}
@@ -82,7 +82,10 @@ def _find_linked(entry: JournalEntry) -> set[tuple[str, str]]:
 
 
 def scrub_lines(companion_id: UUID, goes: Callable[[str], bool], now: datetime) -> None:
-    """Erase what replies and wakings have kept if `goes` is true of a line of it, whatever its source."""
+    """Erase what replies and wakings have kept if `goes` is true of a line of it, whatever its source.
+
+    Such replies under way end as interrupted, and such wakings that wait or are under way start over.
+    """
     goes = cache(goes)  # the prompts of a session begin with the same lines
 
     def holds(*kept: object) -> bool:
@@ -110,7 +113,7 @@ def scrub_lines(companion_id: UUID, goes: Callable[[str], bool], now: datetime) 
 
 
 def _walk_strings(kept: Any) -> Iterator[str]:
-    """Yield every string in the nested value, also those within a string that is JSON itself."""
+    """Yield every string in the nested value, also those within a string that is JSON with escapes."""
     if isinstance(kept, str):
         yield kept
         if "\\" in kept and kept[:1] in "{[":
@@ -128,9 +131,10 @@ def _scrub_replies(
     became: Collection[UUID] = (),
     asked: Collection[UUID] = (),
 ) -> None:
-    """Erase what the `shown` replies have kept besides their text, and the cues of their recalls and the `asked` ones.
+    """Erase what the `shown` replies have kept besides their text, and the cues of their tools' recalls and of `asked`.
 
-    Replies under way end as interrupted; replies that `became` a deleted message also lose their text.
+    Replies of `shown` that are under way end as interrupted; the replies `became` also lose their text. All words kept
+    of the companion's sound calls are cleared.
     """
     Reply.objects.filter(pk__in=became).update(text="", continues=None)
     for reply in Reply.objects.under_way().filter(pk__in=shown):

@@ -158,7 +158,9 @@ def _find_states(scope: DeletionScope, found: Dependents) -> frozenset[UUID]:
 
 
 def _tells_again(text: str, carried: frozenset[str], scope: DeletionScope, own: Collection[str]) -> bool:
-    """Return whether most words of some sentence are `carried` over and are not in the `own` texts of its state."""
+    """Return whether more than TOLD_AGAIN_SHARE of the words of some sentence are `carried` over and in none of the
+    `own` texts of its state.
+    """
     new = carried.difference(*map(scope.read, own))
     sentences = map(scope.read, split_sentences(text) if new else ())
     return any(len(words & new) > TOLD_AGAIN_SHARE * len(words) for words in sentences)
@@ -169,7 +171,7 @@ def _load_texts(ids: Collection[UUID]) -> dict[UUID, str]:
 
 
 def _comes_of(state: InnerState, scope: DeletionScope) -> bool:
-    """Return False if all that the state saw of the scope are `sources`, and its text shares no word with the scope."""
+    """Return False if the state saw nothing of the scope but `sources`, at least one, and shares no word with it."""
     seen = set(state.seen)
     return bool(seen & scope.messages) or not seen & scope.sources or scope.tells(state.text)
 
@@ -235,7 +237,8 @@ def _find_said_for(scope: DeletionScope) -> list[Message]:
 def withdraw_dependents(
     companion: Companion, found: Dependents, scope: DeletionScope, *, keeps_log: bool = False
 ) -> None:
-    """Cancel the timers, delete the inner states (see `delete_states`), and clear the words of the wakings in the log.
+    """Cancel the timers and clear their notes, delete the inner states (see `delete_states`), and clear the words of
+    the wakings in the log.
 
     The draft of a consolidation under way is dropped. A waking under way is skipped if it woke because of what is
     deleted, and starts over otherwise. With `keeps_log`, finished wakings keep their words, as their person may still
@@ -261,7 +264,10 @@ def withdraw_dependents(
 
 
 def _rests_on_more(companion: Companion, scope: DeletionScope) -> bool:
-    """Return whether the newest inner state rests on messages out of scope, too, or was not drawn from talk at all."""
+    """Return whether the newest inner state rests on messages out of scope, too, or was not drawn from talk at all.
+
+    If there is no inner state, or the scope has no words, return False.
+    """
     newest = get_newest(companion.pk)
     if newest is None or not scope.words:
         return False

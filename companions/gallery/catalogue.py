@@ -176,7 +176,10 @@ def get_picture(user: User, version_id: UUID) -> GalleryVersion:
 
 
 def list_history(entry: GalleryEntry) -> list[GalleryVersion]:
-    """Return the versions of the entry's character that are or were approved, newest first; none for Kith's own."""
+    """Return the approved version of the entry's character, if any, and those that a newer one replaced, newest first.
+
+    Versions that were withdrawn or taken down are left out. Kith's own characters have none.
+    """
     if entry.version is None:
         return []
     states = (GalleryVersion.State.APPROVED, GalleryVersion.State.REPLACED)

@@ -44,7 +44,7 @@ def decide(
     """Approve or reject a waiting version, or take down the approved one. Raise GalleryError.
 
     Rejecting and taking down need a `reason`, which the publisher reads. Approving may change the `rating`, and
-    replaces the version that was approved before.
+    replaces the version that was approved before. Taking down settles the reports of the character.
     """
     if state != State.APPROVED and not reason.strip():
         raise GalleryError("no_reason", _("Say why: the publisher will be told."), "reason")

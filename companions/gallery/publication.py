@@ -95,7 +95,10 @@ def compose_publication(companion: Companion, *, keeps_name: bool = False) -> Pu
 
 
 def require_right_to_give_on(companion: Companion, licence: str) -> None:
-    """Raise GalleryError if the companion came from the gallery under a licence that does not allow this one."""
+    """Raise GalleryError if the companion came from the gallery under a licence that does not allow this one.
+
+    A user may publish what came from a character of their own under any licence.
+    """
     card = Card.objects.filter(companion=companion).first()
     origin = read_origin(card.content) if card else {}
     came_under = str(origin.get("licence"))
@@ -158,7 +161,10 @@ def _compile_like(name: str) -> re.Pattern[str] | None:
 
 
 def _replace(chosen: dict[str, Any], pattern: re.Pattern[str]) -> dict[str, Any]:
-    """Return the card's data with the pattern replaced by {{user}} in every text that a model or person reads."""
+    """Return the card's data with the pattern replaced by {{user}} in its texts and in those of its lore entries.
+
+    The names of the card, its lorebook and the entries stay as they are, and so do the entries' keys.
+    """
 
     def put(text: str) -> str:
         return pattern.sub("{{user}}", text)

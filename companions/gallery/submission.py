@@ -159,7 +159,7 @@ def lock_character(character: GalleryCharacter) -> None:
 
 
 def _drop_old_versions(character: GalleryCharacter) -> None:
-    """Delete the oldest unapproved versions, so that with the next one at most VERSIONS_KEPT remain."""
+    """Delete the oldest versions, so that with the next one at most VERSIONS_KEPT remain beside the approved one."""
     old: list[UUID] = list(
         character.versions.exclude(state=State.APPROVED)
         .order_by("-number")

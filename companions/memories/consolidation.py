@@ -112,7 +112,7 @@ def describe_last_night(companion: Companion) -> NightLine | None:
 
 
 def load_contradictions(companion: Companion) -> list[Change]:
-    """Return the contradictions that can be settled, oldest first."""
+    """Return the contradictions that can be settled, oldest first, among the oldest BATCH unsettled ones."""
     unsettled = Change.objects.filter(
         companion=companion,
         kind=Change.Kind.CONTRADICTION,

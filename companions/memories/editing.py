@@ -35,9 +35,9 @@ PROBLEMS = {
 def set_private(memory: Memory, is_private: bool, now: datetime) -> None:
     """Hide the memory from models, or show it to them again; its owner sees it in either case.
 
-    The message that it mirrors, or those that it was learnt from, are hidden from prompts as well, or it would be
-    learnt again; what was derived from it alone becomes private, too. Showing it again shows only itself and the
-    message that it mirrors, since the person may want the rest to stay private.
+    The message that it mirrors, or those that it was learnt from (unless it is a summary), are hidden from prompts as
+    well, or it would be learnt again; what was derived from it alone becomes private, too. Showing it again shows only
+    itself and the message that it mirrors, since the person may want the rest to stay private.
     """
     companion = hold(memory.companion_id)
     stored = Memory.objects.of(memory.companion_id).filter(pk=memory.pk).select_related("message").first()
@@ -145,7 +145,7 @@ class Ending:
 
     @property
     def can_end(self) -> bool:
-        """Whether the session has something to close and no closing is under way."""
+        """Whether the user has said something in the open session, and no closing is under way."""
         return self.is_spoken and not self.is_under_way
 
     @property

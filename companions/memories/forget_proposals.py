@@ -39,9 +39,10 @@ def propose(
     now: datetime,
     near: Sequence[UUID] = (),
 ) -> ForgetProposal | None:
-    """Create and return a proposal to forget what the wordings state; None if nothing is found that states it.
+    """Create and return a proposal to forget what the wordings state; None if nothing is found besides the request.
 
-    A reply's proposal of the same wordings is returned again. `near` are memories that may state it in other words. The
+    `near` are memories that may state it in other words; they count as found. A reply's proposal of the same wordings
+    is returned again. The oldest open proposals above MAX_OPEN lapse, and nothing more is learnt from the request. The
     caller must hold the companion's lock.
     """
     subject = storable("\n".join(" ".join(wording.split()) for wording in wordings))[:SUBJECT_CHARACTERS]
@@ -141,7 +142,10 @@ def _hold_open(proposal: ForgetProposal) -> ForgetProposal | None:
 
 
 def _end(proposal: ForgetProposal, state: State, now: datetime) -> None:
-    """End the proposal, unless it was deleted with the message that asked for it, and notify open sockets."""
+    """End the proposal, unless it was deleted with the message that asked for it, and notify open sockets.
+
+    If it is confirmed, the tool calls of its reply are erased, too.
+    """
     proposal.state, proposal.subject, proposal.near, proposal.ended_at = state, "", [], now
     ForgetProposal.objects.filter(pk=proposal.pk).update(state=state, subject="", near=[], ended_at=now)
     if state == State.CONFIRMED:

@@ -98,7 +98,10 @@ def describe_bearing(reasons: Mapping[str, Any], text: str) -> str:
 
 
 def list_parts(reasons: Mapping[str, Any]) -> list[Named]:
-    """Return the summands of the score, in standard deviations above the average memory, largest first."""
+    """Return the summands of the score, in standard deviations above the average memory, the weightiest first.
+
+    Summands whose absolute value is below MIN_SHOWN are left out.
+    """
     parts: Mapping[str, float] = reasons.get("parts") or {}
     weighty = sorted(parts.items(), key=lambda part: -abs(part[1]))
     return [

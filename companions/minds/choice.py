@@ -26,7 +26,7 @@ def choose_provider(companion: Companion, begun_by: str = "") -> tuple[ChatProvi
     """Return the provider that answers for the companion in a talk or a waking, and whether it is a stand-in.
 
     An answer `begun_by` a stand-in's model is continued by it, if it is available and still allowed. Raise ModelMissing
-    if the companion's model is away and no stand-in is allowed. Call it within the companion's preference.
+    if the companion's model is away and no stand-in is allowed or available. Call it within the companion's preference.
     """
     mind = get_mind(companion)
     if not mind.model:

@@ -43,7 +43,7 @@ COMPARE = "companions.tasks.compare_models"
 def start_comparison(companion: Companion, other: str, exchanges: int, now: datetime) -> Comparison:
     """Start comparing the companion's model with another over at most so many exchanges; delete an earlier comparison.
 
-    Raise ModelChoiceError if a model is unavailable or there is no prompt to answer; GateError.
+    Raise ModelChoiceError if a model is unavailable, both are the same or there is no prompt to answer; GateError.
     """
     admit_work(companion.user, "comparisons", now)
     lock(companion.pk)
@@ -90,7 +90,10 @@ def find_due(now: datetime) -> list[UUID]:
 
 
 def run(comparison_id: UUID, clock: Clock) -> None:
-    """Continue the comparison if it is due: answer EXCHANGES_A_RUN exchanges, and enqueue another run for the rest."""
+    """Continue the comparison if it is due: answer at most EXCHANGES_A_RUN exchanges, and enqueue a run for the rest.
+
+    If the person's tokens of the day are used up, the next run is tomorrow.
+    """
     lease = Lease.take(Comparison.objects.filter(pk=comparison_id, ended_at=None), "next_at", clock)
     if lease is None:
         return

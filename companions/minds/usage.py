@@ -35,7 +35,9 @@ class DailyUse:
 
 
 def measure_daily_use(companion: Companion, now: datetime) -> list[DailyUse]:
-    """Return the daily use of each model but embedders, averaged over SHOWN_DAYS or the companion's age if less.
+    """Return the daily use of each model but embedders, averaged over SHOWN_DAYS or, if less, the companion's age.
+
+    An age of less than a day counts as one.
 
     Runs two queries.
     """

@@ -52,9 +52,9 @@ class PastUpload(models.Model):
 class PastImport(models.Model):
     """An import of earlier talk from a file, and how far it has been stored and learnt from.
 
-    Its messages have its `job`. `chosen` are the positions in the file of the talks to import. `person` is the speaker
-    who is the user, if the file does not say. Messages without a time are dated before `before_at`. `file` is kept
-    until everything is stored.
+    Its messages have its `job`. `chosen` are the positions in the file of the talks to import (empty: all). `person` is
+    the speaker who is the user, if the file does not say. Talks without any time are dated before `before_at`. `file`
+    is kept until everything is stored.
 
     It is learnt from session by session, within `nightly_tokens` a night. `night_of` is the day that the last night of
     learning led to, and `tokens_tonight` what that night spent. Self-concept and profile take its messages up to

@@ -27,7 +27,7 @@ class Portrait(models.Model):
 
 
 class Picture(models.Model):
-    """An uploaded picture that replaces the drawn face: for one `emotion`, or always if `emotion` is empty."""
+    """An uploaded picture that replaces the drawn face: in one `emotion` or, if that is "", in all without one."""
 
     companion = models.ForeignKey(Companion, models.CASCADE, related_name="pictures")
     emotion = models.CharField(_("emotion"), max_length=16, choices=Emotion, blank=True)

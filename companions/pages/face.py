@@ -268,7 +268,7 @@ def add_picture(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 @post_view
 def remove_picture(request: SignedInRequest, companion_id: UUID, emotion: str) -> HttpResponse:
-    """Delete an uploaded picture, so that the drawing is shown again."""
+    """Delete an uploaded picture, so that the one for all emotions, or else the drawing, is shown again."""
     companion = get_companion(request.user, companion_id)
     try:
         is_gone = drop_picture(companion, "" if emotion == ALWAYS else emotion)

@@ -125,7 +125,10 @@ def forgetting(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 
 def _read_policy(companion: Companion, asked: QueryDict) -> PolicyForm | None:
-    """Return the form of the policy asked for, or of the present one by default; None if there is no such policy."""
+    """Return the form of the policy asked for, or of the present one by default; None if there is no such policy.
+
+    With `usual`, the form has the policy's default parameters.
+    """
     name = asked.get("policy") or companion.recall_policy
     if name not in dict(CHOICES):
         return None

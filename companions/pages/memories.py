@@ -80,7 +80,7 @@ class MemoryTextForm(MemoryForm):
         )
 
     def clean_happened_at(self) -> datetime | None:
-        """Return the new time, or None if it is unchanged."""
+        """Return the new time, or None if it is unchanged or empty."""
         happened_at: datetime | None = self.cleaned_data["happened_at"]
         if happened_at is None or "happened_at" not in self.changed_data:
             return None
@@ -169,7 +169,10 @@ def _search(companion: Companion, cue: str, kind: str) -> list[Line]:
 
 
 def _list(companion: Companion, kind: str, cursor: str | None, text: str = "") -> dict[str, Any]:
-    """Return a page of memories of this kind that contain `text`, newest first, and the next cursor."""
+    """Return a page of memories of this kind that contain `text`, if any, newest first, and the next cursor.
+
+    The first page of the facts (for "") begins with at most MAX_PINNED pinned ones.
+    """
     mine = Memory.objects.of(companion.pk)
     chosen = mine.exclude(closed_at=None) if kind == CLOSED else _build_filter(kind).apply(mine)
     chosen = chosen.filter(is_private=True) if kind == PRIVATE else chosen

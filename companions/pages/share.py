@@ -18,7 +18,7 @@ def share(request: SignedInRequest) -> HttpResponse:
 
 
 def join_shared(request: HttpRequest) -> str:
-    """Return what was shared as one text, no longer than a message. Parts that repeat within another are left out."""
+    """Return what was shared as one text, no longer than a message. A part that an earlier one contains is left out."""
     parts: list[str] = []
     for name in PARAMETERS:
         part = request.GET.get(name, "").replace("\0", "").strip()

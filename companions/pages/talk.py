@@ -233,7 +233,7 @@ def read(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 @post_view
 def see_notice(request: SignedInRequest, notice_id: UUID) -> HttpResponse:
-    """Mark a notice as seen; return an empty response for htmx, otherwise go back to the page in `next`."""
+    """Mark a notice as seen; return an empty response for htmx, or else go back to the page in `next` or the inbox."""
     notices.mark_seen(get_notice(request.user, notice_id), timezone.now())
     if request.htmx:
         return HttpResponse()

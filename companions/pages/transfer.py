@@ -186,7 +186,7 @@ def card(request: SignedInRequest, upload_id: UUID) -> HttpResponse:
 def archive(request: SignedInRequest, archive_id: UUID) -> HttpResponse:
     """Show what an uploaded archive holds, and later the progress and outcome of its restore.
 
-    On POST, begin the restore, or with `drop` delete the upload.
+    On POST, begin the restore, or with `drop` delete the upload if its restore has not begun.
     """
     upload = get_archive_upload(request.user, archive_id)
     refusal = ""

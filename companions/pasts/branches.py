@@ -10,7 +10,7 @@ MOST = 1_000  # of one import; further alternatives are still shown at the messa
 
 
 def make_branches(companion: Companion, past: PastImport, plan: Plan, places: Mapping[str, UUID]) -> None:
-    """Make a branch of each alternative that the talk went on from, in all at most MOST.
+    """Make a branch of each alternative of at least SHORTEST_BRANCH messages, in all at most MOST.
 
     `places` are the ids of the messages by their keys. It may be called again. Call it with the companion held.
     """

@@ -23,8 +23,8 @@ def estimate_session(tokens: int) -> int:
 
 
 def may_begin(past: PastImport, now: datetime) -> bool:
-    """Return whether another session may be learnt from: a night has begun since learning was asked for, and tokens are
-    left for it in the import and in the user's budget.
+    """Return whether another session may be learnt from: learning is not paused, a night has begun since it was asked
+    for, and tokens are left both of the import's for this night and of what the user's background work may spend today.
     """
     night_of, begins_at = find_night(now, past.companion.user.zone)
     if past.learning != PastImport.Learning.RUNNING or not past.asked_at or past.asked_at >= begins_at:

@@ -130,7 +130,7 @@ def begin(
 
 
 def find_due(now: datetime, limit: int = SWEEP) -> list[UUID]:
-    """Return the ids of the unfinished imports that no worker holds now."""
+    """Return the ids of the first `limit` unfinished imports that no worker holds and whose next try is due."""
     waiting = PastImport.objects.filter(state=PastImport.State.WAITING)
     due = waiting.filter(look_at=None) | waiting.filter(look_at__lte=now)
     return list(due.order_by("created_at").values_list("pk", flat=True)[:limit])
@@ -170,7 +170,7 @@ def _save(
 ) -> bool:
     """Save the missing messages of the batch, woven into the talk, and add all ids to `places` by their keys.
 
-    Return False if the import or its companion is gone meanwhile.
+    Return False if the import or its companion is gone meanwhile, or the import is being undone.
     """
     lift_statement_timeout()
     companion = hold(past.companion_id)

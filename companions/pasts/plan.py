@@ -132,7 +132,8 @@ def spread_times(given: Sequence[datetime | None], before: datetime, now: dateti
     """Return a time for each message of a path, none earlier than the one before it.
 
     A message without a time, or with one after `now`, is dated a minute before what follows it, or less if there is
-    less room. After the last dated message, such messages follow it a minute apart.
+    less room. After the last dated message, such messages follow it a minute apart, or less if there is less room
+    until `now`. If none is dated, the last message is a minute before `before`.
     """
     times = [at if _is_known_time(at, now) else None for at in given]
     latest: datetime | None = None

@@ -43,7 +43,7 @@ def begin_undo(past: PastImport, now: datetime) -> Job:
 
 
 def find_due(now: datetime, limit: int = SWEEP) -> list[UUID]:
-    """Return the ids of the imports to undo that no worker holds now."""
+    """Return the ids of the first `limit` imports to undo that no worker holds and whose next try is due."""
     undoing = PastImport.objects.filter(state=PastImport.State.UNDOING)
     due = undoing.filter(look_at=None) | undoing.filter(look_at__lte=now)
     return list(due.order_by("created_at").values_list("pk", flat=True)[:limit])

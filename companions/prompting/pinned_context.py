@@ -113,8 +113,9 @@ def load_pinned_context(companion_id: UUID) -> PinnedContext:
 def render_pinned(pinned: PinnedContext, tokens: int) -> str:
     """Return self-concept, profile, slots and blocks within so many tokens; equal arguments give an equal text.
 
-    Each of the four has an equal share, and what one leaves unused goes to those after it. The first sentences that fit
-    are kept, and the most recently changed slots and blocks that fit whole, ordered by name.
+    Each of the four has an equal share, and what one leaves unused goes to those after it. Within a share, the first
+    sentences and the most recently changed slots and blocks take precedence; one that does not fit whole is skipped.
+    Slots and blocks are ordered by name.
     """
     parts = {
         "self-concept": [f"- {quoted(text)}" for text in pinned.self_concept],
@@ -153,7 +154,10 @@ def render_inner_state(pinned: PinnedContext, now: datetime, tokens: int) -> lis
 
 
 def render_session_notes(pinned: PinnedContext, tokens: int) -> list[str]:
-    """Return a warning if the context is nearly full, and the newest lines of the scratch within so many tokens."""
+    """Return a warning if the context is nearly full, and the lines of the scratch that fit in so many tokens.
+
+    Newer lines take precedence; the lines keep their order.
+    """
     lines = []
     if pinned.pressure > TIGHT:
         full = round(100 * min(pinned.pressure, 1))

@@ -142,7 +142,10 @@ def without_unsent(messages: Sequence[T], unsent: int) -> Sequence[T]:
 
 
 def render_prompt(parts: PromptParts, history: Iterable[Spoken]) -> list[Line]:
-    """Return the whole prompt: the system message, the history, and the new message with this turn's context block."""
+    """Return the whole prompt: the system message, the history, and the new message with this turn's context block.
+
+    If the reply continues another one, its text so far and a request to go on follow.
+    """
     persona, reply, before = parts.persona, parts.reply, list(history)
     notes = persona.render_notes(len(before) + 1)
     lines: list[Line] = [{"role": "system", "content": parts.render_system()}]

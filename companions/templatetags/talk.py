@@ -131,7 +131,10 @@ def explained(lore: dict[str, Any]) -> Explanation:
 
 @register.filter
 def said_in(memory: Memory) -> UUID | None:
-    """Return the id of the message that a memory repeats, else of the newest that it was learnt from, or None."""
+    """Return the id of the message that a memory repeats, else of the last of its sources, or None.
+
+    The last source is the newest one if they were prefetched oldest first.
+    """
     if memory.message_id:
         return memory.message_id
     sources = list(memory.sources.all())
@@ -176,14 +179,17 @@ def problem(code: str) -> str:
 
 @register.filter
 def is_unanswered(reply: Reply) -> bool:
-    """Return whether the reply failed because of its model, so that another model could answer instead."""
+    """Return whether the reply failed because of its model, so that another model could answer instead.
+
+    A reply that already has text is not, unless its model is missing: the failed model can go on from it.
+    """
     has_text = bool(reply.text) and reply.code != ModelMissing.code  # so the failed model can go on from it
     return reply.state == Reply.State.FAILED and reply.code in UNANSWERED and not has_text
 
 
 @register.filter
 def model_state(companion: Companion) -> ModelState:
-    """Return the state of the companion's model: whether it is available, and which other models there are."""
+    """Return the state of the companion's model: whether it is available, and which others could answer instead."""
     return describe_state(companion, timezone.now())
 
 

@@ -28,7 +28,7 @@ def count_tokens(value: object) -> int:
 
 
 def count_tokens_left(context: ToolContext) -> int:
-    """Return how many tokens a tool's result may take now; 0 if the context is full."""
+    """Return how many tokens a tool's result may take now: at most an eighth of the context, 0 if that is full."""
     size = get_provider().context_tokens
     left: int = size - settings.ANSWER_TOKENS - estimate_messages(context.prompt) - context.offered_tokens
     return max(min(left, size // 8) - OVERHEAD_TOKENS, 0)
@@ -49,7 +49,7 @@ def take_fitting(entries: Sequence[dict[str, Any]], tokens: int) -> list[dict[st
 
 
 def cut(text: str, tokens: int) -> str:
-    """Return the text, or as much of its beginning as fits followed by the mark CUT."""
+    """Return the text, or as much of its beginning as has so many tokens, with the mark CUT added."""
     if count_tokens(text) <= tokens:
         return text
     length = bisect_right(range(1, len(text)), tokens, key=lambda length: count_tokens(text[:length]))

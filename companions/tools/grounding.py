@@ -84,7 +84,10 @@ class Shown:
 
 
 def split_grounded(context: ToolContext, text: str) -> tuple[str, list[str]]:
-    """Return the text's grounded sentences, joined, and the list of the others, shortened."""
+    """Return the text's grounded sentences, joined, and the list of the others, shortened.
+
+    Sentences after the first MAX_SENTENCES are in neither.
+    """
     shown = Shown(context)
     kept, left_out = [], []
     for sentence in cut_sentences(text)[:MAX_SENTENCES]:

@@ -36,7 +36,7 @@ def _get_start(day: date | None, zone: tzinfo) -> datetime | None:
 
 
 def _get_end(day: date | None, zone: tzinfo) -> datetime | None:
-    """Return the midnight after the day."""
+    """Return the midnight after the day, or None for None."""
     return _get_start(day + timedelta(days=1), zone) if day else None
 
 

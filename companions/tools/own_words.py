@@ -89,7 +89,9 @@ def _count_denials(text: str) -> int:
 
 
 def _strip_request(text: str) -> tuple[str, bool]:
-    """Return the text without its words for letting go of something, and whether it has any."""
+    """Return the text, folded, without its words for letting go of something or keeping it, and whether it has any of
+    the former.
+    """
     bare, count = _match_words("lets_go").subn(" ", _match_words("holds_on").sub(" ", folded(text)))
     return bare, count > 0
 

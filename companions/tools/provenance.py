@@ -66,7 +66,10 @@ def find_sources(context: ToolContext, text: str) -> list[UUID]:
 
 
 def _load_shown_terms(context: ToolContext) -> dict[UUID, set[str]]:
-    """Return, by id, the terms of every message that the prompt shows or that something in it was drawn from."""
+    """Return the terms of every message, by id, that the prompt shows or that something in it was drawn from.
+
+    Of a message that only a learnt memory in the prompt was drawn from, these are the terms of that memory.
+    """
     companion_id = context.companion.pk
     said = [found.memory for found in context.recalled if found.memory.message_id]
     learnt = {found.memory.pk: found.memory for found in context.recalled if not found.memory.message_id}

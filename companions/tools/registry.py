@@ -42,7 +42,8 @@ NOT_KEPT = "This looks like a password, a key or the number of a card: such thin
 def get_offers(groups: Iterable[str] = ()) -> list[dict[str, Any]]:
     """Return the offers of a turn, in the form of the chat protocol: the tools of every turn, then those of the groups.
 
-    In a small context, only the first ones that fit are offered. The list is cached: do not change it.
+    In a small context, the earlier ones take precedence, and those that no longer fit are skipped. The list is cached:
+    do not change it.
     """
     return _choose_offers((*ALWAYS, *list_group_tools(groups)), get_provider().context_tokens // MAX_SHARE)
 
@@ -50,7 +51,7 @@ def get_offers(groups: Iterable[str] = ()) -> list[dict[str, Any]]:
 def get_waking_offers(groups: Iterable[str] = ()) -> list[dict[str, Any]]:
     """Return the offers of a waking: its own tools, and those of a turn that do not need the person to ask for them.
 
-    The list is cached: do not change it.
+    In a small context, offers are skipped as in `get_offers`. The list is cached: do not change it.
     """
     own = (tool.name for tool in waking_tools.TOOLS)
     names = (name for name in (*own, *ALWAYS, *list_group_tools(groups)) if name in WAKING_TOOLS)
@@ -69,7 +70,10 @@ def asks_model(name: str) -> bool:
 
 
 def call(context: ToolContext, name: str, arguments: str, now: datetime) -> dict[str, Any]:
-    """Run the tool and return its result. Unknown names, wrong arguments and refusals give an `error` for the model."""
+    """Run the tool and return its result. Unknown names, wrong arguments and refusals give an `error` for the model.
+
+    A result for which the context has no room is replaced by a note that the call was carried out.
+    """
     try:
         tool = _read_call(context, name, arguments)
         if not count_tokens_left(context):

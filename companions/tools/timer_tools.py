@@ -92,7 +92,7 @@ TOOLS: list[type[Tool]] = [SetTimer, ListTimers, CancelTimer]
 
 
 def _describe(timer: Timer, context: ToolContext) -> dict[str, Any]:
-    """Return the timer's schedule in words and its next time, in the companion's time zone; no id.
+    """Return the timer's schedule in words and its next time, in the person's time zone; no id.
 
     Models would read an id out.
     """

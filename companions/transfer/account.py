@@ -77,7 +77,7 @@ def describe_account(user: User, now: datetime) -> dict[str, Any]:
 
 
 async def export_account(user: User, now: datetime) -> AsyncIterator[bytes]:
-    """Yield the ZIP file in pieces. Files missing from the storage are listed in its `missing.txt`."""
+    """Yield the ZIP file in pieces. Stored files that cannot be opened are listed in its `missing.txt`."""
     outlet, missing = Outlet(), []
     with ZipFile(outlet, "w", ZIP_DEFLATED) as archive:
         archive.writestr("account.json", orjson.dumps(await in_thread(describe_account, user, now)))

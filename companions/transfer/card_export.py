@@ -31,7 +31,8 @@ FACE_SIDE = 512  # pixels of a drawn face
 def card_response(companion: Companion, now: datetime, *, spec: str, form: str) -> HttpResponse:
     """Return the companion's card as a file to download.
 
-    Raises CardError (`no_such_form`) for an unknown `form` or `spec`, and FilesError if a stored file is missing.
+    Raises CardError for an unknown `form` or `spec` and for CHARX in version 2 (`no_such_form`), and if the card is too
+    large; FilesError if a stored file is missing.
     """
     if spec not in SPECS or form not in TYPES or (spec, form) == ("v2", "charx"):
         raise CardError(
@@ -75,7 +76,7 @@ def compose_card(companion: Companion) -> dict[str, Any]:
 
 
 def _compose_extensions(companion: Companion, extensions: dict[str, Any]) -> dict[str, Any]:
-    """Return the card's extensions with the companion's depth prompt."""
+    """Return the card's extensions with the companion's depth prompt; if it has none, without that of the card."""
     before = extensions.get("depth_prompt")
     before = before if isinstance(before, dict) else {}
     if companion.depth_prompt:

@@ -52,7 +52,7 @@ class CardError(CompanionsError):
 
 
 def keep_upload(user: User, read: ReadCard, content: bytes | IO[bytes], now: datetime) -> CardUpload:
-    """Save a card that was read from a file as an upload, kept for a day.
+    """Save a card that was read from a file as an upload, kept for a day; drop the user's oldest above UPLOADS_EACH.
 
     The picture is left out if it is invalid or there is no room for it, and the further files if there is no room; the
     upload's `remarks` say so. Raises LimitError if there is no room for the card itself.
