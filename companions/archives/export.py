@@ -25,7 +25,7 @@ from companions.transfer.json_export import stream_file
 from database.queries import lift_statement_timeout
 from files.archives import Digest, Outlet
 from files.contents import open_content
-from files.errors import FilesError
+from files.errors import ContentLostError
 from files.models import StoredFile
 from jobs.background import in_thread
 from memory.models import Memory
@@ -116,13 +116,16 @@ def _dump(row: dict[str, Any]) -> bytes:
 async def _write_files(
     companion: Companion, archive: ZipFile, outlet: Outlet, manifest: dict[str, Any]
 ) -> AsyncIterator[bytes]:
-    """Yield the companion's files and count them in the manifest; files that cannot be opened go to `missing`."""
+    """Yield the companion's files and count them in the manifest; files whose content is lost go to `missing`.
+
+    Raise StorageAwayError, which ends the download, if the storage fails: none of its files is lost.
+    """
     section = SECTIONS["files"]
     mine = StoredFile.objects.filter(section.only, companion=companion.pk).order_by("pk")
     for file in await in_thread(lambda: list(mine)):
         try:
             part = await in_thread(open_content, file)
-        except FilesError:
+        except ContentLostError:
             manifest["missing"].append(str(file.pk))
             continue
         info = ZipInfo(f"files/{file.pk}", file.created_at.timetuple()[:6])

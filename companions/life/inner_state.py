@@ -5,6 +5,7 @@ The first is composed from the persona, without a model.
 """
 
 from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import exp2
@@ -200,7 +201,8 @@ def seed_missing(now: datetime) -> int:
     """Seed the inner states of companions that have none, at most SEEDED_AT_ONCE; return how many."""
     missing = list(Companion.objects.filter(inner_states=None).select_related("user")[:SEEDED_AT_ONCE])
     for companion in missing:
-        seed(companion, now)
+        with suppress(Companion.DoesNotExist):  # deleted meanwhile
+            seed(companion, now)
     return len(missing)
 
 

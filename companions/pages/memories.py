@@ -295,7 +295,7 @@ def delete(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> Htt
     """Ask whether to delete a memory, with or without the messages that it comes from; on POST, delete it."""
     shown = get_memory(request.user, companion_id, memory_id)
     if request.method != "POST":
-        has_source = shown.message_id is not None or shown.sources.exists()
+        has_source = shown.message_id is not None or hides_sources(shown)
         context = {"companion": shown.companion, "memory": shown, "has_source": has_source}
         return render(request, "memories/delete.html", context | {"today": timezone.localdate()})
     deletion.forget(shown, timezone.now(), with_message="with_message" in request.POST)
@@ -360,7 +360,7 @@ def _ask_to_delete(
         "count": count,
         "has_gists": chosen.filter(kind=Memory.Kind.GIST).exists(),
         "has_messages": chosen.exclude(message=None).exists()
-        or chosen.filter(sources__isnull=False).exists(),
+        or chosen.exclude(kind__in=deletion.SUMMARIES).filter(sources__isnull=False).exists(),
         "form": form,
     }
     status = UNPROCESSABLE if form.is_bound and not request.htmx else 200

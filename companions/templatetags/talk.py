@@ -1,6 +1,7 @@
 """Filters that render messages, memories, times and replies' problems on a page."""
 
 from datetime import date, datetime, timedelta
+from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
@@ -131,14 +132,11 @@ def explained(lore: dict[str, Any]) -> Explanation:
 
 @register.filter
 def said_in(memory: Memory) -> UUID | None:
-    """Return the id of the message that a memory repeats, else of the last of its sources, or None.
-
-    The last source is the newest one if they were prefetched oldest first.
-    """
+    """Return the id of the message that a memory repeats, else of the newest of its sources, or None."""
     if memory.message_id:
         return memory.message_id
-    sources = list(memory.sources.all())
-    return sources[-1].pk if sources else None
+    newest = max(memory.sources.all(), key=attrgetter("said_at", "pk"), default=None)
+    return newest.pk if newest else None
 
 
 @register.filter

@@ -25,7 +25,7 @@ from companions.models import Companion, GalleryReport, GalleryVersion, Lorebook
 from companions.transfer.json_export import export, stream_file
 from files.archives import Outlet
 from files.contents import open_content
-from files.errors import FilesError
+from files.errors import ContentLostError
 from files.models import StoredFile
 from jobs.background import in_thread
 from providers.models import OwnProvider
@@ -77,7 +77,10 @@ def describe_account(user: User, now: datetime) -> dict[str, Any]:
 
 
 async def export_account(user: User, now: datetime) -> AsyncIterator[bytes]:
-    """Yield the ZIP file in pieces. Stored files that cannot be opened are listed in its `missing.txt`."""
+    """Yield the ZIP file in pieces. Stored files whose content is lost are listed in its `missing.txt`.
+
+    Raise StorageAwayError, which ends the download, if the storage fails.
+    """
     outlet, missing = Outlet(), []
     with ZipFile(outlet, "w", ZIP_DEFLATED) as archive:
         archive.writestr("account.json", orjson.dumps(await in_thread(describe_account, user, now)))
@@ -94,7 +97,7 @@ async def export_account(user: User, now: datetime) -> AsyncIterator[bytes]:
         for file in await in_thread(lambda: list(stored)):
             try:
                 part = await in_thread(open_content, file)
-            except FilesError:
+            except ContentLostError:
                 missing.append(str(file.pk))
                 continue
             path = f"files/{file.kind}-{file.pk}{guess_extension(file.content_type) or ''}"

@@ -127,6 +127,21 @@ def test_a_memory_goes_and_its_message_is_hidden_or_goes_as_well(at_home: Client
     assert not Message.objects.filter(pk=told.answer.pk).exists()
 
 
+def test_of_a_summary_no_message_is_said_to_go(at_home: Client, told: Told) -> None:
+    told.fact.sources.add(told.message)
+    ways = {
+        f"{told.path}memories/{told.fact.pk}/delete/": {},
+        f"{told.path}memories/delete/": {"id": str(told.fact.pk)},
+    }
+    for kind, is_said in (("fact", True), ("insight", False)):
+        Memory.objects.filter(pk=told.fact.pk).update(kind=kind)
+        one, many = ways
+        assert ("Delete the message as well" in at_home.get(one, headers=HTMX).content.decode()) == is_said
+        asked = at_home.post(many, ways[many], headers=HTMX).content.decode()
+        assert "Delete 1 memory?" in asked
+        assert ("Delete the messages as well" in asked) == is_said
+
+
 def test_an_empty_page_says_how_memories_come(at_home: Client, mira: Companion) -> None:
     facts = at_home.get(f"/companions/{mira.pk}/memories/").content.decode()
     assert "is remembered the moment you say it" in facts

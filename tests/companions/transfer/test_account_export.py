@@ -13,7 +13,9 @@ from django.utils import timezone
 from accounts.models import Token, User
 from companions.creation import create
 from companions.models import Companion
+from files.errors import StorageAwayError
 from files.models import StoredFile
+from files.storage import private
 from integrations.push.models import Address, Subscription
 from jobs.background import in_thread
 from providers.models import OwnProvider
@@ -86,6 +88,17 @@ async def test_what_the_storage_has_lost_is_named(alice: User, mira: Companion) 
     archive = await fetch(alice)
     assert archive.read("missing.txt").decode() == str(recording.file_id)
     assert archive.testzip() is None
+
+
+async def test_a_storage_that_does_not_answer_is_told_as_no_loss(alice: User, mira: Companion) -> None:
+    await in_thread(recorded, mira)
+    private().put("recording/away", b"a file where a folder should be", "text/plain")
+    try:
+        await in_thread(StoredFile.objects.update, key="recording/away/content")
+        with pytest.raises(StorageAwayError):
+            await fetch(alice)
+    finally:
+        private().remove(["recording/away"])
 
 
 async def test_it_is_for_who_is_signed_in(db: None) -> None:
