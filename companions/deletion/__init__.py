@@ -5,6 +5,11 @@ withdrawal  data derived from it: learnt memories, diary, summaries; timers, wak
 traces      copies that turns have kept: prompts as sent, cues, tool arguments, reasoning, the provider's words
 gaps        message trees and branches, joined up where messages were deleted
 
+Each verb says how far it goes: to *delete* is to delete rows for good; to *forget* a memory is to delete it and to hide
+the messages that it came from; to *hide* is to keep a message out of later prompts; to *conceal* is to make memories
+private; to *withdraw* is to take deleted data out of what was derived from it; to *scrub* is to erase it in the copies
+that turns have kept; to *clear* is to empty a text that can be written again, such as a summary.
+
 A reply under way that was shown deleted data ends as `interrupted`, since its process could otherwise write that data
 back. Whatever writes such data locks the companion's row meanwhile. E-mails and notifications that were sent are out of
 reach; those that still wait to be sent are dropped.
