@@ -16,7 +16,6 @@ from memory.learning.talk import Line, Talk
 from memory.recall.traits import tells_something, terms
 from text.strings import cut_sentences, shorten
 
-MAX_SENTENCES = 60  # the rest is dropped
 MAX_TOLD_CHARACTERS = 200  # of each left-out sentence, as reported to the model
 REFUSED = "Not kept, for it tells of what was not shown to you: {what}. Write only of what is there, or of how you feel."
 
@@ -84,13 +83,10 @@ class Shown:
 
 
 def split_grounded(context: ToolContext, text: str) -> tuple[str, list[str]]:
-    """Return the text's grounded sentences, joined, and the list of the others, shortened.
-
-    Sentences after the first MAX_SENTENCES are in neither.
-    """
+    """Return the text's grounded sentences, joined, and the list of the others, shortened."""
     shown = Shown(context)
     kept, left_out = [], []
-    for sentence in cut_sentences(text)[:MAX_SENTENCES]:
+    for sentence in cut_sentences(text):
         holds = (shown.holds_names, shown.holds_things, shown.holds_events)
         if not sentence.strip() or all(check(sentence) for check in holds):
             kept.append(sentence)

@@ -169,6 +169,15 @@ def test_a_title_that_is_invented_gives_way_to_the_first_line(after_talk: Waking
     assert use(after_talk, "write_diary", title="The storm over Porto", text=TRUE[0]) == {"diary": TRUE[0]}
 
 
+def test_a_page_of_many_short_sentences_is_kept_whole(after_talk: WakingContext) -> None:
+    told = use(
+        after_talk, "write_diary", title="Today", text=f"{'I was quiet. ' * 100}{INVENTED[0]} {TRUE[0]}"
+    )
+    assert told["left_out"] == [INVENTED[0]]
+    text = DiaryEntry.objects.get().memory.text
+    assert (text.count("I was quiet."), text.endswith(TRUE[0])) == (100, True)
+
+
 def test_it_begins_a_goal_and_finds_it_again_by_words_of_it(awake: WakingContext) -> None:
     use(awake, "pursue", text="Learn some songs by heart", excitement=8)
     given = use(awake, "pursue", text="some songs", status="under_way", progress=40)
