@@ -174,14 +174,17 @@ def _is_timed(entry: Entry) -> bool:
 
 
 def _load_course(companion: Companion, message: Message | None) -> Course:
+    """Return the counts up to the message, which may not be saved; up to now if it is None."""
     said = Message.objects.filter(companion=companion).order_by("said_at", "id")
-    if message and not message._state.adding:
+    is_unsaved = message is not None and message._state.adding
+    if message and not is_unsaved:
         said = said.exclude(said_at__gt=message.said_at)
     course = Course()
     for pk, role, is_hidden in said.values_list("pk", "role", "is_hidden"):
         course.count += not is_hidden
         course.own += role == Message.Role.ASSISTANT and not is_hidden
         course.places[pk] = course.count
+    course.count += is_unsaved
     return course
 
 

@@ -13,6 +13,7 @@ from companions.errors import LimitError
 from companions.lore import editing
 from companions.models import Companion, Lorebook, LoreEntry
 from companions.transfer.card_import import keep_upload
+from tests.companions.life.waking import say
 from tests.fixtures.rest import Api, problem
 
 pytestmark = pytest.mark.django_db
@@ -50,6 +51,14 @@ def test_a_book_is_made_once_tried_replaced_and_deleted(as_alice: Api, mira: Com
     }
     assert as_alice.call("DELETE", path).status_code == 204
     assert not Lorebook.objects.exists()
+
+
+def test_what_is_tried_is_counted_as_the_next_message(as_alice: Api, mira: Companion) -> None:
+    as_alice.post("/lorebooks", book(ENTRY | {"extensions": {"delay": 2}}, companion_id=str(mira.pk)))
+    path, dragon = f"/companions/{mira.pk}/lore/try", {"text": "A dragon"}
+    assert [one["code"] for one in as_alice.post(path, dragon).json()["dropped"]] == ["delay"]
+    say(mira, "Hello.", at=timezone.now())
+    assert [one["code"] for one in as_alice.post(path, dragon).json()["fired"]] == ["key"]
 
 
 @pytest.mark.parametrize(
