@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.db import connection
@@ -107,6 +108,21 @@ def test_both_answer_what_was_sent_and_nothing_else_is_written(
     assert "4 of 4 answers" in shown
     assert "2 answers from each are too few to tell a difference from chance" in shown
     assert page.get(f"/companions/{mira.pk}/").content.decode().count("Calm.") == 0
+
+
+def test_answers_made_again_take_no_other_message_s_place(mira: Companion, servers: Servers) -> None:
+    exchange(mira, 1)
+    newest = exchange(mira, 2)
+    answer, sent = newest.answer, Prompt.objects.get(reply=newest)
+    assert answer
+    for minutes in range(1, 6):
+        at = answer.said_at + timedelta(minutes=minutes)
+        answer.pk, newest.pk, sent.pk = uuid4(), uuid4(), None
+        answer.said_at = newest.created_at = sent.created_at = at
+        newest.answer, sent.reply = answer, newest
+        for row in (answer, newest, sent):
+            row.save(force_insert=True)
+    assert start_comparison(mira, "loud", 2, NOW).exchanges.count() == 2
 
 
 def test_what_is_answered_is_not_asked_again(mira: Companion, servers: Servers) -> None:
