@@ -8,7 +8,7 @@ from pydantic import StringConstraints
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion, get_forget_proposal
-from companions.api.schemas import ListOut
+from companions.api.schemas import ListOut, describe_choices
 from companions.memories import forget_proposals
 from companions.memories.forget_items import MAX_SHOWN, Kind, show_items
 from companions.models import ForgetProposal
@@ -19,11 +19,12 @@ PROPOSALS = "/{uuid:companion_id}/forget-proposals"
 PROPOSAL = PROPOSALS + "/{uuid:proposal_id}"
 MAX_KEYS = 1000
 Key = Annotated[str, StringConstraints(max_length=100)]
+State = Annotated[ForgetProposal.State, describe_choices(ForgetProposal.State)]
 
 
 class ForgetItemOut(Schema):
     key: str = Field(description="The key with which to choose the item.")
-    kind: Kind
+    kind: Annotated[Kind, describe_choices(Kind)]
     text: str
     is_near: bool = Field(
         description="Whether the item might say the same in other words. Such an item is forgotten only "
@@ -38,7 +39,7 @@ class ForgetItemOut(Schema):
 class ForgetProposalOut(Schema):
     id: UUID
     reply_id: UUID
-    state: ForgetProposal.State
+    state: State
     made_at: datetime
     ended_at: datetime | None
     items: list[ForgetItemOut] = Field(
@@ -55,7 +56,7 @@ class ForgetProposalsOut(ListOut[ForgetProposalOut]):
 
 
 class WhichProposalsIn(Schema):
-    state: ForgetProposal.State = ForgetProposal.State.OPEN
+    state: State = ForgetProposal.State.OPEN
 
 
 class ConfirmIn(Schema):

@@ -1,7 +1,7 @@
 """A companion's life between conversations: its log, inner state, settings and unread messages; and notices."""
 
 from datetime import datetime, time
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from django.http import Http404
@@ -11,7 +11,7 @@ from pydantic import AwareDatetime
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion, get_notice
-from companions.api.schemas import ListOut, list_rows
+from companions.api.schemas import ListOut, describe_choices, list_rows
 from companions.life import inner_state, log, outreach
 from companions.models import InnerState, Life
 from companions.pagination import PageQuery, paginate_merged
@@ -173,7 +173,7 @@ class UnreadOut(Schema):
 
 class NoticeOut(Schema):
     id: UUID
-    kind: Notice.Kind
+    kind: Annotated[Notice.Kind, describe_choices(Notice.Kind)]
     text: str
     made_at: datetime
 

@@ -61,7 +61,7 @@ class LoreTryIn(Schema):
     text: Annotated[FilledText, StringConstraints(max_length=MAX_TRIED_CHARACTERS)]
 
 
-class FiredOut(Schema):
+class FiredEntryOut(Schema):
     entry_id: UUID
     lorebook_id: UUID
     name: str
@@ -84,7 +84,7 @@ class DroppedOut(Schema):
 
 
 class LoreTriedOut(Schema):
-    fired: list[FiredOut] = Field(description="The activated entries, in the order of the prompt.")
+    fired: list[FiredEntryOut] = Field(description="The activated entries, in the order of the prompt.")
     dropped: list[DroppedOut] = Field(description="Entries that were matched but left out.")
 
 

@@ -57,7 +57,7 @@ class MeaningOut(Schema):
     p: float
 
 
-class ReportOut(Schema):
+class ComparisonReportOut(Schema):
     answers: int
     measures: dict[str, DifferenceOut] = Field(
         description="By measure: length, questions, name, formal, language, emotions, gladness and memory."
@@ -82,7 +82,7 @@ class ComparisonOut(Schema):
     exchanges: list[ComparedOut] = Field(
         description="The compared exchanges, except those from which something has been deleted since."
     )
-    report: ReportOut | None
+    report: ComparisonReportOut | None
 
 
 class ComparisonIn(Schema):

@@ -4,10 +4,10 @@ from datetime import datetime
 from typing import Annotated, Any, Generic, TypeVar
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import QuerySet, TextChoices
 from ninja import Field, Schema
 from ninja.params import functions as P
-from pydantic import AfterValidator, AwareDatetime, StringConstraints
+from pydantic import AfterValidator, AwareDatetime, StringConstraints, WithJsonSchema
 
 from companions.moments import FIRST_YEAR, LAST_YEAR, is_moment
 from companions.pagination import PageIn, paginate
@@ -57,6 +57,14 @@ def describe_form(
     content = {"application/json": {"schema": json}} if json else {}
     content |= {"multipart/form-data": {"schema": schema}}
     return {"requestBody": {"required": True, "content": content}}
+
+
+def describe_choices(choices: type[TextChoices]) -> WithJsonSchema:
+    """Return the OpenAPI schema of the choices, in place of a component of the contract.
+
+    Components have the bare names of their classes: of two classes with one name, both would get the schema of one.
+    """
+    return WithJsonSchema({"enum": choices.values, "type": "string"})
 
 
 class EndedEarlyOut(Schema):
