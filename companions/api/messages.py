@@ -11,6 +11,7 @@ from uuid import UUID
 import orjson
 from django.http import StreamingHttpResponse
 from django.utils import timezone, translation
+from django.utils.translation import gettext as _
 from ninja import Field, Router, Schema, Status
 from ninja.params import functions as P
 
@@ -98,6 +99,10 @@ def list_messages(request: SignedInRequest, companion_id: UUID, query: PageQuery
         before = UUID(query.cursor) if query.cursor else None
     except ValueError as error:
         raise CursorError(*BAD_CURSOR) from error
+    if before and not Message.objects.filter(companion=companion, pk=before).exists():
+        raise CursorError(
+            BAD_CURSOR[0], _("The message of this cursor is no longer there. Start again without a cursor.")
+        )
     messages, following = load_page(companion.conversation, before, query.limit)
     ended = Reply.objects.filter(answer__in=messages).exclude(state=Reply.State.DONE)
     early = {

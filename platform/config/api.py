@@ -5,9 +5,10 @@ import hashlib
 
 import structlog
 from django.conf import settings
-from django.core.exceptions import RequestDataTooBig
+from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.multipartparser import MultiPartParserError
 from django.utils.translation import gettext as _
 from django.views.decorators.http import condition
 from ninja import NinjaAPI
@@ -153,6 +154,15 @@ def not_valid(request: HttpRequest, error: ValidationError) -> HttpResponse:
     errors = [{"where": ".".join(map(str, wrong["loc"])), "what": wrong["msg"]} for wrong in error.errors]
     detail = "; ".join(f"{wrong['where']}: {wrong['what']}" for wrong in errors[:3])
     return problem(request, 422, "not_valid", detail, errors=errors[:50])
+
+
+@api.exception_handler(MultiPartParserError)
+@api.exception_handler(TooManyFieldsSent)
+@api.exception_handler(TooManyFilesSent)
+def bad_form(request: HttpRequest, error: Exception) -> HttpResponse:
+    return problem(
+        request, 400, "bad_request", _("This form cannot be read: it is malformed, or has too many fields.")
+    )
 
 
 @api.exception_handler(RequestDataTooBig)
