@@ -9,6 +9,7 @@ from django.test import Client
 from ninja.openapi.schema import OpenAPISchema
 
 from config.api import api
+from tests.fixtures.rest import Api
 from tests.fixtures.routes import openapi
 
 SNAPSHOT = Path(__file__).parent / "snapshots" / "openapi.json"
@@ -45,6 +46,15 @@ class StrictSchema(OpenAPISchema):
         ]
         assert not taken, "name these classes otherwise, or see `describe_choices`"
         super().add_schema_definitions(definitions)
+
+
+@pytest.mark.django_db
+def test_an_error_is_what_the_contract_says_of_every_operation(as_alice: Api) -> None:
+    assert all("default" in operation["responses"] for _method, _path, operation in operations())
+    [described] = openapi()["components"]["responses"]["Problem"]["content"].values()
+    for response in (as_alice.post("/companions", {}), as_alice.get("/replies/x"), Api(None).get("/me")):
+        found = response.json()
+        assert set(described["schema"]["required"]) <= set(found) <= set(described["schema"]["properties"])
 
 
 def test_a_name_stands_for_one_schema() -> None:

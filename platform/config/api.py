@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+from typing import Any
 
 import structlog
 from django.conf import settings
@@ -13,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import condition
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
+from ninja.openapi.schema import OpenAPISchema
 from ninja.responses import Response
 from redis.exceptions import RedisError
 
@@ -52,7 +54,50 @@ from memory.errors import PolicyError
 from voice import api as voice
 
 log = structlog.get_logger(__name__)
-api = NinjaAPI(title="Kith", version="1", auth=BearerToken(), urls_namespace="api")
+PROBLEM: dict[str, Any] = {
+    "description": "The request failed. `code` is for programs, `detail` a sentence for the user.",
+    "content": {
+        "application/problem+json": {
+            "schema": {
+                "type": "object",
+                "properties": {
+                    "type": {"type": "string"},
+                    "title": {"type": "string"},
+                    "status": {"type": "integer"},
+                    "code": {"type": "string"},
+                    "detail": {"type": "string"},
+                    "errors": {
+                        "type": "array",
+                        "description": "With the code `not_valid`: each invalid value, by its place in the request.",
+                        "items": {
+                            "type": "object",
+                            "properties": {"where": {"type": "string"}, "what": {"type": "string"}},
+                            "required": ["where", "what"],
+                        },
+                    },
+                },
+                "required": ["type", "title", "status", "code", "detail"],
+            }
+        }
+    },
+}
+
+
+class KithAPI(NinjaAPI):
+    """The API; its contract says of every operation what an error looks like."""
+
+    def get_openapi_schema(
+        self, *, path_prefix: str | None = None, path_params: dict[str, Any] | None = None
+    ) -> OpenAPISchema:
+        contract = super().get_openapi_schema(path_prefix=path_prefix, path_params=path_params)
+        contract["components"]["responses"] = {"Problem": PROBLEM}
+        for methods in contract["paths"].values():
+            for operation in methods.values():
+                operation["responses"]["default"] = {"$ref": "#/components/responses/Problem"}
+        return contract
+
+
+api = KithAPI(title="Kith", version="1", auth=BearerToken(), urls_namespace="api")
 for router in (
     companions.router,
     messages.router,
