@@ -194,9 +194,15 @@ def not_found(request: HttpRequest, error: Http404) -> HttpResponse:
     return problem(request, 404, "not_found", _("Nothing of yours was found here."))
 
 
+def describe_invalid(place: tuple[str | int, ...], what: str) -> dict[str, str]:
+    """Return place and error without what Pydantic and Ninja add: the argument's name, and the exception's class."""
+    place = place[1:] if place[:2] == ("body", "body") else place
+    return {"where": ".".join(map(str, place)), "what": what.removeprefix("Value error, ")}
+
+
 @api.exception_handler(ValidationError)
 def not_valid(request: HttpRequest, error: ValidationError) -> HttpResponse:
-    errors = [{"where": ".".join(map(str, wrong["loc"])), "what": wrong["msg"]} for wrong in error.errors]
+    errors = [describe_invalid(wrong["loc"], wrong["msg"]) for wrong in error.errors]
     detail = "; ".join(f"{wrong['where']}: {wrong['what']}" for wrong in errors[:3])
     return problem(request, 422, "not_valid", detail, errors=errors[:50])
 

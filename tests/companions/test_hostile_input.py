@@ -100,6 +100,18 @@ def test_a_form_that_cannot_be_read_is_refused(as_alice: Api, content_type: str,
         problem(response, 400, "bad_request")
 
 
+def test_a_value_that_is_not_valid_is_named_by_its_place_in_the_request(
+    as_alice: Api, mira: Companion
+) -> None:
+    response = as_alice.call("PATCH", "/me", {"name": 1, "time_zone": "Mars"})
+    assert problem(response, 422, "not_valid")["errors"] == [
+        {"where": "body.name", "what": "Input should be a valid string"},
+        {"where": "body.time_zone", "what": "is no time zone that this server knows"},
+    ]
+    response = as_alice.post(f"/companions/{mira.pk}/documents", {})
+    assert problem(response, 422, "not_valid")["detail"] == "title: Field required; text: Field required"
+
+
 def test_a_form_without_the_file_is_refused(as_alice: Api) -> None:
     problem(as_alice.form("/companions/import/digital-life", {"x": "y"}), 422, "no_file")
 
