@@ -10,6 +10,7 @@ from uuid import UUID
 
 import orjson
 from django.http import StreamingHttpResponse
+from django.shortcuts import get_object_or_404
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from ninja import Field, Router, Schema, Status
@@ -185,8 +186,10 @@ async def _answer(
 
 
 def _turn_out(message_id: UUID, reply_id: UUID) -> dict[str, object]:
-    reply = Reply.objects.select_related("companion__user").get(pk=reply_id)
-    return {"message": render_message(Message.everywhere.get(pk=message_id)), "reply": reply_out(reply)}
+    """Return the turn; raise Http404 if it was deleted while its sender waited."""
+    reply = get_object_or_404(Reply.objects.select_related("companion__user"), pk=reply_id)
+    message = get_object_or_404(Message.everywhere, pk=message_id)
+    return {"message": render_message(message), "reply": reply_out(reply)}
 
 
 async def _stream_turn(companion: Companion, say: Callable[[], Awaitable[Started]]) -> StreamingHttpResponse:
