@@ -3,7 +3,7 @@
 import base64
 import binascii
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -65,4 +65,4 @@ def _read_cursor(cursor: str) -> tuple[datetime, UUID]:
         raise CursorError(*BAD_CURSOR) from error
     if not is_moment(place[0]):
         raise CursorError(*BAD_CURSOR)
-    return place
+    return place[0].astimezone(UTC), place[1]

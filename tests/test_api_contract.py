@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 from django.test import Client
+from ninja.openapi.schema import OpenAPISchema
 
+from config.api import api
+from tests.fixtures.rest import Api
 from tests.fixtures.routes import openapi
 
 SNAPSHOT = Path(__file__).parent / "snapshots" / "openapi.json"
@@ -32,6 +35,30 @@ def test_nobody_gets_in_without_one(client: Client, method: str, path: str, oper
     assert response.status_code == 401
     assert response["Content-Type"] == "application/problem+json"
     assert response.json()["code"] == "not_signed_in"
+
+
+class StrictSchema(OpenAPISchema):
+    """The contract; two different schemas under one name are an error, of which ninja would keep the last."""
+
+    def add_schema_definitions(self, definitions: dict) -> None:
+        taken = [
+            name for name in definitions if self.schemas.get(name, definitions[name]) != definitions[name]
+        ]
+        assert not taken, "name these classes otherwise, or see `describe_choices`"
+        super().add_schema_definitions(definitions)
+
+
+@pytest.mark.django_db
+def test_an_error_is_what_the_contract_says_of_every_operation(as_alice: Api) -> None:
+    assert all("default" in operation["responses"] for _method, _path, operation in operations())
+    [described] = openapi()["components"]["responses"]["Problem"]["content"].values()
+    for response in (as_alice.post("/companions", {}), as_alice.get("/replies/x"), Api(None).get("/me")):
+        found = response.json()
+        assert set(described["schema"]["required"]) <= set(found) <= set(described["schema"]["properties"])
+
+
+def test_a_name_stands_for_one_schema() -> None:
+    StrictSchema(api, "/api/v1/")
 
 
 def test_the_openapi_document_equals_its_snapshot() -> None:

@@ -8,6 +8,7 @@ from django.core.exceptions import RequestDataTooBig
 from django.core.files.uploadedfile import UploadedFile
 from django.http import StreamingHttpResponse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from ninja import Field, Router, Schema, Status
 from pydantic import AfterValidator, StringConstraints
 
@@ -31,6 +32,7 @@ from companions.transfer import digital_life
 from companions.transfer.digital_life_export import export_mind
 from companions.transfer.digital_life_import import import_mind
 from companions.transfer.json_export import export_response
+from files.errors import ContentError
 from memory.errors import PolicyError
 from memory.scoring import CHOICES, by_name
 from text.strings import check_storable
@@ -264,13 +266,15 @@ def import_digital_life(request: SignedInRequest, key: IdempotencyKey = None) ->
 
 
 def _read_mind(request: SignedInRequest) -> bytes:
-    """Return the request's `file`, or its body if there is no file; raise TooLargeError if that is too large."""
+    """Return the form's `file`, or the body if that is no form; raise TooLargeError or, without a file, ContentError."""
     file = request.FILES.get("file")
     if isinstance(file, UploadedFile):
         if (file.size or 0) > digital_life.MAX_BYTES:
             raise digital_life.TooLargeError
         content: bytes = file.read()
         return content
+    if request.content_type == "multipart/form-data":
+        raise ContentError("no_file", _("Choose a file first."))
     try:
         body = request.body
     except RequestDataTooBig as error:

@@ -141,7 +141,10 @@ def read_document(request: SignedInRequest) -> tuple[str, str]:
         except orjson.JSONDecodeError as error:
             raise HttpError(400, "The body is no JSON.") from error
         except ValidationError as error:
-            wrong = "; ".join(f"{problem['loc'][-1:]}: {problem['msg']}" for problem in error.errors()[:3])
+            wrong = "; ".join(
+                f"{'.'.join(map(str, problem['loc'])) or 'body'}: {problem['msg']}"
+                for problem in error.errors()[:3]
+            )
             raise DocumentError("not_valid", wrong) from error
         return sent.title, sent.text
     file = request.FILES.get("file")

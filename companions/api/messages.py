@@ -10,7 +10,9 @@ from uuid import UUID
 
 import orjson
 from django.http import StreamingHttpResponse
+from django.shortcuts import get_object_or_404
 from django.utils import timezone, translation
+from django.utils.translation import gettext as _
 from ninja import Field, Router, Schema, Status
 from ninja.params import functions as P
 
@@ -98,6 +100,10 @@ def list_messages(request: SignedInRequest, companion_id: UUID, query: PageQuery
         before = UUID(query.cursor) if query.cursor else None
     except ValueError as error:
         raise CursorError(*BAD_CURSOR) from error
+    if before and not Message.objects.filter(companion=companion, pk=before).exists():
+        raise CursorError(
+            BAD_CURSOR[0], _("The message of this cursor is no longer there. Start again without a cursor.")
+        )
     messages, following = load_page(companion.conversation, before, query.limit)
     ended = Reply.objects.filter(answer__in=messages).exclude(state=Reply.State.DONE)
     early = {
@@ -180,8 +186,10 @@ async def _answer(
 
 
 def _turn_out(message_id: UUID, reply_id: UUID) -> dict[str, object]:
-    reply = Reply.objects.select_related("companion__user").get(pk=reply_id)
-    return {"message": render_message(Message.everywhere.get(pk=message_id)), "reply": reply_out(reply)}
+    """Return the turn; raise Http404 if it was deleted while its sender waited."""
+    reply = get_object_or_404(Reply.objects.select_related("companion__user"), pk=reply_id)
+    message = get_object_or_404(Message.everywhere, pk=message_id)
+    return {"message": render_message(message), "reply": reply_out(reply)}
 
 
 async def _stream_turn(companion: Companion, say: Callable[[], Awaitable[Started]]) -> StreamingHttpResponse:

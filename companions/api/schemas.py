@@ -1,6 +1,6 @@
 """What the API's modules share: types for texts and times, paginated lists, and schemas of messages and memories."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Generic, TypeVar
 from uuid import UUID
 
@@ -25,7 +25,9 @@ def _check_filled(text: str) -> str:
 def _check_moment(at: datetime) -> datetime:
     if not is_moment(at):
         raise ValueError(f"lies outside the years {FIRST_YEAR} to {LAST_YEAR}")
-    return at
+    return at.astimezone(
+        UTC
+    )  # a farther offset than any zone has, such as +23:59, is an error for the database
 
 
 Moment = Annotated[AwareDatetime, AfterValidator(_check_moment)]

@@ -35,6 +35,7 @@ LOSSES: dict[str, Text] = {
     "secondary_keys": gettext_lazy("Its secondary keys do not match: %(detail)s."),
     "additional_keys": gettext_lazy("It also needs one of these: %(detail)s."),
     "exclude_keys": gettext_lazy("It is left out when “%(detail)s” appears."),
+    "exclude_keys_all": gettext_lazy("It is left out when all of these appear: %(detail)s."),
     "dont_activate": gettext_lazy("Its text begins with @@dont_activate, so it is never added."),
     "dont_activate_after_match": gettext_lazy("It is added only once, and that has already happened."),
     "is_greeting": gettext_lazy("It belongs to another greeting."),

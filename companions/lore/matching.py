@@ -143,7 +143,7 @@ def _refuse(search: Search, context: Context, reason: Reason) -> tuple[str, str]
     if hit := search.find_any(entry.excluded_keys):
         return "exclude_keys", hit.key
     if entry.all_excluded_keys and all(search.find(key) for key in entry.all_excluded_keys):
-        return "exclude_keys", ", ".join(key.text for key in entry.all_excluded_keys)
+        return "exclude_keys_all", ", ".join(key.text for key in entry.all_excluded_keys)
     if reason.code in ("key", "recursion") and not search.is_secondary_met():
         return search.problem or "secondary_keys", ", ".join(key.text for key in entry.secondary_keys)
     return "", ""

@@ -76,11 +76,12 @@ def _choose_prompts(companion: Companion, count: int) -> list[Prompt]:
         companion=companion, round=1, reply__state=Reply.State.DONE, reply__answer__isnull=False
     )
     by_message: dict[UUID, Prompt] = {}
-    for prompt in (
-        first.select_related("reply").defer("messages", "tools").order_by("-created_at")[: 2 * count]
-    ):
+    newest = first.select_related("reply").defer("messages", "tools").order_by("-created_at")
+    for prompt in newest.iterator(chunk_size=2 * count):  # answers made again are several for one message
         by_message.setdefault(prompt.reply.message_id, prompt)
-    return list(by_message.values())[:count][::-1]
+        if len(by_message) == count:
+            break
+    return list(by_message.values())[::-1]
 
 
 def find_due(now: datetime) -> list[UUID]:

@@ -2,16 +2,19 @@
 
 import functools
 import hashlib
+from typing import Any
 
 import structlog
 from django.conf import settings
-from django.core.exceptions import RequestDataTooBig
+from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.multipartparser import MultiPartParserError
 from django.utils.translation import gettext as _
 from django.views.decorators.http import condition
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
+from ninja.openapi.schema import OpenAPISchema
 from ninja.responses import Response
 from redis.exceptions import RedisError
 
@@ -51,7 +54,50 @@ from memory.errors import PolicyError
 from voice import api as voice
 
 log = structlog.get_logger(__name__)
-api = NinjaAPI(title="Kith", version="1", auth=BearerToken(), urls_namespace="api")
+PROBLEM: dict[str, Any] = {
+    "description": "The request failed. `code` is for programs, `detail` a sentence for the user.",
+    "content": {
+        "application/problem+json": {
+            "schema": {
+                "type": "object",
+                "properties": {
+                    "type": {"type": "string"},
+                    "title": {"type": "string"},
+                    "status": {"type": "integer"},
+                    "code": {"type": "string"},
+                    "detail": {"type": "string"},
+                    "errors": {
+                        "type": "array",
+                        "description": "With the code `not_valid`: each invalid value, by its place in the request.",
+                        "items": {
+                            "type": "object",
+                            "properties": {"where": {"type": "string"}, "what": {"type": "string"}},
+                            "required": ["where", "what"],
+                        },
+                    },
+                },
+                "required": ["type", "title", "status", "code", "detail"],
+            }
+        }
+    },
+}
+
+
+class KithAPI(NinjaAPI):
+    """The API; its contract says of every operation what an error looks like."""
+
+    def get_openapi_schema(
+        self, *, path_prefix: str | None = None, path_params: dict[str, Any] | None = None
+    ) -> OpenAPISchema:
+        contract = super().get_openapi_schema(path_prefix=path_prefix, path_params=path_params)
+        contract["components"]["responses"] = {"Problem": PROBLEM}
+        for methods in contract["paths"].values():
+            for operation in methods.values():
+                operation["responses"]["default"] = {"$ref": "#/components/responses/Problem"}
+        return contract
+
+
+api = KithAPI(title="Kith", version="1", auth=BearerToken(), urls_namespace="api")
 for router in (
     companions.router,
     messages.router,
@@ -148,11 +194,26 @@ def not_found(request: HttpRequest, error: Http404) -> HttpResponse:
     return problem(request, 404, "not_found", _("Nothing of yours was found here."))
 
 
+def describe_invalid(place: tuple[str | int, ...], what: str) -> dict[str, str]:
+    """Return place and error without what Pydantic and Ninja add: the argument's name, and the exception's class."""
+    place = place[1:] if place[:2] == ("body", "body") else place
+    return {"where": ".".join(map(str, place)), "what": what.removeprefix("Value error, ")}
+
+
 @api.exception_handler(ValidationError)
 def not_valid(request: HttpRequest, error: ValidationError) -> HttpResponse:
-    errors = [{"where": ".".join(map(str, wrong["loc"])), "what": wrong["msg"]} for wrong in error.errors]
+    errors = [describe_invalid(wrong["loc"], wrong["msg"]) for wrong in error.errors]
     detail = "; ".join(f"{wrong['where']}: {wrong['what']}" for wrong in errors[:3])
     return problem(request, 422, "not_valid", detail, errors=errors[:50])
+
+
+@api.exception_handler(MultiPartParserError)
+@api.exception_handler(TooManyFieldsSent)
+@api.exception_handler(TooManyFilesSent)
+def bad_form(request: HttpRequest, error: Exception) -> HttpResponse:
+    return problem(
+        request, 400, "bad_request", _("This form cannot be read: it is malformed, or has too many fields.")
+    )
 
 
 @api.exception_handler(RequestDataTooBig)

@@ -1,6 +1,9 @@
-"""Middleware that checks the port of the Host header, which ALLOWED_HOSTS ignores, and that logs requests."""
+"""Middleware that checks the port of the Host header, which ALLOWED_HOSTS ignores, explains errors to the API's clients
+and logs requests.
+"""
 
 from collections.abc import Awaitable, Callable
+from http import HTTPStatus
 from typing import cast
 from urllib.parse import urlsplit
 
@@ -8,14 +11,17 @@ import structlog
 from asgiref.sync import iscoroutinefunction
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.http.request import split_domain_port
 from django.http.response import HttpResponseBase
 from django.urls import Resolver404, resolve
 from django.utils.decorators import sync_and_async_middleware
+from django.utils.translation import gettext as _
 from django_structlog.middlewares import RequestMiddleware
 
 from accounts.admission import address_of
+from accounts.authentication import API_PREFIX
+from config.api import problem
 
 Response = HttpResponseBase
 GetResponse = Callable[[HttpRequest], Response | Awaitable[Response]]
@@ -50,6 +56,38 @@ def host_port_middleware(get_response: GetResponse) -> GetResponse:
         return cast(Response, get_response(request))
 
     return answer
+
+
+@sync_and_async_middleware
+def api_problem_middleware(get_response: GetResponse) -> GetResponse:
+    """Return middleware that answers API requests that reach no operation with problem details, not with a page."""
+    if iscoroutinefunction(get_response):
+
+        async def answer_async(request: HttpRequest) -> Response:
+            return explain_to_api(request, await cast(Awaitable[Response], get_response(request)))
+
+        return answer_async
+
+    def answer(request: HttpRequest) -> Response:
+        return explain_to_api(request, cast(Response, get_response(request)))
+
+    return answer
+
+
+def explain_to_api(request: HttpRequest, response: Response) -> Response:
+    """Return the response, with problem details instead of a page if it is an error below the API's address."""
+    is_page = response.status_code >= 400 and response.get("Content-Type", "").startswith("text/html")
+    if not (is_page and isinstance(response, HttpResponse) and request.path.startswith(API_PREFIX)):
+        return response
+    code = HTTPStatus(response.status_code).name.lower()
+    detail = {
+        404: _("There is no such address in the API. /api/v1/docs shows every operation."),
+        405: _("This address only takes %(methods)s.") % {"methods": response.get("Allow", "")},
+        429: _("There are too many requests at once. Wait a moment, then try again."),
+    }.get(response.status_code, response.reason_phrase)
+    response.content = problem(request, response.status_code, code, detail).content
+    response["Content-Type"] = "application/problem+json"
+    return response
 
 
 class RequestLog(RequestMiddleware):

@@ -1,19 +1,24 @@
 """Input at the edges of what there is: times, cursors, keys; and what nobody has thought of."""
 
 import base64
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from django.db import connection
 from django.test import Client
+from django.utils import timezone
 
 from accounts.models import User
+from companions.conversations.log_import import Line, import_log
+from companions.deletion import delete_messages
 from companions.models import Companion, Message
 from memory.models import Memory
 from tests.fixtures.rest import Api, problem
 
 pytestmark = pytest.mark.django_db
 ZONES = ["America/Los_Angeles", "Pacific/Kiritimati"]
+FIELD = b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\nb\r\n'
+FILE_FIELD = FIELD.replace(b'"a"', b'"a"; filename="a"')
 TIMES = [
     "0001-01-01T00:00:00Z",
     "0001-01-01T00:00:00+23:59",
@@ -48,6 +53,15 @@ def test_the_first_and_the_last_time_that_can_be(as_alice: Api, path: str, at: s
     assert as_alice.get(f"{path}/memories").json()["items"][0]["text"] == text
 
 
+def test_an_offset_that_no_zone_has_is_a_time_all_the_same(as_alice: Api, path: str) -> None:
+    at = "2020-01-01T00:00:00+23:59"
+    made = as_alice.post(f"{path}/memories", {"text": "A fact", "happened_at": at}).json()
+    assert made["happened_at"] == "2019-12-31T00:01:00Z"
+    assert as_alice.post(f"{path}/recall", {"cue": "fact", "since": at}).status_code == 200
+    cursor = base64.urlsafe_b64encode(f"{at}|{uuid4()}".encode()).decode()
+    assert as_alice.get(f"{path}/memories?cursor={cursor}").status_code == 200
+
+
 @pytest.mark.parametrize("at", [*TIMES, "2024-01-01", "2024-01-01T10:00:00"])
 def test_a_cursor_with_such_a_time_is_refused(as_alice: Api, path: str, at: str) -> None:
     cursor = base64.urlsafe_b64encode(f"{at}|{uuid4()}".encode()).decode()
@@ -59,6 +73,65 @@ def test_a_key_that_is_too_long_is_refused_for_messages_too(as_alice: Api, mira:
     headers = {"Idempotency-Key": "k" * 201}
     response = as_alice.post(f"/companions/{mira.pk}/messages?wait=0", {"text": "Hi"}, **headers)
     problem(response, 400, "bad_idempotency_key")
+
+
+def test_a_cursor_whose_message_is_gone_does_not_pretend_that_nothing_came_before(
+    as_alice: Api, mira: Companion
+) -> None:
+    now = timezone.now()
+    import_log(mira, [Line(role="user", text=text, at=now) for text in ("One", "Two", "Three")], now)
+    cursor = as_alice.get(f"/companions/{mira.pk}/messages?limit=1").json()["next"]
+    delete_messages(mira.pk, [UUID(cursor)], now)
+    problem(as_alice.get(f"/companions/{mira.pk}/messages?cursor={cursor}"), 422, "bad_cursor")
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body"),
+    [
+        ("multipart/form-data", b"--x"),
+        ("multipart/form-data; boundary=x", FIELD * 1_001 + b"--x--"),
+        ("multipart/form-data; boundary=x", FILE_FIELD * 101 + b"--x--"),
+    ],
+    ids=["without a boundary", "many fields", "many files"],
+)
+def test_a_form_that_cannot_be_read_is_refused(as_alice: Api, content_type: str, body: bytes) -> None:
+    for path in ("cards/preview", "companions/import/digital-life"):
+        response = Client().generic("POST", f"/api/v1/{path}", body, content_type, headers=as_alice.headers)
+        problem(response, 400, "bad_request")
+
+
+def test_a_value_that_is_not_valid_is_named_by_its_place_in_the_request(
+    as_alice: Api, mira: Companion
+) -> None:
+    response = as_alice.call("PATCH", "/me", {"name": 1, "time_zone": "Mars"})
+    assert problem(response, 422, "not_valid")["errors"] == [
+        {"where": "body.name", "what": "Input should be a valid string"},
+        {"where": "body.time_zone", "what": "is no time zone that this server knows"},
+    ]
+    response = as_alice.post(f"/companions/{mira.pk}/documents", {})
+    assert problem(response, 422, "not_valid")["detail"] == "title: Field required; text: Field required"
+
+
+def test_a_form_without_the_file_is_refused(as_alice: Api) -> None:
+    problem(as_alice.form("/companions/import/digital-life", {"x": "y"}), 422, "no_file")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "code"),
+    [
+        ("GET", "/nothing", 404, "not_found"),
+        ("GET", "/companions/", 404, "not_found"),
+        ("GET", "/companions/not-an-id", 404, "not_found"),
+        ("DELETE", "/companions", 405, "method_not_allowed"),
+        ("PUT", "/unread", 405, "method_not_allowed"),
+    ],
+)
+def test_an_address_without_an_operation_is_explained_like_any_error(
+    as_alice: Api, method: str, path: str, status: int, code: str
+) -> None:
+    response = as_alice.call(method, path)
+    problem(response, status, code)
+    assert ("Allow" in response) == (status == 405)
 
 
 def test_what_nobody_thought_of_keeps_the_contracts_form(as_alice: Api, mira: Companion) -> None:

@@ -1,5 +1,6 @@
 """Talking through the API: waiting for the answer, following it as an event stream, reading history."""
 
+import asyncio
 import uuid
 from datetime import timedelta
 from typing import Any
@@ -10,7 +11,8 @@ from django.utils import timezone
 
 from accounts.models import User
 from companions.conversations.log_import import Line, import_log
-from companions.models import Companion, Message
+from companions.deletion import delete_companion
+from companions.models import Companion, Message, Reply
 from jobs.background import in_thread
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.rest import Api, problem
@@ -50,6 +52,17 @@ async def test_nobody_waits_longer_than_asked(
     rehearsal.script({"answer": "Late.", "delay": 1.0})
     response = await as_alice.apost(f"/companions/{mira.pk}/messages?wait=0", {"text": "Quick?"})
     assert response.json()["reply"]["state"] in ("queued", "thinking")
+
+
+async def test_a_companion_deleted_meanwhile_answers_no_more(
+    as_alice: Api, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    rehearsal.script({"answer": "Late.", "delay": 3.0})
+    waiting = asyncio.create_task(as_alice.apost(f"/companions/{mira.pk}/messages", {"text": "Quick?"}))
+    while not await Reply.objects.filter(state="thinking").aexists():
+        await asyncio.sleep(0.02)
+    await in_thread(delete_companion, mira)
+    problem(await waiting, 404, "not_found")
 
 
 async def test_the_same_message_again_gives_the_same_turn(as_alice: Api, mira: Companion) -> None:

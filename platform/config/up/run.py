@@ -35,7 +35,7 @@ MALLOC = {
 PASSED_ON = ("SECRET_KEY", "KITH_ENCRYPTION_KEY", "KITH_VAPID_KEY")
 QUEUES = "life,learn,embed,bulk,celery"
 THREADS = 8
-FRAME_BYTES = 1_000_000  # over twice the longest message in its longest encoding
+FRAME_BYTES = 6_000_000  # the longest utterance of a call: a minute, 48,000 samples per second of two bytes
 CLOSE_SECONDS = 3  # for connections to end
 STOP_SECONDS = 15.0  # for connections and replies to end, or replies to be saved as interrupted
 

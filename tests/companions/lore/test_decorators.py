@@ -73,7 +73,7 @@ def test_decorators_are_read_off_the_top_and_stripped(content: str, said: Decora
         ("@@exclude_keys gold, tell", {}, "exclude_keys"),
         ("@@exclude_keys gold", {}, ""),
         ("@@exclude_keys_all gold, tell", {}, ""),
-        ("@@exclude_keys_all me, tell", {}, "exclude_keys"),
+        ("@@exclude_keys_all me, tell", {}, "exclude_keys_all"),
         ("@@match_full_word\n@@exclude_keys drag", {}, ""),
         ("@@exclude_keys drag", {}, "exclude_keys"),
         ("@@instruct_scan_depth 0\n@@instruct_depth 2\n@@reverse_instruct_depth 2", {}, ""),
