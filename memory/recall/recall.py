@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 import numpy as np
+from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import Exists, FloatField, OuterRef, Q
 from django.db.models.functions import Coalesce, Greatest, Length
 
@@ -349,33 +350,22 @@ def load_origins(companion_id: UUID, memories: Sequence[Memory]) -> Origins:
             for id, title, number in pages.values_list("memory", "document__title", "number")
             if id
         },
-        _find_played(
-            companion_id, [memory for memory in memories if memory.message_id and not holding[memory.pk]]
-        ),
+        _find_played(companion_id, [line for line in said.values() if not holding[line]]),
     )
 
 
-def _find_played(companion_id: UUID, lines: Sequence[Memory]) -> frozenset[UUID]:
-    """Return which of the lines may belong to a game or a story, by what was said before each of them."""
+def _find_played(companion_id: UUID, lines: Sequence[UUID]) -> frozenset[UUID]:
+    """Return which of the lines, by their ids, may belong to a game or a story, by what was said before each."""
+    if not lines:
+        return frozenset()
+    happened_at = OuterRef("happened_at")
     said = Memory.objects.of(companion_id).filter(kind=Memory.Kind.SAID).order_by("-happened_at", "-id")
-    before = [
-        said.filter(happened_at__range=(line.happened_at - GAME_TIME, line.happened_at)).values_list(
-            "happened_at", "id", "text"
-        )[: GAME_LINES + 1]
-        for line in lines
-    ]
-    rows = sorted(before[0].union(*before[1:])) if before else []
-    return frozenset(
-        line.pk
-        for line in lines
-        if is_in_game(
-            [
-                text
-                for at, id, text in rows
-                if line.happened_at - GAME_TIME <= at and (at, id) <= (line.happened_at, line.pk)
-            ]
-        )
+    before = said.filter(happened_at__range=(happened_at - GAME_TIME, happened_at)).filter(
+        Q(happened_at__lt=happened_at) | Q(id__lte=OuterRef("id"))
     )
+    newest = ArraySubquery(before.values("text")[: GAME_LINES + 1])
+    rows = Memory.objects.of(companion_id).filter(pk__in=lines).order_by().values_list("pk", newest)
+    return frozenset(line for line, texts in rows if is_in_game(texts[::-1]))
 
 
 @dataclass(frozen=True, slots=True)
