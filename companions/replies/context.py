@@ -268,7 +268,7 @@ def load_context(turn: TurnContext, now: datetime) -> None:
     lore = find_lore(companion, message, talk, seed=turn.reply.pk.int)
     keep_firings(turn.reply, message, lore)
     load_talk(turn, session, visible, lore.placed, now, has_more=len(said) > MAX_HISTORY_MESSAGES)
-    turn.mood = load_session_mood(session.pk, now, except_message=message.pk)
+    turn.mood = load_session_mood(session.pk, turn.pinned.inner_state, now, except_message=message.pk)
     turn.excluded_ids = {spoken.memory_id for spoken in (said[0], *turn.history) if spoken.memory_id}
     turn.excluded_ids |= {thread.memory_id for thread in turn.threads}
 
