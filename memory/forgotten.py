@@ -13,10 +13,9 @@ from math import ceil
 from uuid import UUID
 
 import numpy as np
-from django.db.models import Func
 
 from memory.models import Forgotten, Memory
-from memory.recall.candidates import PackedBytes, PackedIndex, hash_term
+from memory.recall.candidates import PACKED, PackedIndex, fetch_packed, hash_term
 from memory.recall.traits import tells_something, terms
 
 TELLING_SHARE = 0.6  # of a statement's words that a text must hold to tell it,
@@ -48,13 +47,13 @@ def _count_needed(length: int) -> int:
 def find_telling_memories(companion_id: UUID, statements: Sequence[Words]) -> list[Memory]:
     """Return the companion's memories that tell one of the statements, closed ones and those on other branches too."""
     mine = Memory.everywhere.of(companion_id).exclude(entry=b"").order_by()
-    packed = mine.aggregate(ids=PackedBytes(Func("id", function="uuid_send")), entries=PackedBytes("entry"))
-    index = PackedIndex.unpack(packed["entries"] or b"")
+    packed = fetch_packed(mine, PACKED)
+    index = PackedIndex.unpack(packed["entry"])
     places: set[int] = set()
     for statement in statements:
         held = np.count_nonzero(index.count_terms([hash_term(word) for word in statement]), axis=1)
         places |= set(np.flatnonzero(held >= _count_needed(len(statement))).tolist())
-    ids = [UUID(bytes=packed["ids"][16 * place : 16 * place + 16]) for place in sorted(places)]
+    ids = [UUID(bytes=packed["id"][16 * place : 16 * place + 16]) for place in sorted(places)]
     found = Memory.everywhere.of(companion_id).filter(pk__in=ids).defer("entry").order_by("happened_at", "pk")
     return [memory for memory in found if tells(read_words(memory.text), statements)]
 

@@ -266,7 +266,9 @@ WHERE message.session_id = %(session)s AND NOT message.is_asleep AND message.id 
 """
 
 
-def load_session_mood(session_id: UUID, now: datetime, except_message: UUID | None = None) -> float:
+def load_session_mood(
+    session_id: UUID, state: InnerState | None, now: datetime, except_message: UUID | None = None
+) -> float:
     """Return the mood (-1 to 1): the valence that is left of the inner state, plus that of the memories used in the
     session's replies within the last day, except in those to `except_message`.
 
@@ -283,9 +285,7 @@ def load_session_mood(session_id: UUID, now: datetime, except_message: UUID | No
     with connection.cursor() as cursor:
         cursor.execute(SESSION_MOOD, parameters)
         [mood] = cursor.fetchone()
-    states = InnerState.objects.filter(companion__sessions=session_id).order_by("-number")
-    felt = states.values_list("valence", "made_at").first()
-    return sway(mood, fade(Feeling(felt[0]), felt[1], now).valence if felt else 0.0)
+    return sway(mood, get_feeling_now(state, now).valence)
 
 
 # -- the first words: feelings, not instructions; the persona says what a companion is to do

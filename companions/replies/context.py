@@ -235,7 +235,7 @@ def prepare(turn: TurnContext, cue: str, vector: CueVector | None, now: datetime
     Reply.objects.filter(pk=reply.pk).update(model=reply.model, is_stand_in=reply.is_stand_in)
     recall_memories(turn, cue, vector, now)
     compose(turn)
-    return record_call(turn, 1, now)
+    return save_call(turn, 1, now)
 
 
 def prepare_stand_in(turn: TurnContext, provider: ChatProvider, now: datetime) -> ModelCall:
@@ -248,7 +248,7 @@ def prepare_stand_in(turn: TurnContext, provider: ChatProvider, now: datetime) -
         turn.provider, turn.reply.model, turn.reply.is_stand_in = provider, provider.model, True
         Reply.objects.filter(pk=turn.reply.pk).update(model=provider.model, is_stand_in=True)
         compose(turn)
-        return record_call(turn, 1, now)
+        return save_call(turn, 1, now)
 
 
 def load_context(turn: TurnContext, now: datetime) -> None:
@@ -268,7 +268,7 @@ def load_context(turn: TurnContext, now: datetime) -> None:
     lore = find_lore(companion, message, talk, seed=turn.reply.pk.int)
     keep_firings(turn.reply, message, lore)
     load_talk(turn, session, visible, lore.placed, now, has_more=len(said) > MAX_HISTORY_MESSAGES)
-    turn.mood = load_session_mood(session.pk, now, except_message=message.pk)
+    turn.mood = load_session_mood(session.pk, turn.pinned.inner_state, now, except_message=message.pk)
     turn.excluded_ids = {spoken.memory_id for spoken in (said[0], *turn.history) if spoken.memory_id}
     turn.excluded_ids |= {thread.memory_id for thread in turn.threads}
 
@@ -441,18 +441,25 @@ def get_round_offers(turn: TurnContext, round: int) -> list[dict[str, Any]]:
 
 @transaction.atomic
 def record_call(turn: TurnContext, round: int, now: datetime) -> ModelCall:
-    """Record a request to the model before it is made: its prompt and a ModelCall. Raises LostOwnershipError."""
+    """Lock the reply's companion, and record a request to the model. Raises LostOwnershipError."""
     hold_reply(turn.reply)
-    Prompt.objects.update_or_create(
+    return save_call(turn, round, now)
+
+
+def save_call(turn: TurnContext, round: int, now: datetime) -> ModelCall:
+    """Record a request to the model before it is made: its prompt and a ModelCall. Call it with the reply held."""
+    prompt = Prompt(
         reply=turn.reply,
         round=round,
-        defaults={
-            "companion": turn.companion,
-            "messages": neutralise_messages(turn.prompt),
-            "tools": get_round_offers(turn, round),
-            "shown": sorted(turn.shown_ids, key=attrgetter("int")),
-            "created_at": now,
-        },
+        companion=turn.companion,
+        messages=neutralise_messages(turn.prompt),
+        tools=get_round_offers(turn, round),
+        shown=sorted(turn.shown_ids, key=attrgetter("int")),
+        created_at=now,
+    )
+    asked = ["messages", "tools", "shown", "created_at"]  # what a second request of the round replaces
+    Prompt.objects.bulk_create(
+        [prompt], update_conflicts=True, unique_fields=["reply", "round"], update_fields=asked
     )
     return ModelCall.objects.create(
         user=turn.companion.user,

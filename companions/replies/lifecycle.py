@@ -29,7 +29,7 @@ from companions.branches.switching import go_back
 from companions.conversations.messages import check_quoted, check_text, open_session, say
 from companions.errors import ConflictError, LostOwnershipError, TextError
 from companions.events import notify_person, notify_unread_changed
-from companions.life.inner_state import load_session_mood
+from companions.life.inner_state import get_newest, load_session_mood
 from companions.life.outreach import deliver
 from companions.minds.choice import get_current_provider, keep_model
 from companions.models import Companion, Conversation, InnerState, Message, Reply, Session
@@ -426,7 +426,7 @@ def strengthen_shown(reply: Reply, now: datetime) -> None:
     session_id = reply.message.session_id
     used = mine.filter(is_used=True, memory__in=shown, recall__reply__message__session=session_id)
     used_before = used.exclude(recall__reply__message=reply.message_id).values_list("memory", flat=True)
-    mood = load_session_mood(session_id, now)
+    mood = load_session_mood(session_id, get_newest(reply.companion_id), now)
     reinforce(reply.pk, mood, now, _find_earlier_parts(reply), list(used_before))
 
 

@@ -99,13 +99,9 @@ def _read_next(place: int, talk: Talk, entry: str, names: Collection[str]) -> st
 
 def is_in_game(said: Sequence[str]) -> bool:
     """Return whether the last of the texts belongs to a game or a story that the two make up."""
-    since: int | None = None
-    for at, text in enumerate(said):
-        if PLAYS_NO_MORE.search(text):
-            since = None
-        elif PLAYS.search(text) or PLAYS_ON.search(text):
-            since = at
-    return since is not None and len(said) - 1 - since <= GAME_LINES
+    newest = said[-GAME_LINES - 1 :]
+    plays = [at for at, text in enumerate(newest) if PLAYS.search(text) or PLAYS_ON.search(text)]
+    return bool(plays) and not any(PLAYS_NO_MORE.search(text) for text in newest[plays[-1] :])
 
 
 def is_forgotten(place: int, talk: Talk, told: str, names: Collection[str]) -> bool:

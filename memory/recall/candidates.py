@@ -9,7 +9,6 @@ from zlib import crc32
 
 import numpy as np
 from django.db.models import (
-    Aggregate,
     BinaryField,
     Case,
     F,
@@ -25,6 +24,7 @@ from numpy.typing import NDArray
 from pgvector import Vector
 from pgvector.django import MaxInnerProduct
 
+from database.queries import fetch_binary_from
 from memory.embedding.spaces import CueVector
 from memory.errors import FilterError
 from memory.models import Embedding, Memory, Space
@@ -35,6 +35,7 @@ from providers.embedding.embedder import Floats
 
 HEAD = 3  # so many numbers come before the terms of an entry
 WIDE = ">u4"
+PACKED = {"id": "uuid_send(id)", "entry": "entry"}  # the columns that every reader of entries fetches packed
 YES, NO = Value(b"\x01", BinaryField()), Value(b"\x00", BinaryField())
 MAX_EXACT = 300  # of wide vectors, so many are compared exactly
 
@@ -168,12 +169,14 @@ class PackedIndex:
         return np.array(counts, dtype=np.float64).reshape(len(wanted), n).T
 
 
-class PackedBytes(Aggregate):
-    """The concatenated bytes of all rows: thousands of rows arrive as one value, which NumPy reads."""
+def fetch_packed(memories: MemoryQuerySet, columns: Mapping[str, str]) -> dict[str, bytes]:
+    """Return by column the concatenated bytes of all rows: thousands arrive as one value each, which NumPy reads.
 
-    function = "string_agg"
-    template = "%(function)s(%(expressions)s, '')"
-    output_field = BinaryField()
+    `columns` gives for each field or annotation of the memories the SQL expression of its bytes.
+    """
+    packed = ", ".join(f"string_agg({expression}, '')" for expression in columns.values())
+    [row] = fetch_binary_from(memories.values_list(*columns), f"SELECT {packed} FROM {{rows}}")  # noqa: S608 (constants alone)
+    return {name: value or b"" for name, value in zip(columns, row, strict=True)}
 
 
 class HammingDistance(Func):
@@ -220,23 +223,20 @@ def load_candidates(companion_id: UUID, filters: MemoryFilter, cue: CueVector | 
     would sort them with their vectors, on disk if there are thousands.
     """
     memories = filters.narrow(Memory.objects.of(companion_id)).exclude(entry=b"").order_by()
-    columns: dict[str, Any] = {
-        "ids": PackedBytes(Func("id", function="uuid_send")),
-        "entries": PackedBytes("entry"),
-    }
+    columns = dict(PACKED)
     if filters.wanted:
         memories = memories.annotate(is_wanted=Case(When(filters.wanted, then=YES), default=NO))
-        columns["wanted"] = PackedBytes("is_wanted")
+        columns["is_wanted"] = "is_wanted"
     if cue:
         in_space = FilteredRelation("embeddings", condition=Q(embeddings__space=cue.space))
         memories = memories.alias(in_space=in_space)
         for number, vector in enumerate((cue.vector, *cue.parts.values())):
             cosine = Coalesce(_cosine(companion_id, cue.space, vector), Value(float("nan")))
             memories = memories.annotate(**{f"cosine{number}": cosine})
-            columns[f"cosines{number}"] = PackedBytes(Func(f"cosine{number}", function="float8send"))
-    found = memories.aggregate(**columns)
-    index = PackedIndex.unpack(found["entries"] or b"")
-    ids = np.frombuffer(found["ids"] or b"", dtype="V16")
+            columns[f"cosine{number}"] = f"float8send(cosine{number})"
+    found = fetch_packed(memories, columns)
+    index = PackedIndex.unpack(found["entry"])
+    ids = np.frombuffer(found["id"], dtype="V16")
     rows = len(ids)
     halves = ids.view(">u8").reshape(rows, 2)
     order = np.lexsort((halves[:, 1], halves[:, 0], index.times))
@@ -245,13 +245,13 @@ def load_candidates(companion_id: UUID, filters: MemoryFilter, cue: CueVector | 
     kept = order[firsts]
     likeness = [  # to the cue, and to its parts; NaN where no window has a vector
         np.fmax.reduceat(
-            np.frombuffer(found[f"cosines{number}"], dtype=">f8").astype(np.float64)[order], firsts
+            np.frombuffer(found[f"cosine{number}"], dtype=">f8").astype(np.float64)[order], firsts
         )
         if rows
         else np.zeros(0)
         for number in range(1 + len(cue.parts) if cue else 0)
     ] or [np.full(len(kept), np.nan)]
-    may_come = np.frombuffer(found["wanted"] or b"", np.bool_) if filters.wanted else np.ones(rows, np.bool_)
+    may_come = np.frombuffer(found["is_wanted"], np.bool_) if filters.wanted else np.ones(rows, np.bool_)
     return CandidateSet(
         companion_id,
         ids[firsts],

@@ -5,7 +5,6 @@ time, which tell what it is about. The constants are few, round and have a reaso
 was worth.
 """
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,6 +13,8 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 import numpy as np
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import Case, OuterRef, When
 from numpy.typing import NDArray
 
 from memory.models import Memory, Recalled
@@ -287,17 +288,6 @@ def _share_of_words(cue: Cue, words: WordMatch) -> tuple[Values, bool]:
 
 # -- the best of them: loaded, diversified, and scored by a policy
 
-# The fields of a memory that are loaded to rank it.
-LOOKED_AT = [
-    "is_pinned",
-    "happened_at",
-    "learnt_at",
-    "importance",
-    "joy",
-    "aversion",
-    "evidence",
-    "times_recalled",
-]
 # So many are loaded and ranked, however few are wanted, so that a longer list begins with the shorter one.
 MAX_FOUND = 100
 PINNED = 0.5  # in standard deviations: decides between equals, never lifts what does not fit
@@ -313,10 +303,17 @@ class Candidate(NamedTuple):
 
 
 class LookedAt(NamedTuple):
-    """What was loaded to rank memories: each memory by its place, and the times of its uses in replies by its id."""
+    """What is loaded of a memory to rank it; `uses` are the times at which replies used it."""
 
-    memories: Mapping[int, Memory]
-    uses: Mapping[UUID, Sequence[datetime]]
+    id: UUID
+    is_pinned: bool
+    happened_at: datetime
+    learnt_at: datetime
+    importance: int
+    joy: float
+    aversion: float
+    evidence: int
+    uses: Sequence[datetime] | None
 
 
 def find_best(
@@ -328,23 +325,19 @@ def find_best(
     return best(values, floor.is_above if floor else found.can_come, MAX_FOUND)
 
 
-def look_at(candidates: CandidateSet, filters: MemoryFilter, places: Collection[int]) -> LookedAt:
-    """Load the memories in these places: two SQL queries, or one if none of them was recalled before."""
+def look_at(candidates: CandidateSet, filters: MemoryFilter, places: Collection[int]) -> dict[int, LookedAt]:
+    """Load the memories in these places, by place; one SQL query."""
     place_of = dict(zip(candidates.ids_of(places), places, strict=True))
     there = filters.narrow(Memory.objects.of(candidates.companion_id)).filter(pk__in=place_of).order_by()
-    memories = {place_of[memory.pk]: memory for memory in there.only(*LOOKED_AT)}
-    recalled = [memory.pk for memory in memories.values() if memory.times_recalled]
-    uses: dict[UUID, list[datetime]] = defaultdict(list)
-    if recalled:
-        shown = Recalled.objects.of(candidates.companion_id).filter(memory__in=recalled, is_used=True)
-        for id, at in shown.values_list("memory_id", "recall__at"):
-            uses[id].append(at)
-    return LookedAt(memories, uses)
+    shown = Recalled.objects.of(candidates.companion_id).filter(memory=OuterRef("pk"), is_used=True)
+    uses = ArraySubquery(shown.order_by().values("recall__at"))
+    rows = there.annotate(uses=Case(When(times_recalled__gt=0, then=uses))).values_list(*LookedAt._fields)
+    return {place_of[row.id]: row for row in map(LookedAt._make, rows)}
 
 
 def rank(
     places: Iterable[int],
-    looked_at: LookedAt,
+    looked_at: Mapping[int, LookedAt],
     candidates: CandidateSet,
     found: Relevance,
     policy: Policy | None,
@@ -355,7 +348,7 @@ def rank(
     """Return at most `most` of the memories in these places, as they come to mind, best first; those that could not be
     loaded are left out.
     """
-    memories = {place: looked_at.memories[place] for place in places if place in looked_at.memories}
+    memories = {place: looked_at[place] for place in places if place in looked_at}
     fits = {place: float(found.fit[place]) + PINNED * memory.is_pinned for place, memory in memories.items()}
     fits = diversify(fits, found.talks)
     rows = {
@@ -363,7 +356,7 @@ def rank(
             now,
             happened_at=memories[place].happened_at,
             learnt_at=memories[place].learnt_at,
-            recalled_at=looked_at.uses.get(memories[place].pk, ()),
+            recalled_at=memories[place].uses or (),
             fit=fit,
             likeness=None if np.isnan(candidates.likeness[place]) else float(candidates.likeness[place]),
             importance=memories[place].importance,
@@ -375,10 +368,10 @@ def rank(
     }
     scores = policy.score(list(rows.values())) if policy else list(fits.values())
     scored = [(place, score) for place, score in zip(rows, scores, strict=True) if score is not None]
-    scored.sort(key=lambda pair: (-pair[1], -fits[pair[0]], memories[pair[0]].pk))
+    scored.sort(key=lambda pair: (-pair[1], -fits[pair[0]], memories[pair[0]].id))
     return [
         Candidate(
-            memories[place].pk,
+            memories[place].id,
             score,
             explain(place, rows[place], found, policy, floor, is_pinned=memories[place].is_pinned),
         )
@@ -397,7 +390,7 @@ def diversify(fits: dict[int, float], talks: Talks) -> dict[int, float]:
     """Return the fits by place, in the order of picking: a memory next to one that is picked already loses fit."""
     left, picked = dict(sorted(fits.items())), {}
     while left:
-        place = max(left, key=lambda place: left[place])
+        place = max(left, key=left.__getitem__)
         picked[place] = left.pop(place)
         for other in (place - 1, place + 1):
             if other in left and talks[other] == talks[place]:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 import numpy as np
+from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import Exists, FloatField, OuterRef, Q
 from django.db.models.functions import Coalesce, Greatest, Length
 
@@ -93,8 +94,7 @@ def recall(
     The reasons: `likeness` (cosine, or None), `words` (BM25 as a share of the highest possible), `matched` terms,
     `parts` (the summands of the fit, in standard deviations above the companion's average memory), `factors` (by which
     Kith's own policy multiplies the score) and, if `by_itself`, `bearing` (how much it bears on the cue, 0 to 1). Three
-    SQL queries, one more if something was recalled before. Raises LimitError, OffsetError, PolicyError, VectorError and
-    WidthError.
+    SQL queries. Raises LimitError, OffsetError, PolicyError, VectorError and WidthError.
     """
     if not 0 <= limit <= MAX_FOUND:
         raise LimitError(limit, MAX_FOUND)
@@ -349,33 +349,22 @@ def load_origins(companion_id: UUID, memories: Sequence[Memory]) -> Origins:
             for id, title, number in pages.values_list("memory", "document__title", "number")
             if id
         },
-        _find_played(
-            companion_id, [memory for memory in memories if memory.message_id and not holding[memory.pk]]
-        ),
+        _find_played(companion_id, [line for line in said.values() if not holding[line]]),
     )
 
 
-def _find_played(companion_id: UUID, lines: Sequence[Memory]) -> frozenset[UUID]:
-    """Return which of the lines may belong to a game or a story, by what was said before each of them."""
+def _find_played(companion_id: UUID, lines: Sequence[UUID]) -> frozenset[UUID]:
+    """Return which of the lines, by their ids, may belong to a game or a story, by what was said before each."""
+    if not lines:
+        return frozenset()
+    happened_at = OuterRef("happened_at")
     said = Memory.objects.of(companion_id).filter(kind=Memory.Kind.SAID).order_by("-happened_at", "-id")
-    before = [
-        said.filter(happened_at__range=(line.happened_at - GAME_TIME, line.happened_at)).values_list(
-            "happened_at", "id", "text"
-        )[: GAME_LINES + 1]
-        for line in lines
-    ]
-    rows = sorted(before[0].union(*before[1:])) if before else []
-    return frozenset(
-        line.pk
-        for line in lines
-        if is_in_game(
-            [
-                text
-                for at, id, text in rows
-                if line.happened_at - GAME_TIME <= at and (at, id) <= (line.happened_at, line.pk)
-            ]
-        )
+    before = said.filter(happened_at__range=(happened_at - GAME_TIME, happened_at)).filter(
+        Q(happened_at__lt=happened_at) | Q(id__lte=OuterRef("id"))
     )
+    newest = ArraySubquery(before.values("text")[: GAME_LINES + 1])
+    rows = Memory.objects.of(companion_id).filter(pk__in=lines).order_by().values_list("pk", newest)
+    return frozenset(line for line, texts in rows if is_in_game(texts[::-1]))
 
 
 @dataclass(frozen=True, slots=True)

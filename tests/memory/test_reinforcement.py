@@ -1,6 +1,6 @@
 """What was shown in a reply sits deeper and feels as the mood was; each memory once for a reply."""
 
-from datetime import timedelta
+from datetime import UTC, timedelta
 from uuid import uuid4
 
 import pytest
@@ -8,7 +8,7 @@ import pytest
 from companions.models import Companion, Reply
 from memory.emotion import reaction_to, reinforce
 from memory.models import Memory, Recall, Recalled
-from memory.recall.recall import Found, record
+from memory.recall.recall import Found, recall, record
 from memory.scoring import by_name
 from tests.fixtures.people import make_alice
 from tests.fixtures.turns import make_companion
@@ -106,6 +106,15 @@ def test_it_is_one_query_for_one_and_for_many(
     show(say(mira, *(f"tea {n}" for n in range(40))), replies[0])
     with django_assert_num_queries(1):  # type: ignore[operator]
         assert reinforce(replies[0].pk, 0.5, LATER) == 40
+
+
+def test_earlier_uses_are_read_in_the_same_query(
+    mira: Companion, say: Say, replies: list[Reply], django_assert_num_queries: object
+) -> None:
+    show(say(mira, "tea", "more tea"), replies[0])
+    reinforce(replies[0].pk, 0.5, LATER)
+    with django_assert_num_queries(3):  # type: ignore[operator]
+        assert recall(mira.pk, "tea?", 5, now=LATER + timedelta(days=1), zone=UTC)
 
 
 @pytest.mark.parametrize("mood", [1.1, -2, float("nan")])
