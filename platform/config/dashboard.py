@@ -264,9 +264,25 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
         "numbers": list(count_today(may, midnight)),
         "replies": count_replies(midnight) if may("companions.view_reply") else [],
         "health": health,
+        "parts": describe_health(health),
         "alarms": [*list_alerts(may), *(alarms() if may("memory.view_space") else [])],
         "is_well": set(health.values()) == {"ok"},
     }
+
+
+def describe_health(health: dict[str, str]) -> list[tuple[str, str, str]]:
+    """Return each part's name, the code of its state, and the state in words."""
+    names = {
+        "database": _("database"),
+        "redis": "Redis",
+        "worker": _("worker"),
+        "beat": _("clock"),
+        "chat": _("chat model"),
+    }
+    return [
+        (names[part], state, _("works") if state == "ok" else _("does not respond"))
+        for part, state in health.items()
+    ]
 
 
 def link_list(model: type[Model], **lookups: object) -> str:
