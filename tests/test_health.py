@@ -4,8 +4,14 @@ import asyncio
 from typing import Any
 
 import pytest
-from django.test import Client
+from django.contrib.auth import get_user
+from django.contrib.sessions.middleware import SessionMiddleware
+from django.http import HttpResponse
+from django.test import AsyncClient, Client, RequestFactory
+from django.utils.functional import SimpleLazyObject
 
+from accounts.admission import places, visiting
+from accounts.authentication import find_signed_in
 from config.api import openapi_document
 from config.health import CHAT_PROBE_SECONDS, ChatProbe
 
@@ -15,6 +21,21 @@ def test_livez_asks_neither_database_nor_redis(client: Client, settings: Any) ->
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     response = client.get("/livez")
     assert (response.status_code, response.content) == (200, b"ok")
+
+
+async def test_livez_waits_for_nobody(async_client: AsyncClient, settings: Any) -> None:
+    settings.AT_WORK = {"visits": (1, 1)}
+    async with asyncio.timeout(5), visiting("192.0.2.1"), places("visits").at("address:192.0.2.1"):
+        assert (await async_client.get("/livez")).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/livez", "/readyz", "/healthz"])
+def test_health_is_told_without_looking_up_who_asks(rf: RequestFactory, settings: Any, path: str) -> None:
+    """Without the mark `django_db` whatever asks the database fails."""
+    request = rf.get(path, headers={"cookie": f"{settings.SESSION_COOKIE_NAME}=somebody"})
+    SessionMiddleware(lambda _request: HttpResponse()).process_request(request)
+    request.user = SimpleLazyObject(lambda: get_user(request))  # type: ignore[assignment]
+    assert find_signed_in(request) is None
 
 
 @pytest.mark.django_db(transaction=True)

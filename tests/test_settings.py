@@ -52,6 +52,19 @@ def test_a_refusal_ends_the_process_with_its_reason() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("DATABASE_POOL", "many", "a number"),
+        ("KITH_SPEECH_DAYS", "", "a number"),
+        ("LLM_TEMPERATURE", "warm", "a number"),
+        ("KITH_LIMITS", "ture", "true or false"),
+    ],
+)
+def test_a_number_or_a_switch_that_is_none_is_told_with_its_name(name: str, value: str, told: str) -> None:
+    assert refusal(**{name: value}) == f"{name} is {value!r}; it must be {told}."
+
+
+@pytest.mark.parametrize(
     "url", ["kith.example.org", "//kith.example.org", "ftp://kith.example.org", "https://"]
 )
 def test_an_address_that_names_no_host_is_not_taken_for_this_machine(url: str) -> None:

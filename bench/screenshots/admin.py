@@ -47,7 +47,8 @@ def admin_pages() -> dict[str, str]:
     person = User.objects.filter(companions__isnull=False).order_by("pk").first()
     pages = {
         "admin-today": reverse("admin:index"),
-        "admin-mind": reverse("admin:mind"),
+        "admin-which-mind": reverse("admin:mind"),
+        "admin-sound": reverse("admin:sound"),
         "admin-person": reverse("admin:accounts_user_change", args=[person.pk if person else 0]),
     }
     for model in admin.site._registry:

@@ -1,7 +1,7 @@
 """The admin of conversations, branches, sessions and their closings, messages, bookmarks and attachments."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import admin, messages
 from django.core.paginator import Page, Paginator
@@ -27,6 +27,7 @@ from companions.models import (
     Reply,
     Session,
 )
+from companions.models.closing import ClosingQuerySet
 from companions.sessions.requests import try_again
 from memory.models import Memory
 from safety.admin import (
@@ -189,6 +190,20 @@ CLOSING_COLOURS = {
 }
 
 
+class AbandonedFilter(admin.SimpleListFilter):
+    """A list filter that leaves the closings which the admin's home page counts."""
+
+    title = _("waits for an operator")
+    parameter_name = "is_abandoned"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [("1", _("Yes"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Closing]) -> QuerySet[Closing]:
+        closings = cast(ClosingQuerySet, queryset)
+        return closings.abandoned() if self.value() == "1" else closings
+
+
 @admin.register(Closing)
 class ClosingAdmin(ActionAdmin):
     """The closing of a session: its state and error, and an action to retry failed ones."""
@@ -202,7 +217,7 @@ class ClosingAdmin(ActionAdmin):
         *(ERROR, moment("next_at", _("next try"))),
         moment("ended_at", _("ended")),
     )
-    list_filter = ("state", ("error", code_filter()), "is_forgetful", "asked_at")
+    list_filter = ("state", AbandonedFilter, ("error", code_filter()), "is_forgetful", "asked_at")
     search_ids = ("pk", "companion", "session", "job")
     fields = (
         *("id", "owner", "of_companion", "of_session", "of_job", "until_at", "is_forgetful", "state"),

@@ -100,7 +100,8 @@ def report(user: User, entry: GalleryEntry, kind: str, text: str, now: datetime)
 def settle_reports(operator: User, version: GalleryVersion, now: datetime) -> int:
     """Mark the open reports of the version's character as settled; return how many there were."""
     count = _settle(version, now)
-    record(operator, AuditEntry.Deed.CHANGED, GalleryVersion, version.pk, version.character.user_id)
+    if count:
+        record(operator, AuditEntry.Deed.CHANGED, GalleryVersion, version.pk, version.character.user_id)
     return count
 
 
@@ -108,7 +109,8 @@ def settle_reports(operator: User, version: GalleryVersion, now: datetime) -> in
 def settle_report(operator: User, report: GalleryReport, now: datetime) -> bool:
     """Mark the report as settled; return False if it already was."""
     is_new = GalleryReport.objects.filter(pk=report.pk, settled_at=None).update(settled_at=now) > 0
-    record(operator, AuditEntry.Deed.CHANGED, GalleryReport, report.pk, report.user_id)
+    if is_new:
+        record(operator, AuditEntry.Deed.CHANGED, GalleryReport, report.pk, report.user_id)
     return is_new
 
 

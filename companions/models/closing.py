@@ -14,6 +14,11 @@ class ClosingQuerySet(OwnedQuerySet["Closing"]):
     def open(self) -> "ClosingQuerySet":
         return self.filter(state=Closing.State.WAITING)
 
+    def abandoned(self) -> "ClosingQuerySet":
+        """Return the closings that failed, if their session has not been closed since and no other one is under way."""
+        failed = self.filter(state=Closing.State.FAILED, session__ended_at=None)
+        return failed.exclude(session__closings__state=Closing.State.WAITING)
+
 
 class Closing(models.Model):
     """The closing of a session, from the request to the last transaction. `drafts` are the results of its steps so far.

@@ -22,7 +22,7 @@ from companions import character_versions
 from companions.access import get_character_version, get_companion
 from companions.errors import TextError
 from companions.events import describe_failure
-from companions.models import CharacterVersion, Companion
+from companions.models import CharacterVersion
 from companions.pages.companions import AboutForm
 from companions.pages.context import warn_of_size
 from companions.pages.refusals import refusals_as_json
@@ -195,21 +195,20 @@ def versions(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 @page_view
 def version(request: SignedInRequest, companion_id: UUID, version_id: UUID) -> HttpResponse:
-    """Show one version and how it differs from the texts that followed it."""
+    """Show how one version differs from the texts that followed it, and from the current ones if those are others."""
     companion = get_companion(request.user, companion_id)
     found = get_character_version(request.user, companion_id, version_id)
-    later = character_versions.find_later_texts(found)
+    later, current = character_versions.find_later_texts(found), character_versions.get_texts(companion)
+    differences = character_versions.compare_texts(found.texts, later)
+    since = character_versions.compare_texts(found.texts, current)
     context = {
         "companion": companion,
         "version": found,
-        "differences": character_versions.compare_texts(found.texts, later),
-        "holds": _holds(companion, found),
+        "differences": differences,
+        "since": [] if since == differences else since,
+        "holds": not since,
     }
     return render(request, "companions/version.html", context)
-
-
-def _holds(companion: Companion, version: CharacterVersion) -> bool:
-    return not character_versions.compare_texts(version.texts, character_versions.get_texts(companion))
 
 
 @post_view

@@ -38,8 +38,9 @@ class PlainLookups:
     """Restricts the lookups in a change list's URL, so that private text cannot be guessed by filtering.
 
     Allowed are comparisons of the model's own plain fields (numbers, dates, choices), e.g. `?kind__exact=said`, and
-    exact matches of foreign keys' ids and of the fields in `list_filter`. Refused are lookups of any other field (free
-    text, JSON, bytes, lists, vectors) and lookups that follow a relation further than its id.
+    exact matches of foreign keys' ids and of the fields in `list_filter`, which may also hold filters of our own. Refused
+    are lookups of any other field (free text, JSON, bytes, lists, vectors) and lookups that follow a relation further
+    than its id.
     """
 
     def lookup_allowed(self: Any, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
@@ -47,7 +48,7 @@ class PlainLookups:
         fields = self.model._meta.concrete_fields
         field = next((field for field in fields if name in (field.name, field.attname)), None)
         if field is None:
-            return False
+            return lookup in {getattr(part, "parameter_name", None) for part in self.list_filter}
         if isinstance(field, models.ForeignKey):
             rest = rest[1:] if rest[:1] in (["id"], ["pk"], [field.target_field.name]) else rest
             return set(rest) <= EXACT_LOOKUPS

@@ -23,6 +23,8 @@ from accounts.models import Token, User
 from jobs.background import in_request_thread
 
 API_PREFIX = "/api/"
+LIFE_CHECK = "/livez"  # which answers as long as the process does, and so waits for no place
+HEALTH_CHECKS = {LIFE_CHECK, "/readyz", "/healthz"}  # which answer the same to everybody
 Response = HttpResponseBase
 GetResponse = Callable[[HttpRequest], Response | Awaitable[Response]]
 
@@ -49,9 +51,17 @@ def activate_locale(user: User) -> None:
 # -- by session -------------------------------------------------------------------------------------
 
 
+def has_session(request: HttpRequest) -> bool:
+    """Return whether the request has a session cookie that is to be looked up."""
+    return settings.SESSION_COOKIE_NAME in request.COOKIES and request.path not in HEALTH_CHECKS
+
+
 def find_signed_in(request: HttpRequest) -> User | None:
-    """Return the signed-in user, or None. A request without a session cookie costs no query."""
-    if settings.SESSION_COOKIE_NAME not in request.COOKIES:
+    """Return the signed-in user, or None. A request without a session cookie costs no query, nor does a health check.
+
+    Health checks would otherwise fail in a signed-in operator's browser when the database does.
+    """
+    if not has_session(request):
         return None
     return request.user if request.user.is_authenticated else None
 
@@ -83,10 +93,12 @@ class PersonMiddleware:
         return self.get_response(request)
 
     async def __acall__(self, request: HttpRequest) -> Response:
+        if request.path == LIFE_CHECK:
+            self._activate(None)
+            return await cast(Awaitable[Response], self.get_response(request))
         try:
-            has_session = settings.SESSION_COOKIE_NAME in request.COOKIES
             async with identifying() as visit:
-                user = await in_request_thread(find_signed_in, request) if has_session else None
+                user = await in_request_thread(find_signed_in, request) if has_session(request) else None
             if visit and not request.path.startswith(API_PREFIX):  # `BearerToken` begins the API's
                 await visit.begin(user.pk if user else None)
         except GateError as error:

@@ -37,12 +37,10 @@ FAILED_CALLS = (ModelCall.Outcome.UNAVAILABLE, ModelCall.Outcome.REFUSED)
 # -- what has failed for good and waits for an operator -----------------------------------------------
 
 
-def count_failed() -> dict[str, int]:
+def count_failed(since: datetime) -> dict[str, int]:
     """Return the number of failed rows by model label, in one query, as each page of the admin needs them."""
-    since = timezone.now() - RECENT_WINDOW
-    closings = Closing.objects.filter(state=Closing.State.FAILED, session__ended_at=None)
     failed: dict[str, QuerySet[Any]] = {
-        "companions.Closing": closings.exclude(session__closings__state=Closing.State.WAITING),
+        "companions.Closing": Closing.objects.abandoned(),
         # A later night makes up for a failed one, so only recent ones count.
         "memory.Consolidation": Consolidation.objects.filter(
             state=Consolidation.State.FAILED, asked_at__gte=since
@@ -65,7 +63,8 @@ def list_alerts(may: Callable[[str], bool]) -> list[dict[str, Any]]:
 
     `may` tells whether the operator has a permission.
     """
-    closings, nights, wakings, timers = counts = count_failed().values()
+    since = timezone.now() - RECENT_WINDOW
+    closings, nights, wakings, timers = counts = count_failed(since).values()
     sentences = [
         ngettext("%(n)d session could not be closed.", "%(n)d sessions could not be closed.", closings),
         ngettext(
@@ -80,19 +79,17 @@ def list_alerts(may: Callable[[str], bool]) -> list[dict[str, Any]]:
         ),
         ngettext("%(n)d timer was set aside.", "%(n)d timers were set aside.", timers),
     ]
-    lists = [
-        ("companions", "closing", Closing.State.FAILED),
-        ("memory", "consolidation", Consolidation.State.FAILED),
-        ("companions", "waking", Waking.State.FAILED),
-        ("companions", "timer", Timer.State.DEAD_LETTER),
+    # Each list shows the rows that its sentence counts.
+    lists: list[tuple[type[Model], dict[str, object]]] = [
+        (Closing, {"state__exact": Closing.State.FAILED.value, "is_abandoned": 1}),
+        (Consolidation, {"state__exact": Consolidation.State.FAILED.value, "asked_at__gte": since}),
+        (Waking, {"state__exact": Waking.State.FAILED.value, "due_at__gte": since}),
+        (Timer, {"state__exact": Timer.State.DEAD_LETTER.value, "is_asleep__exact": 0}),
     ]
     return [
-        {
-            "sentence": sentence % {"n": count},
-            "link": f"{reverse(f'admin:{app}_{model}_changelist')}?state__exact={state.value}",
-        }
-        for count, sentence, (app, model, state) in zip(counts, sentences, lists, strict=True)
-        if count and may(f"{app}.view_{model}")
+        {"sentence": sentence % {"n": count}, "link": link_list(model, **lookups)}
+        for count, sentence, (model, lookups) in zip(counts, sentences, lists, strict=True)
+        if count and may(f"{model._meta.app_label}.view_{model._meta.model_name}")
     ]
 
 
@@ -209,7 +206,7 @@ def list_rooms() -> dict[str, dict[str, tuple[str, str]]]:
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:
     """Return the sidebar's groups, with the tables and pages that the operator may see."""
     home = {"title": _("Today"), "icon": "today", "link": reverse("admin:index")}
-    failed = count_failed()
+    failed = count_failed(timezone.now() - RECENT_WINDOW)
     groups = [
         {"title": title, "separator": True, "items": _list_tables(models, request, failed)}
         for title, models in list_rooms().items()
@@ -267,9 +264,25 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
         "numbers": list(count_today(may, midnight)),
         "replies": count_replies(midnight) if may("companions.view_reply") else [],
         "health": health,
+        "parts": describe_health(health),
         "alarms": [*list_alerts(may), *(alarms() if may("memory.view_space") else [])],
         "is_well": set(health.values()) == {"ok"},
     }
+
+
+def describe_health(health: dict[str, str]) -> list[tuple[str, str, str]]:
+    """Return each part's name, the code of its state, and the state in words."""
+    names = {
+        "database": _("database"),
+        "redis": "Redis",
+        "worker": _("worker"),
+        "beat": _("clock"),
+        "chat": _("chat model"),
+    }
+    return [
+        (names[part], state, _("works") if state == "ok" else _("does not respond"))
+        for part, state in health.items()
+    ]
 
 
 def link_list(model: type[Model], **lookups: object) -> str:

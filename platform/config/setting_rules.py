@@ -20,6 +20,23 @@ P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551 
 LAWFUL_MINUTES = 180
 
 
+class Environment(environ.Env):  # type: ignore[misc]
+    """The environment; a number or a switch that is none raises ImproperlyConfigured with the setting's name."""
+
+    SWITCHES = {*environ.Env.BOOLEAN_TRUE_STRINGS, "false", "off", "n", "no", "0", ""}
+
+    def get_value(self, var: str, cast: Any = None, *args: Any, **kwargs: Any) -> Any:
+        given = self.ENVIRON.get(var)
+        if cast is bool and given is not None and given.lower() not in self.SWITCHES:
+            raise ImproperlyConfigured(f"{var} is {given!r}; it must be true or false.")
+        try:
+            return super().get_value(var, cast, *args, **kwargs)
+        except ValueError as error:
+            if cast not in {int, float}:
+                raise
+            raise ImproperlyConfigured(f"{var} is {given!r}; it must be a number.") from error
+
+
 def require_strong_secret(key: str) -> None:
     """Raise ImproperlyConfigured if SECRET_KEY, which signs sessions and links, could be guessed."""
     if len(key) < SECRET_CHARACTERS or len(set(key)) < SECRET_DISTINCT_CHARACTERS:

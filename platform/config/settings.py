@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import environ
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 from config.setting_rules import (
+    Environment,
     break_after,
     encryption_keys,
     one_of,
@@ -21,7 +21,7 @@ from config.setting_rules import (
 )
 
 BASE_DIR = Path(__file__).resolve().parents[2]
-env = environ.Env()
+env = Environment()
 
 #: `KITH_HOME` | `.kith` | folder for data, logs and mail
 KITH_HOME = Path(env.str("KITH_HOME", str(BASE_DIR / ".kith"))).resolve()
@@ -210,7 +210,8 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 21_000_000
 HTTP_HEAD_SECONDS = env.float("KITH_HTTP_HEAD_SECONDS", 20.0)
 HTTP_BODY_SECONDS = env.float("KITH_HTTP_BODY_SECONDS", 30.0)
 HTTP_READ_SECONDS = env.float("KITH_HTTP_READ_SECONDS", 60.0)
-#: `KITH_LIMITS` | `true` | whether the following limits apply, and those on how often each user may make requests
+#: `KITH_LIMITS` | `true` | whether the limits down to `KITH_TURNS_AT_ONCE_EACH` apply, and those on how often each user
+#:   may make requests
 LIMITS = env.bool("KITH_LIMITS", True)
 #: `KITH_REQUESTS_AT_ONCE` | `120` | maximum number of concurrent requests per user, or per address if nobody is
 #:   signed in, including those that wait

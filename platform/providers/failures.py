@@ -48,6 +48,8 @@ def classify(error: ProviderError) -> Failure:
         return Failure.VECTORS
     if said.startswith("HTML came"):
         return Failure.HTML
+    if said.startswith("What came was no"):
+        return Failure.ADDRESS
     if status == MONEY_STATUS or (status >= 400 and MONEY.search(said)):
         return Failure.MONEY
     if status in KEY_STATUSES:

@@ -1,6 +1,7 @@
 """What operators see of what came of talks, and another try at a session that could not be closed, on record."""
 
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import Permission
@@ -11,7 +12,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import User
-from companions.models import Closing, Job, Session
+from companions.models import Closing, Job, Session, Timer, Waking
 from memory.models import Change, Consolidation, DiaryEntry, Document, Learning, Memory, Revision, Slot
 from memory.store import keep_fact, retract
 from safety.models import AuditEntry
@@ -80,14 +81,38 @@ def test_what_failed_stands_on_the_first_page_and_at_the_side(desk: Client, scen
     first = desk.get(reverse("admin:index")).content.decode()
     assert "1 night in the last week failed." in first
     for model in (Closing, Consolidation):
-        failed = f"{listing(model)}?state__exact=failed"
-        assert failed in first
-        assert desk.get(failed).context["cl"].result_count == 1
+        assert f"{listing(model)}?state__exact=failed" in first
     Closing.objects.update(state="done")
     Consolidation.objects.update(asked_at=timezone.now() - timedelta(days=8))
     first = desk.get(reverse("admin:index")).content.decode()
     assert "could not be closed" not in first
     assert "in the last week failed" not in first
+
+
+def test_an_alert_leads_to_the_rows_that_it_counts(desk: Client, scene: Scene) -> None:
+    now, closing = timezone.now(), Closing.objects.get()
+    long_ago = now - timedelta(days=8)
+    Waking.objects.update(state="failed", due_at=now)
+    Timer.objects.filter(state="active").update(state="set_aside", is_asleep=True)
+    Consolidation.objects.update(state="failed", asked_at=now)
+    for model, moment, day in ((Waking, "due_at", {}), (Consolidation, "asked_at", {"night_of": long_ago})):
+        row = model._base_manager.get()
+        row._state.adding, row.pk = True, uuid4()
+        for name, value in {moment: long_ago, **day}.items():
+            setattr(row, name, value)
+        row.save()
+    ended = Session.objects.create(
+        companion=scene.companion, conversation=scene.companion.conversation, started_at=NOON, ended_at=NOON
+    )
+    Closing.objects.create(
+        **{"companion": scene.companion, "session": ended, "state": "failed"},
+        **dict.fromkeys(("until_at", "asked_at", "next_at"), NOON),
+    )
+    alerts = desk.get(reverse("admin:index")).context["alarms"]
+    assert [alert["sentence"][:1] for alert in alerts] == ["1"] * 4
+    for alert in alerts:
+        assert desk.get(alert["link"]).context["cl"].result_count == 1, alert
+    assert closing in desk.get(alerts[0]["link"]).context["cl"].queryset
 
 
 def test_a_closing_that_failed_is_tried_again_on_record(desk: Client, scene: Scene) -> None:

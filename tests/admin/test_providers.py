@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from aiohttp import web
 from cryptography.fernet import Fernet
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission
@@ -22,6 +23,7 @@ from providers.selection import choose_chat, follow_change
 from safety.models import AuditEntry
 from safety.provider_usage import load_last_day
 from tests.admin.walk import listing, page
+from tests.fixtures.model_servers import serve
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.memory.conftest import EmbeddingServer, embedding_server
 
@@ -130,6 +132,18 @@ def test_a_server_that_is_not_there_is_told(desk: Client, rehearsal: RehearsalSe
     assert "cannot be reached" in tried(desk, choose_chat("Mine", "http://127.0.0.1:9/v1", "m"))
 
 
+@pytest.mark.parametrize("body", ['{"hello": "world"}', "hello", "[1, 2, 3]", "data: hello\n\n"])
+def test_a_server_that_is_none_of_models_is_not_said_to_be_away(desk: Client, body: str) -> None:
+    async def answer(_request: web.Request) -> web.Response:
+        content_type = "text/event-stream" if body.startswith("data:") else "application/json"
+        return web.Response(text=body, content_type=content_type)
+
+    with serve({"/v1/chat/completions": answer}) as address:
+        assert "Nothing at this address answers such a request" in tried(
+            desk, choose_chat("Mine", f"{address}/v1", "m")
+        )
+
+
 class Nothing(BaseModel):
     pass
 
@@ -166,6 +180,9 @@ def test_what_is_in_force_is_shown(desk: Client, rehearsal: RehearsalServer, set
     assert "In force: big at http://llm.example/v1." in shown()
     Provider.objects.update(is_active=False)
     assert "the rehearsal model answers" in shown()
+    assert not desk.get(listing(Provider)).context[
+        "environment"
+    ]  # the theme's word, which it shows as a badge
     settings.CHAT = settings.CHAT | {"is_rehearsal": False}
     assert f"the model found at startup answers: rehearsal at {rehearsal.url}." in shown()
 

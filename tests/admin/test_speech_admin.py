@@ -103,6 +103,11 @@ def test_what_each_person_used_stands_in_the_list_of_people(desk: Client, scene:
     SoundCall.objects.create(**common, capability="speech", characters=1234, started_at=now)
     SoundCall.objects.create(**common, capability="speech", characters=4, seconds=9, started_at=now)
     SoundCall.objects.create(**common, capability="transcription", seconds=41.6, started_at=now)
+    for failed in (
+        {"capability": "speech", "characters": 50},
+        {"capability": "transcription", "seconds": 60},
+    ):
+        SoundCall.objects.create(**common | {"outcome": "unavailable"}, **failed, started_at=now)
     long_ago = now - timedelta(days=31)
     SoundCall.objects.create(**common, capability="transcription", seconds=500, started_at=long_ago)
     rows = {person.email: person for person in desk.get(listing(User)).context["cl"].result_list}

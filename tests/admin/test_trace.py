@@ -176,6 +176,7 @@ def test_the_first_page_tells_the_day(
     assert numbers["Messages today"] == (3, "from 1 person")
     assert set(response.context["health"]) == {"database", "redis", "worker", "beat", "chat"}
     assert response.context["health"]["database"] == "ok"
+    assert "<b>database</b> works" in response.content.decode()
 
 
 def test_each_number_of_the_day_leads_to_the_list_that_it_counts(desk: Client, scene: Scene) -> None:

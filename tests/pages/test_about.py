@@ -235,6 +235,7 @@ def test_what_is_saved_keeps_what_stood_there_before_and_it_can_hold_again(
     page = at_home.get(f"{path}versions/{former.pk}/").content.decode()
     assert '<del><span class="unseen">removed: </span>calm' in page
     assert '<ins><span class="unseen">added: </span>loud' in page
+    assert "Everything changed since then" not in page  # that is the same
     assert at_home.post(f"{path}versions/{former.pk}/restore/").status_code == 302
     mira.refresh_from_db()
     assert (mira.persona, mira.tint) == ("Mira is calm and curious.", 220)
@@ -243,6 +244,26 @@ def test_what_is_saved_keeps_what_stood_there_before_and_it_can_hold_again(
     assert (newest.texts["persona"], newest.changed_by) == ("Mira is loud and curious.", "restore")
     at_home.post(f"{path}versions/{former.pk}/restore/")
     assert mira.versions.count() == 2  # it holds already
+
+
+def test_an_older_version_is_compared_with_the_next_and_with_the_current_one(
+    at_home: Client, mira: Companion
+) -> None:
+    path = f"/companions/{mira.pk}/about/"
+    for persona in ("Mira is loud.", "Mira is patient."):
+        mira.persona = persona
+        mira.save(update_fields=["persona"])
+    first, second = mira.versions.order_by("number")
+    page = at_home.get(f"{path}versions/{first.pk}/").content.decode()
+    changed_then, since = page.split("Everything changed since then")
+    assert ("loud" in changed_then, "patient" in changed_then) == (True, False)
+    assert ("loud" in since, "patient" in since) == (False, True)
+    mira.persona = second.texts["persona"]
+    mira.save(update_fields=["persona"])
+    page = at_home.get(f"{path}versions/{second.pk}/").content.decode()
+    assert "patient" in page
+    assert "Everything changed since then" not in page
+    assert "That is already the current version." in page
 
 
 def test_saving_what_is_no_text_or_the_same_keeps_no_version(mira: Companion) -> None:

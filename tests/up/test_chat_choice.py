@@ -1,6 +1,9 @@
 """Which chat model is chosen, with a server that answers as Ollama does."""
 
 import json
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,6 +17,11 @@ from config.up.embedding import choose_embedding
 from config.up.ports import find_free_port
 from config.up.terminal import UpError
 from tests.fixtures.gguf import SAID, write_gguf
+
+WITHOUT_SETTINGS = {
+    "PATH": os.environ["PATH"],
+    "PYTHONPATH": str(Path(__file__).resolve().parents[2] / "platform"),
+}
 
 
 class Ollama(BaseHTTPRequestHandler):
@@ -104,6 +112,14 @@ def test_a_model_file_is_run_by_an_engine_of_kiths_own(tmp_path: Path) -> None:
     assert found.environment["LLM_API_KEY"] == "of-this-run"
     assert "of-this-run" not in "".join(found.program.command)
     assert "Tiny" in found.line
+
+
+def test_a_model_file_is_refused_in_words_where_there_are_no_settings_yet() -> None:
+    script = "from config.up.chat import choose_chat; choose_chat({'LLM_FILE': '/nowhere/model.gguf'})"
+    ended = subprocess.run(
+        [sys.executable, "-c", script], env=WITHOUT_SETTINGS, capture_output=True, text=True
+    )
+    assert "LLM_FILE: /nowhere/model.gguf cannot be read: No such file" in ended.stderr.splitlines()[-1]
 
 
 def test_a_model_file_that_cannot_be_run_is_refused_at_once(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
 from argparse import ArgumentParser
+from pathlib import Path
 from typing import Any
 
 from asgiref.sync import async_to_sync
@@ -6,6 +7,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
+from accounts.errors import RefusedError
 from companions.archives.export import export_archive
 from companions.models import Companion
 
@@ -20,14 +22,19 @@ class Command(BaseCommand):
         parser.add_argument("file", help="where to write; it must not be there yet")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        path = Path(options["file"])
         try:
             companion = Companion.objects.select_related("user").get(pk=options["companion"])
-            with open(options["file"], "xb") as file:
-                size = async_to_sync(self._write)(companion, file)
+            with path.open("xb") as file:
+                try:
+                    size = async_to_sync(self._write)(companion, file)
+                except BaseException:
+                    path.unlink()
+                    raise
         except (Companion.DoesNotExist, ValidationError) as error:
             raise CommandError("There is no such companion.") from error
-        except OSError as error:
-            raise CommandError(f"Nothing was written: {error}") from error
+        except (OSError, RefusedError) as error:
+            raise CommandError(f"Nothing was written: {getattr(error, 'detail', error)}") from error
         self.stdout.write(f"{companion.name}: {size / MEGABYTE:.1f} MB.")
 
     async def _write(self, companion: Companion, file: Any) -> int:

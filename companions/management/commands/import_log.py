@@ -2,9 +2,9 @@ import json
 from argparse import ArgumentParser
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
-from pydantic import ValidationError
 
 from accounts.errors import RefusedError
 from companions.api.jobs import LogIn
@@ -27,6 +27,6 @@ class Command(BaseCommand):
             with open(options["file"], encoding="utf-8") as file:
                 log = LogIn.model_validate(json.load(file))
             job = import_log(companion, [Line(**line.dict()) for line in log.messages], timezone.now())
-        except (Companion.DoesNotExist, ValueError, OSError, ValidationError, RefusedError) as error:
+        except (Companion.DoesNotExist, ValidationError, ValueError, OSError, RefusedError) as error:
             raise CommandError(f"Nothing was imported: {getattr(error, 'detail', error)}") from error
         self.stdout.write(f"{job.total} messages imported; they can be recalled by their words now.")

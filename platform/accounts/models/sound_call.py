@@ -6,11 +6,13 @@ from accounts.models.user import User, UserOwnedQuerySet
 
 
 class SoundCallQuerySet(UserOwnedQuerySet["SoundCall"]):
+    def without_failed(self) -> "SoundCallQuerySet":
+        return self.filter(outcome__in=(SoundCall.Outcome.DONE, SoundCall.Outcome.STOPPED))
+
     def used(self) -> dict[str, float]:
         """Return the sums of characters spoken, seconds spoken and seconds heard, without failed calls (one query)."""
         spoke = models.Q(capability=SoundCall.Capability.SPEECH)
-        used = self.filter(outcome__in=(SoundCall.Outcome.DONE, SoundCall.Outcome.STOPPED))
-        return used.aggregate(
+        return self.without_failed().aggregate(
             characters=Coalesce(models.Sum("characters", filter=spoke), 0),
             seconds_spoken=Coalesce(models.Sum("seconds", filter=spoke), 0.0),
             seconds_heard=Coalesce(models.Sum("seconds", filter=~spoke), 0.0),

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from django.utils.translation import gettext
-from django.utils.translation import gettext_noop as _
 
 from providers.engine.parts import find_parts
 from text.strings import storable
@@ -41,6 +40,14 @@ BLOCKS = {
     10: (256, 84), 11: (256, 110), 12: (256, 144), 13: (256, 176), 14: (256, 210), 15: (256, 292),
     20: (32, 18), 23: (256, 136), 24: (1, 1), 25: (1, 2), 26: (1, 4), 27: (1, 8), 28: (1, 8), 30: (1, 2), 39: (32, 17),
 }  # fmt: skip
+
+
+def gettext_noop(sentence: str) -> str:
+    """Mark the sentence for translation. Django's own needs its settings, which `make up` does not have yet."""
+    return sentence
+
+
+_ = gettext_noop
 
 
 class ModelFileError(Exception):

@@ -4,9 +4,9 @@ import os
 from dataclasses import dataclass
 
 import psutil
-from django.utils.translation import gettext_noop as _
 
 from providers.engine.gguf import ModelFile, ModelFileError
+from providers.engine.gguf import gettext_noop as _
 
 CONTEXT_TOKENS, MIN_CONTEXT_TOKENS = 8192, 2048  # the default, and the size from which it is not halved
 EMBEDDING_CONTEXT_TOKENS = 2048  # longer texts are embedded in smaller windows

@@ -48,8 +48,12 @@ def is_above(request: HttpRequest, person: User | None) -> bool:
 
 
 def annotate_sound(people: QuerySet[User], since: datetime) -> QuerySet[User]:
-    """Annotate the users with `characters_spoken` to them and `seconds_heard` from them since `since`."""
-    calls = SoundCall.objects.filter(started_at__gte=since, user=OuterRef("pk")).order_by().values("user")
+    """Annotate the users with `characters_spoken` to them and `seconds_heard` from them since `since`.
+
+    Failed calls do not count.
+    """
+    used = SoundCall.objects.without_failed()
+    calls = used.filter(started_at__gte=since, user=OuterRef("pk")).order_by().values("user")
     spoken = calls.filter(capability=SoundCall.Capability.SPEECH).annotate(all=Sum("characters"))
     heard = calls.filter(capability=SoundCall.Capability.TRANSCRIPTION).annotate(all=Sum("seconds"))
     return people.annotate(

@@ -149,7 +149,7 @@ class ProviderAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
     ) -> HttpResponse:
         context = {
             "is_set_by_environment": is_set_by_environment(),
-            "environment": get_environment_provider(),
+            "from_environment": get_environment_provider(),
             "sound": [
                 (capability.label, get_sound_settings(capability)["base_url"] or settings.SPEECH["engine"])
                 for capability in SOUND

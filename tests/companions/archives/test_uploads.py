@@ -19,6 +19,7 @@ from companions.models import ArchiveUpload, Companion, Message, Reply
 from companions.replies.lifecycle import start
 from config.asgi_layers import BodyLimit
 from files.models import StoredFile
+from files.storage import private
 from jobs.background import in_thread
 from memory.models import Memory
 from tests.companions.archives.everything import NOON, live_fully, talk
@@ -214,6 +215,21 @@ def test_commands_move_a_companion(bob: User, small: Companion, tmp_path: Path) 
     told = io.StringIO()
     call_command("import_archive", str(file), owner=bob.email, stdout=told, stderr=io.StringIO())
     assert Message.objects.filter(companion=told.getvalue().strip()).count() == 2
+
+
+def test_an_export_that_fails_leaves_no_file(alice: User, small: Companion, tmp_path: Path) -> None:
+    StoredFile.objects.create(
+        **{"user": alice, "companion": small, "kind": "picture", "content_type": "image/png"},
+        **{"key": "picture/away/content", "bytes": 1, "created_at": NOON},
+    )
+    private().put("picture/away", b"a file where a folder should be", "text/plain")
+    file = tmp_path / "mira.zip"
+    try:
+        with pytest.raises(CommandError, match="Nothing was written"):
+            call_command("export_archive", str(small.pk), str(file))
+    finally:
+        private().remove(["picture/away"])
+    assert not file.exists()
 
 
 async def test_only_whoever_is_signed_in_may_send_as_much_as_an_archive(bob: User) -> None:

@@ -262,3 +262,13 @@ def test_who_looks_at_a_past_again_and_again_waits(at_home: Client, settings: An
     looked_at = at_home.post("/companions/new/card/", given())["Location"]
     settings.LIMITS, settings.RATES = True, {**settings.RATES, "pasts": [(1, 3600)]}
     assert [at_home.get(looked_at).status_code for _ in range(2)] == [200, 429]
+
+
+def test_the_command_brings_a_log_for_companions_that_there_are(mira: Companion, tmp_path: Path) -> None:
+    file = tmp_path / "log.json"
+    file.write_text('{"messages": [{"role": "user", "text": "Hello", "at": "2024-05-01T10:00:00Z"}]}')
+    for companion in ("mira", "00000000-0000-4000-8000-000000000000"):
+        with pytest.raises(CommandError, match="Nothing was imported"):
+            call_command("import_log", companion, str(file))
+    call_command("import_log", str(mira.pk), str(file))
+    assert Message.everywhere.get().text == "Hello"
