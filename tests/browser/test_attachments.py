@@ -39,6 +39,14 @@ def test_a_picture_chosen_by_the_button_is_kept_over_a_reload_and_sent(person: P
     assert picture.evaluate("image => image.complete && image.naturalWidth") == 40
 
 
+def test_the_button_that_attaches_looks_the_same_with_the_focus(person: Person) -> None:
+    person.make_companion()
+    icon = person.page.locator("label:has(#files) svg")
+    before = icon.bounding_box()
+    person.page.locator("#files").focus()
+    assert icon.bounding_box() == before
+
+
 def test_pictures_are_pasted_and_dropped_and_wait_with_their_message(person: Person, live: Live) -> None:
     person.make_companion()
     page = person.page
