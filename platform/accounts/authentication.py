@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import datetime
 from typing import cast
+from urllib.parse import urlencode, urlsplit
 from zoneinfo import ZoneInfoNotFoundError
 
 import structlog
@@ -11,7 +12,7 @@ from asgiref.sync import iscoroutinefunction, markcoroutinefunction
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import render
+from django.shortcuts import render, resolve_url
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from django_htmx.middleware import HtmxDetails
@@ -64,8 +65,24 @@ def render_wait(request: HttpRequest, error: GateError) -> HttpResponse:
     return response
 
 
+def return_to_page(request: HttpRequest, response: Response) -> Response:
+    """Let a redirect to the sign-in page come back to the page the person was on, if what they asked for is not a page.
+
+    An action can only be sent, and part of a page is of no use alone.
+    """
+    is_page = request.method in {"GET", "HEAD"} and "HX-Request" not in request.headers
+    if is_page or "Location" not in response.headers:
+        return response
+    door, page = resolve_url(settings.LOGIN_URL), urlsplit(request.headers.get("Referer", ""))
+    if response["Location"].startswith(f"{door}?") and page.netloc == request.get_host():
+        response["Location"] = f"{door}?{urlencode({'next': page._replace(scheme='', netloc='').geturl()})}"
+    return response
+
+
 class PersonMiddleware:
-    """Activates a signed-in person's language and time zone (UTC for others), and answers a GateError with a page."""
+    """Activates a signed-in person's language and time zone (UTC for others), answers a GateError with a page, and
+    returns who must sign in first to the page they were on.
+    """
 
     sync_capable = True
     async_capable = True
@@ -80,7 +97,7 @@ class PersonMiddleware:
         if self.is_async:
             return self.__acall__(request)
         self._activate(find_signed_in(request))
-        return self.get_response(request)
+        return return_to_page(request, cast(Response, self.get_response(request)))
 
     async def __acall__(self, request: HttpRequest) -> Response:
         try:
@@ -92,7 +109,7 @@ class PersonMiddleware:
         except GateError as error:
             return await in_request_thread(render_wait, request, error)
         self._activate(user)
-        return await cast(Awaitable[Response], self.get_response(request))
+        return return_to_page(request, await cast(Awaitable[Response], self.get_response(request)))
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """Return the page that asks to wait if a view raised GateError."""
