@@ -13,6 +13,8 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render, resolve_url
+from django.template.loader import render_to_string
+from django.urls import is_valid_path
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from django_htmx.middleware import HtmxDetails
@@ -79,9 +81,23 @@ def return_to_page(request: HttpRequest, response: Response) -> Response:
     return response
 
 
+def is_action_opened(request: HttpRequest, response: Response) -> bool:
+    """Return whether the address of an action was opened like a page, e.g. by switching the language after an error."""
+    return response.status_code == 405 and request.method == "GET" and not request.path.startswith(API_PREFIX)
+
+
+def lead_above(request: HttpRequest, response: Response) -> Response:
+    """Fill the response to an opened action with a page that leads to the page above it."""
+    above = request.path_info
+    while not is_valid_path(above := above.rstrip("/").rpartition("/")[0] + "/"):
+        pass
+    cast(HttpResponse, response).content = render_to_string("405.html", {"above": above}, request).encode()
+    return response
+
+
 class PersonMiddleware:
-    """Activates a signed-in person's language and time zone (UTC for others), answers a GateError with a page, and
-    returns who must sign in first to the page they were on.
+    """Activates a signed-in person's language and time zone (UTC for others), answers a GateError and an opened action
+    with a page, and returns who must sign in first to the page they were on.
     """
 
     sync_capable = True
@@ -97,7 +113,10 @@ class PersonMiddleware:
         if self.is_async:
             return self.__acall__(request)
         self._activate(find_signed_in(request))
-        return return_to_page(request, cast(Response, self.get_response(request)))
+        response = cast(Response, self.get_response(request))
+        if is_action_opened(request, response):
+            return lead_above(request, response)
+        return return_to_page(request, response)
 
     async def __acall__(self, request: HttpRequest) -> Response:
         try:
@@ -109,7 +128,10 @@ class PersonMiddleware:
         except GateError as error:
             return await in_request_thread(render_wait, request, error)
         self._activate(user)
-        return return_to_page(request, await cast(Awaitable[Response], self.get_response(request)))
+        response = await cast(Awaitable[Response], self.get_response(request))
+        if is_action_opened(request, response):
+            return await in_request_thread(lead_above, request, response)
+        return return_to_page(request, response)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """Return the page that asks to wait if a view raised GateError."""
