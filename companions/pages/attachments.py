@@ -28,6 +28,8 @@ async def add(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 @post_view
 def delete(request: SignedInRequest, companion_id: UUID, attachment_id: UUID) -> HttpResponse:
-    """Remove an attachment. A message that it was sent with keeps its text."""
-    remove(get_attachment(request.user, companion_id, attachment_id), timezone.now())
+    """Remove an attachment that is not sent: one that another tab has sent meanwhile stays with its message."""
+    attachment = get_attachment(request.user, companion_id, attachment_id)
+    if attachment.message_id is None:
+        remove(attachment, timezone.now())
     return HttpResponse(status=204)

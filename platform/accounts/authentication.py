@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import datetime
 from typing import cast
+from urllib.parse import urlencode, urlsplit
 from zoneinfo import ZoneInfoNotFoundError
 
 import structlog
@@ -11,7 +12,9 @@ from asgiref.sync import iscoroutinefunction, markcoroutinefunction
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import render
+from django.shortcuts import render, resolve_url
+from django.template.loader import render_to_string
+from django.urls import is_valid_path
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from django_htmx.middleware import HtmxDetails
@@ -74,8 +77,38 @@ def render_wait(request: HttpRequest, error: GateError) -> HttpResponse:
     return response
 
 
+def return_to_page(request: HttpRequest, response: Response) -> Response:
+    """Let a redirect to the sign-in page come back to the page the person was on, if what they asked for is not a page.
+
+    An action can only be sent, and part of a page is of no use alone.
+    """
+    is_page = request.method in {"GET", "HEAD"} and "HX-Request" not in request.headers
+    if is_page or "Location" not in response.headers:
+        return response
+    door, page = resolve_url(settings.LOGIN_URL), urlsplit(request.headers.get("Referer", ""))
+    if response["Location"].startswith(f"{door}?") and page.netloc == request.get_host():
+        response["Location"] = f"{door}?{urlencode({'next': page._replace(scheme='', netloc='').geturl()})}"
+    return response
+
+
+def is_action_opened(request: HttpRequest, response: Response) -> bool:
+    """Return whether the address of an action was opened like a page, e.g. by switching the language after an error."""
+    return response.status_code == 405 and request.method == "GET" and not request.path.startswith(API_PREFIX)
+
+
+def lead_above(request: HttpRequest, response: Response) -> Response:
+    """Fill the response to an opened action with a page that leads to the page above it."""
+    above = request.path_info
+    while not is_valid_path(above := above.rstrip("/").rpartition("/")[0] + "/"):
+        pass
+    cast(HttpResponse, response).content = render_to_string("405.html", {"above": above}, request).encode()
+    return response
+
+
 class PersonMiddleware:
-    """Activates a signed-in person's language and time zone (UTC for others), and answers a GateError with a page."""
+    """Activates a signed-in person's language and time zone (UTC for others), answers a GateError and an opened action
+    with a page, and returns who must sign in first to the page they were on.
+    """
 
     sync_capable = True
     async_capable = True
@@ -90,7 +123,10 @@ class PersonMiddleware:
         if self.is_async:
             return self.__acall__(request)
         self._activate(find_signed_in(request))
-        return self.get_response(request)
+        response = cast(Response, self.get_response(request))
+        if is_action_opened(request, response):
+            return lead_above(request, response)
+        return return_to_page(request, response)
 
     async def __acall__(self, request: HttpRequest) -> Response:
         if request.path == LIFE_CHECK:
@@ -104,7 +140,10 @@ class PersonMiddleware:
         except GateError as error:
             return await in_request_thread(render_wait, request, error)
         self._activate(user)
-        return await cast(Awaitable[Response], self.get_response(request))
+        response = await cast(Awaitable[Response], self.get_response(request))
+        if is_action_opened(request, response):
+            return await in_request_thread(lead_above, request, response)
+        return return_to_page(request, response)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """Return the page that asks to wait if a view raised GateError."""

@@ -1,6 +1,6 @@
-"""Texts of django-unfold in the admin that have no translations elsewhere, listed here to be translated with Kith's."""
+"""Texts of django-unfold in the admin, and of Django, that have no translations elsewhere: translated with Kith's."""
 
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_noop, ngettext_lazy
 
 TEXTS = (
     gettext_noop("Apply Filters"),
@@ -45,5 +45,9 @@ TEXTS = (
     gettext_noop(
         "Raw passwords are not stored, so there is no way to see this user’s password, but you can change the password"
         ' using <a href="{}" class="text-primary-600 dark:text-primary-500">this form</a>.'
+    ),
+    ngettext_lazy(
+        "This password is too short. It must contain at least %d character.",
+        "This password is too short. It must contain at least %d characters.",
     ),
 )

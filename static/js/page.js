@@ -95,13 +95,22 @@ document.body.addEventListener("memory-gone", ({ detail }) => {
   document.getElementById("main").focus();
 });
 
-// A whole page in response to an htmx request means that the session has ended: go to that page.
+// A whole page in response to an htmx request: of an error, its words are shown here, and what was written stays; any
+// other means that the session has ended: go to that page.
 document.addEventListener("htmx:beforeSwap", (event) => {
   const { xhr } = event.detail;
   if (!/^\s*<!doctype/i.test(xhr.responseText)) return;
   event.detail.shouldSwap = false;
-  location.assign(xhr.responseURL);
+  if (xhr.status < 400) return location.assign(xhr.responseURL);
+  const page = new DOMParser().parseFromString(xhr.responseText, "text/html");
+  return announce([...page.querySelectorAll("main h1, main p")].map((part) => part.textContent).join(" "), true);
 });
+document.addEventListener("htmx:sendError", () => announce(document.getElementById("announcer").dataset.failed, true));
+
+// A form that comes back with errors may stand far down the page: show the first field to correct.
+const invalid = document.querySelector("main [aria-invalid=true]");
+invalid?.scrollIntoView({ block: "center" });
+invalid?.focus({ preventScroll: true });
 
 // Rows of tabs wider than the screen: scroll the current tab into view, and fade an end beyond which there is more.
 for (const tabs of document.querySelectorAll(".tabs")) {

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from datetime import timedelta
+from urllib.parse import parse_qs, urlsplit
 
 import orjson
 import pytest
@@ -70,6 +71,23 @@ def test_a_form_without_its_csrf_token_is_refused(visitor: Client, alice: User) 
 def test_signing_in_sends_no_one_elsewhere(visitor: Client, alice: User, address: str) -> None:
     response = submit(visitor, "/accounts/login/", login=alice.email, password=PASSWORD, next=address)
     assert response.url == "/companions/"
+
+
+@pytest.mark.parametrize(
+    ("method", "headers", "to"),
+    [
+        ("post", {"referer": "http://testserver/companions/?at=1"}, "/companions/?at=1"),
+        ("get", {"referer": "http://testserver/companions/", "hx-request": "true"}, "/companions/"),
+        ("get", {"referer": "http://testserver/companions/"}, "/companions/new/own/"),
+        ("post", {"referer": "http://elsewhere.example/companions/"}, "/companions/new/own/"),
+        ("post", {}, "/companions/new/own/"),
+    ],
+)
+def test_who_signs_in_again_returns_to_the_page_and_not_to_an_action_or_a_part(
+    db: None, method: str, headers: dict[str, str], to: str
+) -> None:
+    response = getattr(Client(), method)("/companions/new/own/", headers=headers)
+    assert parse_qs(urlsplit(response.url).query) == {"next": [to]}
 
 
 def test_signing_out_needs_a_form_and_ends_the_session(visitor: Client, alice: User) -> None:

@@ -39,6 +39,29 @@ def test_a_picture_chosen_by_the_button_is_kept_over_a_reload_and_sent(person: P
     assert picture.evaluate("image => image.complete && image.naturalWidth") == 40
 
 
+def test_the_button_that_attaches_looks_the_same_with_the_focus(person: Person) -> None:
+    person.make_companion()
+    icon = person.page.locator("label:has(#files) svg")
+    before = icon.bounding_box()
+    person.page.locator("#files").focus()
+    assert icon.bounding_box() == before
+
+
+def test_a_text_that_is_removed_before_it_is_sent_is_not_read(person: Person) -> None:
+    person.make_companion()
+    page, attached = person.page, person.page.locator("#attached li")
+    texts = [file(f"{number}.txt", b"A secret.") for number in range(4)]
+    page.locator("#files").set_input_files([*texts, file("empty.png", b"")])
+    expect(attached.locator("progress:visible")).to_have_count(0)
+    expect(page.get_by_text("This file is empty.")).to_be_in_viewport()
+    for number in range(4):
+        with page.expect_response("**/delete/") as response:
+            page.get_by_role("button", name=f"Remove · {number}.txt").click()
+        assert response.value.status == 204
+    person.go("Memory", "Reading")
+    expect(page.locator("main")).to_contain_text("Nothing yet. Give Mira")
+
+
 def test_pictures_are_pasted_and_dropped_and_wait_with_their_message(person: Person, live: Live) -> None:
     person.make_companion()
     page = person.page

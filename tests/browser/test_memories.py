@@ -36,6 +36,25 @@ def test_a_memory_is_deleted_and_gone(person: Person, live: Live) -> None:
     expect(person.page.locator(".is-hidden")).to_contain_text("no longer shown to Mira")
 
 
+def test_who_acts_on_what_another_tab_has_deleted_is_told_and_stays(person: Person) -> None:
+    person.make_companion()
+    page = person.page
+    person.go("Memory")
+    page.get_by_text("Add a fact").click()
+    page.get_by_label("What is remembered").fill("The harbour freezes in winter")
+    page.get_by_role("button", name="Remember this").click()
+    memory = page.locator(".memory", has_text="harbour")
+    pin = memory.get_by_role("button", name="Pin")
+    expect(pin).to_be_visible()
+    person.live.run("from memory.models import Memory; Memory.objects.filter(kind='fact').delete()")
+    pin.click()
+    expect(page.locator("#announcer")).to_contain_text("There is nothing here. The page has been moved")
+    expect(memory).to_be_visible()
+    page.route("**/pin/", lambda route: route.abort())
+    pin.click()
+    expect(page.locator("#announcer")).to_have_text("That did not work. Try again in a moment.")
+
+
 def test_what_is_chosen_before_the_scripts_are_there_is_not_lost(person: Person) -> None:
     person.make_companion()
     person.write("My cat is called Pebble")

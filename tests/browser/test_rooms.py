@@ -100,3 +100,14 @@ def test_the_list_of_companions_stands_beside_the_talk_on_wide_screens(person: P
     expect(page.locator(".who h1")).to_have_text("Robin")
     page.set_viewport_size({"width": 1000, "height": 800})
     expect(beside).to_be_hidden()
+
+
+def test_a_form_that_comes_back_shows_what_is_to_be_corrected(person: Person) -> None:
+    person.make_companion()
+    page = person.page
+    person.go("Settings")
+    name = page.get_by_label("Its name")
+    name.fill("Robin")
+    page.get_by_role("button", name="Delete for good").click()
+    expect(page.locator(".field-error")).to_be_in_viewport()
+    expect(name).to_be_focused()

@@ -54,6 +54,20 @@ def test_an_answer_is_stopped_and_goes_on(person: Person, live: Live) -> None:
     expect(person.answers).to_have_count(2)
 
 
+def test_a_second_tap_on_stop_chooses_no_file(person: Person, live: Live) -> None:
+    person.make_companion()
+    live.rehearsal.script({"pieces": [f"word{number} " for number in range(200)], "delay_between": 0.05})
+    person.write("Tell me a long story")
+    stop = person.page.get_by_role("button", name="Stop the answer")
+    box = stop.bounding_box()
+    assert box
+    stop.click()
+    expect(stop).to_be_hidden()
+    beneath = "([x, y]) => document.elementFromPoint(x, y).closest('label, button, textarea').id"
+    place = [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2]
+    assert person.page.evaluate(beneath, place) == "message"
+
+
 def test_the_draft_outlives_a_reload(person: Person) -> None:
     person.make_companion()
     person.page.locator("#message").fill("I was just about to say")

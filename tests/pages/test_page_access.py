@@ -415,6 +415,12 @@ def check_page(told: Told, sessions: Sessions, name: str) -> None:
     assert _home(sessions.alice).get(page).status_code == (405 if name in POST_ONLY else 200)
 
 
+def test_the_address_of_an_action_leads_to_the_page_above_it(told: Told, sessions: Sessions) -> None:
+    response = _home(sessions.alice).get(f"{told.path}messages/{told.message.pk}/bookmark/")
+    assert (response.status_code, response["Allow"]) == (405, "POST")
+    assert f'href="{told.path}">Go to that page' in response.content.decode()
+
+
 def sign_in(user: User) -> str:
     """Return the key of a session of theirs."""
     client = Client()

@@ -1,5 +1,6 @@
 // Files attached in the composer: uploaded at once, with their progress, and sent with the next message.
 
+import { post } from "../request.js";
 import { keep, kept } from "../storage.js";
 import { clone } from "./turns.js";
 
@@ -107,6 +108,7 @@ export class Attachments {
       why.hidden = false;
       why.textContent = told.detail ?? this.words.attached_lost;
       again.hidden = [413, 422].includes(request.status); // the same file would fail in the same way
+      item.element.scrollIntoView({ block: "nearest" }); // the list may be longer than its place
       return undefined;
     };
     request.send(body);
@@ -123,6 +125,7 @@ export class Attachments {
 
   #remove(item) {
     item.request?.abort();
+    if (item.id) post(`${this.all.dataset.url}../${item.id}/delete/`).catch(() => {}); // or what is unsent goes in a day
     this.#items = this.#items.filter((other) => other !== item);
     item.element.remove();
     this.#keep();
