@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+from typing import Any
 
 import structlog
 from django.conf import settings
@@ -12,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import condition
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
+from ninja.parser import Parser
 from ninja.responses import Response
 from redis.exceptions import RedisError
 
@@ -48,10 +50,21 @@ from companions.api import (
 )
 from integrations.push import api as push
 from memory.errors import PolicyError
+from text.json_size import TooManyValuesError, check_json
 from voice import api as voice
 
 log = structlog.get_logger(__name__)
-api = NinjaAPI(title="Kith", version="1", auth=BearerToken(), urls_namespace="api")
+
+
+class BodyParser(Parser):
+    """Parses JSON bodies. An HttpError of ninja's has a TooManyValuesError as its cause if there are too many values."""
+
+    def parse_body(self, request: HttpRequest) -> dict[str, Any]:
+        check_json(request.body)
+        return super().parse_body(request)
+
+
+api = NinjaAPI(title="Kith", version="1", auth=BearerToken(), urls_namespace="api", parser=BodyParser())
 for router in (
     companions.router,
     messages.router,
@@ -161,6 +174,11 @@ def too_large(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
     return problem(request, 413, "too_large", _("A request can be at most %(limit)s MB.") % {"limit": limit})
 
 
+@api.exception_handler(TooManyValuesError)
+def too_many_values(request: HttpRequest, error: TooManyValuesError) -> HttpResponse:
+    return problem(request, 413, "too_many_values", _("This JSON has more values than any request needs."))
+
+
 @api.exception_handler(PolicyError)
 def no_such_policy(request: HttpRequest, error: PolicyError) -> HttpResponse:
     return problem(request, 422, error.code, str(error))
@@ -168,6 +186,8 @@ def no_such_policy(request: HttpRequest, error: PolicyError) -> HttpResponse:
 
 @api.exception_handler(HttpError)
 def http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
+    if isinstance(error.__cause__, TooManyValuesError):
+        return too_many_values(request, error.__cause__)
     return problem(request, error.status_code, "bad_request", str(error))
 
 
