@@ -60,6 +60,9 @@ LARGE_PATHS = re.compile(
     r"/companions/(?:new/card|[^/]+/lore/import)/"
     r"|/api/v1/(?:cards/preview|pasts/preview|companions/import/(?:archive|card)|companions/[^/]+/import/past)"
 )
+SMALL_PATHS = (
+    "/accounts/"  # forms for signing in: a passkey's is JSON, which takes seconds to parse if it is large
+)
 
 
 class BodyTooLargeError(RefusedError):
@@ -68,7 +71,7 @@ class BodyTooLargeError(RefusedError):
     status = 413
 
     def __init__(self, limit: int) -> None:
-        super().__init__("too_large", f"A request can be at most {limit // 1_000_000} MB.")
+        super().__init__("too_large", f"A request can be at most {limit / 1_000_000:g} MB.")
 
 
 class BodyLimit:
@@ -82,7 +85,8 @@ class BodyLimit:
         self._application = application
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+        is_small_way = scope.get("path", "").startswith(SMALL_PATHS)
+        limit = settings.LARGE_BODY if is_small_way else settings.DATA_UPLOAD_MAX_MEMORY_SIZE
         declared = dict(scope["headers"]).get(b"content-length", b"0")
         is_large_way = LARGE_PATHS.fullmatch(scope.get("path", "")) is not None
         if is_large_way and await in_thread(_is_signed_in, scope):
