@@ -260,7 +260,10 @@ def test_the_command_line_lets_in_who_has_lost_everything(visitor: Client, alice
 
 
 @pytest.mark.parametrize("headers", [[(b"content-length", b"1000000")], []])
-async def test_nobody_sends_a_passkey_of_a_megabyte(headers: list[tuple[bytes, bytes]]) -> None:
+@pytest.mark.parametrize("path", ["/accounts/2fa/webauthn/login/", "/language/"])
+async def test_nobody_who_is_not_signed_in_sends_a_megabyte(
+    path: str, headers: list[tuple[bytes, bytes]]
+) -> None:
     sent: list[Any] = []
 
     async def receive() -> dict[str, Any]:
@@ -274,6 +277,6 @@ async def test_nobody_sends_a_passkey_of_a_megabyte(headers: list[tuple[bytes, b
             await receive()
         await send({"type": "http.response.start", "status": 200, "headers": []})
 
-    scope = {"type": "http", "path": "/accounts/2fa/webauthn/login/", "headers": headers}
+    scope = {"type": "http", "path": path, "headers": headers}
     await BodyLimit(read_on)(scope, receive, send)
     assert sent[0]["status"] == 413
