@@ -23,6 +23,7 @@ from memory.documents.lookup import MAX_PAGES, Question, look_up
 from memory.embedding import embed_cue
 from memory.errors import DocumentError
 from memory.models import Document, Page
+from text.json_size import check_json
 
 router = Router(tags=["documents"])
 DOCUMENTS = "/{uuid:companion_id}/documents"
@@ -132,12 +133,15 @@ def give_document(
 
 
 def read_document(request: SignedInRequest) -> tuple[str, str]:
-    """Return title and text of what was sent; raise DocumentError, or RequestDataTooBig before anything is read."""
+    """Return title and text of what was sent.
+
+    Raise DocumentError, TooManyValuesError, or RequestDataTooBig before anything is read.
+    """
     if int(request.headers.get("Content-Length") or 0) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
         raise RequestDataTooBig
     if request.content_type != "multipart/form-data":
         try:
-            sent = DocumentIn.model_validate(orjson.loads(request.body))
+            sent = DocumentIn.model_validate(orjson.loads(check_json(request.body)))
         except orjson.JSONDecodeError as error:
             raise HttpError(400, "The body is no JSON.") from error
         except ValidationError as error:

@@ -38,6 +38,7 @@ from memory.store import entry_of, nudge
 from text.strings import one_line
 
 BATCH = 500
+BATCH_BYTES = 4_000_000  # a row may have 8 MB, and five hundred of these are more than there is memory
 NOBODY = UUID(int=0)
 Row = dict[str, Any]
 Progress = Callable[[int], None]
@@ -115,6 +116,7 @@ class _Restore:
     places: Places = field(default_factory=lambda: Places(secrets.token_bytes(32)))
     keys: list[str] = field(default_factory=list)
     done: int = 0
+    read: int = 0  # bytes of rows
     spent: int = 0  # bytes of files
     unknown: set[str] = field(default_factory=set)
     open_replies: list[str] = field(default_factory=list)
@@ -191,15 +193,16 @@ class _Restore:
 
     def _insert_all(self, name: str, section: Section, rows: Iterator[tuple[int, Row]]) -> None:
         batch: list[Row] = []
+        begun = self.read
         for number, raw in rows:
             self.unknown |= {f"{name}.{key}"[:80] for key in raw.keys() - set(section.fields)}
             try:
                 batch.append(self._make_row(name, section, raw))
             except RowError as error:
                 raise error.locate(name, number) from None
-            if len(batch) == BATCH:
+            if len(batch) == BATCH or self.read - begun > BATCH_BYTES:
                 self._insert(section, batch)
-                batch = []
+                batch, begun = [], self.read
         if batch:
             self._insert(section, batch)
 
@@ -233,6 +236,7 @@ class _Restore:
         for number, line in enumerate(self.archive.read_lines(f"{name}.ndjson", digest), start=1):
             if number > section.most or number > listed.rows:
                 break
+            self.read += len(line)
             try:
                 yield number, parse_line(line)
             except RowError as error:

@@ -12,6 +12,7 @@ from linkify_it import LinkifyIt
 from linkify_it.main import Match
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererProtocol
+from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
@@ -56,7 +57,10 @@ SIGNED_WORDS = (
     re.compile(r"~~(?=\S)([^~\n]+)(?<=\S)~~"),
     re.compile(r"(?<!\w)_{1,3}(?=\S)([^_\n]+)(?<=\S)_{1,3}(?!\w)"),
 )
-BETWEEN_CHINESE_MARKS = re.compile(r"[^，。、；：！？（）「」《》【】“”]+")
+# An address can be only within one of these runs, and only in a short one: the linkifier takes quadratic time.
+RUN = re.compile(r"[^\s，。、；：！？（）「」《》【】“”]+")
+MAX_ADDRESS_CHARACTERS = 2_000
+SCHEME = re.compile(r"(?<![a-z0-9.+-])https?\Z", re.IGNORECASE)
 
 
 class _Linkifier(LinkifyIt):  # type: ignore[misc]  # it has no types
@@ -66,15 +70,43 @@ class _Linkifier(LinkifyIt):  # type: ignore[misc]  # it has no types
         return list(self._find(text)) or None
 
     def match_at_start(self, text: str) -> Match | None:
-        first = BETWEEN_CHINESE_MARKS.match(text)
+        first = RUN.match(text, 0, MAX_ADDRESS_CHARACTERS)
         return super().match_at_start(first[0]) if first else None
 
     def _find(self, text: str) -> Iterator[Match]:
-        for part in BETWEEN_CHINESE_MARKS.finditer(text):
-            for match in super().match(part[0]) or []:
-                match.index += part.start()
-                match.last_index += part.start()
+        for run in RUN.finditer(text):
+            if not (":" in run[0] or "@" in run[0]) or len(run[0]) > MAX_ADDRESS_CHARACTERS:
+                continue
+            for match in super().match(run[0]) or []:
+                match.index += run.start()
+                match.last_index += run.start()
                 yield match
+
+
+def _read_address(state: StateInline, silent: bool) -> bool:
+    """Parse a bare address, as Markdown-it's own rule does; that one searches all text before and after each "://"."""
+    if state.linkLevel or not state.src.startswith("://", state.pos):
+        return False
+    scheme = SCHEME.search(state.src, max(0, state.pos - len("https")), state.pos)
+    if scheme is None or not state.pending.endswith(scheme[0]):  # its first letter may be a part of an escape
+        return False
+    begin = scheme.start()
+    link = _linkifier.match_at_start(state.src[begin : begin + MAX_ADDRESS_CHARACTERS])
+    if link is None:
+        return False
+    url = link.url.rstrip("*")  # which ends an emphasis
+    address = state.md.normalizeLink(url)
+    if not state.md.validateLink(address):
+        return False
+    if not silent:
+        state.pending = state.pending[: begin - state.pos]
+        opened = state.push("link_open", "a", 1)
+        opened.attrs, opened.markup, opened.info = {"href": address}, "linkify", "auto"
+        state.push("text", "", 0).content = state.md.normalizeLinkText(url)
+        closed = state.push("link_close", "a", -1)
+        closed.markup, closed.info = "linkify", "auto"
+    state.pos = begin + len(url)
+    return True
 
 
 def _render_code(
@@ -102,6 +134,7 @@ def _make_markdown() -> MarkdownIt:
     markdown = MarkdownIt("commonmark", {"html": False, "breaks": True, "linkify": True})
     markdown.enable(["table", "strikethrough", "linkify"]).disable("image")
     markdown.linkify = _linkifier
+    markdown.inline.ruler.at("linkify", _read_address)
     markdown.add_render_rule("fence", _render_code)
     markdown.add_render_rule("code_block", _render_code)
     add_formulas(markdown)

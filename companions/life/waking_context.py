@@ -216,7 +216,7 @@ def _tell_origin(context: WakingContext) -> str:
     if waking.timer is None:
         return "a timer that is gone"
     schedule = timers.describe(waking.timer, context.companion.user.zone, "en")
-    name = f"the {waking.timer.name} timer" if waking.timer.name else "a timer"
+    name = f"the {one_line(waking.timer.name)} timer" if waking.timer.name else "a timer"
     return f"{name}, {quoted(schedule)}{', fired by hand' if waking.origin == Waking.Origin.FORCED else ''}"
 
 

@@ -23,6 +23,7 @@ from pydantic_core import ErrorDetails
 from companions.errors import CompanionsError
 from companions.moments import is_moment
 from memory.models.revision import SENTENCE_CHARACTERS
+from text.json_size import TooManyValuesError, check_json
 from text.strings import is_storable, split_sentences
 
 MAX_BYTES = 20_000_000
@@ -178,7 +179,10 @@ def parse_mind(body: bytes) -> Mind:
     if len(body) > MAX_BYTES:
         raise TooLargeError
     try:
-        mind = Mind.model_validate(orjson.loads(body))
+        mind = Mind.model_validate(orjson.loads(check_json(body)))
+    except TooManyValuesError as error:
+        detail = _("This file has more values than any file of DigitalLife's.")
+        raise MovingError("too_many_values", detail, 413) from error
     except orjson.JSONDecodeError as error:
         raise MovingError("no_json", _("This is not JSON: %(error)s") % {"error": error}) from error
     except ValidationError as error:

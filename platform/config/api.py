@@ -15,6 +15,7 @@ from django.views.decorators.http import condition
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.openapi.schema import OpenAPISchema
+from ninja.parser import Parser
 from ninja.responses import Response
 from redis.exceptions import RedisError
 
@@ -51,6 +52,7 @@ from companions.api import (
 )
 from integrations.push import api as push
 from memory.errors import PolicyError
+from text.json_size import TooManyValuesError, check_json
 from voice import api as voice
 
 log = structlog.get_logger(__name__)
@@ -97,7 +99,15 @@ class KithAPI(NinjaAPI):
         return contract
 
 
-api = KithAPI(title="Kith", version="1", auth=BearerToken(), urls_namespace="api")
+class BodyParser(Parser):
+    """Parses JSON bodies. An HttpError of ninja's has a TooManyValuesError as its cause if there are too many values."""
+
+    def parse_body(self, request: HttpRequest) -> dict[str, Any]:
+        check_json(request.body)
+        return super().parse_body(request)
+
+
+api = KithAPI(title="Kith", version="1", auth=BearerToken(), urls_namespace="api", parser=BodyParser())
 for router in (
     companions.router,
     messages.router,
@@ -222,6 +232,11 @@ def too_large(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
     return problem(request, 413, "too_large", _("A request can be at most %(limit)s MB.") % {"limit": limit})
 
 
+@api.exception_handler(TooManyValuesError)
+def too_many_values(request: HttpRequest, error: TooManyValuesError) -> HttpResponse:
+    return problem(request, 413, "too_many_values", _("This JSON has more values than any request needs."))
+
+
 @api.exception_handler(PolicyError)
 def no_such_policy(request: HttpRequest, error: PolicyError) -> HttpResponse:
     return problem(request, 422, error.code, str(error))
@@ -229,6 +244,8 @@ def no_such_policy(request: HttpRequest, error: PolicyError) -> HttpResponse:
 
 @api.exception_handler(HttpError)
 def http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
+    if isinstance(error.__cause__, TooManyValuesError):
+        return too_many_values(request, error.__cause__)
     return problem(request, error.status_code, "bad_request", str(error))
 
 

@@ -20,7 +20,7 @@ from django.http.response import HttpResponseBase
 from django.utils import timezone
 from whitenoise.middleware import WhiteNoiseMiddleware
 
-from accounts.admission import address_of, arriving, step_aside, visiting
+from accounts.admission import address_of, arriving, identifying, step_aside, visiting
 from accounts.errors import GateError, RefusedError
 from companions.replies.turn import beat_on, drain
 from companions.sockets.authorization import find_sender
@@ -60,6 +60,8 @@ LARGE_PATHS = re.compile(
     r"/companions/(?:new/card|[^/]+/lore/import)/"
     r"|/api/v1/(?:cards/preview|pasts/preview|companions/import/(?:archive|card)|companions/[^/]+/import/past)"
 )
+# Decoding a form in which each letter is written as %41 takes most of a second and 300 MB for each megabyte.
+FORM_TYPE = b"application/x-www-form-urlencoded"
 
 
 class BodyTooLargeError(RefusedError):
@@ -68,24 +70,27 @@ class BodyTooLargeError(RefusedError):
     status = 413
 
     def __init__(self, limit: int) -> None:
-        super().__init__("too_large", f"A request can be at most {limit // 1_000_000} MB.")
+        super().__init__("too_large", f"A request can be at most {limit / 1_000_000:g} MB.")
 
 
 class BodyLimit:
     """Answers 413 if a request declares a larger body than allowed, or sends one undeclared.
 
-    Django would write the whole body to a file before any view could check its size. An address may send only a few
-    large bodies at once. A GateError that is raised before Django has a request to answer is answered 429.
+    Django would write the whole body to a file before any view could check its size. Only whoever is signed in may send
+    a large body, and an address only a few at once. A GateError that is raised before Django has a request to answer is
+    answered 429.
     """
 
     def __init__(self, application: Application) -> None:
         self._application = application
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-        declared = dict(scope["headers"]).get(b"content-length", b"0")
+        headers = dict(scope["headers"])
+        is_form = headers.get(b"content-type", b"").strip().lower().startswith(FORM_TYPE)
+        limit = settings.FORM_BODY if is_form else settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+        declared = headers.get(b"content-length", b"0")
         is_large_way = LARGE_PATHS.fullmatch(scope.get("path", "")) is not None
-        if is_large_way and await in_thread(_is_signed_in, scope):
+        if is_large_way and not is_form and await in_thread(_is_signed_in, scope):
             limit = settings.ARCHIVE_BYTES
         if declared.isdigit() and int(declared) > limit + FORM_OVERHEAD_BYTES:
             return await _refuse(send, BodyTooLargeError(limit), "too large")
@@ -105,7 +110,8 @@ def _is_signed_in(scope: Message) -> bool:
 def _count_bytes(receive: Receive, limit: int, large_body: ExitStack, scope: Message) -> Receive:
     """Return `receive`, counting the body's bytes; raise BodyTooLargeError beyond `limit` and a form's overhead.
 
-    A body above LARGE_BODY counts against its address until `large_body` is closed.
+    A body above LARGE_BODY counts against its address until `large_body` is closed, and is refused if nobody is signed
+    in.
     """
     count, is_large = 0, False
 
@@ -118,6 +124,9 @@ def _count_bytes(receive: Receive, limit: int, large_body: ExitStack, scope: Mes
         if count > settings.LARGE_BODY and not is_large:
             is_large = True
             large_body.enter_context(arriving("bodies", address_of(scope)))
+            async with identifying():
+                if not await in_thread(_is_signed_in, scope):
+                    raise BodyTooLargeError(settings.LARGE_BODY)
         return message
 
     return counted

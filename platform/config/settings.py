@@ -232,6 +232,7 @@ OF_ONE_ADDRESS = {  # per address and process, before the sender is known
     "bodies": env.int("KITH_BODIES_AT_ONCE", 20),  # larger than LARGE_BODY
 }
 LARGE_BODY = 64_000
+FORM_BODY = 5_000_000  # of a form that is not sent in parts
 #: `KITH_WORK_AT_ONCE`, `KITH_WORK_AT_ONCE_EACH` | two thirds and a quarter of `DATABASE_POOL` | maximum number of
 #:   requests processed at once per process: in total, and per user, or per address if nobody is signed in. The
 #:   others wait, and users take turns

@@ -16,6 +16,7 @@ from django.test import Client
 
 from accounts.mfa import MAX_KEYS, AddPasskeyForm
 from accounts.models import Token, User
+from config.asgi_layers import BodyLimit
 from tests.accounts.visits import FRESH_PASSWORD, sign_in, submit, who
 from tests.fixtures.people import PASSWORD
 from tests.fixtures.rest import Api
@@ -256,3 +257,26 @@ def test_a_new_password_keeps_the_second_step_and_tokens_need_none(
 def test_the_command_line_lets_in_who_has_lost_everything(visitor: Client, alice: User, secret: str) -> None:
     call_command("remove_second_step", "ALICE@example.org")
     assert sign_in(visitor, alice.email).url == "/companions/"
+
+
+@pytest.mark.parametrize("headers", [[(b"content-length", b"1000000")], []])
+@pytest.mark.parametrize("path", ["/accounts/2fa/webauthn/login/", "/language/"])
+async def test_nobody_who_is_not_signed_in_sends_a_megabyte(
+    path: str, headers: list[tuple[bytes, bytes]]
+) -> None:
+    sent: list[Any] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"[]," * 30_000, "more_body": True}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def read_on(scope: Any, receive: Any, send: Any) -> None:
+        for _ in range(11):
+            await receive()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    scope = {"type": "http", "path": path, "headers": headers}
+    await BodyLimit(read_on)(scope, receive, send)
+    assert sent[0]["status"] == 413

@@ -147,3 +147,19 @@ def test_a_kind_of_memory_that_there_is_not_has_no_page(
     client.force_login(alice)
     assert client.get(f"/companions/{mira.pk}/memories/?kind={kind}").status_code == 404
     assert client.get(f"/companions/{mira.pk}/memories/?q=tea&kind={kind}").status_code == 404
+
+
+@pytest.mark.parametrize("values", [b"[]", b'"a"', b"1.5"])
+@pytest.mark.parametrize("where", ["", "/{}/documents", "/import/digital-life"])
+def test_json_of_more_values_than_any_needs_is_not_parsed(
+    as_alice: Api, mira: Companion, where: str, values: bytes
+) -> None:
+    body = b'{"name": "x", "selfName": [' + values + (b"," + values) * 1_100_000 + b"]}"
+    problem(as_alice.post(f"/companions{where.format(mira.pk)}", body), 413, "too_many_values")
+
+
+def test_a_long_text_may_have_as_many_commas_and_brackets_as_it_likes(as_alice: Api, mira: Companion) -> None:
+    assert (
+        as_alice.post(f"/companions/{mira.pk}/documents", {"title": "t", "text": "[1," * 400_000}).status_code
+        == 201
+    )

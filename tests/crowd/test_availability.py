@@ -153,8 +153,8 @@ def test_a_head_without_end_is_cut_off(site: Site, alice: Visitor) -> None:
             peer.close()
 
 
-def test_one_address_has_so_many_large_bodies(site: Site, alice: Visitor) -> None:
-    large = wire("POST", "/accounts/login/", {"Content-Length": "900000"}) + b"x" * 200_000
+def test_one_address_has_so_many_large_bodies(site: Site, alice: Visitor, mallory: Visitor) -> None:
+    large = wire("POST", mallory.path, {**mallory.headers, "Content-Length": "900000"}) + b"x" * 200_000
     with attacked(site, alice):
         peers = [site.connect() for _ in range(BODIES + 5)]
         for peer in peers:

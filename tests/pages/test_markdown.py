@@ -1,7 +1,7 @@
 """What a companion writes reaches the page as safe HTML."""
 
 import re
-from time import monotonic
+from time import monotonic, process_time
 
 import pytest
 
@@ -113,11 +113,20 @@ def test_code_says_its_language_can_be_copied_and_scrolls_by_the_keyboard() -> N
         ),
         ("ftp://example.org //example.org example.org javascript:alert(1)", []),
         ("`https://example.org`", []),
+        ("\\https://example.org *https://example.org/a_b_c*", ["https://example.org/a_b_c"]),
     ],
 )
 def test_bare_addresses_are_links(text: str, shown: list[str]) -> None:
     assert re.findall(r'href="([^"]*)"', as_html(text)) == shown
     assert re.findall(r"<a ", as_html(text)) == ["<a "] * len(shown)
+
+
+@pytest.mark.parametrize("sign", ["://", "http://[", "http://a.b?c#", "a@b.c", "mailto:", "http://"])
+def test_an_endless_address_is_read_in_no_time(sign: str) -> None:
+    for render in (as_html, as_linked_html):
+        began = process_time()
+        render(sign * (50_000 // len(sign)))
+        assert process_time() - began < 2
 
 
 def test_a_link_shows_where_it_leads() -> None:

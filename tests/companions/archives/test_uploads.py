@@ -263,6 +263,10 @@ async def test_only_whoever_is_signed_in_may_send_as_much_as_an_archive(bob: Use
         status, body = await ask(path, dict(headers))
         assert status == 413
         assert b"A request can be at most 21 MB." in body
+    form = {**token, "Content-Type": "Application/X-WWW-Form-URLencoded; charset=utf-8"}
+    for path in (LARGE_WAYS[0], "/language/"):  # decoding takes most of a second for each megabyte
+        status, body = await ask(path, form, 5_200_000)
+        assert status == 413
     status, body = await ask(LARGE_WAYS[0], dict(token), 800_000_000)
     assert status == 413
     assert b"A request can be at most 700 MB." in body
