@@ -108,6 +108,7 @@ def _set_up_django() -> None:
     del os.environ["DJANGO_SETTINGS_MODULE"]  # what tests start reads settings of its own
 
 
+gc.disable()  # until tests run: what is imported and collected stays
 SERVICES = _start()
 _set_up_django()
 # The same examples each time: more of them, and new ones, are tried by `make prove-properties`.
@@ -187,6 +188,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
+    gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)
