@@ -47,12 +47,15 @@ TOLD_BY_TOOLS = (
     r'|"when": "[^\n]{0,500}", "next": "\d{4}-|"next": "\d{4}-[^\n]{0,20}", "when": "'
 )
 WEEKDAY = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
-# The beginnings of the lines and lists that `prompting.turn_prompt.render_context` renders. The list of timers is left
-# out, since an answer to the question which timers are set looks just like it.
+# The beginnings of the lines and lists that `prompting.turn_prompt.render_context` and `life.waking_context` render, and
+# of the directive and the notice in the history. The list of timers is left out, since an answer to the question which
+# timers are set looks just like it.
 CONTEXT_LINE = (
     rf"(?:Now: {WEEKDAY}[a-z]+ \d|First met: \d|Last spoke: |This talk began: |Last time you two talked: "
     r"|This is your first conversation, and you are glad|Your diary, of [A-Z]|It ended: [^\n:]{1,80} said: \""
     r"|How you feel inside, since |Your mood by now: |The context is \d{1,3} % full: "
+    r"|They have not answered\. You go on:|Answer as [^\n]{1,80} now, with an emotion tag first"
+    r"|You woke by: (?:a |the )|They asked you for this: (?:yes|no)\b|What for: \"|They last wrote: |You last wrote: "
     r"|- \[\d{4}-\d{2}-\d{2}\] [^\n:]{1,60}: )[^\n]{0,4000}"
 )
 CONTEXT_LIST = (
@@ -60,7 +63,7 @@ CONTEXT_LIST = (
     r"[^\n]{0,120}(?:\n- [^\n]{0,600})*+"
 )
 COPIED = regex.compile(  # times as in `prompting.history.render_time`, lines of the context, results of tools
-    rf"[^\S\n]{{0,8}}(?:\[{WEEKDAY} \d{{1,2}} [A-Z][a-z]{{2}}, \d{{1,2}}:\d{{2}}\][^\S\n]{{0,4}}"
+    rf"[^\S\n]{{0,8}}(?:(?:- )?\[{WEEKDAY} \d{{1,2}} [A-Z][a-z]{{2,8}}, \d{{1,2}}:\d{{2}}\][^\S\n]{{0,4}}(?:You: )?"
     rf"|{CONTEXT_LINE}|{CONTEXT_LIST}|Remembered:[^\S\n]*\n(?=- \[\d{{4}}-)"
     rf"|\{{(?:{TOLD_BY_TOOLS})[^\n]{{0,2000}}\}}(?=[^\S\n]*(?:\n|$)))"
 )
