@@ -124,14 +124,14 @@ def _weigh_sentences(sentences: Sequence[Sentence], whole: Talk, shown: int, mat
 def keep_verified(draft: DiaryDraft, words: Mapping[str, str]) -> DiaryDraft:
     """Return the diary without the sentences that the verification rejects, or that are doubtful and have no verdict.
 
-    If that would leave no sentence, keep all that are not doubtful. If the title is rejected, the beginning of the
-    diary replaces it.
+    If that would leave no sentence, keep all that are not doubtful. If there is no title or it is rejected, the
+    beginning of the diary replaces it.
     """
     read = [(sentence, words.get(make_key("diary", place), "")) for place, sentence in enumerate(draft.diary)]
     kept = [sentence for sentence, word in read if word == YES or not (word or sentence["doubt"])]
     kept = kept or [sentence for sentence in draft.diary if not sentence["doubt"]]
     diary = [{"text": sentence["text"], "sources": sentence["sources"]} for sentence in kept]
-    is_title_kept = stands(words.get(TITLE, "")) or not diary
+    is_title_kept = (draft.title and stands(words.get(TITLE, ""))) or not diary
     title = draft.title if is_title_kept else shorten(diary[0]["text"], TITLE_CHARACTERS)
     return replace(draft, title=title, diary=diary)
 
@@ -279,7 +279,7 @@ def _list_facts(material: Material, drafts: Drafts, whole: Talk | None = None) -
 
 
 def _list_diary(drafts: Drafts, whole: Talk) -> list[Drafted]:
-    """Return the diary's sentences, and its title, whose sources are those of all sentences."""
+    """Return the diary's sentences, and its title if it has one, whose sources are those of all sentences."""
     if drafts.diary is None:
         return []
     listed = [
@@ -292,7 +292,8 @@ def _list_diary(drafts: Drafts, whole: Talk) -> list[Drafted]:
         for place, sentence in enumerate(drafts.diary.diary)
     ]
     lines = sorted({line for sentence in listed for line in sentence.lines})
-    return [*listed, Drafted(TITLE, "diary", drafts.diary.title, lines)]
+    title = drafts.diary.title
+    return [*listed, *([Drafted(TITLE, "diary", title, lines)] if title else [])]
 
 
 def _list_edits(material: Material, drafts: Drafts, whole: Talk) -> list[Drafted]:
