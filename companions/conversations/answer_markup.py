@@ -17,6 +17,9 @@ from providers.tokens import CONTROL_TOKENS
 MAX_FENCE_CHARACTERS = 12  # of backticks in a row
 MAX_INLINE_CHARACTERS = 200  # how far the end of inline code is searched for
 MAX_CALL_CHARACTERS = 40_000
+MAX_BLOCK_CHARACTERS = (
+    1000  # of a block of Kith's after the companion's words; a longer one is the end of the answer
+)
 EMOTIONS = "|".join(Emotion.values)
 CONTROL = "|".join(f"(?:{regex.escape(first)}{rest})" for first, rest in CONTROL_TOKENS)
 TAG = regex.compile(
@@ -302,7 +305,7 @@ class MarkupReader:
                 if "emotion" in inner and not inner.startswith("/"):
                     yield f"<{inner[5:].rstrip('/')}>"
                 elif not inner.startswith("/") and not inner.endswith("/"):
-                    self._read = self._read_block
+                    self._size, self._read = 0, self._read_block
             case "thought" | "closes":
                 if found["closes"]:
                     return
@@ -382,8 +385,11 @@ class MarkupReader:
     def _read_block(self, text: str, at: int, is_end: bool) -> Iterator[Part | int]:
         self._close = KITH_END
         _until, end, is_closed = self._find_end(text, at, is_end)
+        self._size += end - at
         if is_closed:
-            self._read = self._read_text
+            self._size, self._read = 0, self._read_text
+        elif self._size > MAX_BLOCK_CHARACTERS and self._has_text():
+            self.is_ended = True
         yield end
 
     def _read_call(self, text: str, at: int, is_end: bool) -> Iterator[Part | int]:
@@ -436,7 +442,7 @@ class MarkupReader:
             self._read = self._read_text
             yield self._note(found[0])
         elif "/" not in found[0]:
-            self._read = self._read_block
+            self._size, self._read = 0, self._read_block
         yield found.end()
 
     # -- what is collected ---------------------------------------------------------------------------------------------
