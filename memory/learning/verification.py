@@ -56,7 +56,7 @@ class Verification(BaseModel):
         """
         given = answer.get("answers", answer) if isinstance(answer, dict) else answer
         if isinstance(given, list) and all(isinstance(word, str) for word in given):
-            given = {number: word for number, word in enumerate(given, start=1)}
+            given = dict(enumerate(given, start=1))
         if isinstance(given, list):
             entries = [entry for entry in given if isinstance(entry, dict)]
             pairs = [(entry.get("number"), entry.get("answer", entry.get("word"))) for entry in entries]
