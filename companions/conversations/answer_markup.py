@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import regex
 
-from companions.conversations.text_calls import read_calls
+from companions.conversations.text_calls import read_calls, read_function_calls
 from memory.emotion import Emotion
 from providers.chat.events import Thought
 from providers.tokens import CONTROL_TOKENS
@@ -50,9 +50,8 @@ CALL_KEY = (
     r"tool_calls?)\"\s{0,5}:"
 )
 FENCED_CALL = regex.compile(
-    rf"(?P<ticks>`{{3,12}}|~{{3,12}})[ \t]{{0,5}}(?i:json|tool_calls?|tool_code|tool|function|xml)?"
-    r"[ \t]{0,5}\r?\n\s{0,40}"
-    rf"(?:{CALL_KEY}|<tool_call>|<function=)"
+    rf"(?P<ticks>`{{3,12}}|~{{3,12}})[ \t]{{0,5}}(?:(?i:tool_code)[ \t]{{0,5}}\r?\n"
+    rf"|(?i:json|tool_calls?|tool|function|xml)?[ \t]{{0,5}}\r?\n\s{{0,40}}(?:{CALL_KEY}|<tool_call>|<function=))"
 )
 BARE_CALL = regex.compile(CALL_KEY)
 PLACEHOLDER = regex.compile(r"(?i)\{\{\s?(?P<who>user|char|bot)\s?\}\}(?P<label>[*_]{0,3}\s?[:：])?")
@@ -463,10 +462,10 @@ class MarkupReader:
     def _give_calls_or_text(self) -> list[Part]:
         """Return the tool calls in the collected code if all are known tools, or else the code as text."""
         source = "".join(self._collected)
-        calls = read_calls(source)
-        if calls and all(name in self._tools for name, _arguments in calls):
-            return self._give_calls()
+        calls = read_calls(source) or read_function_calls(source)
         self._drop_collected()
+        if calls and all(name in self._tools for name, _arguments in calls):
+            return [TextCall(name, arguments) for name, arguments in calls]
         return [self._note(source)]
 
     def _give_collected(self) -> Iterator[Part]:
