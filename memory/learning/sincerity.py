@@ -39,7 +39,7 @@ def why_not_meant(text: str, line: Line, talk: Talk, entry: str, names: Collecti
     sentence = find_sentence(text, line.text)
     if is_forgotten(place, talk, f"{entry} {sentence}", names):
         return "forgotten"
-    if is_in_game([one.text for one in talk.lines[: place + 1]]):
+    if is_in_game([(one.text, one.speaker == "user") for one in talk.lines[: place + 1]]):
         return "role_play"
     if reason := _read_sentence(sentence, text, line.text):
         return reason
@@ -97,13 +97,18 @@ def _read_next(place: int, talk: Talk, entry: str, names: Collection[str]) -> st
     return ""
 
 
-def is_in_game(said: Sequence[str]) -> bool:
-    """Return whether the last of the texts belongs to a game or a story that the two make up."""
+def is_in_game(said: Sequence[tuple[str, bool]]) -> bool:
+    """Return whether the last of the texts, each with whether it is the user's, belongs to a game or a story that the
+    two make up.
+
+    The companion's stage directions ("*smiles*") only go on with a game: many models begin each answer with one.
+    """
     since: int | None = None
-    for at, text in enumerate(said):
+    for at, (text, is_users) in enumerate(said):
+        is_on = since is not None and at - since <= GAME_LINES
         if PLAYS_NO_MORE.search(text):
             since = None
-        elif PLAYS.search(text) or PLAYS_ON.search(text):
+        elif PLAYS.search(text) or ((is_users or is_on) and PLAYS_ON.search(text)):
             since = at
     return since is not None and len(said) - 1 - since <= GAME_LINES
 

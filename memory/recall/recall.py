@@ -360,7 +360,7 @@ def _find_played(companion_id: UUID, lines: Sequence[Memory]) -> frozenset[UUID]
     said = Memory.objects.of(companion_id).filter(kind=Memory.Kind.SAID).order_by("-happened_at", "-id")
     before = [
         said.filter(happened_at__range=(line.happened_at - GAME_TIME, line.happened_at)).values_list(
-            "happened_at", "id", "text"
+            "happened_at", "id", "text", "speaker"
         )[: GAME_LINES + 1]
         for line in lines
     ]
@@ -370,8 +370,8 @@ def _find_played(companion_id: UUID, lines: Sequence[Memory]) -> frozenset[UUID]
         for line in lines
         if is_in_game(
             [
-                text
-                for at, id, text in rows
+                (text, speaker == Memory.Speaker.USER)
+                for at, id, text, speaker in rows
                 if line.happened_at - GAME_TIME <= at and (at, id) <= (line.happened_at, line.pk)
             ]
         )
