@@ -36,7 +36,9 @@ FEELING = (
 )
 BRACKET = regex.compile(rf"[\[【]\s?{FEELING}\s?[\]】]")
 FIRST = regex.compile(
-    rf"[^\S\n]{{0,8}}(?:[\[【(（]\s?{FEELING}\s?[\]】)）]|\*{{1,2}}\(?(?i:{EMOTIONS})\)?\*{{1,2}}(?!\w))"
+    rf"[^\S\n]{{0,8}}(?:[\[【(（]\s?{FEELING}\s?[\]】)）]"
+    rf"|\*{{1,2}}\(?(?P<name>(?i:{EMOTIONS}))(?P<rest>[\s:=,]{{0,3}}[\d.,]{{0,5}}%?)\)?\*{{1,2}}(?!\w)"
+    rf"|(?i:emotion)\s?[:=]\s?(?P<name>(?i:{EMOTIONS}))(?P<rest>[\s:=,]{{1,3}}[\d.,]{{1,5}}%?)[^\S\n]{{0,4}}(?=\n|$))"
 )
 # The beginnings of the tool results in the history, with their keys in the tools' order and in that of jsonb. A JSON
 # object that the user asked for may have a "text" or "state" too, so these count only with the key beside them.
@@ -236,8 +238,7 @@ class LineReader:
                 if found and not is_end and (found.partial or found.end() == len(text)):
                     return None
                 if found and not found.partial and text[found.end() : found.end() + 1] != "(":
-                    name = found["name"] or regex.search(rf"(?i){EMOTIONS}", found[0])[0]  # type: ignore[index]
-                    return found.end(), Felt.parse(0, f"{name}{found['rest'] or ''}")
+                    return found.end(), Felt.parse(0, f"{found['name']}{found['rest']}")
             has_titles = self._has_own_label or (self._is_first and not self._has_text())
             label = (self._titled_label if has_titles else self._label).match(text, at, partial=True)
             if label and label.partial and not is_end:

@@ -28,7 +28,7 @@ TAG = regex.compile(
     r"|(?P<call>(?i:<(?:tool_calls?|function_calls?|minimax:tool_call)>)|<function=[\w.-]{1,64}>|\[TOOL_CALLS\]"
     r"|<\|(?:python_tag|tool_call|tool_calls_section_begin)\|>|<｜tool▁calls?▁begin｜>)"
     rf"|(?P<feeling><(?i:{EMOTIONS})(?:[\s:=,]{{1,3}}[\d.,]{{1,5}}%?)?\s?/?>)"
-    r"|(?P<rest>(?i:</(?:tool_calls?|function_calls?|function|tool_response)>))"
+    rf"|(?P<rest>(?i:</(?:tool_calls?|function_calls?|function|tool_response|{EMOTIONS})>))"
     rf"|(?P<token>{CONTROL}|<\s?\|?/?(?:im_start|im_end|eot_id|endoftext|end_of_turn|start_header_id|end_header_id)\|?>)"
 )
 TICKED = regex.compile(r"`(?P<tag><(?i:emotions?)\b[^`\n<>]{0,60}>)`")
