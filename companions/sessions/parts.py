@@ -62,7 +62,7 @@ MAX_FELT_SOURCES = 50  # of a sentence about the companion's feelings, which res
 
 
 def draft_diary(material: Material, now: datetime) -> DiaryDraft:
-    """Ask the model for the diary and return its draft, without what it only copies from what is beside the talk.
+    """Ask the model for the diary and return its draft, without what it only copies from rules and persona.
 
     Raises ProviderUnavailable, ProviderRefused, and MalformedError, also if no sentence rests on a message.
     """
@@ -82,7 +82,7 @@ def draft_diary(material: Material, now: datetime) -> DiaryDraft:
     with charged(Payer(companion.user_id, companion.pk), ModelCall.Purpose.CLOSING) as charge:
         answer = ask("diary", request, Diary)
     whole = Talk([*talk.lines, *build_talk(companion.pk, others, zone, room).lines])
-    beside = _fold("\n".join([request[0]["content"], material.persona, material.entry_before, inner]))
+    beside = _fold(f"{request[0]['content']}\n{material.persona}")
     written = [sentence for sentence in answer.diary if _fold(sentence.text) not in beside]
     diary = _weigh_sentences(written, whole, len(shown), material)
     if not diary:

@@ -92,7 +92,6 @@ def test_what_a_diary_copies_from_what_it_was_shown_is_not_kept(
     talk(mira, *TEA)
     copied = [
         {"text": "Mira is calm and curious.", "sources": [1]},
-        {"text": "I am Mira, and I am only just beginning.", "sources": [1]},
         {"text": "what the two of you talked about, what it meant to you", "sources": [1]},
     ]
     diary = {"title": "a few words that tell this session from others", "diary": copied}
