@@ -36,7 +36,9 @@ FEELING = (
 )
 BRACKET = regex.compile(rf"[\[【]\s?{FEELING}\s?[\]】]")
 FIRST = regex.compile(
-    rf"[^\S\n]{{0,8}}(?:[\[【(（]\s?{FEELING}\s?[\]】)）]|\*{{1,2}}\(?(?i:{EMOTIONS})\)?\*{{1,2}}(?!\w))"
+    rf"[^\S\n]{{0,8}}(?:[\[【(（]\s?{FEELING}\s?[\]】)）]"
+    rf"|\*{{1,2}}\(?(?P<name>(?i:{EMOTIONS}))(?P<rest>[\s:=,]{{0,3}}[\d.,]{{0,5}}%?)\)?\*{{1,2}}(?!\w)"
+    rf"|(?i:emotion)\s?[:=]\s?(?P<name>(?i:{EMOTIONS}))(?P<rest>[\s:=,]{{1,3}}[\d.,]{{1,5}}%?)[^\S\n]{{0,4}}(?=\n|$))"
 )
 # The beginnings of the tool results in the history, with their keys in the tools' order and in that of jsonb. A JSON
 # object that the user asked for may have a "text" or "state" too, so these count only with the key beside them.
@@ -47,12 +49,15 @@ TOLD_BY_TOOLS = (
     r'|"when": "[^\n]{0,500}", "next": "\d{4}-|"next": "\d{4}-[^\n]{0,20}", "when": "'
 )
 WEEKDAY = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
-# The beginnings of the lines and lists that `prompting.turn_prompt.render_context` renders. The list of timers is left
-# out, since an answer to the question which timers are set looks just like it.
+# The beginnings of the lines and lists that `prompting.turn_prompt.render_context` and `life.waking_context` render, and
+# of the directive and the notice in the history. The list of timers is left out, since an answer to the question which
+# timers are set looks just like it.
 CONTEXT_LINE = (
     rf"(?:Now: {WEEKDAY}[a-z]+ \d|First met: \d|Last spoke: |This talk began: |Last time you two talked: "
     r"|This is your first conversation, and you are glad|Your diary, of [A-Z]|It ended: [^\n:]{1,80} said: \""
     r"|How you feel inside, since |Your mood by now: |The context is \d{1,3} % full: "
+    r"|They have not answered\. You go on:|Answer as [^\n]{1,80} now, with an emotion tag first"
+    r"|You woke by: (?:a |the )|They asked you for this: (?:yes|no)\b|What for: \"|They last wrote: |You last wrote: "
     r"|- \[\d{4}-\d{2}-\d{2}\] [^\n:]{1,60}: )[^\n]{0,4000}"
 )
 CONTEXT_LIST = (
@@ -60,7 +65,7 @@ CONTEXT_LIST = (
     r"[^\n]{0,120}(?:\n- [^\n]{0,600})*+"
 )
 COPIED = regex.compile(  # times as in `prompting.history.render_time`, lines of the context, results of tools
-    rf"[^\S\n]{{0,8}}(?:\[{WEEKDAY} \d{{1,2}} [A-Z][a-z]{{2}}, \d{{1,2}}:\d{{2}}\][^\S\n]{{0,4}}"
+    rf"[^\S\n]{{0,8}}(?:(?:- )?\[{WEEKDAY} \d{{1,2}} [A-Z][a-z]{{2,8}}, \d{{1,2}}:\d{{2}}\][^\S\n]{{0,4}}(?:You: )?"
     rf"|{CONTEXT_LINE}|{CONTEXT_LIST}|Remembered:[^\S\n]*\n(?=- \[\d{{4}}-)"
     rf"|\{{(?:{TOLD_BY_TOOLS})[^\n]{{0,2000}}\}}(?=[^\S\n]*(?:\n|$)))"
 )
@@ -233,8 +238,7 @@ class LineReader:
                 if found and not is_end and (found.partial or found.end() == len(text)):
                     return None
                 if found and not found.partial and text[found.end() : found.end() + 1] != "(":
-                    name = found["name"] or regex.search(rf"(?i){EMOTIONS}", found[0])[0]  # type: ignore[index]
-                    return found.end(), Felt.parse(0, f"{name}{found['rest'] or ''}")
+                    return found.end(), Felt.parse(0, f"{found['name']}{found['rest']}")
             has_titles = self._has_own_label or (self._is_first and not self._has_text())
             label = (self._titled_label if has_titles else self._label).match(text, at, partial=True)
             if label and label.partial and not is_end:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import regex
 
-from companions.conversations.text_calls import read_calls
+from companions.conversations.text_calls import read_calls, read_function_calls
 from memory.emotion import Emotion
 from providers.chat.events import Thought
 from providers.tokens import CONTROL_TOKENS
@@ -17,6 +17,9 @@ from providers.tokens import CONTROL_TOKENS
 MAX_FENCE_CHARACTERS = 12  # of backticks in a row
 MAX_INLINE_CHARACTERS = 200  # how far the end of inline code is searched for
 MAX_CALL_CHARACTERS = 40_000
+MAX_BLOCK_CHARACTERS = (
+    1000  # of a block of Kith's after the companion's words; a longer one is the end of the answer
+)
 EMOTIONS = "|".join(Emotion.values)
 CONTROL = "|".join(f"(?:{regex.escape(first)}{rest})" for first, rest in CONTROL_TOKENS)
 TAG = regex.compile(
@@ -25,7 +28,7 @@ TAG = regex.compile(
     r"|(?P<call>(?i:<(?:tool_calls?|function_calls?|minimax:tool_call)>)|<function=[\w.-]{1,64}>|\[TOOL_CALLS\]"
     r"|<\|(?:python_tag|tool_call|tool_calls_section_begin)\|>|<｜tool▁calls?▁begin｜>)"
     rf"|(?P<feeling><(?i:{EMOTIONS})(?:[\s:=,]{{1,3}}[\d.,]{{1,5}}%?)?\s?/?>)"
-    r"|(?P<rest>(?i:</(?:tool_calls?|function_calls?|function|tool_response)>))"
+    rf"|(?P<rest>(?i:</(?:tool_calls?|function_calls?|function|tool_response|{EMOTIONS})>))"
     rf"|(?P<token>{CONTROL}|<\s?\|?/?(?:im_start|im_end|eot_id|endoftext|end_of_turn|start_header_id|end_header_id)\|?>)"
 )
 TICKED = regex.compile(r"`(?P<tag><(?i:emotions?)\b[^`\n<>]{0,60}>)`")
@@ -47,9 +50,8 @@ CALL_KEY = (
     r"tool_calls?)\"\s{0,5}:"
 )
 FENCED_CALL = regex.compile(
-    rf"(?P<ticks>`{{3,12}}|~{{3,12}})[ \t]{{0,5}}(?i:json|tool_calls?|tool_code|tool|function|xml)?"
-    r"[ \t]{0,5}\r?\n\s{0,40}"
-    rf"(?:{CALL_KEY}|<tool_call>|<function=)"
+    rf"(?P<ticks>`{{3,12}}|~{{3,12}})[ \t]{{0,5}}(?:(?i:tool_code)[ \t]{{0,5}}\r?\n"
+    rf"|(?i:json|tool_calls?|tool|function|xml)?[ \t]{{0,5}}\r?\n\s{{0,40}}(?:{CALL_KEY}|<tool_call>|<function=))"
 )
 BARE_CALL = regex.compile(CALL_KEY)
 PLACEHOLDER = regex.compile(r"(?i)\{\{\s?(?P<who>user|char|bot)\s?\}\}(?P<label>[*_]{0,3}\s?[:：])?")
@@ -302,7 +304,7 @@ class MarkupReader:
                 if "emotion" in inner and not inner.startswith("/"):
                     yield f"<{inner[5:].rstrip('/')}>"
                 elif not inner.startswith("/") and not inner.endswith("/"):
-                    self._read = self._read_block
+                    self._size, self._read = 0, self._read_block
             case "thought" | "closes":
                 if found["closes"]:
                     return
@@ -382,8 +384,11 @@ class MarkupReader:
     def _read_block(self, text: str, at: int, is_end: bool) -> Iterator[Part | int]:
         self._close = KITH_END
         _until, end, is_closed = self._find_end(text, at, is_end)
+        self._size += end - at
         if is_closed:
-            self._read = self._read_text
+            self._size, self._read = 0, self._read_text
+        elif self._size > MAX_BLOCK_CHARACTERS and self._has_text():
+            self.is_ended = True
         yield end
 
     def _read_call(self, text: str, at: int, is_end: bool) -> Iterator[Part | int]:
@@ -436,7 +441,7 @@ class MarkupReader:
             self._read = self._read_text
             yield self._note(found[0])
         elif "/" not in found[0]:
-            self._read = self._read_block
+            self._size, self._read = 0, self._read_block
         yield found.end()
 
     # -- what is collected ---------------------------------------------------------------------------------------------
@@ -457,10 +462,10 @@ class MarkupReader:
     def _give_calls_or_text(self) -> list[Part]:
         """Return the tool calls in the collected code if all are known tools, or else the code as text."""
         source = "".join(self._collected)
-        calls = read_calls(source)
-        if calls and all(name in self._tools for name, _arguments in calls):
-            return self._give_calls()
+        calls = read_calls(source) or read_function_calls(source)
         self._drop_collected()
+        if calls and all(name in self._tools for name, _arguments in calls):
+            return [TextCall(name, arguments) for name, arguments in calls]
         return [self._note(source)]
 
     def _give_collected(self) -> Iterator[Part]:

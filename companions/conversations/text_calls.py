@@ -3,7 +3,7 @@
 <tool_call>{"name": "recall", "arguments": {"words": "Tiago"}}</tool_call>
 <function=recall>{"words": "Tiago"}</function>
 [TOOL_CALLS][{"name": "recall", "arguments": {"words": "Tiago"}}]
-recall(cue="Tiago")
+recall(cue="Tiago"), which Gemma writes in a fence named tool_code
 """
 
 import ast
@@ -22,6 +22,7 @@ NAMED = re.compile(
     r"(?:^|\]|>|functions\.)\s{0,20}([A-Za-z_][\w-]{0,63})(?::\d{1,9})?\s{0,20}"
     r"(?:\[ARGS\]|<[^<>]{1,40}>){0,4}\s{0,20}(?=\{)"
 )
+FENCE = re.compile(r"\s{0,3}(?:`{3}|~{3})")
 OPENING = re.compile(r"[\[{]")
 ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
 MARKUP = re.compile(r"</?[\w:|｜▁]{1,40}>|\[/?[A-Z_]{1,40}\]|`{3,}")
@@ -50,6 +51,14 @@ def read_function_call(text: str) -> tuple[str, str] | None:
         return call.func.id, json.dumps(arguments, ensure_ascii=False)
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         return None
+
+
+def read_function_calls(code: str) -> list[tuple[str, str]]:
+    """Return the calls in a fence of Gemma's, one in each line, bare or printed; empty if any line is something else."""
+    lines = [line.strip() for line in code.splitlines() if line.strip() and not FENCE.match(line)]
+    bare = (line[6:-1] if line.startswith("print(") and line.endswith(")") else line for line in lines)
+    calls = [read_function_call(line) for line in bare]
+    return [call for call in calls if call] if all(calls) else []
 
 
 def _find_calls(text: str) -> Iterator[tuple[str, str]]:

@@ -1,7 +1,8 @@
 """Parse the answer of a waking: the choice to speak or to stay silent, in whatever form a model writes it. Pure.
 
 The model is asked for {"choice": "silent"} or {"choice": "speak", "emotion": "…", "text": "…"}. Models that ignore the
-form write plain text, write a tool call as text, or say in many ways that they say nothing, which counts as silence.
+form write it in lines or as plain text, write a tool call as text, repeat the form's own words, refuse, or say in many
+ways that they say nothing. All these ways of saying nothing count as silence.
 """
 
 from collections.abc import Collection
@@ -19,6 +20,7 @@ from memory.language import pattern_of, words_of
 from providers.chat.structured import find_objects
 from text.strings import folded, shorten, storable
 
+EXAMPLE = "the words that the person will read"  # in the form that the model is shown
 MAX_CHARACTERS = 4000  # of an unprompted message
 MAX_WHY_CHARACTERS = 500
 MAX_SILENCE_CHARACTERS = 200  # a longer text that begins like silence does say something
@@ -33,6 +35,10 @@ FORM = regex.compile(
 )
 CHOSEN_SILENCE = regex.compile(
     r'"(?:choice|action|decision)"\s*:\s*"\s*(?!speak|say|send|message)', regex.IGNORECASE
+)
+FIELD_LINE = regex.compile(
+    r"^[\s*_#>-]{0,10}(?P<name>choice|emotion|why|text|message)[*_]{0,3}[^\S\n]?[:：][*_]{0,3}[^\S\n]*",
+    regex.IGNORECASE | regex.MULTILINE,
 )
 EDGES = regex.compile(r"^[\s\p{P}\p{S}]++|(?<![\s\p{P}\p{S}])[\s\p{P}\p{S}]++$")
 WRAPPED = regex.compile(r"^[\"“「『](?P<text>.+)[\"”」』]$", regex.DOTALL)
@@ -77,6 +83,8 @@ def _find_choice(text: str) -> Words:
         choice = _read_choice(found)
         if choice is not None:
             return choice
+    if fields := _read_lines(text):
+        return _read_choice(fields) or Words()
     if not FORM.search(text):
         return Words(text)
     found_text = OPEN_TEXT.search(text)
@@ -85,6 +93,18 @@ def _find_choice(text: str) -> Words:
     is_whole = text.startswith('"', found_text.end())  # the form is broken elsewhere, e.g. by a line break
     said = found_text[1].replace("\\n", "\n").replace('\\"', '"').replace("\\\\", "\\")
     return Words(said + ("" if is_whole else "…"))
+
+
+def _read_lines(text: str) -> dict[str, Any]:
+    """Return the fields of a form that is written in lines, "choice: speak" first; empty if the text is no such form."""
+    found = list(FIELD_LINE.finditer(text))
+    if not found or found[0].start() or found[0]["name"].lower() != "choice":
+        return {}
+    ends = [*(field.start() for field in found[1:]), len(text)]
+    return {
+        field["name"].lower(): text[field.end() : end].strip(' \n*_"“”')
+        for field, end in zip(found, ends, strict=True)
+    }
 
 
 def _read_choice(found: dict[str, Any]) -> Words | None:
@@ -101,6 +121,8 @@ def _read_choice(found: dict[str, Any]) -> Words | None:
     said = next((fields[name] for name in SPEAK_FIELDS if isinstance(fields.get(name), str)), None)
     if said is None:
         return Words(why=why) if named else None
+    if folded(said).strip(" .") == EXAMPLE:
+        return Words(why=why)
     feeling = fields.get("emotion")
     if isinstance(feeling, str) and feeling.strip():
         felt = Felt.parse(0, feeling)
@@ -109,12 +131,12 @@ def _read_choice(found: dict[str, Any]) -> Words | None:
 
 
 def clean_words(text: str) -> str:
-    """Return the words, shortened to 4,000 characters; empty if they only say that nothing is said.
+    """Return the words, shortened to 4,000 characters; empty if they only say that nothing is said, or refuse to.
 
     "As Mira, I would write: …" is unwrapped.
     """
     words = _strip_lead(text).strip()
-    return "" if is_silence(words) else shorten(words, MAX_CHARACTERS)
+    return "" if is_silence(words) or _is_refusal(words) else shorten(words, MAX_CHARACTERS)
 
 
 def _strip_lead(text: str) -> str:
@@ -135,6 +157,11 @@ def is_silence(text: str) -> bool:
     if len(text) > MAX_SILENCE_CHARACTERS:
         return False
     return " ".join(plain.split()) in _load_silences() or bool(pattern_of("stays_silent").match(plain))
+
+
+def _is_refusal(text: str) -> bool:
+    """Return whether the text is a model's own refusal, which no companion says of its own accord."""
+    return len(text) <= MAX_SILENCE_CHARACTERS and bool(pattern_of("refuses").match(folded(text)))
 
 
 @cache

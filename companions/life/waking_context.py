@@ -19,6 +19,7 @@ from companions.life import timers
 from companions.life.eligibility import find_refusal
 from companions.life.inner_state import get_feeling_now
 from companions.life.recent_talk import RecentTalk, load_recent_talk
+from companions.life.waking_answer import EXAMPLE
 from companions.lore.turn import find_constant_lore
 from companions.models import Companion, Message, Waking
 from companions.models.companion import lock
@@ -45,7 +46,7 @@ matters. What you write there tells only of what is shown to you: invent no pers
 Then choose: to say something to the person, or nothing. Silence is a form of care. Answer with one JSON object and
 nothing else, of one of these two forms:
 {{{{"choice": "silent", "why": "…"}}}}
-{{{{"choice": "speak", "emotion": "…", "text": "the words that the person will read"}}}}
+{{{{"choice": "speak", "emotion": "…", "text": "{EXAMPLE}"}}}}
 The emotion is what you show as you say it, one of {EMOTIONS}.
 Where they asked you for it, tell them what they wanted to be told, kindly and briefly. What they have answered meanwhile
 you do not ask again: speak of what they told you.

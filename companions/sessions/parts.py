@@ -26,10 +26,10 @@ from companions.sessions.drafts import (
     load_known,
 )
 from companions.sessions.transcript import build_talk, fingerprint_words, measure
-from memory.learning.answers import Diary, Facts, Sentence, Understanding
+from memory.learning.answers import Diary, Edit, Facts, Sentence, Understanding
 from memory.learning.contradictions import CONTRADICTS, Pair, find_contradicted, find_pairs, find_repeated
 from memory.learning.diary import Sentences
-from memory.learning.evidence import YES, without_echoes
+from memory.learning.evidence import YES, squeeze, without_echoes
 from memory.learning.grounding import grounded, is_made_up, tells_what_was_said
 from memory.learning.neighbours import find_neighbours, known_to
 from memory.learning.requests import (
@@ -62,7 +62,7 @@ MAX_FELT_SOURCES = 50  # of a sentence about the companion's feelings, which res
 
 
 def draft_diary(material: Material, now: datetime) -> DiaryDraft:
-    """Ask the model for the diary and return its draft.
+    """Ask the model for the diary and return its draft, without what it only copies from rules and persona.
 
     Raises ProviderUnavailable, ProviderRefused, and MalformedError, also if no sentence rests on a message.
     """
@@ -82,13 +82,16 @@ def draft_diary(material: Material, now: datetime) -> DiaryDraft:
     with charged(Payer(companion.user_id, companion.pk), ModelCall.Purpose.CLOSING) as charge:
         answer = ask("diary", request, Diary)
     whole = Talk([*talk.lines, *build_talk(companion.pk, others, zone, room).lines])
-    diary = _weigh_sentences(answer.diary, whole, len(shown), material)
+    beside = _fold(f"{request[0]['content']}\n{material.persona}")
+    written = [sentence for sentence in answer.diary if _fold(sentence.text) not in beside]
+    diary = _weigh_sentences(written, whole, len(shown), material)
     if not diary:
         raise MalformedError("No sentence of the diary stands on what was said")
+    title = "" if _fold(answer.title) in beside else answer.title
     felt = answer.inner_state if inner else None  # not asked for without a previous one
     text = keep_grounded(felt.text, whole, f"{inner}\n{material.persona}", names.values()) if felt else ""
     return DiaryDraft(
-        title=one_line(redacted(answer.title, secrets_in(line.text for line in whole.lines))),
+        title=one_line(redacted(title, secrets_in(line.text for line in whole.lines))),
         diary=diary,
         emotion=answer.emotion,
         intensity=answer.intensity,
@@ -98,6 +101,11 @@ def draft_diary(material: Material, now: datetime) -> DiaryDraft:
         inner_state=felt.model_dump(mode="json") | {"text": text} if felt and text else None,
         felt_before=str(material.inner_state.pk) if material.inner_state else None,
     )
+
+
+def _fold(text: str) -> str:
+    """Return the text for a search of copies: folded, with single blanks, and without a full stop at the end."""
+    return folded(squeeze(text)).rstrip(" .!。！")
 
 
 def _weigh_sentences(sentences: Sequence[Sentence], whole: Talk, shown: int, material: Material) -> Sentences:
@@ -124,14 +132,14 @@ def _weigh_sentences(sentences: Sequence[Sentence], whole: Talk, shown: int, mat
 def keep_verified(draft: DiaryDraft, words: Mapping[str, str]) -> DiaryDraft:
     """Return the diary without the sentences that the verification rejects, or that are doubtful and have no verdict.
 
-    If that would leave no sentence, keep all that are not doubtful. If the title is rejected, the beginning of the
-    diary replaces it.
+    If that would leave no sentence, keep all that are not doubtful. If there is no title or it is rejected, the
+    beginning of the diary replaces it.
     """
     read = [(sentence, words.get(make_key("diary", place), "")) for place, sentence in enumerate(draft.diary)]
     kept = [sentence for sentence, word in read if word == YES or not (word or sentence["doubt"])]
     kept = kept or [sentence for sentence in draft.diary if not sentence["doubt"]]
     diary = [{"text": sentence["text"], "sources": sentence["sources"]} for sentence in kept]
-    is_title_kept = stands(words.get(TITLE, "")) or not diary
+    is_title_kept = (draft.title and stands(words.get(TITLE, ""))) or not diary
     title = draft.title if is_title_kept else shorten(diary[0]["text"], TITLE_CHARACTERS)
     return replace(draft, title=title, diary=diary)
 
@@ -190,13 +198,20 @@ def draft_understanding(material: Material, drafts: Drafts) -> UnderstandingDraf
     )
     with charged(Payer(companion.user_id, companion.pk), ModelCall.Purpose.CLOSING) as charge:
         answer = ask("understanding", request, Understanding)
-    if material.is_older:  # an older talk may add to present knowledge, but not change it
-        answer = answer.model_copy(
-            update={
-                name: [edit for edit in getattr(answer, name) if edit.do == "add"]
-                for name in ("self_concept", "user_profile")
-            }
+    rules = _fold(request[0]["content"])
+
+    def counts(edit: Edit) -> bool:
+        """Return whether the edit does not only copy the rules, nor changes present knowledge by an older talk."""
+        return (edit.do == "add" or not material.is_older) and (
+            edit.do == "drop" or _fold(edit.text) not in rules
         )
+
+    answer = answer.model_copy(
+        update={
+            name: [edit for edit in getattr(answer, name) if counts(edit)]
+            for name in ("self_concept", "user_profile")
+        }
+    )
     return UnderstandingDraft(
         self_concept=weigh_edits(Revision.About.SELF_CONCEPT, own, answer.self_concept, talk, names),
         user_profile=weigh_edits(Revision.About.USER_PROFILE, theirs, answer.user_profile, talk, names),
@@ -279,7 +294,7 @@ def _list_facts(material: Material, drafts: Drafts, whole: Talk | None = None) -
 
 
 def _list_diary(drafts: Drafts, whole: Talk) -> list[Drafted]:
-    """Return the diary's sentences, and its title, whose sources are those of all sentences."""
+    """Return the diary's sentences, and its title if it has one, whose sources are those of all sentences."""
     if drafts.diary is None:
         return []
     listed = [
@@ -292,7 +307,8 @@ def _list_diary(drafts: Drafts, whole: Talk) -> list[Drafted]:
         for place, sentence in enumerate(drafts.diary.diary)
     ]
     lines = sorted({line for sentence in listed for line in sentence.lines})
-    return [*listed, Drafted(TITLE, "diary", drafts.diary.title, lines)]
+    title = drafts.diary.title
+    return [*listed, *([Drafted(TITLE, "diary", title, lines)] if title else [])]
 
 
 def _list_edits(material: Material, drafts: Drafts, whole: Talk) -> list[Drafted]:

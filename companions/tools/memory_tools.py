@@ -1,7 +1,8 @@
 """The tools `remember`, `forget` and `recall`, for learnt memories and slots.
 
-An existing fact or slot is changed only if the person said so in this session, and they can undo it. `forget` only
-makes a proposal, which the person confirms.
+What is kept names nobody, no number and no day that the model was not shown: models invent them. An existing fact or
+slot is changed only if the person said so in this session, and they can undo it. `forget` only makes a proposal, which
+the person confirms.
 """
 
 from datetime import datetime
@@ -14,6 +15,7 @@ from pydantic import AliasChoices, Field, PrivateAttr
 from companions.memories.forget_proposals import propose
 from companions.prompting.turn_prompt import describe_memory
 from companions.tools.bounds import count_tokens_left, take_fitting
+from companions.tools.grounding import Shown
 from companions.tools.own_words import check_letting_go, check_new_text
 from companions.tools.provenance import find_sources, record_shown
 from companions.tools.tool import MAX_NAMED, Tool, ToolContext, ToolError, refuse_several
@@ -29,6 +31,9 @@ from text.strings import folded, storable
 
 MAX_SEARCHES = 3  # in one turn, or in one waking
 NEAR_LIKENESS = 0.25  # of memories that `forget` may mean; the person chooses among them
+NOT_SHOWN = (
+    "Not kept, for it names what was not shown to you: {text} Keep only what was told, in the same words."
+)
 PROPOSED = "Nothing is forgotten yet: they are shown now what would be, and decide themselves."
 
 
@@ -48,6 +53,10 @@ class Remember(Tool):
     slot: str = Field("", description="A short name, to keep it always in mind: 200 characters.")
 
     def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
+        if not any(map(str.isalnum, self.text)):
+            raise ToolError("text: is empty")
+        if not Shown(context).holds_names(self.text):
+            raise ToolError(NOT_SHOWN.format(text=self.text))
         if self.slot:
             return _set_slot(context, self.slot, self.text, now)
         if self.old.strip():

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 import regex
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     Field,
@@ -24,7 +25,7 @@ from pydantic import (
 
 from memory.emotion import Emotion
 from memory.models.revision import MAX_SENTENCES, SENTENCE_CHARACTERS
-from text.strings import is_storable, shorten
+from text.strings import is_storable, shorten, split_sentences
 
 LearntKind = Literal["fact", "preference", "event", "promise", "relationship", "goal", "idea", "insight"]
 Verdict = Literal["add", "reinforce", "revise", "retract"]
@@ -34,6 +35,7 @@ Do = Literal["keep", "change", "add", "drop"]
 MAX_LEARNT = 30
 MAX_SOURCES, MAX_QUOTES, QUOTE_CHARACTERS = 20, 5, 500
 MAX_SUMMARY = 6000  # characters
+MAX_TITLE = 120  # characters
 MAX_INNER_STATE = 4000  # characters
 MAX_EDITS = 2 * MAX_SENTENCES
 NUMBER = regex.compile(r"-?\d{1,17}(?:\.\d{1,6})?")
@@ -68,10 +70,17 @@ def _require_storable(text: Any) -> Any:
     return text
 
 
+def _require_words(text: str) -> str:
+    """Raise ValueError if the text has no letter and no digit, as the "…" of the form that the model was shown."""
+    if not any(character.isalnum() for character in text):
+        raise ValueError("says nothing")
+    return text
+
+
 def text(most: int) -> Any:
-    """Return the type of a stripped string of 1 to `most` characters that PostgreSQL can store."""
+    """Return the type of a stripped string of 1 to `most` characters, with words, that PostgreSQL can store."""
     constraints = StringConstraints(strip_whitespace=True, min_length=1, max_length=most)
-    return Annotated[str, constraints, BeforeValidator(_require_storable)]
+    return Annotated[str, constraints, BeforeValidator(_require_storable), AfterValidator(_require_words)]
 
 
 # -- fields as models write them
@@ -129,8 +138,29 @@ def _read_word(value: Any, known: Collection[str], others: dict[str, str], defau
     return word if word in known else default
 
 
-def _shorten(text: Any) -> Any:
-    return shorten(text.strip(), MAX_INNER_STATE) if isinstance(text, str) else text
+def _shorten(text: Any, most: int = MAX_INNER_STATE) -> Any:
+    return shorten(text.strip(), most) if isinstance(text, str) else text
+
+
+def _read_title(title: Any) -> str:
+    """Return the title, shortened if it is long; "" if it is none."""
+    is_title = isinstance(title, str) and is_storable(title) and any(map(str.isalnum, title))
+    return shorten(" ".join(title.split()), MAX_TITLE) if is_title else ""
+
+
+def _split_long(entries: Any) -> Any:
+    """Return the entries of a diary, of which each has one sentence: also those of a diary that is one text, or that
+    has entries of several sentences, too long for one; these keep the sources of their entry.
+    """
+    split: list[Any] = []
+    for entry in [entries] if isinstance(entries, str) else entries if isinstance(entries, list) else []:
+        given = {"text": entry} if isinstance(entry, str) else entry
+        words = given.get("text") if isinstance(given, dict) else None
+        if isinstance(words, str) and (isinstance(entry, str) or len(words.strip()) > SENTENCE_CHARACTERS):
+            split += ({**given, "text": sentence} for sentence in split_sentences(words))
+        else:
+            split.append(entry)
+    return split or entries
 
 
 def _known_or_neutral(emotion: Any) -> Any:
@@ -219,9 +249,9 @@ class Edit(BaseModel):
 
     @model_validator(mode="after")
     def _require_words(self) -> Self:
-        self.text = self.text.strip()
-        if (self.do in {"change", "add"} and not self.text) or not is_storable(self.text):
-            raise ValueError("says nothing")
+        self.text = _require_storable(self.text.strip())
+        if self.do in {"change", "add"}:
+            _require_words(self.text)
         return self
 
 
@@ -293,13 +323,21 @@ def _valid_or_none(reflection: Any) -> Reflection | None:
 
 
 class Diary(BaseModel):
-    """The answer about a whole session as it ends; the inner state is None where it stays as it was."""
+    """The answer about a whole session as it ends; the inner state is None where it stays as it was.
 
-    title: text(120)  # type: ignore[valid-type]
-    diary: Annotated[Sentences, Field(min_length=1)]
+    The title is empty where the model gave none.
+    """
+
+    title: Annotated[str, BeforeValidator(_read_title), Field(max_length=MAX_TITLE)]
+    diary: Annotated[Sentences, BeforeValidator(_split_long), Field(min_length=1)]
     emotion: Mood = Emotion.NEUTRAL
     intensity: share(0.0) = 0.0  # type: ignore[valid-type]
     inner_state: Annotated[Reflection | None, BeforeValidator(_valid_or_none)] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _need_no_title(cls, diary: Any) -> Any:
+        return {"title": "", **diary} if isinstance(diary, dict) else diary
 
 
 class Understanding(BaseModel):

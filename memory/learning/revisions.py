@@ -75,7 +75,7 @@ def weigh_edits(
     for edit in edits:
         number = edit.number if edit.number and 1 <= edit.number <= len(earlier) else None
         keeps = number if edit.do == "change" else None
-        sentence = Sentence(text=edit.text or "…", sources=edit.sources, keeps=keeps)
+        sentence = Sentence.model_construct(text=edit.text, sources=edit.sources, keeps=keeps)
         [sentence] = without_echoes([sentence], talk, names.values())
         lines = talk.lines_of(sentence.sources)
         if edit.do == "drop" and number and lines:

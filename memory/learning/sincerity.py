@@ -39,7 +39,7 @@ def why_not_meant(text: str, line: Line, talk: Talk, entry: str, names: Collecti
     sentence = find_sentence(text, line.text)
     if is_forgotten(place, talk, f"{entry} {sentence}", names):
         return "forgotten"
-    if is_in_game([one.text for one in talk.lines[: place + 1]]):
+    if is_in_game([(one.text, one.speaker == "user") for one in talk.lines[: place + 1]]):
         return "role_play"
     if reason := _read_sentence(sentence, text, line.text):
         return reason
@@ -97,11 +97,20 @@ def _read_next(place: int, talk: Talk, entry: str, names: Collection[str]) -> st
     return ""
 
 
-def is_in_game(said: Sequence[str]) -> bool:
-    """Return whether the last of the texts belongs to a game or a story that the two make up."""
-    newest = said[-GAME_LINES - 1 :]
-    plays = [at for at, text in enumerate(newest) if PLAYS.search(text) or PLAYS_ON.search(text)]
-    return bool(plays) and not any(PLAYS_NO_MORE.search(text) for text in newest[plays[-1] :])
+def is_in_game(said: Sequence[tuple[str, bool]]) -> bool:
+    """Return whether the last of the texts, each with whether it is the user's, belongs to a game or a story that the
+    two make up.
+
+    The companion's stage directions ("*smiles*") only go on with a game: many models begin each answer with one.
+    """
+    since: int | None = None
+    for at, (text, is_users) in enumerate(said):
+        is_on = since is not None and at - since <= GAME_LINES
+        if PLAYS.search(text) or ((is_users or is_on) and PLAYS_ON.search(text)):
+            since = at
+        if since is not None and PLAYS_NO_MORE.search(text):
+            since = None
+    return since is not None and len(said) - 1 - since <= GAME_LINES
 
 
 def is_forgotten(place: int, talk: Talk, told: str, names: Collection[str]) -> bool:

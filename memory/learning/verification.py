@@ -51,10 +51,12 @@ class Verification(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _find_answers(cls, answer: Any) -> Any:
-        """Accept answers without the key "answers", or as a list of objects; leave out those that are not strings, and
-        empty those that are given twice in different ways.
+        """Accept answers without the key "answers", as a list of objects, or as a list of words in the sentences' order;
+        leave out those that are not strings, and empty those that are given twice in different ways.
         """
         given = answer.get("answers", answer) if isinstance(answer, dict) else answer
+        if isinstance(given, list) and all(isinstance(word, str) for word in given):
+            given = dict(enumerate(given, start=1))
         if isinstance(given, list):
             entries = [entry for entry in given if isinstance(entry, dict)]
             pairs = [(entry.get("number"), entry.get("answer", entry.get("word"))) for entry in entries]

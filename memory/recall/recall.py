@@ -15,7 +15,7 @@ from uuid import UUID
 import numpy as np
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import Exists, FloatField, OuterRef, Q
-from django.db.models.functions import Coalesce, Greatest, Length
+from django.db.models.functions import Coalesce, Greatest, JSONObject, Length
 
 from memory.embedding.spaces import CueVector, everyday_likeness
 from memory.emotion import MOVED
@@ -362,9 +362,14 @@ def _find_played(companion_id: UUID, lines: Sequence[UUID]) -> frozenset[UUID]:
     before = said.filter(happened_at__range=(happened_at - GAME_TIME, happened_at)).filter(
         Q(happened_at__lt=happened_at) | Q(id__lte=OuterRef("id"))
     )
-    newest = ArraySubquery(before.values("text")[: GAME_LINES + 1])
+    line = before.values(line=JSONObject(text="text", speaker="speaker"))
+    newest = ArraySubquery(line[: GAME_LINES + 1])
     rows = Memory.objects.of(companion_id).filter(pk__in=lines).order_by().values_list("pk", newest)
-    return frozenset(line for line, texts in rows if is_in_game(texts[::-1]))
+    return frozenset(
+        id
+        for id, told in rows
+        if is_in_game([(one["text"], one["speaker"] == Memory.Speaker.USER) for one in told[::-1]])
+    )
 
 
 @dataclass(frozen=True, slots=True)

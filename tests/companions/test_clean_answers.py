@@ -98,6 +98,15 @@ def test_a_loop_is_told_and_a_turn_of_anothers() -> None:
     assert clean("Hello!").cut == ""
 
 
+@pytest.mark.parametrize("size", [0, 1, 50])
+def test_a_block_of_kiths_that_goes_on_and_on_ends_the_answer(size: int) -> None:
+    going_on = "Nobody has answered, and so on. " * 40
+    cleaned = clean(f"Good night.\n<kith-person>\n{going_on}", size)
+    assert (cleaned.text, cleaned.cut) == ("Good night.", "turn")
+    assert clean(f"Hi.<kith-person>{going_on[:500]}</kith-person> Ana.", size).text == "Hi. Ana."
+    assert clean(f"<kith-person>{going_on}</kith-person>Hello.", size).text == "Hello."
+
+
 CIRCLES = ("I am always here for you, my dear friend.", "You can tell me anything you want to.",
            "We will get through all of this together.", "Please remember that you are not alone.")  # fmt: skip
 

@@ -45,7 +45,7 @@ async def test_tool_calls_that_no_database_keeps_end_well(
 
 
 async def test_a_flood_of_tool_calls_is_cut(alice: User, mira: Companion, rehearsal: RehearsalServer) -> None:
-    wanted = [("remember", f'{{"text": "fact {n}"}}') for n in range(40)]
+    wanted = [("remember", f'{{"text": "all is {"very " * n}good"}}') for n in range(40)]
     wanted[3] = ("remember", '{"text": "' + "long " * 10_000 + '"}')
     rehearsal.script(calling(*wanted), {"answer": "Kept."})
     reply = await ended(alice, mira)

@@ -1,5 +1,6 @@
 """Answers in a given form: whatever a model answers instead, what comes is in form or an error of the provider's."""
 
+import json
 from typing import Annotated, Any
 
 import pytest
@@ -131,6 +132,15 @@ def test_each_task_is_given_an_answer_in_its_own_form(rehearsal: RehearsalServer
     rehearsal.script(READABLE["in a fence"] | {"task": task}, HOPELESS["English prose"] | {"task": task})
     assert came(task) == FORMS[task].model_validate(GOOD)
     assert isinstance(came(task), MalformedError)
+
+
+def test_an_example_that_is_given_back_is_no_answer(rehearsal: RehearsalServer) -> None:
+    """Its numbers would be those of memories and goals that nobody meant."""
+    form = json.dumps(json.loads(WHOLE) | {"insights": [{"text": "…", "from": [1, 4]}]}, ensure_ascii=False)
+    asked = [{"role": "system", "content": f'Task: night\nAnswer {{"merges": []}} or in this form:\n{form}'}]
+    rehearsal.script({"task": "night", "answer": f"```json\n{form}\n```"}, {"task": "night", "answer": WHOLE})
+    assert isinstance(came("night", asked), MalformedError)
+    assert came("night", asked) == Night.model_validate(GOOD)
 
 
 @pytest.mark.parametrize("task", FORMS)

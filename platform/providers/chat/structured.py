@@ -33,7 +33,8 @@ def ask(task: str, messages: Messages, answer: type[Answer]) -> Answer:
     `task` names what is asked for: check, digest, diary, facts, verification, understanding, reflection, gists or
     night. The schema is sent with the messages, but left out for servers that do not support it, so the messages must
     tell the form too. The call is metered.
-    Raise ProviderUnavailable, ProviderRefused, or MalformedError if the answer holds no object in that form.
+    Raise ProviderUnavailable, ProviderRefused, or MalformedError if the answer holds no object in that form, or only
+    gives back the form itself, as the messages show it by an example.
     """
     schema = {"name": task, "schema": answer.model_json_schema(), "strict": False}
     provider = get_provider(Capability.BACKGROUND)
@@ -41,18 +42,28 @@ def ask(task: str, messages: Messages, answer: type[Answer]) -> Answer:
     with metered_completion(
         providers, messages, form={"type": "json_schema", "json_schema": schema}
     ) as completion:
-        return parse_answer(completion.text, answer)
+        return parse_answer(completion.text, answer, _find_examples(messages))
 
 
-def parse_answer(text: str, answer: type[Answer]) -> Answer:
-    """Return the last object in the text that is valid as `answer`. Raise MalformedError, not quoting it, if none is.
+def _find_examples(messages: Messages) -> list[dict[str, Any]]:
+    """Return the objects by which the first message shows the form, with "…" instead of words."""
+    shown = find_objects(str(messages[0]["content"]))
+    return [example for example in shown if "…" in json.dumps(example, ensure_ascii=False)]
+
+
+def parse_answer(text: str, answer: type[Answer], examples: Sequence[dict[str, Any]] = ()) -> Answer:
+    """Return the last object in the text that is valid as `answer`, except for those that are the same as one of the
+    `examples`. Raise MalformedError, not quoting it, if there is none.
 
     If none is valid as it stands, objects are tried that are nested in others, e.g. in "properties" as in a schema, and
     repaired ones.
     """
-    found = find_objects(text)
-    faults = "" if found else "no JSON object"
+    objects = find_objects(text)
+    found = [each for each in objects if each not in examples]
+    faults = "" if found else "only the example" if objects else "no JSON object"
     for candidate in _find_candidates(text, found):
+        if candidate in examples:
+            continue
         try:
             return answer.model_validate(candidate)
         except ValidationError as error:

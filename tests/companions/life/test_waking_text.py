@@ -34,6 +34,13 @@ SILENT = [
     "（保持沉默）",
     "我选择保持沉默。",
     "没什么可说的",
+    '{"choice": "speak", "emotion": "…", "text": "the words that the person will read"}',
+    "choice: silent\nwhy: It is late.",
+    "**Choice:** silent",
+    "I'm sorry, but I can't help with that.",
+    "I cannot fulfill this request.",
+    "As an AI language model, I do not wake up.",
+    "抱歉，我无法提供帮助。",
 ]
 SAID = [
     ('{"choice": "speak", "text": "Good luck \\"today\\"!"}', 'Good luck "today"!'),
@@ -51,6 +58,12 @@ SAID = [
     ("Quiet morning here.", "Quiet morning here."),
     ("Noor: Sleep well.<|im_end|>\n<|im_start|>user\nThanks", "Sleep well."),
     ('{"choice": "speak", "text": "Noor: Sleep well. <kith-context>Now: 3</kith-context>"}', "Sleep well."),
+    ("choice: speak\nemotion: happy\ntext: Sleep well.\nAnd dream.", "Sleep well.\nAnd dream."),
+    ("**Choice:** speak\n**Text:** “Sleep well.”", "Sleep well."),
+    ("- [Sat 28 November, 19:08] You: Sleep well.", "Sleep well."),
+    ('You woke by: a timer, "in 30 seconds"\nWhat for: "to sleep"\n\nSleep well.', "Sleep well."),
+    ("I'm sorry, I can't help thinking of the walnuts.", "I'm sorry, I can't help thinking of the walnuts."),
+    ("Your choice: tea or coffee?", "Your choice: tea or coffee?"),
     ("There is nothing to say against walnuts!", "There is nothing to say against walnuts!"),
 ]
 

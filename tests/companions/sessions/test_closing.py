@@ -85,6 +85,31 @@ def test_the_diary_comes_to_mind_by_its_meaning(mira: Companion, talk: Talk) -> 
     assert DiaryEntry.objects.get().memory.embeddings.exists()  # type: ignore[union-attr]
 
 
+def test_what_a_diary_copies_from_what_it_was_shown_is_not_kept(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer
+) -> None:
+    """A small model gives back the persona, or the rules' own words."""
+    talk(mira, *TEA)
+    copied = [
+        {"text": "Mira is calm and curious.", "sources": [1]},
+        {"text": "what the two of you talked about, what it meant to you", "sources": [1]},
+    ]
+    diary = {"title": "a few words that tell this session from others", "diary": copied}
+    rehearsal.script({"task": "diary", "answer": json.dumps(diary)})
+    closing_id = ask_to_close(mira, NOON)
+    run(closing_id, NOON)
+    assert Closing.objects.get().error == "malformed_answer"
+    edits = {"self_concept": [], "user_profile": [{"text": "in the third person of Alice", "sources": [1]}]}
+    rehearsal.script({"task": "understanding", "answer": json.dumps(edits)})
+    told = [{"text": "I heard of green tea.", "sources": [3]}]
+    rehearsal.script({"task": "diary", "answer": json.dumps(diary | {"diary": [*copied, *told]})})
+    run(closing_id, NOON + timedelta(hours=1))
+    entry = DiaryEntry.objects.get()
+    assert [sentence["text"] for sentence in entry.sentences] == ["I heard of green tea."]
+    assert entry.title == "I heard of green tea."
+    assert not Revision.objects.exists()
+
+
 def test_both_sides_words_are_in_what_the_model_is_asked(
     mira: Companion, talk: Talk, rehearsal: RehearsalServer
 ) -> None:

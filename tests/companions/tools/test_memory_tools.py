@@ -133,3 +133,33 @@ def test_private_and_anothers_memories_are_not_found(
     fact(tian, "Bob likes tea.")
     assert "error" in use(turn, "remember", old="likes tea", text="Alice likes coffee.")
     assert not Memory.objects.exclude(closed_at=None).exists()
+
+
+@pytest.mark.parametrize(
+    ("said", "text", "slot"),
+    [
+        ("How are you?", "Alice has a husband called Tom.", ""),
+        ("How are you?", "Alice has three children.", ""),
+        ("How are you?", "He is called Tom.", "husband"),
+        ("I like tea.", "…", ""),
+    ],
+)
+def test_what_nobody_told_is_not_kept(mira: Companion, said: str, text: str, slot: str) -> None:
+    turn = turn_of(mira, said)
+    assert "error" in use(turn, "remember", text=text, slot=slot)
+    assert not Memory.objects.exclude(kind="said").exists()
+    assert not Slot.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("My exam is in three days, remember that.", f"Alice has an exam on {NOW + timedelta(days=3):%d %B %Y}."),
+        ("记住，我对核桃过敏，弟弟叫小明。", "Alice对核桃过敏，她的弟弟叫小明。"),
+        ("Remember: my flat is number 12, Oak Street, and I pay nine hundred.", "Alice pays 900 for 12 Oak Street."),
+        ("remember my sister anna is a nurse", "Alice's sister Anna is a nurse."),
+        ("Merk dir: Mein Bruder heißt Jan.", "Alice hat einen Bruder namens Jan."),
+    ],
+)  # fmt: skip
+def test_what_was_told_is_kept_in_other_words(mira: Companion, said: str, text: str) -> None:
+    assert use(turn_of(mira, said), "remember", text=text) == {"remembered": text}

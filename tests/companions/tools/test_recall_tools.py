@@ -58,12 +58,14 @@ def test_recall_tells_days_in_the_users_zone(mira: Companion) -> None:
 def test_what_was_said_in_a_game_says_so(mira: Companion) -> None:
     log(mira, "Let's pretend we are at sea.", "Aye!", "I am the captain of this ship.", days_ago=3)
     log(mira, "The captain of our ship was rude.", days_ago=9)
-    [played, plain] = use(turn_of(mira), "search_conversation", words="captain")["messages"]
+    log(mira, "Hello.", "*smiles* Welcome.", "A captain called me.", days_ago=6)
+    [played, after_a_smile, plain] = use(turn_of(mira), "search_conversation", words="captain")["messages"]
     assert (played["text"], played.get("note")) == (
         "I am the captain of this ship.",
         "maybe in a game or a story",
     )
     assert "note" not in plain
+    assert "note" not in after_a_smile
 
 
 def test_what_was_said_is_found_by_its_words_newest_first(mira: Companion) -> None:

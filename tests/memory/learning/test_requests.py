@@ -91,7 +91,7 @@ def test_an_understanding_is_asked_with_what_was_understood_before_and_what_was_
     ],
 )
 def test_the_form_that_is_shown_is_the_one_that_is_read(text: str, answer: type[BaseModel]) -> None:
-    shown = json.loads(text)
+    shown = json.loads(text.replace("…", "some words"))  # "…" itself is no answer
     read = answer.model_validate(shown)
     optional = {"inner_state"}  # asked for only where there is something to go on from
     assert set(shown) | optional >= set(answer.model_fields) >= set(shown)
@@ -105,7 +105,7 @@ def test_an_understanding_is_shown_by_an_example_that_does_no_harm_where_it_is_c
 ) -> None:
     """Numbers of the example are those of no sentence; nothing is changed where there is nothing."""
     request = render_understanding_request(had(mira, "Bye!"), [], [], ["I am calm."], [], NAMES)
-    shown = json.loads(request[0]["content"].splitlines()[-1])
+    shown = json.loads(request[0]["content"].splitlines()[-1].replace("…", "some words"))
     read = Understanding.model_validate(shown)
     assert set(shown) == set(Understanding.model_fields)
     assert [(edit.do, edit.number) for edit in read.self_concept] == [

@@ -162,3 +162,17 @@ def test_what_says_much_that_its_line_does_not_is_kept_as_unsure() -> None:
     found = find_support(entry, build("I could sleep for a week."), NAMES)
     assert isinstance(found, Supported)
     assert found.learnt.confidence < 0.6
+
+
+@pytest.mark.parametrize("direction", ["*smiles* Hello.", "(smiling) I am glad.", "（微笑）你好。"])
+def test_what_is_told_after_a_companions_stage_direction_is_meant(direction: str) -> None:
+    talk = build(f"> {direction}", "I am allergic to walnuts.")
+    assert not reason(talk, "Alice is allergic to walnuts.", 2, "I am allergic to walnuts")
+
+
+@pytest.mark.parametrize(
+    "before", [["Let's pretend we are pirates.", "> *draws a sword* Aye!"], ["*draws a sword*", "> Aye!"]]
+)
+def test_what_is_told_in_a_game_is_no_fact(before: list[str]) -> None:
+    talk = build(*before, "I buried gold on Malta.")
+    assert reason(talk, "Alice buried gold on Malta.", 3, "I buried gold on Malta") == "role_play"
