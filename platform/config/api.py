@@ -7,7 +7,7 @@ from typing import Any
 import structlog
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
-from django.db import InterfaceError, OperationalError
+from django.db import IntegrityError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.multipartparser import MultiPartParserError
 from django.utils.translation import gettext as _
@@ -17,6 +17,7 @@ from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.openapi.schema import OpenAPISchema
 from ninja.parser import Parser
 from ninja.responses import Response
+from psycopg.errors import ForeignKeyViolation
 from redis.exceptions import RedisError
 
 from accounts import api as account
@@ -258,6 +259,14 @@ def database_away(request: HttpRequest, error: OperationalError | InterfaceError
         "database_away",
         _("Kith's database is not answering right now. Try again in a moment."),
     )
+
+
+@api.exception_handler(IntegrityError)
+def integrity_error(request: HttpRequest, error: IntegrityError) -> HttpResponse:
+    """Answer 404 if what the request wrote to was deleted by another at the same moment."""
+    if isinstance(error.__cause__, ForeignKeyViolation):
+        return problem(request, 404, "not_found", _("Nothing of yours was found here."))
+    return unknown(request, error)
 
 
 @api.exception_handler(RedisError)

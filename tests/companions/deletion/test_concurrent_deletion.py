@@ -24,6 +24,7 @@ from tests.companions.everywhere import tables_with
 from tests.companions.life.waking import as_it_is, calling
 from tests.fixtures import faults
 from tests.fixtures.rehearsal import RehearsalServer
+from tests.fixtures.rest import Api, problem
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("rehearsal")]
 LATER = NOW + timedelta(hours=1)
@@ -246,3 +247,9 @@ def test_a_call_saved_while_its_account_is_deleted_goes_with_it(alice: User) -> 
         alice.delete()
     assert not User.objects.filter(email=alice.email).exists()
     assert not ModelCall.objects.exists()
+
+
+def test_a_write_to_what_is_deleted_meanwhile_finds_nothing(mira: Companion, as_alice: Api) -> None:
+    with at((LOCKED, 1), partial(delete_companion, mira)):
+        answer = as_alice.call("PUT", f"/companions/{mira.pk}/slots/tea", {"text": "Likes tea."})
+    problem(answer, 404, "not_found")
