@@ -72,6 +72,7 @@ class ReplyResume(Frame):
     after: int = Field(0, ge=0, le=2**31 - 1)
 
 
+MAX_FRAME_CHARACTERS = 1_000_000  # over twice the longest message in its longest encoding
 FRAMES = MessageSend | ReplyStop | ReplyResume
 TALK: TypeAdapter[Frame] = TypeAdapter(Annotated[FRAMES, Field(discriminator="type")])
 
@@ -80,6 +81,8 @@ def read_frame(text: str | None, known: TypeAdapter[Frame] = TALK) -> Frame:
     """Return the frame; raise TextError, saying what is wrong, if it is not one of the `known` ones."""
     if text is None:
         raise TextError("bad_frame", _("Frames must be text, not bytes."))
+    if len(text) > MAX_FRAME_CHARACTERS:
+        raise TextError("bad_frame", _("This frame is too long."))
     try:
         frame = known.validate_json(text)
     except ValidationError as error:

@@ -39,6 +39,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
         ('{"type": "reply.resume", "id": "' + NOBODYS + '", "after": 0}', "no_such_reply"),
         ('{"type": "reply.resume", "id": "' + NOBODYS + '", "after": -1}', "bad_frame"),
         ("[" * 5_000, "bad_frame"),
+        ('{"type": "reply.stop", "id": "' + NOBODYS + '", "more": "' + "x" * 1_000_000 + '"}', "bad_frame"),
     ],
     ids=lambda value: value[:50],
 )
