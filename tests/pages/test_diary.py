@@ -157,7 +157,7 @@ def test_an_end_that_failed_says_what_happened_and_is_tried_again(at_home: Clien
         "Everything that was said is kept.",
     ):
         assert text in page
-    assert page.count("Try again") == 1
+    assert page.count("Try again</button>") == 1
     assert "every 3s" not in page
     at_home.post(f"{told.path}diary/end/")
     assert Closing.objects.open().exclude(pk=failed.pk).count() == 1

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -35,10 +36,14 @@ FOUND = {"base_url": "http://127.0.0.1:11434/v1", "api_key": "", "model": "found
 
 
 @pytest.fixture
-def found(settings: Any, transactional_db: None) -> None:
+def found(settings: Any, transactional_db: None) -> Iterator[None]:
     """`make up` found a model; the operator has set none."""
     settings.CHAT, settings.CHAT_IS_FOUND = FOUND, True
     follow_change()  # the last test's rows are gone
+    yield
+    Provider.objects.all().delete()
+    follow_change()
+    get_provider()  # reads that there are none: a test in a loop is given what was read last
 
 
 def add(name: str, **fields: Any) -> Provider:
@@ -179,6 +184,7 @@ def test_what_is_no_address_of_a_server_is_refused(address: str) -> None:
 
 ASKER = """
 import time
+from collections.abc import Iterator
 import django
 django.setup()
 from providers.chat.completion import complete

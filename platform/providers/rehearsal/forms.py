@@ -125,7 +125,8 @@ def _digest(material: Material) -> Form:
     memories = [
         _write_memory(group, known) for group in sorted(chosen, key=lambda group: group[0].line.number)
     ]
-    return {"summary": "\n".join(dict.fromkeys(entries))[:MAX_SUMMARY] or "…", "memories": memories}
+    summary = "\n".join(dict.fromkeys(entries))[:MAX_SUMMARY]
+    return {"summary": summary or _tell_nothing(material), "memories": memories}
 
 
 def _write_memory(group: list[Sentence], known: dict[int, str]) -> Form:
@@ -192,7 +193,11 @@ def _write_diary(material: Material) -> list[Form]:
     for sentence in _find_most_telling(material, MAX_DIARY - len(entries)):
         phrases = ("{} told me: ", "{}告诉我：") if sentence.line.is_user else ("I said: ", "我说：")
         entries.append(_write_sentence(sentence.cite(*phrases), sentence))
-    return entries or [_write_sentence("我们在一起。" if material.is_chinese else "We were together.")]
+    return entries or [_write_sentence(_tell_nothing(material))]
+
+
+def _tell_nothing(material: Material) -> str:
+    return "我们在一起。" if material.is_chinese else "We were together."
 
 
 def _describe(material: Material, name: str, *, is_user: bool) -> list[Form]:
@@ -242,7 +247,10 @@ def _write_gists(material: Material) -> Form:
             if chosen and words > MAX_GIST_WORDS:
                 break
             chosen.append(part)
-        gists.append({"number": number, "gist": between.join(chosen) or "…"})
+        gist = between.join(chosen)
+        gists.append(
+            {"number": number, "gist": gist if any(map(str.isalnum, gist)) else "A page without words."}
+        )
     return {"gists": gists}
 
 

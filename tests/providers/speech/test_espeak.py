@@ -92,6 +92,7 @@ async def left_early(folder: Path) -> int:
     """The number of a program that was left while it ran."""
     asking = asyncio.create_task(synthesise(SpeechRequest("Hello.")))
     while not (folder / "pid").exists() or not (folder / "pid").read_text().strip():
+        assert not asking.done(), asking.exception()
         await asyncio.sleep(0.01)
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):
