@@ -186,9 +186,9 @@ def test_hostile_answers_are_read_in_a_moment(sign: str) -> None:
 
 
 def _seconds(answer: str) -> float:
-    began = time.perf_counter()
+    began = time.thread_time()
     clean(answer, 1)
-    return time.perf_counter() - began
+    return time.thread_time() - began
 
 
 def test_a_whole_text_is_cleaned_at_once() -> None:

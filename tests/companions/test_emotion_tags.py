@@ -146,6 +146,6 @@ def test_signs_without_end_are_read_in_a_moment() -> None:
 
 
 def _seconds(text: str) -> float:
-    began = time.perf_counter()
+    began = time.thread_time()
     assert without_tags(text) == text
-    return time.perf_counter() - began
+    return time.thread_time() - began

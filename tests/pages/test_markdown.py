@@ -1,7 +1,7 @@
 """What a companion writes reaches the page as safe HTML."""
 
 import re
-from time import monotonic, process_time
+from time import process_time, thread_time
 
 import pytest
 
@@ -43,9 +43,9 @@ def test_a_piece_of_markdown_is_shown_without_its_signs(text: str, plain: str) -
 
 @pytest.mark.parametrize("sign", [*"`*_~#>-[|", "[a](", "- ", "**a ", "`a"])
 def test_signs_without_end_are_read_in_no_time(sign: str) -> None:
-    began = monotonic()
+    began = thread_time()
     as_plain(sign * (32_000 // len(sign)) + "x")
-    assert monotonic() - began < 1
+    assert thread_time() - began < 1
 
 
 @pytest.mark.parametrize("address", ["https://example.org/", "http://example.org/", "mailto:a@example.org"])
