@@ -100,11 +100,11 @@ def list_messages(request: SignedInRequest, companion_id: UUID, query: PageQuery
         before = UUID(query.cursor) if query.cursor else None
     except ValueError as error:
         raise CursorError(*BAD_CURSOR) from error
-    if before and not Message.objects.filter(companion=companion, pk=before).exists():
+    messages, following = load_page(companion.conversation, before, query.limit)
+    if before and not messages and not Message.objects.filter(companion=companion, pk=before).exists():
         raise CursorError(
             BAD_CURSOR[0], _("The message of this cursor is no longer there. Start again without a cursor.")
         )
-    messages, following = load_page(companion.conversation, before, query.limit)
     ended = Reply.objects.filter(answer__in=messages).exclude(state=Reply.State.DONE)
     early = {
         reply.answer_id: {"id": reply.pk, "state": reply.state, "code": reply.code or None} for reply in ended

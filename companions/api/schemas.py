@@ -25,9 +25,7 @@ def _check_filled(text: str) -> str:
 def _check_moment(at: datetime) -> datetime:
     if not is_moment(at):
         raise ValueError(f"lies outside the years {FIRST_YEAR} to {LAST_YEAR}")
-    return at.astimezone(
-        UTC
-    )  # a farther offset than any zone has, such as +23:59, is an error for the database
+    return at.astimezone(UTC)  # PostgreSQL refuses an offset such as +23:59
 
 
 Moment = Annotated[AwareDatetime, AfterValidator(_check_moment)]

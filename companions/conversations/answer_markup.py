@@ -17,9 +17,7 @@ from providers.tokens import CONTROL_TOKENS
 MAX_FENCE_CHARACTERS = 12  # of backticks in a row
 MAX_INLINE_CHARACTERS = 200  # how far the end of inline code is searched for
 MAX_CALL_CHARACTERS = 40_000
-MAX_BLOCK_CHARACTERS = (
-    1000  # of a block of Kith's after the companion's words; a longer one is the end of the answer
-)
+MAX_BLOCK_CHARACTERS = 1000  # of a block of Kith's after the companion's words; a longer one ends the answer
 EMOTIONS = "|".join(Emotion.values)
 CONTROL = "|".join(f"(?:{regex.escape(first)}{rest})" for first, rest in CONTROL_TOKENS)
 TAG = regex.compile(

@@ -18,7 +18,7 @@ from companions.conversations.clean_answers import AnswerCleaner, clean_text
 from companions.conversations.emotion_tags import Felt
 from memory.language import pattern_of, words_of
 from providers.chat.structured import find_objects
-from text.strings import folded, shorten, storable
+from text.strings import folded, has_words, shorten, storable
 
 EXAMPLE = "the words that the person will read"  # in the form that the model is shown
 MAX_CHARACTERS = 4000  # of an unprompted message
@@ -152,8 +152,8 @@ def _strip_lead(text: str) -> str:
 def is_silence(text: str) -> bool:
     """Return whether the text is empty or only says that nothing is said, e.g. "(silence)" or "stay_silent"."""
     plain = EDGES.sub("", EDGES.sub("", folded(text[: 2 * MAX_SILENCE_CHARACTERS]).replace("_", " ")))
-    if not any(character.isalnum() for character in plain):
-        return not any(character.isalnum() for character in text)
+    if not has_words(plain):
+        return not has_words(text)
     if len(text) > MAX_SILENCE_CHARACTERS:
         return False
     return " ".join(plain.split()) in _load_silences() or bool(pattern_of("stays_silent").match(plain))

@@ -21,6 +21,7 @@ from companions.replies.broadcast import wipe_streams
 from companions.replies.lifecycle import admit_message, finish, queue_reply, seal_and_read
 from database.journal import erasing
 from jobs.background import in_thread
+from text.strings import has_words
 
 STOPS = "replies.stop"
 
@@ -166,7 +167,7 @@ def cut_to_words(text: str, until: int) -> str:
     kept = text[:place].rstrip()
     while kept and unicodedata.category(kept[-1]) in OPENING:
         kept = kept[:-1].rstrip()
-    return kept if any(map(str.isalnum, kept)) else ""
+    return kept if has_words(kept) else ""
 
 
 def _find_word_boundary(text: str, place: int) -> int:

@@ -27,7 +27,7 @@ from memory.models.core_memory import By
 from memory.recall.candidates import MemoryFilter
 from memory.recall.recall import LEARNT, list_visible_to_models, load_origins, recall, search
 from memory.store import keep_earlier, keep_fact, note_retraction, revise
-from text.strings import folded, storable
+from text.strings import folded, has_words, storable
 
 MAX_SEARCHES = 3  # in one turn, or in one waking
 NEAR_LIKENESS = 0.25  # of memories that `forget` may mean; the person chooses among them
@@ -53,7 +53,7 @@ class Remember(Tool):
     slot: str = Field("", description="A short name, to keep it always in mind: 200 characters.")
 
     def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
-        if not any(map(str.isalnum, self.text)):
+        if not has_words(self.text):
             raise ToolError("text: is empty")
         if not Shown(context).holds_names(self.text):
             raise ToolError(NOT_SHOWN.format(text=self.text))

@@ -25,7 +25,7 @@ from pydantic import (
 
 from memory.emotion import Emotion
 from memory.models.revision import MAX_SENTENCES, SENTENCE_CHARACTERS
-from text.strings import is_storable, shorten, split_sentences
+from text.strings import has_words, is_storable, shorten, split_sentences
 
 LearntKind = Literal["fact", "preference", "event", "promise", "relationship", "goal", "idea", "insight"]
 Verdict = Literal["add", "reinforce", "revise", "retract"]
@@ -72,7 +72,7 @@ def _require_storable(text: Any) -> Any:
 
 def _require_words(text: str) -> str:
     """Raise ValueError if the text has no letter and no digit, as the "…" of the form that the model was shown."""
-    if not any(character.isalnum() for character in text):
+    if not has_words(text):
         raise ValueError("says nothing")
     return text
 
@@ -138,13 +138,13 @@ def _read_word(value: Any, known: Collection[str], others: dict[str, str], defau
     return word if word in known else default
 
 
-def _shorten(text: Any, most: int = MAX_INNER_STATE) -> Any:
-    return shorten(text.strip(), most) if isinstance(text, str) else text
+def _shorten(text: Any) -> Any:
+    return shorten(text.strip(), MAX_INNER_STATE) if isinstance(text, str) else text
 
 
 def _read_title(title: Any) -> str:
     """Return the title, shortened if it is long; "" if it is none."""
-    is_title = isinstance(title, str) and is_storable(title) and any(map(str.isalnum, title))
+    is_title = isinstance(title, str) and is_storable(title) and has_words(title)
     return shorten(" ".join(title.split()), MAX_TITLE) if is_title else ""
 
 
@@ -337,6 +337,7 @@ class Diary(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _need_no_title(cls, diary: Any) -> Any:
+        """Accept a diary without a title; the schema that the model is given asks for one all the same."""
         return {"title": "", **diary} if isinstance(diary, dict) else diary
 
 

@@ -12,7 +12,7 @@ from memory.learning.secrets import holds_secret, redacted
 from memory.learning.talk import Line, Talk
 from memory.recall.traits import FIRST_PERSON, SMALL_TALK, STOP_WORDS, is_function_word, terms
 from text.dates import MONTHS, WEEKDAYS, in_year, read_dates
-from text.strings import folded
+from text.strings import folded, has_words
 
 CAPITAL = regex.compile(r"\p{Lu}[\p{L}\p{M}]*(?:['’-]\p{Lu}[\p{L}\p{M}]*)*")
 STARTS = regex.compile(r"(?<=(?:^|[.!?:;…。！？：；\n]|[\"“”‘「」『』(（)）–—-])\s*)")
@@ -158,7 +158,7 @@ def stands_on(text: str, lines: Sequence[Line], kept: str, names: Collection[str
     """Return whether each name, number and day of the text occurs in these lines or follows from them, or occurs in the
     sentence that it keeps (`kept`) or in the names. False if the text has a secret, or neither letters nor digits.
     """
-    if holds_secret(text) or not any(character.isalnum() for character in text):
+    if holds_secret(text) or not has_words(text):
         return False
     material = " \n".join([kept, *names, *(line.name for line in lines), *(line.text for line in lines)])
     days, rest = read_dates(folded(text), None)

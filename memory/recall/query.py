@@ -10,7 +10,7 @@ from memory.language import HAN, any_word_of, pattern_of
 from memory.models import Memory
 from memory.recall.traits import NAME, is_question, is_small_talk, names_in, tells_something, terms
 from text.dates import days_named
-from text.strings import ends, split_sentences
+from text.strings import ends, has_words, split_sentences
 
 MAX_CUE_TERMS = 64  # of a longer cue, the first and the last: often a question stands at its end
 MAX_PARTS = 4  # sentences of a cue that are searched for one by one; of a longer cue, the first and the last
@@ -103,7 +103,7 @@ def without_names(cue: str, names: Names) -> str:
     for name in _name_patterns(names).values():
         bare = name.sub(" ", bare)
     bare = " ".join(bare.split())
-    return bare if any(character.isalnum() for character in bare) else cue
+    return bare if has_words(bare) else cue
 
 
 def _name_patterns(names: Names) -> "dict[str, regex.Pattern[str]]":

@@ -85,9 +85,11 @@ def return_to_page(request: HttpRequest, response: Response) -> Response:
     is_page = request.method in {"GET", "HEAD"} and "HX-Request" not in request.headers
     if is_page or "Location" not in response.headers:
         return response
-    door, page = resolve_url(settings.LOGIN_URL), urlsplit(request.headers.get("Referer", ""))
-    if response["Location"].startswith(f"{door}?") and page.netloc == request.get_host():
-        response["Location"] = f"{door}?{urlencode({'next': page._replace(scheme='', netloc='').geturl()})}"
+    sign_in, page = resolve_url(settings.LOGIN_URL), urlsplit(request.headers.get("Referer", ""))
+    if response["Location"].startswith(f"{sign_in}?") and page.netloc == request.get_host():
+        response["Location"] = (
+            f"{sign_in}?{urlencode({'next': page._replace(scheme='', netloc='').geturl()})}"
+        )
     return response
 
 

@@ -265,7 +265,7 @@ def database_away(request: HttpRequest, error: OperationalError | InterfaceError
 def integrity_error(request: HttpRequest, error: IntegrityError) -> HttpResponse:
     """Answer 404 if what the request wrote to was deleted by another at the same moment."""
     if isinstance(error.__cause__, ForeignKeyViolation):
-        return problem(request, 404, "not_found", _("Nothing of yours was found here."))
+        return not_found(request, Http404())
     return unknown(request, error)
 
 

@@ -34,6 +34,11 @@ def storable(text: str) -> str:
     return text if is_storable(text) else SURROGATE.sub("\ufffd", text.replace("\x00", ""))
 
 
+def has_words(text: str) -> bool:
+    """Return whether the text has a letter or a digit, in any script."""
+    return any(map(str.isalnum, text))
+
+
 def folded(text: str) -> str:
     """Return the text folded for comparison: in NFKC, case folded, with plain apostrophes."""
     return unicodedata.normalize("NFKC", MANY_MARKS.sub(r"\1", text)).replace("’", "'").casefold()

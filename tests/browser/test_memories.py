@@ -16,6 +16,17 @@ document.addEventListener("readystatechange", () => {
 """
 
 
+def add_fact(person: Person) -> Page:
+    """The page of a new companion's memory, after a fact was added by hand."""
+    person.make_companion()
+    page = person.page
+    person.go("Memory")
+    page.get_by_text("Add a fact").click()
+    page.get_by_label("What is remembered").fill("The harbour freezes in winter")
+    page.get_by_role("button", name="Remember this").click()
+    return page
+
+
 def test_a_memory_is_deleted_and_gone(person: Person, live: Live) -> None:
     person.make_companion()
     live.rehearsal.script({"answer": "I see."})
@@ -37,12 +48,7 @@ def test_a_memory_is_deleted_and_gone(person: Person, live: Live) -> None:
 
 
 def test_who_acts_on_what_another_tab_has_deleted_is_told_and_stays(person: Person) -> None:
-    person.make_companion()
-    page = person.page
-    person.go("Memory")
-    page.get_by_text("Add a fact").click()
-    page.get_by_label("What is remembered").fill("The harbour freezes in winter")
-    page.get_by_role("button", name="Remember this").click()
+    page = add_fact(person)
     memory = page.locator(".memory", has_text="harbour")
     pin = memory.get_by_role("button", name="Pin")
     expect(pin).to_be_visible()
@@ -65,12 +71,7 @@ def test_what_is_chosen_before_the_scripts_are_there_is_not_lost(person: Person)
 
 
 def test_memories_are_found_corrected_pinned_and_added(person: Person) -> None:
-    person.make_companion()
-    page = person.page
-    person.go("Memory")
-    page.get_by_text("Add a fact").click()
-    page.get_by_label("What is remembered").fill("The harbour freezes in winter")
-    page.get_by_role("button", name="Remember this").click()
+    page = add_fact(person)
     page.locator("#q").fill("harbour")
     expect(page.locator(".memory").first).to_contain_text("words in common: harbour")
     page.wait_for_url("**/memories/?q=harbour&kind=")

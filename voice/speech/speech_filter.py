@@ -2,6 +2,8 @@
 
 import re
 
+from text.strings import has_words
+
 EMOJI = re.compile(
     "["
     "\U0001f000-\U0001faff"  # pictures, flags, skin tones
@@ -47,7 +49,7 @@ def filter_speech(sentence: str) -> str:
         text = unspoken.sub(" ", text)
     text = EMPTY.sub(" ", SIGNS.sub("", text).replace("|", ", "))
     text = re.sub(r"\s+(?=[,.;:!?，。；：！？、…])", "", " ".join(text.split())).strip(" ,")
-    return text if any(sign.isalnum() for sign in text) else ""
+    return text if has_words(text) else ""
 
 
 def _drop_directions(text: str) -> str:

@@ -23,6 +23,7 @@ from providers.rehearsal.words import (
     measure_joy,
     measure_likeness,
 )
+from text.strings import has_words
 
 Form = dict[str, Any]
 
@@ -248,9 +249,7 @@ def _write_gists(material: Material) -> Form:
                 break
             chosen.append(part)
         gist = between.join(chosen)
-        gists.append(
-            {"number": number, "gist": gist if any(map(str.isalnum, gist)) else "A page without words."}
-        )
+        gists.append({"number": number, "gist": gist if has_words(gist) else "A page without words."})
     return {"gists": gists}
 
 
