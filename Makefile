@@ -11,10 +11,10 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-memorybank bench-recall bench-talk bench-prompts bench-scale bench-peers bench-ten-days bench-life bench-voice bench-crowd bench-search bench-pasts bench-long-talk bench-branches bench-hostile prove-attacks prove-branches prove-flaky-line prove-kept-model prove-properties prove-reach prove-readers lock migrations openapi-snapshot dev bench-learning
+.PHONY: $(shell awk -F: '/^[a-z-]+:/ {print $$1}' $(firstword $(MAKEFILE_LIST)))
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-21s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 up: ## install what is missing, start Kith, and print its address; Ctrl-C stops it
 	@$(INSTALL)
