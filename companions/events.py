@@ -47,6 +47,7 @@ REDIS_UNAVAILABLE = (redis.RedisError, OSError)
 """The exceptions raised while Redis does not answer."""
 SUBSCRIBE_TIMEOUT_SECONDS = 1.0
 PING_SECONDS = 20.0
+MAX_IDS_A_FRAME = 500
 
 Event = dict[str, Any]
 Listener = Callable[[Event], object]
@@ -97,6 +98,14 @@ def _companion_event(frame: Event, except_socket: str = "") -> Event:
 def notify_companion(companion_id: UUID, frame: Event) -> None:
     """Send a frame that belongs to no reply to everyone who follows the companion, after the commit."""
     publish_on_commit(group_of_companion(companion_id), _companion_event(frame))
+
+
+def notify_deleted(companion_id: UUID, ids: Iterable[UUID]) -> None:
+    """Send the ids of deleted messages, 500 to a frame, to everyone who follows the companion, after the commit."""
+    gone = sorted(map(str, ids))
+    for start in range(0, len(gone), MAX_IDS_A_FRAME):
+        part = gone[start : start + MAX_IDS_A_FRAME]
+        notify_companion(companion_id, {"type": "messages.deleted", "ids": part})
 
 
 def notify_person(user_id: int, frame: Event) -> None:

@@ -10,6 +10,7 @@ from companions.conversations.messages import check_text
 from companions.deletion.traces import erase_from_journal, scrub
 from companions.deletion.withdrawal import build_scope, delete_empty_pages, withdraw_corrected
 from companions.errors import ReplyStateError, TextError
+from companions.events import notify_companion, render_message
 from companions.models import Companion, Message, Reply, Session
 from companions.models.companion import hold
 from database.journal import erasing, everywhere
@@ -38,6 +39,7 @@ def correct_message(message: Message, text: str, now: datetime) -> Message:
             detail = _("%(name)s is answering right now. Correct your message once the answer is there.")
             raise ReplyStateError("reply_open", detail % {"name": companion.name})
         reword(companion, there, text, now)
+        notify_companion(companion.pk, {"type": "message.corrected", "message": render_message(there)})
     return there
 
 

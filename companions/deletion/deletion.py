@@ -20,6 +20,7 @@ from companions.deletion.withdrawal import (
     find_reminders,
     withdraw,
 )
+from companions.events import notify_deleted
 from companions.models import Companion, InnerState, Message, Reply, Waking
 from companions.models.companion import hold, lock
 from database.journal import erasing, replaying
@@ -171,6 +172,7 @@ def remove(
         messages_hidden.send(sender=Message, companion_id=companion.pk, ids=hidden)
     else:
         delete_rows(companion, messages)
+        notify_deleted(companion.pk, ids)
 
 
 def _mirrors(companion: Companion, messages: Collection[Message]) -> list[Memory]:

@@ -66,8 +66,9 @@ def end_session(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     if not close(companion, timezone.now()).total:
         messages.info(request, _("Nothing has been said since the last talk ended."))
     elif said and request.htmx:
-        changed = {"message": str(said.pk), "becomes": str(transcript.find_start(said))}
-        return trigger_client_event(HttpResponse(), "talk-changed", changed)
+        return trigger_client_event(
+            HttpResponse(), "turn-changed", {"turn": str(transcript.find_start(said))}
+        )
     if request.htmx:
         return HttpResponseClientRedirect(reverse("talk", args=[companion.pk]))
     return redirect("diary" if "from" in request.POST else "talk", companion.pk)

@@ -198,26 +198,13 @@ def delete_message(request: SignedInRequest, companion_id: UUID, message_id: UUI
             "is_sent": Delivery.objects.gone_out([message, *reminders]).exists(),
         }
         return render(request, "companions/delete_message.html", context)
-    if message.role != Message.Role.USER:
-        answer = None
-    left = _delete(message, answer, "with_answer" in request.POST)
+    ids = [message.pk]
+    if answer and message.role == Message.Role.USER and "with_answer" in request.POST:
+        ids.append(answer.pk)
+    deletion.delete_messages(companion_id, ids, timezone.now())
     if not request.htmx:
         return redirect("talk", companion_id)
-    changed = {"message": str(message_id), "becomes": str(left) if left else None}
-    return trigger_client_event(HttpResponse(), "talk-changed", changed)
-
-
-def _delete(message: Message, answer: Message | None, with_answer: bool) -> UUID | None:
-    """Delete the message, and the answer if wanted; return the id of the message that is left of its turn, or None."""
-    parent = message.parent if message.role == Message.Role.ASSISTANT else None
-    deletion.delete_message(message, timezone.now())
-    if answer and with_answer:
-        answer = Message.objects.select_related("companion__user").get(pk=answer.pk)
-        deletion.delete_message(answer, timezone.now())
-        return None
-    if answer:
-        return answer.pk
-    return parent.pk if parent and parent.role == Message.Role.USER else None
+    return trigger_client_event(HttpResponse(), "messages-deleted", {"ids": [str(one) for one in ids]})
 
 
 @post_view

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import Browser, Route, WebSocketRoute, expect
+from playwright.sync_api import Browser, Locator, Route, WebSocketRoute, expect
 
 from tests.browser.person import Person
 from tests.fixtures.live import Live
@@ -52,6 +52,29 @@ def test_two_windows_show_the_same(person: Person, live: Live, browser: Browser)
     told = other.locator("#turns .said-by-companion .words").last.inner_text().strip()
     expect(person.last_answer).to_have_text(told)
     assert told.startswith("word0 word1 ")
+    mine = person.page.locator(".said-by-person")
+    mine.get_by_label("More").click()
+    mine.get_by_role("link", name="Edit", exact=True).click()
+    person.page.get_by_label("Your words").fill("Tell me a long story")
+    person.page.get_by_role("button", name="Correct the wording").click()
+    expect(other.locator(".said-by-person .words")).to_have_text("Tell me a long story")
+    answers = other.locator("#turns .said-by-companion .words")
+    _delete(person.page.locator(".said-by-person"), keeps_answer=True)
+    expect(other.locator(".said-by-person")).to_have_count(0)
+    expect(answers).to_have_text(["Hello, I am Mira.", told])
+    _delete(person.page.locator(".said-by-companion").last)
+    expect(answers).to_have_text(["Hello, I am Mira."])
+    expect(person.answers).to_have_text(["Hello, I am Mira."])
+
+
+def _delete(message: Locator, keeps_answer: bool = False) -> None:
+    message.get_by_label("More").click()
+    message.get_by_text("Delete", exact=True).click()
+    dialog = message.page.get_by_role("dialog")
+    if keeps_answer:
+        dialog.get_by_role("checkbox").uncheck()
+    dialog.get_by_role("button", name="Delete").click()
+    expect(dialog).to_have_count(0)
 
 
 def test_words_that_wait_are_marked_may_be_changed_and_go_out_once_in_their_order(

@@ -179,13 +179,14 @@ def test_a_message_is_deleted_with_its_answer_or_without(at_home: Client, told: 
     path = f"{told.path}messages/{told.message.pk}/delete/"
     assert "Delete the answer to it as well" in at_home.get(path, headers=HTMX).content.decode()
     response = at_home.post(path, headers=HTMX)
-    assert str(told.answer.pk) in response["HX-Trigger"]
+    assert json.loads(response["HX-Trigger"]) == {"messages-deleted": {"ids": [str(told.message.pk)]}}
     assert list(told.companion.messages.all()) == [told.answer]
 
 
 def test_a_message_and_its_answer_go_together(at_home: Client, told: Told) -> None:
-    response = at_home.post(f"{told.path}messages/{told.message.pk}/delete/", {"with_answer": "on"})
-    assert response["Location"] == told.path
+    path, both = f"{told.path}messages/{told.message.pk}/delete/", [told.message.pk, told.answer.pk]
+    response = at_home.post(path, {"with_answer": "on"}, headers=HTMX)
+    assert json.loads(response["HX-Trigger"]) == {"messages-deleted": {"ids": [str(one) for one in both]}}
     assert not Message.objects.exists()
     assert "Nothing has been said yet" in at_home.get(told.path).content.decode()
 
@@ -271,9 +272,7 @@ def test_ending_asks_first_and_keeps_one_in_the_talk(
     assert "Mira will write about it in its diary and keep what it has learnt." in question
     assert not Closing.objects.exists()
     changed = at_home.post(f"{told.path}diary/end/", headers=HTMX)["HX-Trigger"]
-    assert json.loads(changed) == {
-        "talk-changed": {"message": str(told.answer.pk), "becomes": str(told.message.pk)}
-    }
+    assert json.loads(changed) == {"turn-changed": {"turn": str(told.message.pk)}}
     assert at_home.post(f"{told.path}diary/end/")["Location"] == told.path
     assert "End this talk" not in at_home.get(f"{told.path}gauge/").content.decode()
 

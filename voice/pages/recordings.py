@@ -102,5 +102,4 @@ def correct(request: SignedInRequest, companion_id: UUID, recording_id: UUID) ->
 def _show_change(request: SignedInRequest, recording: Recording) -> HttpResponse:
     if not request.htmx:
         return redirect("talk", recording.companion_id)
-    message = str(recording.message_id)
-    return trigger_client_event(HttpResponse(), "talk-changed", {"message": message, "becomes": message})
+    return trigger_client_event(HttpResponse(), "turn-changed", {"turn": str(recording.message_id)})

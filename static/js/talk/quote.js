@@ -16,7 +16,6 @@ export class Quote {
       area.focus();
     });
     document.addEventListener("click", (event) => this.#clicked(event));
-    document.body.addEventListener("talk-changed", ({ detail }) => detail.message === this.#quoted?.id && this.put(null));
     try {
       this.put(JSON.parse(kept(this.name)));
     } catch {
@@ -29,6 +28,11 @@ export class Quote {
     this.#quoted = quoted;
     keep(this.name, quoted && JSON.stringify(quoted));
     showQuote(this.line, quoted);
+  }
+
+  // Clear the quote if its message is among the deleted ones.
+  drop(ids) {
+    if (ids.includes(this.#quoted?.id)) this.put(null);
   }
 
   // Return the quoted message for the one that is being sent, and clear it here.

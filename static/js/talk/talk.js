@@ -157,6 +157,8 @@ connection.addEventListener("frame", ({ detail: frame }) => {
   else if (frame.type === "reply.heard") turns.find(frame.message_id) && turns.refresh(frame.message_id);
   else if (frame.type === "forget.ended") turns.find(frame.message_id) && turns.refresh(frame.message_id);
   else if (frame.type === "branch.chosen") followBranch();
+  else if (frame.type === "messages.deleted") remove(frame.ids);
+  else if (frame.type === "message.corrected") turns.find(frame.message.id) && turns.refresh(frame.message.id);
   else if (frame.type === "error") refused(frame);
   else replies.take(frame);
 });
@@ -263,14 +265,26 @@ function takeBack(clientId) {
   if (letter?.recording) pushToTalk.attach(letter.recording);
 }
 
-document.body.addEventListener("talk-changed", async ({ detail }) => {
-  const turn = document.getElementById(`message-${detail.message}`)?.closest(".turn");
-  document.querySelector("#dialog-place dialog")?.close();
-  if (detail.becomes) await turns.refresh(detail.becomes, turn);
-  else turn?.remove();
-  turns.order();
-  composer.area.focus();
+async function remove(ids) {
+  quote.drop(ids);
+  await turns.remove(ids);
+  replies.arrange(); // an answer that was being made may be gone
+}
+
+document.body.addEventListener("messages-deleted", ({ detail }) => {
+  closeDialog();
+  remove(detail.ids);
 });
+
+document.body.addEventListener("turn-changed", ({ detail }) => {
+  closeDialog();
+  turns.refresh(detail.turn);
+});
+
+function closeDialog() {
+  document.querySelector("#dialog-place dialog")?.close();
+  composer.area.focus();
+}
 
 turns.addEventListener("arrived", () => reading.look());
 turns.addEventListener("arrived", () => aloud.paint());

@@ -115,6 +115,21 @@ export class Turns extends EventTarget {
     return undefined;
   }
 
+  // Remove deleted messages at once, and then show what is left of their turns as it is now.
+  async remove(ids) {
+    const turns = new Set();
+    for (const message of ids.map((id) => document.getElementById(`message-${id}`)).filter(Boolean)) {
+      turns.add(message.closest(".turn"));
+      message.remove();
+    }
+    for (const turn of turns) {
+      const left = turn.querySelector("[data-message]");
+      if (left) await this.refresh(left.dataset.message, turn);
+      else turn.remove();
+    }
+    this.order();
+  }
+
   // Fetch the newest turns that were missed, except those that stream here already. If the end of the talk is not on
   // the page, do nothing, or with `isLeaving` replace the page's turns by the newest. Only the latest request counts.
   async catchUp(isStreaming, isLeaving = false) {
