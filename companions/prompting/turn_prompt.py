@@ -30,7 +30,7 @@ from providers.tokens import beginning, estimate, keep_fitting
 from text.dates import render_age
 from text.strings import block, neutral, one_line, quoted
 
-# Saved with each reply; raise it when the words of the prompt or of a tool change.
+# Saved with each reply; raise it when the words of the prompt or of a tool change (see test_prompt_words.py).
 TEMPLATE = "turn-10"
 FIRST_TURNS = 3  # of a session, in which the prompt tells where the two left off
 UNASKED = "Just came to mind, unasked. Speak of it only if it fits, or if it moves you:"
@@ -195,7 +195,10 @@ def render_person(companion: Companion) -> str:
 
 
 def render_context(parts: PromptParts) -> str:
-    """Return the block of all that changes from turn to turn: the time, the moment, feelings, notes and memories."""
+    """Return the block of all that changes from turn to turn: the time, the moment, feelings, notes and memories.
+
+    Models copy its lines into answers: `conversations.answer_lines.CONTEXT_LINE` removes them there.
+    """
     facts, pinned, companion = parts.facts, parts.pinned, parts.persona.companion
     age = facts.now - facts.last_spoke if facts.last_spoke else None
     lines = [
