@@ -176,9 +176,9 @@ def _keep(space: Space, batch: list[Memory], rows: list[tuple[Memory, int, Float
     the space yet; return how many these are.
     """
     texts = {memory.pk: memory.text for memory in batch}
-    now = Memory.objects.select_for_update().filter(pk__in=texts).order_by("pk").values_list("pk", "text")
+    current = Memory.objects.select_for_update().filter(pk__in=texts).order_by("pk").values_list("pk", "text")
     there = Embedding.objects.filter(space=space, memory__in=texts).values_list("memory", flat=True)
-    wanted = {pk for pk, text in now if texts[pk] == text}.difference(there)
+    wanted = {pk for pk, text in current if texts[pk] == text}.difference(there)
     Embedding.objects.bulk_create(
         [
             Embedding(companion_id=memory.companion_id, memory=memory, space=space, window=n, vector=vector)
