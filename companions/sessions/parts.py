@@ -31,7 +31,7 @@ from memory.learning.contradictions import CONTRADICTS, Pair, find_contradicted,
 from memory.learning.diary import Sentences
 from memory.learning.evidence import YES, squeeze, without_echoes
 from memory.learning.grounding import grounded, is_made_up, tells_what_was_said
-from memory.learning.neighbours import find_neighbours, known_to
+from memory.learning.neighbours import find_neighbours, select_known
 from memory.learning.requests import (
     Drafted,
     render_diary_request,
@@ -185,7 +185,7 @@ def draft_understanding(material: Material, drafts: Drafts) -> UnderstandingDraf
     own, theirs = (
         revision.sentences if revision else [] for revision in (material.self_concept, material.user_profile)
     )
-    from_shown = known_to(companion.pk).filter(sources__in=[message.pk for message in shown]).distinct()
+    from_shown = select_known(companion.pk).filter(sources__in=[message.pk for message in shown]).distinct()
     known = list(from_shown.defer("entry")[:MAX_LEARNT])
     learnt = list(dict.fromkeys(memory.text for memory in known))
     request = render_understanding_request(

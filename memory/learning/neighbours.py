@@ -38,15 +38,15 @@ SELECT place, (array_agg(memory_id ORDER BY likeness DESC, memory_id))[:16],
 """
 
 
-def may_be_shown(companion_id: UUID) -> MemoryQuerySet:
+def select_showable(companion_id: UUID) -> MemoryQuerySet:
     """Return what the companion has learnt and may show to a model, including what no longer holds."""
     learnt = Memory.objects.of(companion_id).learnt()
     return learnt.filter(is_private=False, is_stale=False).exclude(entry=b"")
 
 
-def known_to(companion_id: UUID) -> MemoryQuerySet:
+def select_known(companion_id: UUID) -> MemoryQuerySet:
     """Return what the companion has learnt, still holds and may show to a model."""
-    return may_be_shown(companion_id).open()
+    return select_showable(companion_id).open()
 
 
 def find_neighbours(
@@ -71,7 +71,7 @@ def find_neighbours(
     """
     asked = [without_names(storable(text), names) for text in (*texts, *answers) if text.strip()]
     own = sum(bool(text.strip()) for text in texts)
-    known = known_to(companion_id)
+    known = select_known(companion_id)
     [(ids, packed)] = fetch_binary_from(known.values_list("id", "entry"), PACKED)
     if not ids or not asked or limit < 1:
         return []
@@ -105,7 +105,7 @@ def find_alike(
     if words alone found it.
     """
     asked = [without_names(storable(text), names) or text for text in texts]
-    known = known_to(companion_id)
+    known = select_known(companion_id)
     [(ids, packed)] = fetch_binary_from(known.values_list("id", "entry"), PACKED)
     if not ids or not asked:
         return [[] for _ in texts]

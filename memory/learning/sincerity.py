@@ -27,7 +27,7 @@ ENDS_THERE = regex.compile(r"\s*(?:$|\p{P})")
 QUESTION_MARKS = ("?", "？")
 
 
-def why_not_meant(text: str, line: Line, talk: Talk, entry: str, names: Collection[str]) -> str:
+def find_insincerity(text: str, line: Line, talk: Talk, entry: str, names: Collection[str]) -> str:
     """Return how the quote of a line is meant, or an empty string if it may be meant seriously.
 
     How it is meant is one of joke, irony, if, role_play, quotation, question, request, taken_back, forgotten. `entry`
