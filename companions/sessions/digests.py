@@ -106,7 +106,7 @@ def learn_batch(session: Session, now: datetime, until_at: datetime | None = Non
 
     If the summary was deleted, with something that it told, messages learnt before are shown again, ahead of the batch:
     the oldest that fit, and the rest with the next batch. The facts learnt are verified, together with known ones that
-    they may contradict or repeat. Raises ProviderUnavailable, ProviderRefused, MalformedError.
+    they may contradict or repeat. Raise ProviderUnavailable, ProviderRefused, MalformedError.
     """
     companion, batch = session.companion, _load_batch(session, until_at)
     zone, names, payer = companion.user.zone, companion.names, Payer(companion.user_id, companion.pk)

@@ -53,7 +53,7 @@ def embed_waiting(companion_id: UUID | None = None, limit: int | None = None) ->
     """Embed at most `limit` memories that wait for the wanted space; return how many were embedded there.
 
     New memories are embedded in the older space too, as long as that serves their companion. If a run is killed, the
-    next one does what is left; concurrent runs share the work. Raises ProviderUnavailable, ProviderRefused if every
+    next one does what is left; concurrent runs share the work. Raise ProviderUnavailable, ProviderRefused if every
     text would be refused, WidthError and WidestError; what was embedded before that is kept. A single text that the
     provider refuses is marked as refused, and is recalled by its words alone.
     """
