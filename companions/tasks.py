@@ -1,3 +1,5 @@
+"""Celery's tasks of companions, except those of sessions and life, which have modules of their own."""
+
 from datetime import timedelta
 from uuid import UUID
 

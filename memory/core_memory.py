@@ -39,7 +39,7 @@ def check_name(name: str) -> str:
 def set_slot(
     companion_id: UUID, name: str, text: str, *, by: By, now: datetime, source_ids: Collection[UUID] = ()
 ) -> Slot:
-    """Write the slot of that name, creating it if necessary. Raises NamingError, WordsError, FullError."""
+    """Write the slot of that name, creating it if necessary. Raise NamingError, WordsError, FullError."""
     name, text = check_name(name), _check_text(text, SLOT_CHARACTERS)
     mine = Slot.objects.filter(companion_id=companion_id)
     slot = mine.filter(name=name).first() or Slot(companion_id=companion_id, name=name)
@@ -53,20 +53,20 @@ def set_slot(
 
 
 def delete_slot(companion_id: UUID, name: str) -> Slot:
-    """Delete a slot, and return it as it was. Raises NamingError, UnknownError."""
+    """Delete a slot, and return it as it was. Raise NamingError, UnknownError."""
     slot = find_slot(companion_id, name)
     Slot.objects.filter(companion_id=companion_id, pk=slot.pk).delete()
     return slot
 
 
 def find_slot(companion_id: UUID, name: str) -> Slot:
-    """Return the slot of that name. Raises NamingError, UnknownError."""
+    """Return the slot of that name. Raise NamingError, UnknownError."""
     slots = Slot.objects.filter(companion_id=companion_id)
     return _find(slots, name, "no_such_slot", _("There is no slot with this name."))
 
 
 def find_block(companion_id: UUID, name: str) -> Block:
-    """Return the block of that name. Raises NamingError, UnknownError."""
+    """Return the block of that name. Raise NamingError, UnknownError."""
     blocks = Block.objects.filter(companion_id=companion_id)
     return _find(blocks, name, "no_such_block", _("There is no block with this name."))
 
@@ -83,7 +83,7 @@ def _find(rows: QuerySet[Row], name: str, code: str, detail: str) -> Row:
 def append_to_block(
     companion_id: UUID, name: str, text: str, *, by: By, now: datetime, source_ids: Collection[UUID] = ()
 ) -> Block:
-    """Append the text to the block as its last line. Raises NamingError, WordsError, ReadOnlyError, UnknownError."""
+    """Append the text to the block as its last line. Raise NamingError, WordsError, ReadOnlyError, UnknownError."""
     block = find_block(companion_id, name)
     _require_writable(block, by)
     whole = f"{block.text}\n{text.strip()}" if block.text and text.strip() else text
@@ -102,7 +102,7 @@ def replace_in_block(
 ) -> Block:
     """Replace `old`, which must occur in the block exactly once, by `new`.
 
-    Raises MatchError, NamingError, WordsError, ReadOnlyError, UnknownError.
+    Raise MatchError, NamingError, WordsError, ReadOnlyError, UnknownError.
     """
     block = find_block(companion_id, name)
     _require_writable(block, by)
@@ -128,7 +128,7 @@ def write_block(
 ) -> Block:
     """Write the whole block of that name, creating it if necessary; arguments that are None change nothing.
 
-    Raises NamingError, WordsError, FullError, and ReadOnlyError if the companion itself writes a read-only block.
+    Raise NamingError, WordsError, FullError, and ReadOnlyError if the companion itself writes a read-only block.
     """
     name = check_name(name)
     mine = Block.objects.filter(companion_id=companion_id)
@@ -150,7 +150,7 @@ def write_block(
 
 
 def delete_block(companion_id: UUID, name: str) -> Block:
-    """Delete a block, and return it as it was. Raises NamingError, UnknownError."""
+    """Delete a block, and return it as it was. Raise NamingError, UnknownError."""
     block = find_block(companion_id, name)
     Block.objects.filter(companion_id=companion_id, pk=block.pk).delete()
     return block

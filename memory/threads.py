@@ -142,11 +142,11 @@ def settle_threads(
     for memory in memories if threads else ():
         if (entry := told.get(memory.pk)) is None:
             continue
-        of = _find_settled(entry, known)
+        of = entry.find_known(known) if entry.thread == "settled" else None  # as the model says
         for thread in threads:
             line = _find_telling(entry, talk, thread.told_at)
             if line and (
-                thread.memory_id == of
+                thread.memory == of
                 or _tells_end(thread, memory.text, entry.quotes, line.said_at, called, zone)
             ):
                 close_thread(thread, Thread.State.SETTLED, now, line.message_id)
@@ -158,13 +158,6 @@ def _find_telling(entry: Learnt, talk: Talk, after: datetime) -> Line | None:
     lines = talk.lines_of(entry.sources)
     telling = [line for line in lines if line.speaker == "user"] or lines
     return next((line for line in telling if line.said_at > after), None)
-
-
-def _find_settled(entry: Learnt, known: Sequence[Memory]) -> UUID | None:
-    """Return the id of the known memory whose thread the entry settles, as the model says, or None."""
-    if entry.thread != "settled" or not entry.of:
-        return None
-    return known[entry.of - 1].pk if 1 <= entry.of <= len(known) else None
 
 
 def _tells_end(
@@ -231,7 +224,10 @@ def _days(thread: Thread, today: date) -> int:
 
 def render_threads(threads: Sequence[Thread], today: date) -> list[str]:
     """Return the threads as lines of a prompt, or an empty list if there are none. `today` is the person's."""
-    lines = [f"- {_describe(thread, today)}: {_quote(thread)}" for thread in threads]
+    lines = []
+    for thread in threads:
+        text = shorten(" ".join(thread.memory.text.split()), MAX_TEXT_CHARACTERS)
+        lines.append(f"- {_describe(thread, today)}: {quoted(text)}")
     return [TITLE, *lines] if lines else []
 
 
@@ -242,7 +238,3 @@ def _describe(thread: Thread, today: date) -> str:
     days = _days(thread, today)
     when = {1: "tomorrow", 0: "today", -1: "yesterday"}.get(days, f"{abs(days)} days ago")
     return f"{kind if days >= 0 or kind == 'Promised' else 'Was'} {when}"
-
-
-def _quote(thread: Thread) -> str:
-    return quoted(shorten(" ".join(thread.memory.text.split()), MAX_TEXT_CHARACTERS))

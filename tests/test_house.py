@@ -1,14 +1,18 @@
 """The shape of the house: what may shadow what, who may import whom, whose every row is."""
 
 import ast
+import re
 import subprocess
 import sys
+from fnmatch import filter as matching
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 from django.apps import apps
 from django.conf import settings
+
+from config.celery import app as celery
 
 ROOT = Path(settings.BASE_DIR)
 LAYERS = [
@@ -107,6 +111,33 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     graph = {module_name(path): imported_modules(path, modules) for path in paths}
     assert sum(map(len, graph.values())) > len(graph)
     TopologicalSorter(graph).prepare()  # CycleError names the circle
+
+
+def test_every_task_that_is_scheduled_or_routed_exists() -> None:
+    """A worker drops what it does not know. A package's `tasks.py` is found if the package is an app, or is named in
+    config/celery.py.
+    """
+    celery.loader.import_default_modules()
+    scheduled = {entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()}
+    assert scheduled - celery.tasks.keys() == set()
+    assert [route for route in settings.CELERY_TASK_ROUTES if not matching(celery.tasks, route)] == []
+
+
+def test_a_log_event_is_a_name_whose_details_are_fields() -> None:
+    events = [
+        (path.name, call.args[0].value)
+        for home in HOMES.values()
+        for path in sources(home)
+        for call in ast.walk(ast.parse(path.read_text()))
+        if isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and isinstance(call.func.value, ast.Name)
+        and call.func.value.id in {"log", "logger"}
+        and call.args
+        and isinstance(call.args[0], ast.Constant)
+    ]
+    assert len(events) > 40
+    assert [event for event in events if not re.fullmatch(r"[a-z]+(_[a-z]+)*", event[1])] == []
 
 
 def test_no_sdk_is_imported_outside_providers() -> None:

@@ -141,7 +141,7 @@ async def hear(companion: Companion, utterance: Utterance) -> Started | None:
     """Transcribe the utterance and send it as a message; return the message and its reply, or None if it has no words.
 
     A repeated `client_id` returns the same message. If the recording cannot be stored, the words are sent without it.
-    Raises HearingError, GateError, CompanionsError; then nothing is kept.
+    Raise HearingError, GateError, CompanionsError; then nothing is kept.
     """
     if before := await in_thread(_find_sent, companion, utterance.client_id):
         return before

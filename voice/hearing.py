@@ -163,7 +163,7 @@ def _keep(companion: Companion, content: bytes, seconds: float, now: datetime) -
 async def transcribe_recording(recording: Recording, clock: Clock, language: str = "") -> Recording:
     """Transcribe the recording, save the result, and return the recording.
 
-    Raises HearingError (also if it was sent already: its message's text is never overwritten), GateError or FilesError;
+    Raise HearingError (also if it was sent already: its message's text is never overwritten), GateError or FilesError;
     then it stays as it was.
     """
     companion = recording.companion
@@ -180,7 +180,7 @@ async def transcribe_recording(recording: Recording, clock: Clock, language: str
 async def try_to_transcribe(recording: Recording, clock: Clock, language: str) -> dict[str, object]:
     """Transcribe the recording and return it as JSON; after a HearingError or GateError, with that as the reason.
 
-    Raises FilesError.
+    Raise FilesError.
     """
     try:
         return as_json(await transcribe_recording(recording, clock, language[:16]))
@@ -247,7 +247,7 @@ async def send_recording(
 ) -> Started:
     """Send `text` as the recording's message, saved by `begin`; return the message and its reply.
 
-    Raises TextError, QuoteError, AttachmentError, ConflictError, GateError, HearingError; then nothing is saved, and
+    Raise TextError, QuoteError, AttachmentError, ConflictError, GateError, HearingError; then nothing is saved, and
     the recording can still be sent.
     """
     begin_with_it = partial(_start, recording.pk, begin)

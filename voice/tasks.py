@@ -1,3 +1,5 @@
+"""Celery's tasks of voice."""
+
 from celery import shared_task
 from django.utils import timezone
 

@@ -9,13 +9,13 @@ from bench.peers.mem0 import WAYS, Outcome, PeerError, ask_mem0
 from bench.recall.measures import DEPTHS, GIVEN, measure, median_and_p95
 from bench.recall.tables import percent
 from bench.recall.talk import Talk
-from memory.embedding.spaces import serving_space
+from memory.embedding.spaces import find_serving_space
 
 
 def report(python: Path, talks: Sequence[Talk], *, is_markdown: bool, is_quick: bool) -> None:
     """Ask everybody, print who found what and what it took; who fails is left out, with the reason."""
     own = ask_kith(talks)
-    space = serving_space()
+    space = find_serving_space()
     others: dict[str, Outcome] = {}
     for way in WAYS[:1] if is_quick else WAYS:
         try:

@@ -13,7 +13,7 @@ from bench.recall.measures import DEPTHS, GIVEN, Answer
 from bench.recall.storing import Stored
 from bench.recall.talk import Question
 from memory.embedding import embed_cue
-from memory.embedding.spaces import CueVector, serving_space
+from memory.embedding.spaces import CueVector, find_serving_space
 from memory.models import Embedding, Memory
 from memory.recall.recall import Found, recall
 from memory.recall.traits import terms
@@ -95,7 +95,7 @@ class _Shelf:
 def _vectors(companion_id: UUID, memory_ids: Sequence[UUID]) -> tuple[Floats, np.ndarray]:
     """The companion's vectors in the serving space (count, width), and the place of each one's memory."""
     place = {pk: n for n, pk in enumerate(memory_ids)}
-    space = serving_space()
+    space = find_serving_space()
     known = Embedding.objects.filter(companion_id=companion_id, vector__isnull=False)
     rows = list(known.filter(space=space)) if space else []
     owners = np.array([place[row.memory_id] for row in rows], dtype=np.int64)

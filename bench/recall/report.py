@@ -7,7 +7,7 @@ from bench.recall.measures import DEPTHS, GIVEN, Answer, Measures, by_category, 
 from bench.recall.storing import store_all
 from bench.recall.tables import Row, percent, table
 from bench.recall.talk import Talk
-from memory.embedding.spaces import serving_space
+from memory.embedding.spaces import find_serving_space
 
 AT_GIVEN = DEPTHS.index(GIVEN)
 WARM_UP = 5  # the first recalls find everything cold
@@ -28,7 +28,7 @@ class Report:
         """The shares of evidence: Kith beside the plain ways, and by category."""
         kith = [one.answer for one in self._timed]
         ways = {"Kith": kith} | asking.plain_answers(self._cues)
-        print(f"\nEmbedder: {serving_space() or 'none'}. Shares of a question's evidence in per cent.")
+        print(f"\nEmbedder: {find_serving_space() or 'none'}. Shares of a question's evidence in per cent.")
         tokens = f"tokens of {GIVEN}"
         measured = {name: measure(answers) for name, answers in ways.items()}
         rows = [[name, *_figures(one), f"{one.tokens:.0f}"] for name, one in measured.items()]

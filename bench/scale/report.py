@@ -12,7 +12,7 @@ from bench.scale.figures import Figures
 from bench.scale.filling import live, settle, tell
 from bench.scale.plans import plans
 from companions.models import Companion
-from memory.embedding.spaces import serving_space
+from memory.embedding.spaces import find_serving_space
 from memory.models import Memory
 
 EACH = 1_000
@@ -37,7 +37,7 @@ class Report:
             first = live("few0", EACH, SEED)
             self._few = [first, *(live(f"few{n}", EACH, SEED + n, first) for n in range(1, FEW))]
             settle()
-        print(f"Embedder: {serving_space()}. {len(self._cues)} cues each; milliseconds, median and p95.")
+        print(f"Embedder: {find_serving_space()}. {len(self._cues)} cues each; milliseconds, median and p95.")
         self._before = self._among_others(self._few)
         self._print(f"{self._in_all()} in all", self._before)
 

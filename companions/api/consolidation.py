@@ -1,3 +1,5 @@
+"""Nights: consolidations of a companion's memory, and undoing and settling their changes."""
+
 from datetime import date, datetime
 from typing import Any
 from uuid import UUID

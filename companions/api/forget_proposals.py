@@ -1,3 +1,5 @@
+"""What a companion proposed to forget at its user's request, to be confirmed or declined."""
+
 from datetime import datetime
 from typing import Annotated
 from uuid import UUID

@@ -1,3 +1,5 @@
+"""Pursuits: goals and ideas, with their progress."""
+
 from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID

@@ -1,3 +1,5 @@
+"""Work that goes on as a job: importing a log, closing a session; and the progress of jobs."""
+
 from typing import Annotated, Any
 from uuid import UUID
 

@@ -33,10 +33,10 @@ def load_alternatives(messages: Sequence[Message]) -> dict[UUID, Alternatives]:
     """Return the alternatives by message id, for those of the conversation's `messages` that have any: one query."""
     if not messages:
         return {}
-    beside = Q(parent__in={message.parent_id for message in messages if message.parent_id})
+    siblings = Q(parent__in={message.parent_id for message in messages if message.parent_id})
     if any(message.parent_id is None for message in messages):
-        beside |= Q(parent=None)
-    mine = Message.everywhere.filter(beside, conversation=messages[0].conversation_id, waking=None)
+        siblings |= Q(parent=None)
+    mine = Message.everywhere.filter(siblings, conversation=messages[0].conversation_id, waking=None)
     said: dict[tuple[UUID | None, str], list[UUID]] = {}
     for pk, parent_id, role in mine.order_by("said_at", "id").values_list("pk", "parent", "role"):
         said.setdefault((parent_id, role), []).append(pk)

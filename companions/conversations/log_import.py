@@ -18,7 +18,7 @@ from companions.errors import CompanionsError, ConflictError, LimitError
 from companions.models import Closing, Companion, Job, Message, PastImport, Session
 from companions.models.companion import hold
 from database.journal import everywhere
-from memory.embedding import unembedded
+from memory.embedding import select_unembedded
 from memory.forgotten import load_forgotten
 from memory.models import Memory
 
@@ -92,7 +92,7 @@ def progress(job: Job) -> tuple[str, int]:
         return _progress_of_past(job)
     if job.kind != Job.Kind.IMPORT_LOG:
         return "done", job.total
-    left = unembedded(job.companion_id).filter(message__job=job).count()
+    left = select_unembedded(job.companion_id).filter(message__job=job).count()
     return ("running" if left else "done"), job.total - left
 
 
@@ -104,7 +104,7 @@ def _progress_of_past(job: Job) -> tuple[str, int]:
     made = Message.everywhere.filter(job=job).count()
     if past.state == PastImport.State.UNDOING:
         return "running", job.total - made
-    left = unembedded(job.companion_id).filter(message__job=job).count()
+    left = select_unembedded(job.companion_id).filter(message__job=job).count()
     if past.state == PastImport.State.WAITING:
         return ("running" if past.look_at else "waiting"), made - left
     return ("running" if left else "done"), job.total if not left else made - left

@@ -140,7 +140,8 @@ def _find_states(scope: DeletionScope, found: Dependents) -> frozenset[UUID]:
     before = mine.filter(number__lt=first).order_by("-number").values_list("text", flat=True).first() or ""
     known, carried, gone = scope.read(before), frozenset[str](), set[UUID]()
     later = list(mine.filter(number__gte=first).order_by("number"))
-    texts = _load_texts({id for state in later for id in state.seen} - scope.all_messages)
+    seen_ids = {id for state in later for id in state.seen} - scope.all_messages
+    texts = dict(Message.everywhere.filter(pk__in=seen_ids).values_list("pk", "text"))
     for state in later:
         own = [before, *(texts[id] for id in state.seen if id in texts)]
         has_own = bool(state.seen) or state.by not in DRAWN_FROM_TALK
@@ -164,10 +165,6 @@ def _tells_again(text: str, carried: frozenset[str], scope: DeletionScope, own: 
     new = carried.difference(*map(scope.read, own))
     sentences = map(scope.read, split_sentences(text) if new else ())
     return any(len(words & new) > TOLD_AGAIN_SHARE * len(words) for words in sentences)
-
-
-def _load_texts(ids: Collection[UUID]) -> dict[UUID, str]:
-    return dict(Message.everywhere.filter(pk__in=ids).values_list("pk", "text"))
 
 
 def _comes_of(state: InnerState, scope: DeletionScope) -> bool:

@@ -1,3 +1,5 @@
+"""The page of the nights: what consolidation changed, with buttons to undo or settle each change."""
+
 from collections.abc import Callable
 from urllib.parse import urlencode
 from uuid import UUID

@@ -26,6 +26,7 @@ def advanced(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 @page_view
 def context(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """Show what the next prompt would take of the context, and a warning if there is no room for the talk."""
     companion = get_companion(request.user, companion_id)
     shown = {
         "companion": companion,

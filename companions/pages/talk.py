@@ -163,7 +163,7 @@ async def retry_otherwise(request: SignedInRequest, companion_id: UUID, reply_id
 def retry_with(reply: Reply, now: datetime, decision: str, model: str) -> Reply:
     """Carry out the decision about the model, and queue a new reply.
 
-    Raises ModelChoiceError, ReplyStateError or GateError.
+    Raise ModelChoiceError, ReplyStateError or GateError.
     """
     decide(reply.companion, decision, model, now)
     return actions.retry(reply, now)

@@ -102,7 +102,7 @@ def _go_back(request: SignedInRequest) -> HttpResponse:
 
 
 def _look_at_card(request: SignedInRequest, content: bytes) -> HttpResponse:
-    """Store the card and go to its preview; save a lorebook for good. Raises FilesError or CompanionsError."""
+    """Store the card and go to its preview; save a lorebook for good. Raise FilesError or CompanionsError."""
     read = read_card(content)
     if read.form == CardUpload.Form.LOREBOOK:
         return _keep_lorebook(request, read)
@@ -112,7 +112,7 @@ def _look_at_card(request: SignedInRequest, content: bytes) -> HttpResponse:
 def _look_at_large_card(request: SignedInRequest, file: BinaryIO) -> HttpResponse:
     """Store a card above the size of other files, e.g. a CHARX with large pictures, and go to its preview.
 
-    Raises FilesError, LimitError or another CompanionsError.
+    Raise FilesError, LimitError or another CompanionsError.
     """
     file.seek(0)
     if looks_like_past(file):

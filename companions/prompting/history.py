@@ -1,5 +1,5 @@
-"""The history in a prompt: the messages with the tool calls and emotions of the companion's answers, and with the time
-after a pause.
+"""The history in a prompt: which messages of the session are sent, and how, with the tool calls and emotions of the
+companion's answers and the time after a pause.
 
 A message is rendered the same way every turn, so that the prefix of the prompt stays the same.
 """
@@ -7,6 +7,7 @@ A message is rendered the same way every turn, so that the prefix of the prompt 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta, tzinfo
 from types import MappingProxyType
+from typing import TypeVar
 
 from companions.conversations.messages import Spoken
 from companions.models import Message
@@ -27,8 +28,14 @@ UNANSWERED = "{time} They have not answered. You go on:"
 UNANSWERED_TOKENS = TIME_TOKENS + 20 + MESSAGE_TOKENS
 # How many messages leave the window at once: between two such steps the beginning of the prompt stays the same.
 MOVES_BY = (16, 8, 4)
+# How much of a session goes into the prompt. Each step: above this pressure (the share of the context that the last
+# prompt took), so many more of the oldest messages are left out; a negative number brings messages back. The steps are
+# those of DigitalLife; the recovery at or below 0.60 is that of BenjiMemoryPkg. The summary covers what is left out.
+WINDOW_STEPS = ((0.95, 4), (0.90, 3), (0.85, 2), (0.80, 1), (0.75, 0), (0.70, -1), (0.65, -2), (0.60, -3))
+WINDOW_RECOVERY = -4
 PICTURES = "With this came pictures that you cannot see, only their file names: {named}. Never claim to have seen them."
 TEXTS = "With this came texts that you are reading now, and can look up: {named}."
+T = TypeVar("T")
 
 
 def render_history(
@@ -127,3 +134,21 @@ def align_window(kept: list[Spoken], count: int) -> list[Spoken]:
         if beyond < len(kept) // 2:
             return kept[beyond:]
     return kept
+
+
+def change_window(pressure: float) -> int:
+    """Return how many more messages to leave out after a turn whose prompt took `pressure`, a share of the context.
+
+    A negative number brings messages back.
+    """
+    return next((change for above, change in WINDOW_STEPS if pressure > above), WINDOW_RECOVERY)
+
+
+def move_window(unsent: int, pressure: float, messages: int) -> int:
+    """Return how many of the `messages` to leave out from now on: at least 0, and never the newest message."""
+    return max(0, min(unsent + change_window(pressure), messages - 1))
+
+
+def without_unsent(messages: Sequence[T], unsent: int) -> Sequence[T]:
+    """Return the messages (oldest first) without the oldest `unsent` ones, but always with the newest."""
+    return messages[min(unsent, max(len(messages) - 1, 0)) :]

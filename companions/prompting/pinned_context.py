@@ -1,4 +1,6 @@
-"""What always stands in the prompt: the companion's self-concept, user profile, slots, blocks and inner state."""
+"""What a prompt says of companion and user: what is always in mind, the inner state while it is fresh, and the session's
+notes.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -7,7 +7,6 @@ as one block into the last user message, and is not repeated in the history of l
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeVar
 
 from companions.conversations.messages import Spoken
 from companions.models import Companion, Message, Reply
@@ -30,7 +29,7 @@ from providers.tokens import beginning, estimate, keep_fitting
 from text.dates import render_age
 from text.strings import block, neutral, one_line, quoted
 
-# Saved with each reply; raise it when the words of the prompt or of a tool change.
+# Saved with each reply; raise it when the words of the prompt or of a tool change (see test_prompt_words.py).
 TEMPLATE = "turn-10"
 FIRST_TURNS = 3  # of a session, in which the prompt tells where the two left off
 UNASKED = "Just came to mind, unasked. Speak of it only if it fits, or if it moves you:"
@@ -47,12 +46,6 @@ KINDS = {
     Memory.Kind.DIARY: "From your diary",
     Memory.Kind.GIST: "From a document",
 }
-# How much of a session goes into the prompt. Each step: above this pressure (the share of the context that the last
-# prompt took), so many more of the oldest messages are left out; a negative number brings messages back. The steps are
-# those of DigitalLife; the recovery at or below 0.60 is that of BenjiMemoryPkg. The summary covers what is left out.
-WINDOW_STEPS = ((0.95, 4), (0.90, 3), (0.85, 2), (0.80, 1), (0.75, 0), (0.70, -1), (0.65, -2), (0.60, -3))
-WINDOW_RECOVERY = -4
-T = TypeVar("T")
 
 PERSONA_RULES = """\
 You are {name}, a companion on Kith. The persona below is who you are: it decides your character, your manner and what
@@ -123,24 +116,6 @@ class PromptParts:
         return render_system(self.persona, self.pinned, self.summary, tool_tokens=self.tool_tokens)
 
 
-def change_window(pressure: float) -> int:
-    """Return how many more messages to leave out after a turn whose prompt took `pressure`, a share of the context.
-
-    A negative number brings messages back.
-    """
-    return next((change for above, change in WINDOW_STEPS if pressure > above), WINDOW_RECOVERY)
-
-
-def move_window(unsent: int, pressure: float, messages: int) -> int:
-    """Return how many of the `messages` to leave out from now on: at least 0, and never the newest message."""
-    return max(0, min(unsent + change_window(pressure), messages - 1))
-
-
-def without_unsent(messages: Sequence[T], unsent: int) -> Sequence[T]:
-    """Return the messages (oldest first) without the oldest `unsent` ones, but always with the newest."""
-    return messages[min(unsent, max(len(messages) - 1, 0)) :]
-
-
 def render_prompt(parts: PromptParts, history: Iterable[Spoken]) -> list[Line]:
     """Return the whole prompt: the system message, the history, and the new message with this turn's context block.
 
@@ -195,7 +170,10 @@ def render_person(companion: Companion) -> str:
 
 
 def render_context(parts: PromptParts) -> str:
-    """Return the block of all that changes from turn to turn: the time, the moment, feelings, notes and memories."""
+    """Return the block of all that changes from turn to turn: the time, the moment, feelings, notes and memories.
+
+    Models copy its lines into answers: `conversations.answer_lines.CONTEXT_LINE` removes them there.
+    """
     facts, pinned, companion = parts.facts, parts.pinned, parts.persona.companion
     age = facts.now - facts.last_spoke if facts.last_spoke else None
     lines = [

@@ -24,7 +24,7 @@ from companions.minds.choice import choose_provider, find_stand_ins, get_current
 from companions.minds.presets import compute_sampling
 from companions.models import Companion, Message, Prompt, Reply, Session, Timer
 from companions.models.conversation import DIGEST_MESSAGES
-from companions.prompting.history import align_window, choose_newest
+from companions.prompting.history import align_window, choose_newest, without_unsent
 from companions.prompting.last_time import LastTime, load_last_time
 from companions.prompting.persona import Persona
 from companions.prompting.pinned_context import NOTHING_PINNED, PinnedContext, load_pinned_context
@@ -36,7 +36,6 @@ from companions.prompting.turn_prompt import (
     PromptParts,
     choose_memories,
     render_prompt,
-    without_unsent,
 )
 from companions.replies.lifecycle import hold_reply
 from memory.embedding import embed_cue

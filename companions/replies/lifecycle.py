@@ -35,7 +35,8 @@ from companions.minds.choice import get_current_provider, keep_model
 from companions.models import Companion, Conversation, InnerState, Message, Reply, Session
 from companions.models.companion import hold, lock
 from companions.models.conversation import DIGEST_MESSAGES, REFLECTION_MESSAGES
-from companions.prompting.turn_prompt import TEMPLATE, change_window, move_window
+from companions.prompting.history import change_window, move_window
+from companions.prompting.turn_prompt import TEMPLATE
 from companions.replies.broadcast import Place, seal_stream, take_unbroken
 from database.journal import made_after
 from jobs.background import enqueue

@@ -32,7 +32,7 @@ from memory.learning.contradictions import (
     find_repeated,
     group_by_place,
 )
-from memory.learning.neighbours import find_neighbours, known_to
+from memory.learning.neighbours import find_neighbours, select_known
 from memory.learning.requests import render_digest_request
 from memory.learning.secrets import redacted, secrets_in
 from memory.learning.verdicts import learn
@@ -106,7 +106,7 @@ def learn_batch(session: Session, now: datetime, until_at: datetime | None = Non
 
     If the summary was deleted, with something that it told, messages learnt before are shown again, ahead of the batch:
     the oldest that fit, and the rest with the next batch. The facts learnt are verified, together with known ones that
-    they may contradict or repeat. Raises ProviderUnavailable, ProviderRefused, MalformedError.
+    they may contradict or repeat. Raise ProviderUnavailable, ProviderRefused, MalformedError.
     """
     companion, batch = session.companion, _load_batch(session, until_at)
     zone, names, payer = companion.user.zone, companion.names, Payer(companion.user_id, companion.pk)
@@ -137,7 +137,7 @@ def learn_batch(session: Session, now: datetime, until_at: datetime | None = Non
     with transaction.atomic():
         lock(companion.pk)
         ids = {memory.pk for memory in known} | {pair.memory.pk for pair in pairs}
-        still_known = known_to(companion.pk).filter(pk__in=ids)
+        still_known = select_known(companion.pk).filter(pk__in=ids)
         if not _is_unchanged(session, batch) or still_known.count() < len(ids):
             return False
         learn(

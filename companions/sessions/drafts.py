@@ -22,7 +22,7 @@ from companions.sessions.transcript import (
 )
 from memory.learning.answers import Learnt
 from memory.learning.diary import Sentences
-from memory.learning.neighbours import may_be_shown
+from memory.learning.neighbours import select_showable
 from memory.learning.revisions import current
 from memory.learning.talk import Talk
 from memory.learning.verification import make_key
@@ -340,7 +340,7 @@ def load_known(companion_id: UUID, known: Sequence[str]) -> list[Memory] | None:
 
     Memories that were closed meanwhile may still be shown.
     """
-    memories = may_be_shown(companion_id).filter(pk__in=[fingerprint.split()[0] for fingerprint in known])
+    memories = select_showable(companion_id).filter(pk__in=[fingerprint.split()[0] for fingerprint in known])
     there = {fingerprint_memory(memory): memory for memory in memories}
     return [there[fingerprint] for fingerprint in known] if there.keys() >= {*known} else None
 

@@ -31,7 +31,7 @@ from memory.learning.contradictions import CONTRADICTS, Pair, find_contradicted,
 from memory.learning.diary import Sentences
 from memory.learning.evidence import YES, squeeze, without_echoes
 from memory.learning.grounding import grounded, is_made_up, tells_what_was_said
-from memory.learning.neighbours import find_neighbours, known_to
+from memory.learning.neighbours import find_neighbours, select_known
 from memory.learning.requests import (
     Drafted,
     render_diary_request,
@@ -64,7 +64,7 @@ MAX_FELT_SOURCES = 50  # of a sentence about the companion's feelings, which res
 def draft_diary(material: Material, now: datetime) -> DiaryDraft:
     """Ask the model for the diary and return its draft, without what it only copies from rules and persona.
 
-    Raises ProviderUnavailable, ProviderRefused, and MalformedError, also if no sentence rests on a message.
+    Raise ProviderUnavailable, ProviderRefused, and MalformedError, also if no sentence rests on a message.
     """
     companion, names = material.companion, material.companion.names
     shown, others = split_at_room(material.messages, material.room)
@@ -147,7 +147,7 @@ def keep_verified(draft: DiaryDraft, words: Mapping[str, str]) -> DiaryDraft:
 def draft_facts(material: Material, now: datetime) -> FactsDraft:
     """Ask the model for the facts in the messages not learnt from yet, and return their draft.
 
-    Raises ProviderUnavailable, ProviderRefused, MalformedError.
+    Raise ProviderUnavailable, ProviderRefused, MalformedError.
     """
     companion, names = material.companion, material.companion.names
     zone, payer = companion.user.zone, Payer(companion.user_id, companion.pk)
@@ -177,7 +177,7 @@ def _build_learnt(material: Material, facts: FactsDraft) -> Talk:
 def draft_understanding(material: Material, drafts: Drafts) -> UnderstandingDraft:
     """Ask the model how all that was said since the last review changes self-concept and user profile.
 
-    Raises ProviderUnavailable, ProviderRefused, MalformedError.
+    Raise ProviderUnavailable, ProviderRefused, MalformedError.
     """
     companion, names = material.companion, material.companion.names
     shown, _others = split_at_room([*material.earlier, *material.messages], material.room)
@@ -185,7 +185,7 @@ def draft_understanding(material: Material, drafts: Drafts) -> UnderstandingDraf
     own, theirs = (
         revision.sentences if revision else [] for revision in (material.self_concept, material.user_profile)
     )
-    from_shown = known_to(companion.pk).filter(sources__in=[message.pk for message in shown]).distinct()
+    from_shown = select_known(companion.pk).filter(sources__in=[message.pk for message in shown]).distinct()
     known = list(from_shown.defer("entry")[:MAX_LEARNT])
     learnt = list(dict.fromkeys(memory.text for memory in known))
     request = render_understanding_request(
@@ -241,7 +241,7 @@ def draft_verification(material: Material, drafts: Drafts, now: datetime) -> Ver
     """Ask the model whether the drafts were said and meant, and which memories the facts contradict or repeat.
 
     One call reads as many of the unread sentences as fit into a request, so it may take several calls until `is_whole`.
-    Raises ProviderUnavailable, ProviderRefused.
+    Raise ProviderUnavailable, ProviderRefused.
     """
     companion, names, facts = material.companion, material.companion.names, drafts.facts
     zone, payer = companion.user.zone, Payer(companion.user_id, companion.pk)

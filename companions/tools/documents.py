@@ -91,7 +91,7 @@ def read_pages(
 ) -> dict[str, Any]:
     """Return the text of these pages from the character `after`: the first that fit, cut if not even one does.
 
-    Raises ToolError if none of the pages exists. The pages are recorded as shown.
+    Raise ToolError if none of the pages exists. The pages are recorded as shown.
     """
     began = perf_counter()
     found = find_pages(context.companion.pk, title, numbers)

@@ -5,8 +5,7 @@ Each tool is in NOT_TOLD or in `describe_done`; those that a reply may call are 
 
 from django.utils.translation import gettext as _
 
-NOT_TOLD = {"more_tools", "think"}
-"""Tools of which people are not told, as they change nothing."""
+NOT_TOLD = {"more_tools", "think"}  # tools of which people are not told, as they change nothing
 
 
 def describe_under_way(name: str) -> dict[str, str]:

@@ -31,7 +31,7 @@ FACE_SIDE = 512  # pixels of a drawn face
 def card_response(companion: Companion, now: datetime, *, spec: str, form: str) -> HttpResponse:
     """Return the companion's card as a file to download.
 
-    Raises CardError for an unknown `form` or `spec` and for CHARX in version 2 (`no_such_form`), and if the card is too
+    Raise CardError for an unknown `form` or `spec` and for CHARX in version 2 (`no_such_form`), and if the card is too
     large; FilesError if a stored file is missing.
     """
     if spec not in SPECS or form not in TYPES or (spec, form) == ("v2", "charx"):
@@ -53,7 +53,7 @@ def card_response(companion: Companion, now: datetime, *, spec: str, form: str) 
 def compose_card(companion: Companion) -> dict[str, Any]:
     """Return the companion's character as a V3 card. Fields of its original card that Kith does not use are kept.
 
-    Raises CardError if it is too large for a card.
+    Raise CardError if it is too large for a card.
     """
     card = Card.objects.filter(companion=companion).first()
     content = card.content if card else {}

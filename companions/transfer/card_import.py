@@ -55,7 +55,7 @@ def keep_upload(user: User, read: ReadCard, content: bytes | IO[bytes], now: dat
     """Save a card that was read from a file as an upload, kept for a day; drop the user's oldest above UPLOADS_EACH.
 
     The picture is left out if it is invalid or there is no room for it, and the further files if there is no room; the
-    upload's `remarks` say so. Raises LimitError if there is no room for the card itself.
+    upload's `remarks` say so. Raise LimitError if there is no room for the card itself.
     """
     kept = CardUpload.objects.owned_by(user).order_by("-created_at").values_list("pk", flat=True)
     for pk in list(kept[UPLOADS_EACH - 1 :]):
@@ -88,7 +88,7 @@ def keep_upload(user: User, read: ReadCard, content: bytes | IO[bytes], now: dat
 def make_companion(upload: CardUpload, now: datetime, *, name: str = "", greeting: int = 0) -> Companion:
     """Create a companion from the card, drop the upload, and return the companion.
 
-    `name` replaces the card's name. `greeting` is the number of the greeting to begin with, 0 for the first. Raises
+    `name` replaces the card's name. `greeting` is the number of the greeting to begin with, 0 for the first. Raise
     CardError, LoreError, LimitError.
     """
     if upload.form == CardUpload.Form.LOREBOOK:
@@ -164,7 +164,7 @@ def _digest(content: bytes | IO[bytes]) -> str:
 
 
 def _pack(user: User, assets: Sequence[Asset], now: datetime) -> StoredFile:
-    """Store a card's further files as one ZIP, of numbered files and a list, and return it. Raises FilesError."""
+    """Store a card's further files as one ZIP, of numbered files and a list, and return it. Raise FilesError."""
     packed = io.BytesIO()
     with ZipFile(packed, "w", ZIP_STORED) as archive:
         listed = [

@@ -50,7 +50,7 @@ class TooLargeError(MovingError):
 
 
 def to_datetime(milliseconds: float) -> datetime:
-    """Return the time of this Unix timestamp in milliseconds. Raises OverflowError if it is out of range."""
+    """Return the time of this Unix timestamp in milliseconds. Raise OverflowError if it is out of range."""
     return EPOCH + timedelta(milliseconds=milliseconds)
 
 
@@ -175,7 +175,7 @@ def looks_like_mind(body: bytes) -> bool:
 
 
 def parse_mind(body: bytes) -> Mind:
-    """Return the parsed and validated file. Raises MovingError, which names the place of the first mistake."""
+    """Return the parsed and validated file. Raise MovingError, which names the place of the first mistake."""
     if len(body) > MAX_BYTES:
         raise TooLargeError
     try:

@@ -31,7 +31,7 @@ STEP = timedelta(microseconds=1)
 
 @everywhere()
 def import_mind(user: User, mind: Mind, now: datetime) -> Companion:
-    """Create a companion from the file and return it. Raises LimitError if it is too large or the user has too many."""
+    """Create a companion from the file and return it. Raise LimitError if it is too large or the user has too many."""
     if len(mind.shortTermMemory) + len(mind.archivedMemory) > settings.MESSAGES_EACH:
         detail = _("A companion can have at most %(limit)s messages.") % {
             "limit": f"{settings.MESSAGES_EACH:,}"

@@ -17,7 +17,13 @@ from unfold.admin import ModelAdmin
 from unfold.decorators import action
 
 from accounts.admin import PlainLookups, ReadOnly
-from memory.embedding.spaces import IDENTITY, count_served, embedder_of, known_wanted_space, next_edition
+from memory.embedding.spaces import (
+    IDENTITY,
+    count_served,
+    create_next_edition,
+    find_embedder,
+    find_wanted_space,
+)
 from memory.errors import WidestError
 from memory.models import Memory, Space
 from memory.tasks import embed_waiting
@@ -49,7 +55,7 @@ class SpaceAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Space]:
         queryset: QuerySet[Space] = super().get_queryset(request)
-        wanted = known_wanted_space()
+        wanted = find_wanted_space()
         return queryset.annotate(
             done=Count("embeddings", filter=Q(embeddings__window=0, embeddings__vector__isnull=False)),
             refusals=Count("embeddings", filter=Q(embeddings__window=0, embeddings__vector=None)),
@@ -83,7 +89,7 @@ class SpaceAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
 
     def has_embed_again_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
         """Return whether the user may embed again, which is possible for the wanted space only."""
-        wanted = known_wanted_space()
+        wanted = find_wanted_space()
         is_wanted = object_id is None or (wanted is not None and str(wanted.pk) == str(object_id))
         return is_wanted and bool(request.user.has_perm("memory.change_space"))
 
@@ -94,10 +100,10 @@ class SpaceAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
             context = {**self.admin_site.each_context(request), "space": space, "opts": self.opts}
             return TemplateResponse(request, "admin/memory/embed_again.html", context)
         try:
-            asked = embedder_of(space)
+            asked = find_embedder(space)
             width = asked.width if asked else space.width  # asks the server, so before the transaction
             with transaction.atomic():
-                made = next_edition(space, width)
+                made = create_next_edition(space, width)
                 record(request.user, AuditEntry.Deed.CHANGED, Space, made.pk)  # type: ignore[arg-type]
                 transaction.on_commit(embed_waiting.delay, robust=True)
         except (ProviderError, WidestError) as error:
@@ -124,7 +130,7 @@ class SpaceAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
         return [str(space) for space in spaces], {gettext("embeddings"): vectors}, set(), []
 
     def delete_model(self, request: HttpRequest, obj: Space) -> None:
-        wanted = known_wanted_space()
+        wanted = find_wanted_space()
         with transaction.atomic():
             if obj == wanted or obj.pk in count_served():
                 raise PermissionDenied

@@ -15,9 +15,9 @@ import numpy as np
 from django.db import connection
 from pydantic import BaseModel, ConfigDict, Field
 
-from memory.embedding.spaces import serving_space
+from memory.embedding.spaces import find_serving_space
 from memory.learning.answers import each, text
-from memory.learning.neighbours import known_to
+from memory.learning.neighbours import select_known
 from memory.models import Memory, Pursuit
 from memory.recall.candidates import PackedIndex, hash_term
 from memory.recall.query import Names
@@ -84,7 +84,7 @@ def find_candidates(
         return since is None or max(filter(None, (memory.learnt_at, memory.edited_at))) >= since
 
     memories = sorted(
-        known_to(companion_id), key=lambda memory: (not is_new(memory), -memory.learnt_at.timestamp())
+        select_known(companion_id), key=lambda memory: (not is_new(memory), -memory.learnt_at.timestamp())
     )
     new = {memory.pk for memory in memories if is_new(memory)}
     codes = _codes(memories, names)
@@ -131,7 +131,7 @@ def _find_pairs(companion_id: UUID, new: Collection[UUID], codes: Codes) -> list
 
 def _find_near(companion_id: UUID, known: Sequence[UUID]) -> Iterator[Pair]:
     """Yield the pairs that are near in meaning, nearest first; none if no space serves the companion."""
-    space = serving_space(companion_id)
+    space = find_serving_space(companion_id)
     if space is None:
         return
     given: dict[str, Any] = {"companion": companion_id, "space": space.pk, "near": NEAR}
@@ -160,7 +160,7 @@ def _find_groups(memories: Sequence[Memory], new: set[UUID], codes: Codes) -> li
 def _find_goals(companion_id: UUID, room: int, zone: tzinfo) -> list[Pursuit]:
     """Return the open goals and ideas that a model may see and that fit into `room`, longest unreviewed first."""
     mine = Pursuit.objects.filter(companion_id=companion_id, status__in=OPEN)
-    shown = mine.filter(memory__in=known_to(companion_id)).select_related("memory")
+    shown = mine.filter(memory__in=select_known(companion_id)).select_related("memory")
     kept: list[Pursuit] = []
     for goal in sorted(shown, key=lambda goal: (goal.reviewed_at or goal.memory.learnt_at, goal.pk)):
         room -= _tokens(goal, zone)

@@ -20,7 +20,7 @@ from jobs.lease import RETRY_DELAY, Clock, Lease, note_failures
 from memory.consolidation.candidates import Answer, Candidates, find_candidates, render_request, system_prompt
 from memory.consolidation.changes import Draft, apply_answer, load_parted
 from memory.consolidation.insights import select_insights
-from memory.learning.neighbours import known_to
+from memory.learning.neighbours import select_known
 from memory.learning.requests import Drafted
 from memory.learning.talk import Talk
 from memory.learning.verification import verify
@@ -194,7 +194,7 @@ def _write(
 def _reload(companion_id: UUID, found: Candidates) -> tuple[list[Memory], list[Pursuit]]:
     """Reload the memories, which are locked, and the goals, in their order, without what is gone, closed or private."""
     wanted = {memory.pk for memory in found.memories} | {goal.memory_id for goal in found.goals}
-    rows = known_to(companion_id).filter(pk__in=wanted).order_by("pk").select_for_update(no_key=True)
+    rows = select_known(companion_id).filter(pk__in=wanted).order_by("pk").select_for_update(no_key=True)
     there = {memory.pk: memory for memory in rows}
     mine = Pursuit.objects.filter(companion_id=companion_id, memory__in=there).select_related("memory")
     pursued = mine.in_bulk([goal.pk for goal in found.goals])

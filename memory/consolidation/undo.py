@@ -25,7 +25,7 @@ NO_CONTRADICTION = "no_contradiction", _("Only contradictions can be settled.")
 def undo(companion_id: UUID, change_id: UUID, now: datetime, lock: Lock) -> Change:
     """Undo the change. A settled contradiction becomes open again, and can be settled in another way.
 
-    Raises UndoError, Change.DoesNotExist. `lock` locks the companion.
+    Raise UndoError, Change.DoesNotExist. `lock` locks the companion.
     """
     lock(companion_id)
     change, others = _load(companion_id, change_id)
@@ -47,7 +47,7 @@ def undo(companion_id: UUID, change_id: UUID, now: datetime, lock: Lock) -> Chan
 def settle(companion_id: UUID, change_id: UUID, keep: Change.Settled, now: datetime, lock: Lock) -> Change:
     """Settle a contradiction: unless both memories hold, close the other one and link it to the one to `keep`.
 
-    Raises UndoError, Change.DoesNotExist. `lock` locks the companion.
+    Raise UndoError, Change.DoesNotExist. `lock` locks the companion.
     """
     lock(companion_id)
     change, others = _load(companion_id, change_id)

@@ -17,11 +17,11 @@ from memory.embedding.spaces import (
     EVERYDAY_TYPE,
     check_width,
     clear_cache,
-    embedder_of,
-    known_wanted_space,
-    serving_space,
-    spaces,
-    wanted_space,
+    find_embedder,
+    find_serving_space,
+    find_wanted_space,
+    get_or_create_wanted_space,
+    list_spaces,
 )
 from memory.errors import WidestError, WidthError
 from memory.language import load_languages
@@ -41,11 +41,11 @@ MEASURE_AGAIN_SECONDS = 3600.0
 _measure_after: dict[int, float] = {}  # when this process retries a space that could not be measured
 
 
-def unembedded(companion_id: UUID) -> MemoryQuerySet:
+def select_unembedded(companion_id: UUID) -> MemoryQuerySet:
     """Return the companion's memories that wait to be embedded in the wanted space; none if there is no embedder."""
     if get_embedder() is None:
         return Memory.objects.none()
-    space = known_wanted_space()  # None if its server was never reached: then all wait
+    space = find_wanted_space()  # None if its server was never reached: then all wait
     return _waiting(space).of(companion_id) if space else Memory.objects.of(companion_id)
 
 
@@ -53,21 +53,21 @@ def embed_waiting(companion_id: UUID | None = None, limit: int | None = None) ->
     """Embed at most `limit` memories that wait for the wanted space; return how many were embedded there.
 
     New memories are embedded in the older space too, as long as that serves their companion. If a run is killed, the
-    next one does what is left; concurrent runs share the work. Raises ProviderUnavailable, ProviderRefused if every
+    next one does what is left; concurrent runs share the work. Raise ProviderUnavailable, ProviderRefused if every
     text would be refused, WidthError and WidestError; what was embedded before that is kept. A single text that the
     provider refuses is marked as refused, and is recalled by its words alone.
     """
     clear_cache()
     try:
         with charged(None, ModelCall.Purpose.EMBEDDING):
-            space = wanted_space()
+            space = get_or_create_wanted_space()
     except (ProviderError, WidestError):
         _embed_in_older(None, companion_id)
         raise
-    embedder = embedder_of(space) if space else None  # None if another is in force by now
+    embedder = find_embedder(space) if space else None  # None if another is in force by now
     if embedder is None or space is None:
         return 0
-    if len(spaces()) > 1:
+    if len(list_spaces()) > 1:
         _embed_in_older(space, companion_id)
     return _embed_all(embedder, space, _waiting(space), companion_id, limit)
 
@@ -81,8 +81,8 @@ def _embed_in_older(wanted: Space | None, companion_id: UUID | None) -> None:
     if wanted:
         new = Q(learnt_at__gte=wanted.created_at) | Q(edited_at__gte=wanted.created_at)
     for waiting_id in [companion_id] if companion_id else list(waiting):
-        space = serving_space(waiting_id)
-        embedder = embedder_of(space) if space else None
+        space = find_serving_space(waiting_id)
+        embedder = find_embedder(space) if space else None
         if space is None or embedder is None or space == wanted:
             continue
         try:
@@ -176,9 +176,9 @@ def _keep(space: Space, batch: list[Memory], rows: list[tuple[Memory, int, Float
     the space yet; return how many these are.
     """
     texts = {memory.pk: memory.text for memory in batch}
-    now = Memory.objects.select_for_update().filter(pk__in=texts).order_by("pk").values_list("pk", "text")
+    current = Memory.objects.select_for_update().filter(pk__in=texts).order_by("pk").values_list("pk", "text")
     there = Embedding.objects.filter(space=space, memory__in=texts).values_list("memory", flat=True)
-    wanted = {pk for pk, text in now if texts[pk] == text}.difference(there)
+    wanted = {pk for pk, text in current if texts[pk] == text}.difference(there)
     Embedding.objects.bulk_create(
         [
             Embedding(companion_id=memory.companion_id, memory=memory, space=space, window=n, vector=vector)
@@ -189,7 +189,7 @@ def _keep(space: Space, batch: list[Memory], rows: list[tuple[Memory, int, Float
     return len(wanted)
 
 
-def everyday_sentences() -> dict[str, list[str]]:
+def list_everyday_sentences() -> dict[str, list[str]]:
     """Return some everyday sentences of each known language, by its code."""
     found: dict[str, list[str]] = {}
     for name, language in load_languages().items():
@@ -200,7 +200,7 @@ def everyday_sentences() -> dict[str, list[str]]:
 
 def _average_everyday(embedder: Embedder) -> list[Floats]:
     """Return the mean vector of each language's everyday sentences."""
-    return [embedder.embed_documents(texts).mean(axis=0) for texts in everyday_sentences().values()]
+    return [embedder.embed_documents(texts).mean(axis=0) for texts in list_everyday_sentences().values()]
 
 
 # A built-in model's answers stay the same as long as the process runs; those of a server may change.
@@ -213,7 +213,7 @@ def measure_everyday() -> None:
     If the embedder is away, refuses the sentences or answers in another width, the space is tried again after an hour.
     """
     for space in Space.objects.filter(everyday=b"", answered_width=None).order_by("-edition", "-pk"):
-        embedder = embedder_of(space)
+        embedder = find_embedder(space)
         if embedder is None or monotonic() < _measure_after.get(space.pk, 0.0):
             continue
         try:

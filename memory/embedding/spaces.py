@@ -81,8 +81,8 @@ def embed_cue(
         return None
     try:
         with charged(payer, ModelCall.Purpose.EMBEDDING):
-            space = serving_space(payer.companion_id if payer else None)
-            embedder = embedder_of(space) if space else None
+            space = find_serving_space(payer.companion_id if payer else None)
+            embedder = find_embedder(space) if space else None
             if space is None or embedder is None:
                 return None
             if payer and not embedder.is_built_in and not has_tokens_left(payer.user_id, timezone.now()):
@@ -105,8 +105,8 @@ def embed_texts(
 
     The vectors (n, width) have length 1; that of a long text is the mean of its windows'.
     """
-    space = serving_space(companion_id)
-    embedder = embedder_of(space) if space else None
+    space = find_serving_space(companion_id)
+    embedder = find_embedder(space) if space else None
     if space is None or embedder is None:
         return None
     if not texts:
@@ -134,7 +134,7 @@ def check_width(space: Space, vectors: Floats) -> Floats:
     raise WidthError(space.model, space.width, vectors.shape)
 
 
-def everyday_likeness(cue: CueVector) -> float:
+def measure_everyday_likeness(cue: CueVector) -> float:
     """Return the cosine of the cue with everyday sentences: the highest mean of any language, at least 0.
 
     That is what any two texts have in common. The cue's vector must have length 1. 0 if the space is not measured yet.
@@ -143,7 +143,7 @@ def everyday_likeness(cue: CueVector) -> float:
     return float(np.max(means.reshape(-1, cue.space.width) @ cue.vector, initial=0.0))
 
 
-def spaces() -> list[Space]:
+def list_spaces() -> list[Space]:
     """Return all spaces, newest first, as they were at most half a minute ago."""
     listed, until = _cache.listed
     if monotonic() >= until:
@@ -152,7 +152,7 @@ def spaces() -> list[Space]:
     return listed
 
 
-def embedder_of(space: Space) -> Embedder | None:
+def find_embedder(space: Space) -> Embedder | None:
     """Return the embedder for vectors of this space; None if neither settings nor providers name its model any more."""
     wanted = space.model, space.profile
     return next(
@@ -160,22 +160,22 @@ def embedder_of(space: Space) -> Embedder | None:
     )
 
 
-def wanted_space() -> Space | None:
+def get_or_create_wanted_space() -> Space | None:
     """Return the space of the embedder in force, created when needed first; None if there is no embedder.
 
-    Raises ProviderError if its width must be asked for and nobody answers, WidestError if the width is beyond 16,000.
+    Raise ProviderError if its width must be asked for and nobody answers, WidestError if the width is beyond 16,000.
     """
     wanted = get_embedder()
     if wanted is None:
         return None
-    for space in spaces():
+    for space in list_spaces():
         if (space.model, space.profile) == (wanted.model, wanted.profile):
             return space
     identity = {name: getattr(wanted.profile, name) for name in IDENTITY if name != "model"}
     return _make({**identity, "model": wanted.model, "edition": 1}, wanted.width, wanted.max_tokens)
 
 
-def next_edition(space: Space, width: int) -> Space:
+def create_next_edition(space: Space, width: int) -> Space:
     """Create the next edition of the space, for embedding all again with its model, now of this width.
 
     Raise WidestError if that is beyond 16,000.
@@ -193,7 +193,7 @@ def _make(identity: dict[str, Any], width: int, max_tokens: int) -> Space:
     return space
 
 
-def known_wanted_space() -> Space | None:
+def find_wanted_space() -> Space | None:
     """Return the wanted space, or None if there is none or its server is needed and does not answer.
 
     After that, None is returned at once for half a minute, so that not every caller waits for the server.
@@ -202,20 +202,20 @@ def known_wanted_space() -> Space | None:
     if wanted is None or (wanted is silent and monotonic() < until):
         return None
     try:
-        return wanted_space()
+        return get_or_create_wanted_space()
     except (ProviderError, WidestError):
         _cache.silent = wanted, monotonic() + CACHE_SECONDS
         return None
 
 
-def serving_space(companion_id: UUID | None = None) -> Space | None:
+def find_serving_space(companion_id: UUID | None = None) -> Space | None:
     """Return the space in which the companion's memories are recalled, or None if none can be asked.
 
     Of the spaces whose embedder can be asked, it is the one that holds most of the companion's memories; among equals,
     and without a companion, the wanted one. No query if there is only one space, or if the wanted one served before.
     """
-    wanted = known_wanted_space()
-    older = [space for space in spaces() if space != wanted and _can_be_asked(space)]
+    wanted = find_wanted_space()
+    older = [space for space in list_spaces() if space != wanted and _can_be_asked(space)]
     if companion_id is None or not older:
         return wanted
     if wanted and wanted != _cache.settled_in:
@@ -233,8 +233,8 @@ def serving_space(companion_id: UUID | None = None) -> Space | None:
 
 def count_served() -> dict[int, int]:
     """Count how many companions each space serves, by space id; a companion without any embedding is not counted."""
-    wanted = known_wanted_space()
-    every = [space for space in spaces() if space == wanted or _can_be_asked(space)]
+    wanted = find_wanted_space()
+    every = [space for space in list_spaces() if space == wanted or _can_be_asked(space)]
     every.sort(key=lambda space: space != wanted)
     served: dict[int, int] = defaultdict(int)
     for done in _count_done(Embedding.objects.all()).values() if every else ():
@@ -256,4 +256,4 @@ def _fullest(every: list[Space], done: dict[int, int]) -> Space:
 
 
 def _can_be_asked(space: Space) -> bool:
-    return space.answered_width is None and embedder_of(space) is not None
+    return space.answered_width is None and find_embedder(space) is not None

@@ -4,11 +4,11 @@ An invalid field falls back to its default; an entry without text, sources or qu
 """
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from datetime import date
 from functools import partial
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self, TypeVar, get_args
 
 import regex
 from pydantic import (
@@ -27,6 +27,7 @@ from memory.emotion import Emotion
 from memory.models.revision import MAX_SENTENCES, SENTENCE_CHARACTERS
 from text.strings import has_words, is_storable, shorten, split_sentences
 
+T = TypeVar("T")
 LearntKind = Literal["fact", "preference", "event", "promise", "relationship", "goal", "idea", "insight"]
 Verdict = Literal["add", "reinforce", "revise", "retract"]
 Meant = Literal["", "serious", "joke", "irony", "if", "role_play", "quotation", "request", "question"]
@@ -214,6 +215,10 @@ class Learnt(BaseModel):
     joy: share(0.0) = 0.0  # type: ignore[valid-type]
     aversion: share(0.0) = 0.0  # type: ignore[valid-type]
     confidence: share(0.8) = 0.8  # type: ignore[valid-type]
+
+    def find_known(self, known: Sequence[T]) -> T | None:
+        """Return that one of the known memories which `of` names, or None if it names none."""
+        return known[self.of - 1] if self.of and 1 <= self.of <= len(known) else None
 
 
 class Sentence(BaseModel):

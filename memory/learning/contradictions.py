@@ -62,13 +62,9 @@ def find_pairs(
     pairs = [
         pair
         for (place, entry), near in zip(told, alike, strict=True)
-        for pair in _pair(place, entry, _find_named(entry.learnt, known), near, names.values(), now)
+        for pair in _pair(place, entry, entry.learnt.find_known(known), near, names.values(), now)
     ]
     return _take_nearest(pairs)
-
-
-def _find_named(entry: Learnt, known: Sequence[Memory]) -> Memory | None:
-    return known[entry.of - 1] if entry.of and 1 <= entry.of <= len(known) else None
 
 
 def _pair(

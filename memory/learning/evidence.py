@@ -10,7 +10,7 @@ from memory.language import pattern_of, words_of
 from memory.learning.answers import Learnt, Sentence
 from memory.learning.grounding import follows_from, measure_novelty, names_in, near_lines
 from memory.learning.secrets import holds_secret
-from memory.learning.sincerity import find_sentence, why_not_meant
+from memory.learning.sincerity import find_insincerity, find_sentence
 from memory.learning.subjects import is_own, subject, tells_of_another, tells_the_same
 from memory.learning.talk import Line, Talk
 from memory.models import Memory
@@ -112,7 +112,7 @@ def weigh(
 
     Reasons to stop it: no_such_line, secret, no_quote (none stands in its lines), echo (its lines only repeat what
     their speaker was given), how it is meant if the model says not seriously, forgotten, not_own (the companion does
-    not say so) and human_life (no companion has one). Doubts: how it is meant by rules (`why_not_meant`), not_theirs
+    not say so) and human_life (no companion has one). Doubts: how it is meant by rules (`find_insincerity`), not_theirs
     (the person does not say so of themselves), generalised and invented (it tells more than the lines do), misquoted
     (its quotes stand there in other words).
     """
@@ -142,7 +142,7 @@ def _judge(
     learnt, called = entry.learnt, list(names.values())
     if learnt.meant not in {"", "serious"}:
         return Stopped(learnt, learnt.meant)
-    reasons = [why_not_meant(quote.text, quote.line, talk, learnt.text, called) for quote in entry.quotes]
+    reasons = [find_insincerity(quote.text, quote.line, talk, learnt.text, called) for quote in entry.quotes]
     if all(reasons) and "forgotten" in reasons:
         return Stopped(learnt, "forgotten")
     meant = [quote for quote, reason in zip(entry.quotes, reasons, strict=True) if not reason]
@@ -186,7 +186,7 @@ def is_meant_by_companion(text: str, lines: Sequence[Line], talk: Talk, names: C
     ]
     most = max((shared for shared, _, _ in own), default=0)
     meant = (
-        not why_not_meant(sentence, line, talk, text, names)
+        not find_insincerity(sentence, line, talk, text, names)
         for shared, sentence, line in own
         if shared == most
     )

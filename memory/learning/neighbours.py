@@ -21,9 +21,9 @@ from memory.recall.ranking import match_words
 from text.strings import storable
 
 MAX_NEIGHBOURS = 80  # some 2,400 tokens of a request
-BY_MEANING, BY_WORDS = 16, 4  # of one text; the first number stands in NEAREST too
-EVERY = BY_MEANING // BY_WORDS
-OF_ANSWERS = 2
+BY_MEANING, BY_WORDS = 16, 4  # memories of one text; NEAREST has the first number as well
+MEANING_PER_WORDS = BY_MEANING // BY_WORDS  # in turns: so many by meaning, then one by words
+OF_ANSWERS = 2  # memories of one answer
 MAX_OPEN = 10  # memories with an open thread
 PACKED = "SELECT array_agg(id ORDER BY id), string_agg(entry, '' ORDER BY id) FROM {rows}"
 NEAREST = """
@@ -38,15 +38,15 @@ SELECT place, (array_agg(memory_id ORDER BY likeness DESC, memory_id))[:16],
 """
 
 
-def may_be_shown(companion_id: UUID) -> MemoryQuerySet:
+def select_showable(companion_id: UUID) -> MemoryQuerySet:
     """Return what the companion has learnt and may show to a model, including what no longer holds."""
     learnt = Memory.objects.of(companion_id).learnt()
     return learnt.filter(is_private=False, is_stale=False).exclude(entry=b"")
 
 
-def known_to(companion_id: UUID) -> MemoryQuerySet:
+def select_known(companion_id: UUID) -> MemoryQuerySet:
     """Return what the companion has learnt, still holds and may show to a model."""
-    return may_be_shown(companion_id).open()
+    return select_showable(companion_id).open()
 
 
 def find_neighbours(
@@ -71,7 +71,7 @@ def find_neighbours(
     """
     asked = [without_names(storable(text), names) for text in (*texts, *answers) if text.strip()]
     own = sum(bool(text.strip()) for text in texts)
-    known = known_to(companion_id)
+    known = select_known(companion_id)
     [(ids, packed)] = fetch_binary_from(known.values_list("id", "entry"), PACKED)
     if not ids or not asked or limit < 1:
         return []
@@ -105,7 +105,7 @@ def find_alike(
     if words alone found it.
     """
     asked = [without_names(storable(text), names) or text for text in texts]
-    known = known_to(companion_id)
+    known = select_known(companion_id)
     [(ids, packed)] = fetch_binary_from(known.values_list("id", "entry"), PACKED)
     if not ids or not asked:
         return [[] for _ in texts]
@@ -148,7 +148,6 @@ def _rank_by_meaning(
 
 def _interleave(near: list[int], shared: list[int]) -> Iterator[int]:
     """Yield places in turns of four by meaning and one by words, in which the one by words comes second."""
-    for first in range(0, max(len(near), BY_MEANING), EVERY):
-        yield from near[first : first + 1]
-        yield from shared[first // EVERY : first // EVERY + 1]
-        yield from near[first + 1 : first + EVERY]
+    for turn in range(BY_WORDS):
+        by_meaning = near[turn * MEANING_PER_WORDS : (turn + 1) * MEANING_PER_WORDS]
+        yield from (*by_meaning[:1], *shared[turn : turn + 1], *by_meaning[1:])

@@ -27,7 +27,7 @@ ENDS_THERE = regex.compile(r"\s*(?:$|\p{P})")
 QUESTION_MARKS = ("?", "？")
 
 
-def why_not_meant(text: str, line: Line, talk: Talk, entry: str, names: Collection[str]) -> str:
+def find_insincerity(text: str, line: Line, talk: Talk, entry: str, names: Collection[str]) -> str:
     """Return how the quote of a line is meant, or an empty string if it may be meant seriously.
 
     How it is meant is one of joke, irony, if, role_play, quotation, question, request, taken_back, forgotten. `entry`
@@ -82,16 +82,15 @@ def _read_next(place: int, talk: Talk, entry: str, names: Collection[str]) -> st
     """Return "joke" or "taken_back" if the speaker's next lines take the line back, or an empty string."""
     line = talk.lines[place]
     own = [one for one in talk.lines[place + 1 :] if one.speaker == line.speaker][:NEXT_LINES]
+    told = subject(f"{entry} {line.text}", names, line.said_at)
     for distance, later in enumerate(own):
-        shared = subject(later.text, names, later.said_at) & subject(
-            f"{entry} {line.text}", names, line.said_at
-        )
-        is_bare = len(subject(later.text, names, later.said_at)) <= MAX_BARE_TERMS
+        terms = subject(later.text, names, later.said_at)
+        shared, is_bare = terms & told, len(terms) <= MAX_BARE_TERMS
         is_next = distance == 0
         if JOKING.search(later.text) and (is_next or shared):
             return "joke"
         if CORRECTS.search(later.text) and (shared or (is_next and is_bare)):
-            new = subject(later.text, names, later.said_at) - subject(line.text, names, line.said_at)
+            new = terms - subject(line.text, names, line.said_at)
             if not new & subject(entry, names, later.said_at):
                 return "taken_back"
     return ""

@@ -115,7 +115,7 @@ class _Batch:
             return self._repeat(entry, said_before)
         if learnt.verdict == "add":
             return self._add(entry)
-        seen = self.known[learnt.of - 1] if learnt.of and 1 <= learnt.of <= len(self.known) else None
+        seen = learnt.find_known(self.known)
         of = self._find_unchanged(seen) if seen else None
         if of:
             apply = {"reinforce": self._reinforce, "revise": self._revise, "retract": self._retract}

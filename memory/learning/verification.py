@@ -136,7 +136,7 @@ def take_fitting(drafted: Sequence[Drafted], talk: Talk, names: Mapping[str, str
 def ask_about(drafted: Sequence[Drafted], talk: Talk, names: Mapping[str, str]) -> dict[str, str]:
     """Return, by the key of each sentence, a second reading's word on it: "yes", why not, or "" if it says nothing.
 
-    An invalid answer says nothing. Raises ProviderUnavailable, ProviderRefused.
+    An invalid answer says nothing. Raise ProviderUnavailable, ProviderRefused.
     """
     try:
         answer = ask("verification", render_verification_request(drafted, talk, names), Verification)

@@ -17,7 +17,7 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import Exists, FloatField, OuterRef, Q
 from django.db.models.functions import Coalesce, Greatest, JSONObject, Length
 
-from memory.embedding.spaces import CueVector, everyday_likeness
+from memory.embedding.spaces import CueVector, measure_everyday_likeness
 from memory.emotion import MOVED
 from memory.errors import LimitError, OffsetError, VectorError, WidthError
 from memory.learning.sincerity import GAME_LINES, is_in_game
@@ -114,7 +114,7 @@ def recall(
         relevant = measure_relevance(asked.cue, asked.candidates, by_content=by_content)
         floor = None
         if by_itself:
-            everyday = everyday_likeness(asked.vector) if asked.vector else 0.0
+            everyday = measure_everyday_likeness(asked.vector) if asked.vector else 0.0
             floor = measure_floor(asked.cue, relevant, asked.candidates, everyday, limit)
         found.append((asked, relevant, floor, find_best(asked.candidates, relevant, scored_by, floor)))
     looked_at = look_at(candidates, filters, {place for *_, places in found for place in places})

@@ -237,5 +237,5 @@ def sweep(now: datetime) -> tuple[int, int]:
         back = [file.pk for file in rows.filter(missed_at__isnull=False) if file.key in listed]
         StoredFile.objects.filter(pk__in=back).update(missed_at=None)
     if older:
-        log.error("contents are older than the database, and stay", count=older)
+        log.error("contents_older_than_database", count=older)
     return removed, missing

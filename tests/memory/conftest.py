@@ -14,7 +14,7 @@ from django.db import transaction
 
 from companions.conversations.messages import say_all
 from companions.models import Companion, Message
-from memory.embedding import unembedded
+from memory.embedding import select_unembedded
 from memory.models import Memory
 
 DAY = datetime(2023, 5, 2, 9, tzinfo=UTC)
@@ -123,7 +123,7 @@ class Handler(BaseHTTPRequestHandler):
 
 def waiting(companion_id: UUID) -> int:
     """How many of the companion's memories wait for the wanted space."""
-    return unembedded(companion_id).count()
+    return select_unembedded(companion_id).count()
 
 
 def asking(server: EmbeddingServer, model: str = "some-model", **manner: str) -> dict[str, str]:

@@ -15,7 +15,7 @@ from config.celery import app
 from jobs import background
 from memory import tasks
 from memory.embedding import backlog, embed_cue, embed_waiting
-from memory.embedding.spaces import serving_space
+from memory.embedding.spaces import find_serving_space
 from memory.errors import WidthError
 from memory.models import Embedding, Memory, Space
 from memory.recall.candidates import PackedIndex, hash_term
@@ -39,7 +39,7 @@ def test_what_waits_is_embedded_once(mira: Companion, tian: Companion, say: Say)
     assert embed_waiting() == 1
     assert embed_waiting() == 0
     assert Embedding.objects.filter(companion=mira, memory__companion=mira).count() == 2
-    assert serving_space() == Space.objects.get(model="all-MiniLM-L6-v2", width=384)
+    assert find_serving_space() == Space.objects.get(model="all-MiniLM-L6-v2", width=384)
 
 
 def test_a_limit_leaves_the_rest_waiting(mira: Companion, many: list[Memory]) -> None:
@@ -115,7 +115,7 @@ def test_a_text_that_the_provider_refuses_holds_no_other_back(
 def test_vectors_of_a_wrong_width_are_not_stored(
     mira: Companion, many: list[Memory], embedding_server: EmbeddingServer
 ) -> None:
-    assert serving_space() == Space.objects.get(width=4)
+    assert find_serving_space() == Space.objects.get(width=4)
     embedding_server.width = 5
     with pytest.raises(WidthError, match="its space is 4 wide"):
         embed_waiting(mira.pk)
@@ -126,7 +126,7 @@ def test_vectors_of_a_wrong_width_are_not_stored(
 def test_a_refused_key_is_not_tried_with_every_text(
     mira: Companion, many: list[Memory], embedding_server: EmbeddingServer
 ) -> None:
-    serving_space()
+    find_serving_space()
     embedding_server.refuses_key = True
     with pytest.raises(ProviderRefused):
         embed_waiting(mira.pk)
@@ -244,7 +244,7 @@ def test_a_worker_that_meets_another_goes_on_elsewhere(
 def test_two_workers_at_once_do_no_harm(alice: User, say: Say, embedding_server: EmbeddingServer) -> None:
     companion = make_companion(alice)
     say(companion, *(f"Walk number {number}." for number in range(300)))
-    serving_space()
+    find_serving_space()
     errors: list[Exception] = []
 
     def work() -> None:

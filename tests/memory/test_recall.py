@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from companions.models import Companion
 from memory.embedding import embed_cue, embed_waiting
-from memory.embedding.spaces import CueVector, serving_space
+from memory.embedding.spaces import CueVector, find_serving_space
 from memory.errors import LimitError, VectorError, WidthError
 from memory.models import Memory, Recall
 from memory.recall.candidates import MemoryFilter
@@ -28,7 +28,7 @@ def ask(companion: Companion, cue: str, limit: int = 10, **options: Any) -> list
 
 def made(width: int, number: float) -> CueVector:
     """A cue's vector in the wanted space, all of whose numbers are the same."""
-    space = serving_space()
+    space = find_serving_space()
     assert space is not None
     return CueVector(space, np.full(width, number, dtype=np.float32))
 

@@ -12,8 +12,8 @@ from django.db import connection
 from accounts.signup import create_account
 from companions.models import Companion
 from memory.embedding import embed_cue, embed_waiting
-from memory.embedding.backlog import everyday_sentences, measure_everyday
-from memory.embedding.spaces import everyday_likeness, serving_space
+from memory.embedding.backlog import list_everyday_sentences, measure_everyday
+from memory.embedding.spaces import find_serving_space, measure_everyday_likeness
 from memory.models import Memory
 from memory.recall.query import split_cue
 from memory.recall.ranking import MAX_LIKELY
@@ -219,20 +219,20 @@ def test_with_two_memories_the_right_one_comes_as_well(mira: Companion) -> None:
 
 
 def test_everyday_sentences_are_near_to_no_cue_of_their_language_in_particular(embedded: Companion) -> None:
-    space = serving_space()
+    space = find_serving_space()
     assert space
-    assert len(bytes(space.everyday)) == len(everyday_sentences()) * space.width * 4
+    assert len(bytes(space.everyday)) == len(list_everyday_sentences()) * space.width * 4
     english, chinese = embed_cue("What is my cat called?"), embed_cue("我的猫叫什么名字?")
     assert english
     assert chinese
-    assert 0 < everyday_likeness(english) < 0.2
+    assert 0 < measure_everyday_likeness(english) < 0.2
     assert (
-        0.4 < everyday_likeness(chinese) < 0.8
+        0.4 < measure_everyday_likeness(chinese) < 0.8
     )  # the built-in embedder reads English: all Chinese is alike to it
 
 
 def test_every_language_has_enough_sentences_and_none_twice() -> None:
-    for language, sentences in everyday_sentences().items():
+    for language, sentences in list_everyday_sentences().items():
         assert len(set(sentences)) == len(sentences) >= 10, language
 
 
@@ -244,7 +244,7 @@ def test_small_talk_is_told_from_words_that_say_something(text: str) -> None:
 
 
 def test_the_vectors_of_the_floor_have_length_of_no_more_than_one(embedded: Companion) -> None:
-    space = serving_space()
+    space = find_serving_space()
     assert space
     means = np.frombuffer(bytes(space.everyday), dtype="<f4").reshape(-1, space.width)
     assert (np.linalg.norm(means, axis=1) <= 1.0001).all()

@@ -15,7 +15,7 @@ from companions.conversations.log_import import Line, import_log, progress
 from companions.models import Companion
 from memory import tasks
 from memory.embedding import embed_cue, embed_waiting
-from memory.embedding.spaces import CueVector, clear_cache, serving_space, wanted_space
+from memory.embedding.spaces import CueVector, clear_cache, find_serving_space, get_or_create_wanted_space
 from memory.errors import WidestError, WidthError
 from memory.models import Embedding, Memory, Space
 from memory.recall.recall import Found, recall
@@ -96,12 +96,12 @@ def test_each_window_of_a_long_cue_has_the_prefix(
 def test_another_model_prefix_or_field_is_another_space(
     embedding_server: EmbeddingServer, settings: Any, other: dict[str, str]
 ) -> None:
-    first = wanted_space()
+    first = get_or_create_wanted_space()
     settings.EMBEDDING = {**asking(embedding_server), **other}
-    second = wanted_space()
+    second = get_or_create_wanted_space()
     settings.EMBEDDING = asking(embedding_server)
     assert first != second
-    assert wanted_space() == first
+    assert get_or_create_wanted_space() == first
     assert Space.objects.count() == 2
 
 
@@ -109,11 +109,11 @@ def test_fields_in_another_order_and_another_address_are_the_same_space(
     embedding_server: EmbeddingServer, settings: Any
 ) -> None:
     settings.EMBEDDING = asking(embedding_server, **JINA)
-    first = wanted_space()
+    first = get_or_create_wanted_space()
     turned = json.dumps(dict(reversed(json.loads(JINA["query_fields"]).items())))
     elsewhere = f"http://localhost:{embedding_server.server_port}/v1"
     settings.EMBEDDING = asking(embedding_server, **JINA) | {"query_fields": turned, "base_url": elsewhere}
-    assert wanted_space() == first
+    assert get_or_create_wanted_space() == first
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_settings_that_cannot_be_meant_are_told_with_a_hint(
 def test_fields_that_are_no_object_are_not_sent(embedding_server: EmbeddingServer, settings: Any) -> None:
     settings.EMBEDDING = asking(embedding_server, query_fields="nonsense")
     with pytest.raises(ImproperlyConfigured, match="no JSON object"):
-        wanted_space()
+        get_or_create_wanted_space()
 
 
 # -- which one serves
@@ -299,10 +299,10 @@ def test_a_wanted_server_that_answers_too_wide_takes_nothing_away(
 
 def queries_to_choose(companion: Companion) -> int:
     """For the second choice of a process."""
-    serving_space(companion.pk)
+    find_serving_space(companion.pk)
     read_providers()
     with CaptureQueriesContext(connection) as asked:
-        serving_space(companion.pk)
+        find_serving_space(companion.pk)
     return len(asked)
 
 

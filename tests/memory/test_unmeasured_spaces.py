@@ -7,7 +7,7 @@ import pytest
 from companions.models import Companion
 from memory.embedding import embed_cue, embed_waiting
 from memory.embedding.backlog import measure_everyday
-from memory.embedding.spaces import CueVector, everyday_likeness, serving_space
+from memory.embedding.spaces import CueVector, find_serving_space, measure_everyday_likeness
 from memory.models import Space
 from tests.memory.conftest import EmbeddingServer, Say, asking
 from tests.memory.test_relevance import QUESTIONS, comes, tell
@@ -30,12 +30,12 @@ def test_a_space_that_is_not_measured_yet_counts_nothing_as_common(told: Compani
     embed_waiting(told.pk)
     cue = embed_cue("What is my cat called?")
     assert cue
-    assert everyday_likeness(CueVector(cue.space, cue.vector)) == 0
+    assert measure_everyday_likeness(CueVector(cue.space, cue.vector)) == 0
     assert comes(told, "What is my cat called?")[0] == "We adopted a cat and called it Minka."
 
 
 def test_a_space_is_measured_once(told: Companion, embedding_server: EmbeddingServer) -> None:
-    serving_space()
+    find_serving_space()
     measure_everyday()
     asked = len(embedding_server.bodies)
     assert Space.objects.get().everyday
@@ -46,7 +46,7 @@ def test_a_space_is_measured_once(told: Companion, embedding_server: EmbeddingSe
 def test_an_embedder_that_refuses_everyday_sentences_leaves_its_space_without(
     mira: Companion, embedding_server: EmbeddingServer
 ) -> None:
-    serving_space()
+    find_serving_space()
     embedding_server.refuses_all = True
     measure_everyday()
     asked = len(embedding_server.bodies)
@@ -64,7 +64,7 @@ def test_a_server_that_is_away_keeps_no_other_space_unmeasured(
         "model": "before",
     }
     Space.objects.create(model="before", width=4, max_tokens=100)
-    serving_space()
+    find_serving_space()
     measure_everyday()
     assert {one.model: bool(one.everyday) for one in Space.objects.all()} == {
         "before": False,
@@ -76,7 +76,7 @@ def test_answers_of_another_width_are_not_kept(
     mira: Companion, embedding_server: EmbeddingServer, settings: Any
 ) -> None:
     settings.EMBEDDING = asking(embedding_server)
-    serving_space()
+    find_serving_space()
     embedding_server.width = 6
     measure_everyday()
     assert Space.objects.get().everyday == b""

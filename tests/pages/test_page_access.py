@@ -395,7 +395,8 @@ def names(patterns: list[URLPattern | URLResolver]) -> set[str | None]:
 
 
 def test_the_matrix_leaves_no_page_out() -> None:
-    assert names([*companion_patterns, *of_voice]) == set(PAGES)
+    shown = names([*companion_patterns, *of_voice])
+    assert shown == set(PAGES), "give a new page an object to show in PAGES"
 
 
 @pytest.mark.parametrize("name", [name for name in PAGES if name not in IN_THREADS])

@@ -37,7 +37,9 @@ def links(page: str, nav: str) -> dict[str, str]:
 def test_every_page_belongs_to_one_place() -> None:
     listed = [page for place in PLACES for tab in place.tabs for page in (tab.page, *tab.below)]
     assert len(listed) == len(set(listed))
-    assert set(SHOWN) - set(listed) == set()
+    assert set(SHOWN) - set(listed) == set(), (
+        "give each its place in PLACES (companions/pages/rooms.py), or see PARTS"
+    )
     assert set(listed) - set(PAGES) == set()
 
 

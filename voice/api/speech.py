@@ -16,6 +16,7 @@ from voice.speech.synthesis import CONTENT_TYPE
 router = Router(tags=["voice"])
 MAX_CHARACTERS = 5000
 SOUND: dict[str, Any] = {"content": {CONTENT_TYPE: {"schema": {"type": "string", "format": "binary"}}}}
+# Sentences are numbered from 0; what is not said aloud has no number.
 SENTENCE: dict[str, Any] = {
     "responses": {
         200: {
@@ -29,9 +30,6 @@ SENTENCE: dict[str, Any] = {
         503: {"description": "The speech engine is unavailable."},
     }
 }
-"""Sentences are numbered from 0; what is not said aloud has no number."""
-
-
 Wait = Annotated[float, Query(ge=0, allow_inf_nan=False)]
 
 

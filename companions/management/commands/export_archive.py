@@ -15,11 +15,11 @@ MEGABYTE = 1_000_000
 
 
 class Command(BaseCommand):
-    help = "Write a whole companion into a file: a ZIP archive, which import_archive of any Kith takes in."
+    help = "Write a whole companion to a ZIP archive, which import_archive restores, in this Kith or another."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("companion", help="the companion's id")
-        parser.add_argument("file", help="where to write; it must not be there yet")
+        parser.add_argument("file", help="the archive to write; it must not exist yet")
 
     def handle(self, *args: Any, **options: Any) -> None:
         path = Path(options["file"])

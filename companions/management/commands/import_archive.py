@@ -12,12 +12,12 @@ from files.archives import Archive
 
 
 class Command(BaseCommand):
-    help = "Take a whole companion in: a ZIP archive that export_archive of any Kith has written."
+    help = "Restore a whole companion from a ZIP archive that export_archive has written, in this Kith or another."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", help="the archive")
         parser.add_argument(
-            "--owner", required=True, help="the e-mail address of the person whose it will be"
+            "--owner", required=True, help="the e-mail address of the user whose companion it becomes"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

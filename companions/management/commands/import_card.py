@@ -13,17 +13,19 @@ from companions.transfer import card_import
 
 
 class Command(BaseCommand):
-    help = "Makes a companion of a character card, and prints its id and nothing else."
+    help = "Create a companion from a character card, and print its id and nothing else."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", help="a card as JSON, PNG or CHARX")
-        parser.add_argument("--owner", required=True, metavar="EMAIL", help="whose companion it becomes")
-        parser.add_argument("--name", default="", help="another name than the card's")
+        parser.add_argument(
+            "--owner", required=True, metavar="EMAIL", help="the user whose companion it becomes"
+        )
+        parser.add_argument("--name", default="", help="the companion's name, if not the card's")
         parser.add_argument(
             "--greeting",
             type=int,
             default=0,
-            help="with which it begins: 0, as it is without this, is the first",
+            help="the number of the greeting with which it begins; the first is 0 (default)",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -13,7 +13,7 @@ from companions.models import Companion
 
 
 class Command(BaseCommand):
-    help = "Take in a log of earlier talk: a JSON file in the form of POST …/import/log."
+    help = "Import a log of earlier talk: a JSON file in the form of POST …/import/log."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("companion", help="the companion's id")

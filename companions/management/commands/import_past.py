@@ -16,19 +16,26 @@ from companions.pasts.uploads import keep_upload, read_content_of
 
 class Command(BaseCommand):
     help = (
-        "Remember a file of earlier talk: from SillyTavern, ChatGPT, Character.AI, RisuAI, KoboldAI Lite,"
+        "Import a file of earlier talk: from SillyTavern, ChatGPT, Character.AI, RisuAI, KoboldAI Lite,"
         " text-generation-webui, or plain text."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", help="the file")
         parser.add_argument("--companion", required=True, help="the companion's id")
-        parser.add_argument("--format", default="", help="what wrote it; found out where it is not told")
-        parser.add_argument("--person", default="", help="which of those who speak is the person")
-        parser.add_argument("--pattern", default="", help="of plain text, as '[{date}] {name}: {text}'")
-        parser.add_argument("--learn", action="store_true", help="also learn from it, over nights")
+        parser.add_argument("--format", default="", help="the program that wrote it; recognised if omitted")
+        parser.add_argument("--person", default="", help="the name of the speaker who is the user")
         parser.add_argument(
-            "--nightly-tokens", type=int, default=NIGHTLY_TOKENS, help="that a night may take"
+            "--pattern",
+            default="",
+            help="the form of each line of plain text, e.g. '[{date}] {name}: {text}'",
+        )
+        parser.add_argument("--learn", action="store_true", help="also learn from it, some of it each night")
+        parser.add_argument(
+            "--nightly-tokens",
+            type=int,
+            default=NIGHTLY_TOKENS,
+            help="the maximum number of tokens that learning takes in a night",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

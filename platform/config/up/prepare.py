@@ -49,14 +49,14 @@ def prepare_embedder() -> None:
     if settings.EMBEDDING["base_url"]:
         return
     from memory.embedding.backlog import measure_everyday  # which loads models
-    from memory.embedding.spaces import wanted_space
+    from memory.embedding.spaces import get_or_create_wanted_space
     from providers.embedding.selection import get_embedder
 
     embedder = get_embedder()
     if isinstance(embedder, MiniLM):
         try:
             embedder.write_graph()
-            wanted_space()
+            get_or_create_wanted_space()
             measure_everyday()
         except (OSError, ProviderRefused) as error:
             say(f"The built-in embedder cannot be used: {error}")

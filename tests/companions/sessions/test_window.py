@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from accounts.models import ModelCall
 from companions.models import Companion, Message, Reply
-from companions.prompting.turn_prompt import change_window, move_window, without_unsent
+from companions.prompting.history import change_window, move_window, without_unsent
 from companions.replies.context import TurnContext, compose, load_context
 from companions.replies.lifecycle import adjust_window, start
 

@@ -49,7 +49,7 @@ BAD = [
 
 
 def test_every_tool_offered_has_a_handler_that_does_its_work(mira: Companion) -> None:
-    assert {one["name"] for one in OFFERED} == GOOD.keys()
+    assert {one["name"] for one in OFFERED} == GOOD.keys(), "give a new tool a valid call in GOOD"
     for name in GOOD:
         keep_fact(mira.pk, f"Alice eats oats, and so {name}.", NOW, NOW)
     write_block(mira.pk, "plans", "walk", by=By.USER, now=NOW)
@@ -105,7 +105,8 @@ def names(offers: list[dict[str, Any]]) -> list[str]:
 
 def test_every_tool_is_offered_at_once_or_in_a_group_that_can_be_asked_for(mira: Companion) -> None:
     assert names(tools.get_offers()) == [*ALWAYS]
-    assert {*names(tools.get_offers(GROUPS))} == TOOLS.keys()
+    offered = {*names(tools.get_offers(GROUPS))}
+    assert offered == TOOLS.keys(), "put a new tool into ALWAYS (registry.py) or into GROUPS (more_tools.py)"
     taken = estimate(json.dumps(tools.get_offers(), ensure_ascii=False))
     assert taken <= MOST_TOKENS, f"every turn pays for {taken} tokens"
     turn = turn_of(mira)

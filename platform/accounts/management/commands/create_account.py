@@ -10,13 +10,15 @@ from accounts.signup import create_account
 
 
 class Command(BaseCommand):
-    help = "Opens an account. Without --password it prints a random one, and nothing else."
+    help = "Create an account. Without --password, print a random one and nothing else."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("email")
         parser.add_argument("--password")
-        parser.add_argument("--staff", action="store_true", help="An operator: may open the admin.")
-        parser.add_argument("--superuser", action="store_true", help="May do everything there.")
+        parser.add_argument(
+            "--staff", action="store_true", help="Make it an operator's, who may open the admin."
+        )
+        parser.add_argument("--superuser", action="store_true", help="Let it do everything in the admin.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         email, password = options["email"], options["password"]

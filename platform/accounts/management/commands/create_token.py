@@ -10,13 +10,16 @@ MAX_DAYS = 3650
 
 
 class Command(BaseCommand):
-    help = "Issues a token for the API and prints it, this once, and nothing else."
+    help = "Issue a token for the API, and print it, this once, and nothing else."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("email")
-        parser.add_argument("--name", default="command line", help="How their settings call it.")
-
-        parser.add_argument("--days", type=int, help="After how many days it expires; never where left out.")
+        parser.add_argument(
+            "--name", default="command line", help="The name under which the settings list it."
+        )
+        parser.add_argument(
+            "--days", type=int, help="The number of days after which it expires; without it, never."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         user = User.objects.filter(email__iexact=options["email"], is_active=True).first()

@@ -13,7 +13,7 @@ from accounts.models import User
 
 
 class Command(BaseCommand):
-    help = "Removes an account's authenticator app, passkeys and recovery codes."
+    help = "Remove an account's authenticator app, passkeys and recovery codes."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("email")

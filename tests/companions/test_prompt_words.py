@@ -1,0 +1,94 @@
+"""The words of a prompt: whoever changes them changes its version as well."""
+
+import json
+from datetime import datetime, timedelta
+from hashlib import sha256
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from accounts.models import User
+from companions import tools
+from companions.conversations.messages import Spoken
+from companions.models import Companion, InnerState, Message, Reply, Timer
+from companions.prompting.last_time import LastTime
+from companions.prompting.persona import DIRECTIVE, MANNER, Persona
+from companions.prompting.pinned_context import PinnedContext, PinnedText
+from companions.prompting.running_timers import render_timers
+from companions.prompting.turn_prompt import RULES, TEMPLATE, Facts, PromptParts, render_prompt
+from companions.tools.more_tools import GROUPS
+from memory.models import DiaryEntry, Memory, Thread
+from memory.recall.recall import Found
+from memory.threads import render_threads
+
+WORDS = ("turn-10", "f75e83d5bec2")
+NOW = datetime(2026, 5, 5, 12, tzinfo=ZoneInfo("Europe/Berlin"))
+ID = UUID(int=7)
+
+
+def said(role: str, text: str, hours_ago: float, **more: object) -> Spoken:
+    return Spoken(ID, role, text, False, None, NOW - timedelta(hours=hours_ago), **more)  # type: ignore[arg-type]
+
+
+def sample_parts() -> PromptParts:
+    """Return the parts of a prompt in which as many kinds of lines as possible occur."""
+    companion = Companion(
+        user=User(name="Alice", about="I repair clocks.", time_zone="Europe/Berlin"),
+        name="Mira",
+        persona="Calm.",
+        scenario="A harbour.",
+        example_dialogue="Alice: Hi.",
+    )
+    promise = Memory(kind=Memory.Kind.PROMISE, text="Mira promised to ask.", happened_at=NOW)
+    entry = DiaryEntry(title="Rain", sentences=[{"text": "We spoke of rain."}], ended_at=NOW)
+    last_words = [Message(role="user", text="I go."), Message(role="assistant", text="Sleep well.")]
+    feeling = {"valence": -0.8, "arousal": 0.1, "emotion": "sad", "intensity": 0.9, "by": "reflection"}
+    facts = [
+        Memory(kind=kind, text=f"A {kind}.", happened_at=NOW, speaker="user", confidence=0.5, closed_at=NOW)
+        for kind in Memory.Kind.values
+    ]
+    return PromptParts(
+        persona=Persona(companion=companion, now=NOW),
+        message=Message(text="And now?"),
+        reply=Reply(continues_id=ID, text="So"),
+        facts=Facts(NOW, "Europe/Berlin", NOW, NOW - timedelta(hours=2), NOW, NOW - timedelta(days=1)),
+        tool_tokens=0,
+        pinned=PinnedContext(
+            self_concept=["I like rain."],
+            profile=["Alice has a cat."],
+            slots=[PinnedText("tea", "green", NOW)],
+            blocks=[PinnedText("plans", "swim", NOW, "What comes next", 100)],
+            inner_state=InnerState(text="I miss the sea.", made_at=NOW - timedelta(hours=2), **feeling),
+            scratch="She is tired.",
+            pressure=0.9,
+        ),
+        summary="They spoke of the sea.",
+        moment=[
+            *LastTime(NOW - timedelta(days=1), entry, last_words).lines(companion, NOW),
+            *render_threads([Thread(memory=promise, due_on=NOW.date()), Thread(memory=promise)], NOW.date()),
+            *render_timers([Timer(due_at=NOW, note="tea", schedule="cron:0 9 * * 1")] * 4, companion),
+        ],
+        quote={"role": "assistant", "text": "Look."},
+        files=[("cat.png", True), ("notes.txt", False)],
+        recalled=[Found(fact, 1.0, {"flashback": True} if fact.kind == "event" else {}) for fact in facts],
+    )
+
+
+def test_other_words_are_another_template() -> None:
+    call = {"id": "1", "name": "note", "arguments": '{"text": "tired"}', "result": {"noted": "tired"}}
+    history = [
+        said("user", "Hello", 30),
+        said(
+            "assistant",
+            "Hello!",
+            20,
+            emotions=[{"at": 0, "emotion": "happy", "intensity": 0.6}],
+            calls=[call],
+        ),
+        said("assistant", "Still there?", 10),
+        said("system", "Your timer rang.", 9),
+        said("user", "Yes.", 8),
+    ]
+    offers = json.dumps(tools.get_offers(GROUPS), sort_keys=True)
+    prompt = json.dumps(render_prompt(sample_parts(), history))
+    digest = sha256("\n".join([RULES, MANNER, DIRECTIVE, offers, prompt]).encode()).hexdigest()[:12]
+    assert (TEMPLATE, digest) == WORDS, "raise TEMPLATE in turn_prompt.py, then write both down in WORDS"
