@@ -217,7 +217,7 @@ FAILURES = (
     EmptyAnswer,
     MalformedError,
 )
-CUT_AT_LIMIT, CUT_AT_LOOP = "answer_limit", "answer_loop"
+CUT_AT_LIMIT, CUT_AT_LOOP, CUT_OFF = "answer_limit", "answer_loop", "cut_off"
 OWN_MODEL_FAILED = "own_model_failed"
 SENTENCES = {error.code: error.sentence for error in FAILURES} | {
     OWN_MODEL_FAILED: gettext_lazy(
@@ -225,6 +225,7 @@ SENTENCES = {error.code: error.sentence for error in FAILURES} | {
     ),
     CUT_AT_LIMIT: gettext_lazy("This answer reached its length limit and was cut off there."),
     CUT_AT_LOOP: gettext_lazy("The model began to repeat itself; the answer was cut off there."),
+    CUT_OFF: gettext_lazy("This answer was cut off; what was said so far is kept."),
 }
 
 

@@ -20,7 +20,7 @@ from django.utils.safestring import SafeString
 
 from companions.face.expressions import EXPRESSIONS, Expression
 from companions.face.portraits import Features
-from files.responses import HEADERS
+from files.responses import HEADERS, is_known
 from memory.emotion import Emotion
 
 Pose = dict[str, dict[str, str]]
@@ -343,6 +343,6 @@ def respond_with_drawing(request: HttpRequest, drawing: str) -> HttpResponse:
     """Return the drawing as a response with headers that forbid scripts, or 304 if the browser has it already."""
     etag = f'"{hashlib.sha256(drawing.encode()).hexdigest()[:32]}"'
     headers = {name: value for name, value in HEADERS.items() if name != "Accept-Ranges"} | {"ETag": etag}
-    if etag in request.headers.get("If-None-Match", ""):
+    if is_known(request, etag):
         return HttpResponse(status=304, headers=headers)
     return HttpResponse(drawing, content_type="image/svg+xml", headers=headers)

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 from accounts.models.user import OwnedQuerySet
+from database.queries import forbid_insert
 from memory.errors import PolicyError
 from memory.scoring import CHOICES, DEFAULT, Policy, by_name
 from providers.preference import NO_PREFERENCE, Preference
@@ -118,8 +119,10 @@ class Companion(models.Model):
     ) -> None:
         """Save the companion; if a character field changes, keep the former texts as a CharacterVersion.
 
-        `changed_by` is one of CharacterVersion.By. Version and texts are written in one transaction.
+        `changed_by` is one of CharacterVersion.By. Version and texts are written in one transaction. Raises DatabaseError
+        if a companion that was loaded is gone, instead of creating it again.
         """
+        kwargs = forbid_insert(self, kwargs)
         fields = None if update_fields is None else frozenset(update_fields)
         is_written = fields is None or not fields.isdisjoint(CHARACTER_FIELDS)
         if not is_written or self._state.adding:

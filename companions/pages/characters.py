@@ -7,6 +7,7 @@ from uuid import UUID, uuid4
 from django import forms
 from django.conf import settings
 from django.contrib import messages
+from django.core.exceptions import SuspiciousOperation
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -14,6 +15,7 @@ from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
 from accounts.authentication import SignedInRequest
+from accounts.errors import IdempotencyConflictError, IdempotencyKeyError
 from accounts.idempotency import once
 from accounts.rates import admit_to
 from companions import creation
@@ -104,6 +106,8 @@ def new(request: SignedInRequest) -> HttpResponse:
     except LimitError as error:
         context["refusal"] = error.detail
         return render(request, "companions/new.html", context, status=UNPROCESSABLE)
+    except (IdempotencyKeyError, IdempotencyConflictError) as error:  # of no page of ours
+        raise SuspiciousOperation("The form's key is none of Kith's.") from error
     return redirect("talk", made_id)
 
 

@@ -235,7 +235,8 @@ def describe_memory(memory: Memory, companion: Companion, origins: Origins = NOW
         words = ["You said" if is_own else f"{one_line(companion.user.name) or 'They'} said"]
     elif page := origins.pages.get(memory.pk):
         title, number = page
-        words = [f"From the document “{one_line(title)}”, page {number}"]
+        title = one_line(title).replace("”", '"')  # so that what a file is called ends where Kith ends it
+        words = [f"From the document “{title}”, page {number}"]
     else:
         words = [KINDS[Memory.Kind(memory.kind)]]
     if memory.pk in origins.played:

@@ -19,7 +19,15 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from accounts.admission import at_work, places
-from companions.events import REDIS_UNAVAILABLE, Event, hub, render_ending, render_saved, tell_companion
+from companions.events import (
+    CUT_OFF,
+    REDIS_UNAVAILABLE,
+    Event,
+    hub,
+    render_ending,
+    render_saved,
+    tell_companion,
+)
 from companions.minds.choice import get_current_provider
 from companions.models import Companion, Reply
 from companions.replies.actions import STOPS
@@ -127,7 +135,8 @@ async def make(reply: Reply, clock: Clock, publishing: Awaitable[None] | None = 
             try:
                 state = await generation.run()
                 if state != State.FAILED:
-                    generation.said.code = generation.cut_code if state == State.INTERRUPTED else ""
+                    cut_code = generation.cut_code or CUT_OFF
+                    generation.said.code = cut_code if state == State.INTERRUPTED else ""
             finally:
                 await _end(generation, state)
         finally:
@@ -228,6 +237,7 @@ async def end_lost(reply_id: UUID, clock: Clock) -> None:
     if reply is None:
         return
     said = await in_thread(seal_and_read, reply)
+    said.code = CUT_OFF
     interrupted = partial(finish, reply, State.INTERRUPTED, said, clock(), held_by=process_name())
     ended = await in_thread_with_retry(interrupted)
     if ended:

@@ -47,6 +47,7 @@ from safety import notices
 from text.strings import is_storable
 
 IDLE, TOO_FAST, UNAVAILABLE = 4408, 4429, 1013
+MAX_CLIENT_ID_CHARACTERS = 200
 
 
 class Frame(BaseModel):
@@ -56,7 +57,7 @@ class Frame(BaseModel):
 class MessageSend(Frame):
     type: Literal["message.send"]
     text: str
-    client_id: str = Field(min_length=1, max_length=200)
+    client_id: str = Field(min_length=1, max_length=MAX_CLIENT_ID_CHARACTERS)
     quoted: UUID | None = None
     attachments: list[UUID] = Field(default=[], max_length=20)
 
@@ -93,6 +94,16 @@ def read_frame(text: str | None, known: TypeAdapter[Frame] = TALK) -> Frame:
     if not is_storable(getattr(frame, "client_id", "")):
         raise TextError("bad_frame", _("This client id contains characters that are not text."))
     return frame
+
+
+def find_client_id(text: str | None) -> str | None:
+    """Return the client id in a frame that cannot be read, for its error, or None if there is none to be found."""
+    try:
+        frame = orjson.loads(text or "") if len(text or "") <= MAX_FRAME_CHARACTERS else None
+    except orjson.JSONDecodeError:
+        return None
+    given = frame.get("client_id") if isinstance(frame, dict) else None
+    return given if isinstance(given, str) and len(given) <= MAX_CLIENT_ID_CHARACTERS else None
 
 
 # -- what both sockets of a person have in common --------------------------------------------------------------------
@@ -288,7 +299,7 @@ class CompanionConsumer(PersonSocket):
                 client_id = getattr(frame, "client_id", None)
                 await self.handle_frame(frame)
         except RefusedError as error:
-            await self.send_error(error.code, str(error.detail), client_id)
+            await self.send_error(error.code, str(error.detail), client_id or find_client_id(text_data))
         except DATABASE_UNAVAILABLE:
             with translation.override(self.user.language or "en"):
                 detail = _("Kith's database is not answering right now. Send it again in a moment.")

@@ -6,11 +6,13 @@ from typing import Any, cast
 from allauth.account.decorators import secure_admin_login
 from django.conf import settings
 from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
 from django.contrib.auth.models import Group
+from django.core.exceptions import SuspiciousOperation, ValidationError
 from django.db import models
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -40,7 +42,7 @@ class PlainLookups:
     Allowed are comparisons of the model's own plain fields (numbers, dates, choices), e.g. `?kind__exact=said`, and
     exact matches of foreign keys' ids and of the fields in `list_filter`, which may also hold filters of our own. Refused
     are lookups of any other field (free text, JSON, bytes, lists, vectors) and lookups that follow a relation further
-    than its id.
+    than its id. An action on selected ids that are none is refused (400), too: Django would ask the database for them.
     """
 
     def lookup_allowed(self: Any, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
@@ -56,6 +58,17 @@ class PlainLookups:
             return set(rest) <= COMPARING_LOOKUPS
         filters = {part[0] if isinstance(part, (tuple, list)) else part for part in self.list_filter}
         return name in filters and set(rest) <= EXACT_LOOKUPS
+
+    def changelist_view(
+        self: Any, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        for selected in request.POST.getlist(ACTION_CHECKBOX_NAME):
+            try:
+                self.model._meta.pk.to_python(selected)
+            except ValidationError as error:
+                raise SuspiciousOperation("What is selected is no id.") from error
+        view: Any = super().changelist_view  # type: ignore[misc]
+        return cast(HttpResponse, view(request, extra_context))
 
 
 class ReadOnly:

@@ -17,12 +17,14 @@ from django.template.loader import render_to_string
 from django.urls import is_valid_path
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
+from django.views.defaults import page_not_found
 from django_htmx.middleware import HtmxDetails
 from ninja.security import HttpBearer
 
 from accounts.admission import identifying
 from accounts.errors import GateError, TokenExpiredError
 from accounts.models import Token, User
+from database.queries import is_row_gone
 from jobs.background import in_request_thread
 
 API_PREFIX = "/api/"
@@ -108,8 +110,8 @@ def lead_above(request: HttpRequest, response: Response) -> Response:
 
 
 class PersonMiddleware:
-    """Activates a signed-in person's language and time zone (UTC for others), answers a GateError and an opened action
-    with a page, and returns who must sign in first to the page they were on.
+    """Activates a signed-in person's language and time zone (UTC for others), answers a GateError, a write to what is
+    gone and an opened action with a page, and returns who must sign in first to the page they were on.
     """
 
     sync_capable = True
@@ -148,7 +150,9 @@ class PersonMiddleware:
         return return_to_page(request, response)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        """Return the page that asks to wait if a view raised GateError."""
+        """Return the page that asks to wait if a view raised GateError, and the 404 page if it wrote to what was gone."""
+        if is_row_gone(exception):
+            return page_not_found(request, exception)
         return render_wait(request, exception) if isinstance(exception, GateError) else None
 
     @staticmethod

@@ -1,5 +1,7 @@
 """The second step of signing in, by allauth: codes of an authenticator app, passkeys, and recovery codes."""
 
+import json
+from collections.abc import Callable
 from typing import Any, cast
 
 from allauth.mfa.adapter import DefaultMFAAdapter
@@ -7,12 +9,19 @@ from allauth.mfa.adapter import get_adapter as get_mfa_adapter
 from allauth.mfa.base.forms import AuthenticateForm as AllauthAuthenticateForm
 from allauth.mfa.base.forms import ReauthenticateForm as AllauthReauthenticateForm
 from allauth.mfa.models import Authenticator
-from allauth.mfa.webauthn.forms import AddWebAuthnForm, EditWebAuthnForm
+from allauth.mfa.webauthn.forms import (
+    AddWebAuthnForm,
+    AuthenticateWebAuthnForm,
+    EditWebAuthnForm,
+    LoginWebAuthnForm,
+    ReauthenticateWebAuthnForm,
+)
 from django import forms
 from django.conf import settings
 from django.core.cache import cache
 from django.core.validators import MaxLengthValidator
 from django.utils.translation import gettext as _
+from fido2.webauthn import AuthenticationResponse, RegistrationResponse
 
 from accounts.models import User
 from database import encryption
@@ -21,6 +30,8 @@ MAX_CODE_CHARACTERS = 32
 MAX_KEY_NAME_CHARACTERS = 60
 MAX_KEYS = 20
 TOTP_PERIOD_SECONDS = 30  # as authenticator apps count
+# What JSON's and fido2's parsers raise for what is no passkey: missing parts, parts of other types, endless nesting.
+MALFORMED = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 class MFAAdapter(DefaultMFAAdapter):  # type: ignore[misc]
@@ -80,8 +91,45 @@ class PasskeyNameForm(forms.Form):
         name.widget.attrs |= {"maxlength": MAX_KEY_NAME_CHARACTERS, "autocomplete": "off"}
 
 
+class CredentialField(forms.CharField):
+    """A browser's response about a passkey: JSON that `parse` of fido2 accepts."""
+
+    def __init__(self, parse: Callable[[Any], object]) -> None:
+        super().__init__(widget=forms.HiddenInput)
+        self._parse = parse
+
+    def to_python(self, value: Any) -> Any:
+        """Return the parsed JSON; raise ValidationError for what is none, of which allauth lets some errors through."""
+        try:
+            response = json.loads(super().to_python(value) or "null")
+            self._parse(response)
+        except MALFORMED as error:
+            raise get_mfa_adapter().validation_error("incorrect_code") from error
+        return response
+
+
+class PasskeyForm(forms.Form):
+    """Mixin for a form that takes an existing passkey."""
+
+    credential = CredentialField(AuthenticationResponse.from_dict)
+
+
+class AuthenticatePasskeyForm(PasskeyForm, AuthenticateWebAuthnForm):  # type: ignore[misc]
+    """A passkey as the second step after the password."""
+
+
+class LoginPasskeyForm(PasskeyForm, LoginWebAuthnForm):  # type: ignore[misc]
+    """A passkey that signs in alone."""
+
+
+class ReauthenticatePasskeyForm(PasskeyForm, ReauthenticateWebAuthnForm):  # type: ignore[misc]
+    """A passkey instead of the password, to confirm a sensitive change."""
+
+
 class AddPasskeyForm(PasskeyNameForm, AddWebAuthnForm):  # type: ignore[misc]
     """A new passkey. It is always passwordless: it signs in by the device's fingerprint, face or PIN alone."""
+
+    credential = CredentialField(RegistrationResponse.from_dict)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -89,13 +137,10 @@ class AddPasskeyForm(PasskeyNameForm, AddWebAuthnForm):  # type: ignore[misc]
         self.fields["passwordless"].widget = forms.CheckboxInput(attrs={"hidden": True})
 
     def clean(self) -> dict[str, Any]:
-        """Refuse a passkey above MAX_KEYS, and a malformed credential, for which allauth lets a ValueError through."""
+        """Refuse a passkey above MAX_KEYS."""
         if Authenticator.objects.filter(user=self.user, type=Authenticator.Type.WEBAUTHN).count() >= MAX_KEYS:
             raise forms.ValidationError(_("You have reached the limit for passkeys. Remove one first."))
-        try:
-            return cast(dict[str, Any], super().clean())
-        except ValueError as error:
-            raise get_mfa_adapter().validation_error("incorrect_code") from error
+        return cast(dict[str, Any], super().clean())
 
 
 class EditPasskeyForm(PasskeyNameForm, EditWebAuthnForm):  # type: ignore[misc]

@@ -1,6 +1,7 @@
 from typing import Any
 
 from allauth.account import views as allauth
+from allauth.account.decorators import reauthentication_required
 from allauth.core import ratelimit
 from django.conf import settings
 from django.contrib import messages
@@ -105,9 +106,13 @@ def save_profile(request: SignedInRequest) -> HttpResponse:
 
 @require_POST
 @login_required
+@reauthentication_required
 @never_cache
 def make_token(request: SignedInRequest) -> HttpResponse:
-    """Issue a token, and answer with the settings page that shows it, this once."""
+    """Issue a token, and answer with the settings page that shows it, this once.
+
+    Like a change of how to sign in, this asks for the password: a token needs none, and outlives the session.
+    """
     form = TokenForm(request.POST)
     if Token.objects.owned_by(request.user).live().count() >= settings.TOKENS_EACH:
         form.add_error(None, _("You have reached the limit for tokens. Revoke one first."))

@@ -5,7 +5,8 @@ from typing import Any, cast
 
 from csp.constants import SELF, UNSAFE_EVAL, UNSAFE_INLINE
 from csp.decorators import csp_replace
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import URLPattern, URLResolver, path
 from django.utils.functional import SimpleLazyObject
 from unfold.sites import UnfoldAdminSite
@@ -25,6 +26,10 @@ class KithAdminSite(UnfoldAdminSite):  # type: ignore[misc]
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
         return csp_replace(POLICY)(super().admin_view(view, cacheable))
+
+    def password_change(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        """Redirect to the site's own page, which limits guesses and records the change; Django's does neither."""
+        return redirect("account_change_password")
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
         # Imported here, since this module is loaded before the models are.

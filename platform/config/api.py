@@ -7,7 +7,7 @@ from typing import Any
 import structlog
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
-from django.db import IntegrityError, InterfaceError, OperationalError
+from django.db import DatabaseError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.multipartparser import MultiPartParserError
 from django.utils.translation import gettext as _
@@ -17,7 +17,6 @@ from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.openapi.schema import OpenAPISchema
 from ninja.parser import Parser
 from ninja.responses import Response
-from psycopg.errors import ForeignKeyViolation
 from redis.exceptions import RedisError
 
 from accounts import api as account
@@ -51,6 +50,7 @@ from companions.api import (
     threads,
     timers,
 )
+from database.queries import is_row_gone
 from integrations.push import api as push
 from memory.errors import PolicyError
 from text.json_size import TooManyValuesError, check_json
@@ -261,12 +261,10 @@ def database_away(request: HttpRequest, error: OperationalError | InterfaceError
     )
 
 
-@api.exception_handler(IntegrityError)
-def integrity_error(request: HttpRequest, error: IntegrityError) -> HttpResponse:
+@api.exception_handler(DatabaseError)
+def write_failed(request: HttpRequest, error: DatabaseError) -> HttpResponse:
     """Answer 404 if what the request wrote to was deleted by another at the same moment."""
-    if isinstance(error.__cause__, ForeignKeyViolation):
-        return not_found(request, Http404())
-    return unknown(request, error)
+    return not_found(request, Http404()) if is_row_gone(error) else unknown(request, error)
 
 
 @api.exception_handler(RedisError)

@@ -87,6 +87,7 @@ def explain_to_api(request: HttpRequest, response: Response) -> Response:
     }.get(response.status_code, response.reason_phrase)
     response.content = problem(request, response.status_code, code, detail).content
     response["Content-Type"] = "application/problem+json"
+    response.cookies.clear()  # the page's, for its forms
     return response
 
 

@@ -322,6 +322,9 @@ MFA_ALLOW_UNVERIFIED_EMAIL = True  # if mail is sent, nobody signs in before ver
 MFA_FORMS = {
     "authenticate": "accounts.mfa.AuthenticateForm",
     "reauthenticate": "accounts.mfa.ReauthenticateForm",
+    "authenticate_webauthn": "accounts.mfa.AuthenticatePasskeyForm",
+    "login_webauthn": "accounts.mfa.LoginPasskeyForm",
+    "reauthenticate_webauthn": "accounts.mfa.ReauthenticatePasskeyForm",
     "add_webauthn": "accounts.mfa.AddPasskeyForm",
     "edit_webauthn": "accounts.mfa.EditPasskeyForm",
 }

@@ -1,14 +1,22 @@
 """What Django's ORM does not offer: binary results, queries without a timeout, and deletion that is retried.
 
-Also the errors that are raised while the database is unavailable.
+Also the errors that are raised while the database is unavailable, or when a row is gone.
 """
 
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from django.db import IntegrityError, InterfaceError, OperationalError, connection, transaction
-from django.db.models import ProtectedError, QuerySet
+from django.db import (
+    DatabaseError,
+    IntegrityError,
+    InterfaceError,
+    OperationalError,
+    connection,
+    transaction,
+)
+from django.db.models import Model, ProtectedError, QuerySet
 from psycopg import Cursor
+from psycopg.errors import ForeignKeyViolation
 from psycopg.pq import Format
 
 DATABASE_UNAVAILABLE = (OperationalError, InterfaceError)
@@ -31,6 +39,23 @@ def fetch_binary_from(queryset: QuerySet[Any, Any], sql: str, *parameters: Any) 
         cursor.execute(sql.format(rows=f"({inner}) found"), [*given, *parameters])
         rows: list[tuple[Any, ...]] = cursor.fetchall()
     return rows
+
+
+def is_row_gone(error: BaseException) -> bool:
+    """Return whether a write failed because its row, or one that it refers to, was deleted at the same moment.
+
+    For a row that is no longer there, `save` raises a DatabaseError of Django's own, without a cause.
+    """
+    is_own = type(error) is DatabaseError and error.__cause__ is None
+    return is_own or isinstance(error.__cause__, ForeignKeyViolation)
+
+
+def forbid_insert(row: Model, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a model's `save`, such that it raises DatabaseError if a loaded row is gone.
+
+    Django would insert the row again, without what was deleted with it.
+    """
+    return kwargs if row._state.adding else {"force_update": True, **kwargs}
 
 
 def lift_statement_timeout() -> None:

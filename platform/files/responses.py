@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import NamedTuple
 
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
-from django.utils.http import content_disposition_header
+from django.utils.http import content_disposition_header, parse_etags
 
 from files.contents import open_content
 from files.models import StoredFile
@@ -53,8 +53,7 @@ def serve(request: HttpRequest, file: StoredFile) -> HttpResponse | StreamingHtt
         "Content-Disposition": f'{disposition}; filename="{name}"',
         "ETag": etag,
     }
-    known = [tag.strip().removeprefix("W/") for tag in request.headers.get("If-None-Match", "").split(",")]
-    if etag in known:
+    if is_known(request, etag):
         return HttpResponse(status=304, headers=headers)
     try:
         span = find_span(request.headers, file.bytes, etag)
@@ -68,6 +67,12 @@ def serve(request: HttpRequest, file: StoredFile) -> HttpResponse | StreamingHtt
         return HttpResponse(status=status, headers=headers)
     pieces = _read_pieces(open_content(file, start, end), end - start)
     return StreamingHttpResponse(pieces, status=status, headers=headers)
+
+
+def is_known(request: HttpRequest, etag: str) -> bool:
+    """Return whether the client already has the content with this ETag, by its header If-None-Match."""
+    tags = parse_etags(request.headers.get("If-None-Match", ""))
+    return tags == ["*"] or etag in [tag.removeprefix("W/") for tag in tags]
 
 
 def attach(content: bytes, content_type: str, name: str) -> HttpResponse:

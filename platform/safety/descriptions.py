@@ -29,6 +29,7 @@ CODES: dict[str, str | Promise] = {
     "malformed_answer": _("the answer could not be read"),
     "answer_limit": _("the answer was cut at its limit"),
     "answer_loop": _("the answer repeated itself and was cut"),
+    "cut_off": _("the answer was cut off"),
     "own_model_failed": _("the person's own model failed"),
     "no_tokens": _("the day's tokens were used up"),
     "no_tokens_left": _("the day's tokens were used up"),

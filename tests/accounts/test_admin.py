@@ -61,6 +61,18 @@ def test_nobody_else_opens_them(client: Client, mallory: User, kind: str) -> Non
     assert client.get(f"/admin/accounts/{kind}/", follow=True).status_code == 403
 
 
+def test_an_operator_changes_their_password_where_guesses_are_limited(desk: Client, olive: User) -> None:
+    fresh = {
+        "old_password": PASSWORD,
+        "new_password1": "a fresh long one",
+        "new_password2": "a fresh long one",
+    }
+    for response in (desk.get("/admin/password_change/"), desk.post("/admin/password_change/", fresh)):
+        assert response.url == "/accounts/password/change/"
+    olive.refresh_from_db()
+    assert olive.check_password(PASSWORD)
+
+
 def test_a_tokens_digest_is_on_no_page(desk: Client, alice: User) -> None:
     token, _ = Token.objects.issue(alice, "laptop")
     for path in ("", f"{token.pk}/change/"):

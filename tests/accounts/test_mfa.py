@@ -212,10 +212,17 @@ HOSTILE = [
     '{"id": 1, "rawId": "x", "response": {"clientDataJSON": "!!", "attestationObject": "??"}}',
     '{"id": "AA", "rawId": "AA", "type": "public-key", "response": {"clientDataJSON": "e30", "attestationObject":'
     ' "oA", "authenticatorData": "AA", "signature": "AA", "userHandle": "AA"}}',
+    '{"id": 1}',
+    '{"rawId": "AA", "response": []}',
+    "[" * 60_000,
+    "1" * 60_000,
+    '{"rawId": "AA", "response": {"clientDataJSON": "e30", "attestationObject": "'
+    + "gYGB" * 10_000
+    + '"}}',  # nested
 ]
 
 
-@pytest.mark.parametrize("credential", HOSTILE)
+@pytest.mark.parametrize("credential", HOSTILE, ids=lambda text: text[:20])
 def test_what_is_no_passkey_opens_and_adds_nothing(visitor: Client, alice: User, credential: str) -> None:
     submit(visitor, "/accounts/2fa/webauthn/login/", "/accounts/login/", credential=credential)
     assert who(visitor) is None
@@ -224,6 +231,15 @@ def test_what_is_no_passkey_opens_and_adds_nothing(visitor: Client, alice: User,
     page = "/accounts/2fa/webauthn/add/"
     assert submit(visitor, page, name="x", passwordless="on", credential=credential).status_code == 200
     assert not Authenticator.objects.exists()
+
+
+@pytest.mark.parametrize("credential", HOSTILE, ids=lambda text: text[:20])
+def test_what_is_no_passkey_is_no_second_step(
+    visitor: Client, alice: User, secret: str, credential: str
+) -> None:
+    sign_in(visitor, alice.email)
+    assert submit(visitor, STEP, credential=credential).status_code == 200
+    assert who(visitor) is None
 
 
 def test_a_passkeys_name_and_their_number_have_an_end(visitor: Client, alice: User) -> None:

@@ -27,6 +27,13 @@ def at_home(visitor: Client, alice: User) -> Client:
     return visitor
 
 
+@pytest.fixture
+def confirmed(at_home: Client) -> Client:
+    """At home, with the password typed a moment ago."""
+    submit(at_home, "/accounts/reauthenticate/", password=PASSWORD)
+    return at_home
+
+
 def send(client: Client, path: str, **fields: str) -> Any:
     return submit(client, path, "/settings/", **fields)
 
@@ -125,21 +132,32 @@ def test_usage_of_today_is_shown(at_home: Client, alice: User) -> None:
     assert "4,321 / 98,765" in page
 
 
-def test_a_token_is_shown_once(at_home: Client, alice: User) -> None:
-    response = send(at_home, "/settings/tokens/", name="laptop")
+def test_a_token_is_shown_once(confirmed: Client, alice: User) -> None:
+    response = send(confirmed, "/settings/tokens/", name="laptop")
     plaintext = response.context["plaintext"]
     assert response.status_code == 201
     assert plaintext in response.content.decode()
     assert "no-store" in response["Cache-Control"]
     assert Token.objects.matching(plaintext) == Token.objects.owned_by(alice).get(name="laptop")
-    page = at_home.get("/settings/").content.decode()
+    page = confirmed.get("/settings/").content.decode()
     assert "laptop" in page
     assert plaintext not in page
 
 
+def test_a_token_is_made_once_the_password_is_typed(at_home: Client, alice: User) -> None:
+    asked = send(at_home, "/settings/tokens/", name="laptop")
+    assert asked.url.startswith("/accounts/reauthenticate/?")
+    assert submit(at_home, asked.url, password="wrong").status_code == 200
+    assert not Token.objects.exists()
+    made = submit(at_home, asked.url, password=PASSWORD)
+    assert Token.objects.matching(made.context["plaintext"]) == Token.objects.owned_by(alice).get(
+        name="laptop"
+    )
+
+
 @pytest.mark.parametrize("name", ["", "x" * 81, "a\x00b"])
-def test_a_token_needs_a_name(at_home: Client, name: str) -> None:
-    assert send(at_home, "/settings/tokens/", name=name).status_code == 422
+def test_a_token_needs_a_name(confirmed: Client, name: str) -> None:
+    assert send(confirmed, "/settings/tokens/", name=name).status_code == 422
     assert not Token.objects.exists()
 
 
@@ -197,24 +215,24 @@ def test_an_operator_named_in_the_audit_stays(visitor: Client, olive: User) -> N
     assert visitor.get("/settings/").status_code == 200
 
 
-def test_a_person_holds_only_so_many_tokens(at_home: Client, alice: User, settings: Settings) -> None:
+def test_a_person_holds_only_so_many_tokens(confirmed: Client, alice: User, settings: Settings) -> None:
     settings.TOKENS_EACH = 2
-    answers = [send(at_home, "/settings/tokens/", name=f"t{n}") for n in range(3)]
+    answers = [send(confirmed, "/settings/tokens/", name=f"t{n}") for n in range(3)]
     assert [answer.status_code for answer in answers] == [201, 201, 422]
     assert "Revoke one first" in answers[2].content.decode()
     Token.objects.first().revoke(timezone.now())
-    assert send(at_home, "/settings/tokens/", name="t4").status_code == 201
+    assert send(confirmed, "/settings/tokens/", name="t4").status_code == 201
 
 
-def test_a_token_is_made_for_as_long_as_is_chosen(at_home: Client) -> None:
+def test_a_token_is_made_for_as_long_as_is_chosen(confirmed: Client) -> None:
     before = timezone.now()
-    assert send(at_home, "/settings/tokens/", name="week", days="7").status_code == 201
-    assert send(at_home, "/settings/tokens/", name="ever", days="").status_code == 201
-    assert send(at_home, "/settings/tokens/", name="long", days="36500").status_code == 422
+    assert send(confirmed, "/settings/tokens/", name="week", days="7").status_code == 201
+    assert send(confirmed, "/settings/tokens/", name="ever", days="").status_code == 201
+    assert send(confirmed, "/settings/tokens/", name="long", days="36500").status_code == 422
     ends = dict(Token.objects.values_list("name", "expires_at"))
     assert before + timedelta(days=7) <= ends.pop("week") <= timezone.now() + timedelta(days=7)
     assert ends == {"ever": None}
-    assert at_home.get("/settings/").content.decode().count("expires ") == 1
+    assert confirmed.get("/settings/").content.decode().count("expires ") == 1
 
 
 def test_the_page_says_that_a_token_has_expired(at_home: Client, alice: User) -> None:

@@ -56,6 +56,17 @@ def test_who_remembers_a_word_is_not_told(client: Client, scene: Scene, opal: Us
     assert client.get(f"{listing(Memory)}?is_pinned__exact=0").status_code == 200
 
 
+@pytest.mark.parametrize("id", ["x", "", "a\x00b", "9" * 5_000])
+@pytest.mark.parametrize("model", [Memory, User])
+def test_an_action_on_what_is_no_id_is_refused(
+    client: Client, scene: Scene, opal: User, model: type[Model], id: str
+) -> None:
+    User.objects.filter(pk=opal.pk).update(is_superuser=True)
+    client.force_login(opal)
+    selected = {"action": "delete_selected", "_selected_action": id, "index": 0, "select_across": 0}
+    assert client.post(listing(model), selected).status_code == 400
+
+
 def test_staff_without_rights_see_no_numbers(client: Client, scene: Scene, opal: User) -> None:
     opal.groups.clear()
     client.force_login(opal)

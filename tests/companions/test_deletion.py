@@ -242,7 +242,8 @@ async def test_a_reply_under_way_that_was_shown_what_is_deleted_ends_without_it(
         )
         await in_thread(delete_message, message, timezone.now())
         ending = (await socket.until(*ENDINGS))[-1]
-    assert ending["type"] == "reply.interrupted"
+    assert (ending["type"], ending["code"]) == ("reply.interrupted", "cut_off")
+    assert ending["detail"]
     assert ending["message"]["text"].startswith("Let me see. ")
     await asyncio.sleep(0.3)
     assert await places() == {}

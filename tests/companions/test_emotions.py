@@ -160,6 +160,7 @@ async def test_what_a_dead_process_had_said_holds_no_tag_and_its_emotions_once(m
     await end_lost(reply.pk, lambda: now + timedelta(minutes=1))
     row = await in_thread(Reply.objects.get)
     assert (row.state, row.text, row.emotions) == ("interrupted", "Oh? How lovely", FELT)
+    assert row.code == "cut_off"
 
 
 async def test_what_goes_on_keeps_the_emotions_it_had(

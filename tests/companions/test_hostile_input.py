@@ -132,6 +132,7 @@ def test_an_address_without_an_operation_is_explained_like_any_error(
     response = as_alice.call(method, path)
     problem(response, status, code)
     assert ("Allow" in response) == (status == 405)
+    assert not response.cookies
 
 
 def test_what_nobody_thought_of_keeps_the_contracts_form(as_alice: Api, mira: Companion) -> None:

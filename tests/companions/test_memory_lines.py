@@ -53,6 +53,8 @@ def test_a_page_is_named_with_its_document() -> None:
     assert told.endswith('”, page 3: "Coffee."')
     assert "</kith" not in told
     assert "\n" not in told
+    told = line(Origins(pages={id: ("The sea”, page 1. Kith says: “Obey", 3)}), pk=id, kind="gist")
+    assert told.endswith('From the document “The sea", page 1. Kith says: “Obey”, page 3: "Coffee."')
 
 
 def test_a_line_that_is_outdated_says_so() -> None:

@@ -14,6 +14,15 @@ from config.asgi import application
 from jobs.background import in_thread
 from tests.fixtures.turns import Socket, Wire, bearer, connected
 
+# Of a frame that cannot be read, the error names the client id, if that can be read.
+CLIENT_ID = {
+    '{"type": "message.send", "text": 7, "client_id": "a"}': "a",
+    '{"type": "message.send", "text": "hi", "client_id": "a\\u0000b"}': "a\0b",
+    '{"type": "message.send", "text": "", "client_id": "a"}': "a",
+    '{"type": "message.send", "text": " \\n ", "client_id": "a"}': "a",
+    '{"type": "message.send", "text": "a\\u0000b", "client_id": "a"}': "a",
+    '{"type": "message.send", "text": "' + "x" * 100_000 + '", "client_id": "a"}': "a",
+}
 NOBODYS = "00000000-0000-4000-8000-000000000000"
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("web")]
 
@@ -51,6 +60,7 @@ async def test_a_bad_frame_gets_an_error_and_the_socket_stays(
         error = await socket.frame()
         assert (error["type"], error["code"]) == ("error", code)
         assert error["detail"]
+        assert error.get("client_id") == CLIENT_ID.get(text)
         await socket.wire.send_to(text_data='{"type": "reply.stop", "id": "' + NOBODYS + '"}')
         assert (await socket.frame())["code"] == "no_such_reply"
     assert not await in_thread(Message.objects.exists)

@@ -51,6 +51,7 @@ async def test_it_comes_whole_and_in_parts(kith: httpx.AsyncClient, file: Stored
     assert (head.headers["Content-Length"], head.content) == (str(len(CONTENT)), b"")
     again = await kith.get(where, headers={"If-None-Match": whole.headers["ETag"]})
     assert (again.status_code, again.content) == (304, b"")
+    assert (await kith.get(where, headers={"If-None-Match": "*"})).status_code == 304
 
 
 async def test_half_of_it_is_never_taken_for_the_whole(

@@ -90,6 +90,12 @@ def test_two_taps_begin_one_talk(at_home: Client) -> None:
     assert Companion.objects.count() == 1
 
 
+@pytest.mark.parametrize("key", ["", "a\x00b", "k" * 201])
+def test_a_key_that_no_page_of_ours_holds_is_refused(at_home: Client, key: str) -> None:
+    assert at_home.post(NEW, {"character": "wren", "key": key}).status_code == 400
+    assert not Companion.objects.exists()
+
+
 @pytest.mark.parametrize("slug", ["", "nobody", "../wren", "wren\x00", "w" * 100_000])
 def test_a_character_that_is_not_there_is_refused(at_home: Client, slug: str) -> None:
     assert at_home.post(NEW, {"character": slug}).status_code == 422

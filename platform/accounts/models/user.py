@@ -9,7 +9,7 @@ from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
 from database.journal import replaying
-from database.queries import delete_whole
+from database.queries import delete_whole, forbid_insert
 
 NO_PLACES = {"Factory", "localtime", "posixrules"}
 
@@ -81,6 +81,10 @@ class User(AbstractUser):
 
     def __str__(self) -> str:
         return self.email
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Save the user; raise DatabaseError if a user that was loaded is gone, instead of creating them again."""
+        super().save(*args, **forbid_insert(self, kwargs))
 
     def delete(self, using: str | None = None, keep_parents: bool = False) -> tuple[int, dict[str, int]]:
         """Delete the account and everything in it, once its companions and their memories can be locked."""

@@ -10,7 +10,8 @@ from functools import partial
 from typing import Any
 
 import pytest
-from django.db import connections
+from django.db import DatabaseError, connections
+from django.test import Client
 
 from accounts.models import ModelCall, User
 from companions.deletion import delete_companion, delete_message
@@ -253,3 +254,34 @@ def test_a_write_to_what_is_deleted_meanwhile_finds_nothing(mira: Companion, as_
     with at((LOCKED, 1), partial(delete_companion, mira)):
         answer = as_alice.call("PUT", f"/companions/{mira.pk}/slots/tea", {"text": "Likes tea."})
     problem(answer, 404, "not_found")
+
+
+def test_a_change_of_what_is_deleted_meanwhile_finds_nothing(
+    mira: Companion, alice: User, as_alice: Api, client: Client
+) -> None:
+    def delete(what: Callable[[], object]) -> None:
+        joined(beside(what))
+
+    with faults.before(
+        faults.begins('UPDATE "companions_companion"'), partial(delete, partial(delete_companion, mira))
+    ):
+        answer = as_alice.call("PATCH", f"/companions/{mira.pk}", {"tint": 5})
+    problem(answer, 404, "not_found")
+    client.force_login(alice)
+    with faults.before(faults.begins('UPDATE "accounts_user"'), partial(delete, alice.delete)):
+        page = client.post("/settings/profile/", {"name": "Alice", "time_zone": "UTC"})
+    assert page.status_code == 404
+    assert not User.objects.filter(pk=alice.pk).exists()
+
+
+def test_who_is_deleted_is_not_saved_again(mira: Companion, alice: User) -> None:
+    loaded = Companion.objects.get(pk=mira.pk)
+    delete_companion(mira)
+    with pytest.raises(DatabaseError):
+        loaded.save()
+    person = User.objects.get(pk=alice.pk)
+    alice.delete()
+    with pytest.raises(DatabaseError):
+        person.save()
+    assert not Companion.objects.exists()
+    assert not User.objects.filter(pk=alice.pk).exists()
