@@ -11,7 +11,6 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Subquery
 
 from accounts.models import ModelCall
 from accounts.usage import Payer, allowance
@@ -20,19 +19,29 @@ from companions.conversations.messages import Spoken, load_path, load_spoken
 from companions.life.inner_state import load_session_mood
 from companions.lore.scan import Placed
 from companions.lore.turn import find_lore, keep_firings
-from companions.minds.choice import choose_provider, find_stand_ins, get_current_provider, get_mind
-from companions.minds.presets import compute_sampling
+from companions.minds.choice import (
+    choose_provider,
+    compute_sampling,
+    find_stand_ins,
+    get_current_provider,
+    get_mind,
+)
 from companions.models import Companion, Message, Prompt, Reply, Session, Timer
 from companions.models.conversation import DIGEST_MESSAGES
-from companions.prompting.history import align_window, choose_newest
-from companions.prompting.last_time import LastTime, load_last_time
+from companions.prompting.history import Line, align_window, choose_newest
+from companions.prompting.moment import (
+    MAX_TIMERS,
+    Facts,
+    LastTime,
+    load_facts,
+    load_last_time,
+    load_running_timers,
+    render_timers,
+)
 from companions.prompting.persona import Persona
 from companions.prompting.pinned_context import NOTHING_PINNED, PinnedContext, load_pinned_context
-from companions.prompting.running_timers import MAX_TIMERS, load_running_timers, render_timers
-from companions.prompting.tool_lines import Line
 from companions.prompting.turn_prompt import (
     FIRST_TURNS,
-    Facts,
     PromptParts,
     choose_memories,
     render_prompt,
@@ -175,7 +184,7 @@ class TurnContext:
 
     @property
     def offered_tokens(self) -> int:
-        return tools.count_tokens(self.offers)
+        return tools.count_offered_tokens(self.message.session.tool_groups)
 
     @property
     def payer(self) -> Payer:
@@ -332,26 +341,6 @@ def choose_history(
         unsent -= count - len(visible)
     sendable = without_unsent(visible[::-1], max(unsent, 0))[::-1]
     return align_window(choose_newest(sendable, tokens), count)
-
-
-def load_facts(
-    companion: Companion, session: Session, message: Message, now: datetime, *, is_told: bool
-) -> Facts:
-    """Load the turn's facts, in the user's time zone. `is_told`: the prompt tells of the last session elsewhere."""
-    zone, said = companion.user.zone, Message.objects.filter(companion=companion).order_by("said_at")
-    first = said.values_list("said_at", flat=True).first()
-    by_them = Message.objects.filter(companion=companion, role=Message.Role.USER).order_by("-said_at")
-    before = by_them.filter(said_at__lt=session.started_at).values("said_at")[:1]
-    spoke = by_them.filter(said_at__lt=message.said_at).values_list("said_at", Subquery(before)).first()
-    last, before_session = spoke or (None, None)
-    return Facts(
-        now=now.astimezone(zone),
-        zone=companion.user.time_zone,
-        first_met=min(first or now, companion.created_at).astimezone(zone),
-        last_spoke=last.astimezone(zone) if last else None,
-        began=session.started_at.astimezone(zone),
-        spoke_before=before_session.astimezone(zone) if before_session and not is_told else None,
-    )
 
 
 def recall_memories(turn: TurnContext, cue: str, vector: CueVector | None, now: datetime) -> None:

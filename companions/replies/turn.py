@@ -41,7 +41,7 @@ from companions.replies.lifecycle import (
 )
 from jobs.background import TASKS, in_thread, in_thread_with_retry, run_in_background
 from providers.chat_provider import ChatProvider
-from providers.preference import preferring
+from providers.selection import preferring
 from providers.slots import note_pause, note_talks
 
 log = structlog.get_logger(__name__)
