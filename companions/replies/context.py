@@ -241,7 +241,6 @@ def prepare(turn: TurnContext, cue: str, vector: CueVector | None, now: datetime
     turn.sampling = compute_sampling(get_mind(turn.companion))
     reply.model = turn.provider.model
     load_context(turn, now)
-    Reply.objects.filter(pk=reply.pk).update(model=reply.model, is_stand_in=reply.is_stand_in)
     recall_memories(turn, cue, vector, now)
     compose(turn)
     return save_call(turn, 1, now)
@@ -253,29 +252,28 @@ def prepare_stand_in(turn: TurnContext, provider: ChatProvider, now: datetime) -
     Call it within a preference for that model. Raises LostOwnershipError.
     """
     with transaction.atomic():
-        load_context(turn, now)
         turn.provider, turn.reply.model, turn.reply.is_stand_in = provider, provider.model, True
-        Reply.objects.filter(pk=turn.reply.pk).update(model=provider.model, is_stand_in=True)
+        load_context(turn, now)
         compose(turn)
         return save_call(turn, 1, now)
 
 
 def load_context(turn: TurnContext, now: datetime) -> None:
-    """Lock the reply's companion, and load all that the prompt needs except the recalled memories.
+    """Lock the reply's companion, save which model answers, and load all that the prompt needs except what is recalled.
 
     Most of it is the history: the session's messages that are sent and fit into the prompt, oldest first. If some are
     left out, the session's current summary is loaded for them. Raises LostOwnershipError.
     """
-    companion, message = turn.companion, turn.message
-    hold_reply(turn.reply)
+    companion, message, reply = turn.companion, turn.message, turn.reply
+    hold_reply(reply, model=reply.model, is_stand_in=reply.is_stand_in)
     # If the message's session ended meanwhile, the message was moved to the next one.
     session = message.session = Session.objects.get(messages=message.pk)
     said = load_spoken(message, MAX_HISTORY_MESSAGES + 1)
     visible = [spoken for spoken in said[1:] if not spoken.is_hidden]
     turn.quote, turn.files = said[0].quoted, said[0].files
     talk = [(spoken.role, spoken.text) for spoken in (*visible[::-1], said[0])]
-    lore = find_lore(companion, message, talk, seed=turn.reply.pk.int)
-    keep_firings(turn.reply, message, lore)
+    lore = find_lore(companion, message, talk, seed=reply.pk.int)
+    keep_firings(reply, message, lore)
     load_talk(turn, session, visible, lore.placed, now, has_more=len(said) > MAX_HISTORY_MESSAGES)
     turn.mood = load_session_mood(session.pk, turn.pinned.inner_state, now, except_message=message.pk)
     turn.excluded_ids = {spoken.memory_id for spoken in (said[0], *turn.history) if spoken.memory_id}
