@@ -39,6 +39,7 @@ from memory.embedding import embed_cue
 from memory.models import Recall, Recalled
 from memory.recall.query import split_cue
 from memory.recall.recall import Found
+from providers.admission import note_pause, note_talks
 from providers.chat.adaptation import merge_roles
 from providers.chat.events import Piece, Retracted, Thought, Truncated, Usage
 from providers.chat.fallback import ProviderChosen, stream_with_fallback
@@ -47,7 +48,6 @@ from providers.chat_provider import ChatProvider
 from providers.errors import EmptyAnswer, ProviderError
 from providers.failures import note_failure
 from providers.selection import find_fallbacks, preferring
-from providers.slots import note_pause, note_talks
 from text.strings import storable
 
 Clock = Callable[[], datetime]
