@@ -15,7 +15,7 @@ from companions.conversations.log_import import Line, import_log
 from companions.creation import create
 from companions.life import waking
 from companions.models import Companion, Prompt, Reply, Session
-from companions.prompting.tool_lines import compose_tool_result
+from companions.prompting.history import compose_tool_result
 from companions.replies.context import TurnContext, embed_message, prepare, record_call
 from companions.replies.lifecycle import Said, claim, finish, process_name, queue_reply, start
 from companions.sessions import closing, requests

@@ -18,7 +18,7 @@ from companions.lore.explanation import explain
 from companions.models import ForgetProposal, Prompt, Reply
 from companions.prompting.usage import ContextUsage, measure_usage
 from memory.emotion import Emotion
-from providers.preference import preferring
+from providers.selection import preferring
 from safety.admin import PrivateAdmin, code_column, code_filter, link, moment, state
 
 

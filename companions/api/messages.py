@@ -22,7 +22,6 @@ from accounts.idempotency import checked
 from companions import access
 from companions.api.schemas import ClientId, FoundOut, IdempotencyKey, MessageOut, MessagesOut
 from companions.branches import operations
-from companions.conversations.attachments import start_with
 from companions.conversations.messages import load_page
 from companions.events import describe_failure, render_message, render_recalled, render_saved
 from companions.memories.reasons import describe_reasons
@@ -128,7 +127,7 @@ async def send_message(
     accept: Accept = "",
 ) -> Status[dict[str, object]] | StreamingHttpResponse:
     companion = await in_thread(access.get_companion, request.user, companion_id)
-    client_id, begin = body.client_id or checked(key), start_with(body.attachments, body.quoted)
+    client_id, begin = body.client_id or checked(key), turn.start_with(body.attachments, body.quoted)
     say = partial(turn.send, companion, body.text, client_id, timezone.now, begin=begin)
     return await _answer(companion, say, wait, accept)
 

@@ -8,23 +8,19 @@ import asyncio
 import unicodedata
 from collections.abc import Collection
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
 from django.db import DatabaseError, transaction
-from django.db.models import Q
 from django.db.models.signals import post_delete
 from django.dispatch import receiver
 from django.utils.translation import gettext as _
 
 from accounts.usage import admit_work
 from companions.deletion.deletion import messages_hidden
-from companions.errors import AttachmentError, ConflictError
 from companions.memories.editing import delete_document, give_document
 from companions.models import Attachment, Companion, Message
 from companions.models.companion import lock
-from companions.replies.lifecycle import Start, Started, start
 from files.contents import store_picture
 from files.models import StoredFile
 from files.pictures import PICTURE, Drawn, picture
@@ -114,38 +110,6 @@ def as_json(attachment: Attachment) -> dict[str, Any]:
         "url": attachment.url,
         "created_at": attachment.created_at.isoformat(),
     }
-
-
-def start_with(attachment_ids: Collection[UUID], quoted: UUID | None = None) -> Start:
-    """Return a `start` that also attaches these attachments to the message, in the same transaction."""
-    begin = partial(start, quoted=quoted)
-    return partial(_start, frozenset(attachment_ids), begin) if attachment_ids else begin
-
-
-@transaction.atomic
-def _start(
-    ids: frozenset[UUID],
-    begin: Start,
-    companion: Companion,
-    text: str,
-    client_id: str | None,
-    now: datetime,
-    *,
-    at_once: bool,
-) -> Started:
-    """Call `begin`, and attach the attachments; raise AttachmentError or ConflictError, and then save nothing."""
-    if len(ids) > MAX_ATTACHMENTS:
-        most = _("A message can have up to %(most)d files. Send the rest with your next message.")
-        raise AttachmentError("too_many_attachments", most % {"most": MAX_ATTACHMENTS})
-    started = begin(companion, text, client_id, now, at_once=at_once)
-    mine = Attachment.objects.filter(companion=companion, pk__in=ids)
-    if mine.count() < len(ids):
-        detail = _("A file in this message is no longer there. Take the message back and add the file again.")
-        raise AttachmentError("no_such_attachment", detail, 404)
-    if mine.exclude(Q(message=None) | Q(message=started.message)).exists():
-        raise ConflictError("attachment_sent", _("A file in this message has already been sent."))
-    mine.update(message=started.message)
-    return started
 
 
 def copy_attachments(source: Message, target: Message) -> None:

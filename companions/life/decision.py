@@ -13,10 +13,9 @@ from companions.conversations.emotion_tags import without_tags
 from companions.conversations.text_calls import QuotedCalls
 from companions.life.waking_answer import Words, is_silence, read_answer, read_calls
 from companions.life.waking_context import WakingContext, compose_prompt
-from companions.minds.choice import choose_provider, get_mind
-from companions.minds.presets import compute_sampling
+from companions.minds.choice import choose_provider, compute_sampling, get_mind
 from companions.models import Waking
-from companions.prompting.tool_lines import compose_tool_result
+from companions.prompting.history import compose_tool_result
 from providers.chat.completion import Completion, complete
 from providers.chat.events import ToolCall
 from providers.chat.sampling import Sampling

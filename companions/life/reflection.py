@@ -36,7 +36,7 @@ from memory.learning.secrets import redacted
 from memory.learning.talk import Talk
 from providers.chat.structured import ask
 from providers.errors import MalformedError
-from providers.preference import preferring
+from providers.selection import preferring
 from providers.tokens import beginning
 from text.strings import cut_sentences
 

@@ -23,7 +23,7 @@ from companions.models.companion import hold, lock
 from jobs.background import enqueue
 from jobs.lease import MAX_ATTEMPTS, Clock, Lease, note_failures, retry_at
 from providers.errors import ProviderBusy, ProviderError
-from providers.preference import preferring
+from providers.selection import preferring
 from safety.outgoing import check_outgoing
 
 log = structlog.get_logger(__name__)

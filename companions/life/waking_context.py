@@ -24,10 +24,10 @@ from companions.lore.turn import find_constant_lore
 from companions.models import Companion, Message, Waking
 from companions.models.companion import lock
 from companions.prompting import budgets
-from companions.prompting.last_time import load_last_time
+from companions.prompting.history import Line, compose_call, compose_tool_result
+from companions.prompting.moment import load_last_time
 from companions.prompting.persona import Persona
 from companions.prompting.pinned_context import load_pinned_context, render_inner_state
-from companions.prompting.tool_lines import Line, compose_call, compose_tool_result
 from companions.prompting.turn_prompt import EMOTIONS, PERSONA_RULES, render_system
 from jobs.lease import Lease
 from memory.recall.recall import Found

@@ -17,8 +17,7 @@ from companions.lore.entries import Entry
 from companions.lore.explanation import Explanation, explain
 from companions.lore.scan import Placed, Scan, scan
 from companions.models import Card, Companion, Lorebook, LoreEntry, LoreFiring, Message, Reply
-from providers.preference import preferring
-from providers.selection import get_provider
+from providers.selection import get_provider, preferring
 from providers.tokens import estimate
 
 MAX_DROPPED, MAX_DETAIL = 100, 200  # dropped entries in a reply's trace, and characters of each one's detail

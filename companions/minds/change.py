@@ -13,8 +13,7 @@ from companions.minds.choice import find_proposed_model, get_mind, take_model
 from companions.minds.editing import list_providers
 from companions.models import Companion, Mind
 from companions.models.companion import lock
-from providers.preference import preferring
-from providers.selection import Capability, find_providers
+from providers.selection import Capability, find_providers, preferring
 
 LATER = timedelta(days=7)
 

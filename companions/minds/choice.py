@@ -1,13 +1,14 @@
-"""Choose the provider that answers for a companion: one with its own model, or a stand-in if its person allows that."""
+"""What answers for a companion: a provider with its own model, or a stand-in if its person allows that, and how."""
 
 from datetime import datetime
+from typing import Any
 
+from companions.minds.presets import FALLBACK_LANGUAGE, load_presets
 from companions.models import Companion, Mind, Reply
 from companions.prompting.turn_prompt import TEMPLATE
 from providers.chat_provider import ChatProvider
 from providers.errors import ModelMissing
-from providers.preference import preferring
-from providers.selection import find_providers, get_provider, is_rehearsal
+from providers.selection import find_providers, get_provider, is_rehearsal, preferring
 
 
 def get_mind(companion: Companion) -> Mind:
@@ -53,6 +54,12 @@ def find_stand_ins(companion: Companion) -> list[ChatProvider]:
         if other.model not in ("", mind.model) and not other.is_rehearsal:
             firsts.setdefault(other.model, other)
     return list(firsts.values())
+
+
+def compute_sampling(mind: Mind) -> dict[str, Any]:
+    """Return the fields of `Sampling` that are set for the companion: its own values override its preset's."""
+    preset = load_presets(FALLBACK_LANGUAGE).get(mind.preset)
+    return {**(preset.sampling if preset else {}), **mind.sampling}
 
 
 def keep_model(companion: Companion, reply: Reply) -> None:

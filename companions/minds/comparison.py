@@ -18,8 +18,7 @@ from companions.conversations.answer_lines import Names
 from companions.conversations.clean_answers import AnswerCleaner
 from companions.conversations.emotion_tags import Felt
 from companions.errors import ModelChoiceError
-from companions.minds.choice import get_mind
-from companions.minds.presets import compute_sampling
+from companions.minds.choice import compute_sampling, get_mind
 from companions.minds.report import build_report
 from companions.models import Companion, ComparedExchange, Comparison, Prompt, Reply
 from companions.models.companion import lock
@@ -28,8 +27,7 @@ from jobs.background import enqueue
 from jobs.lease import Clock, Lease, note_failures
 from providers.chat.completion import complete
 from providers.chat.sampling import Sampling
-from providers.preference import preferring
-from providers.selection import find_providers, get_provider
+from providers.selection import find_providers, get_provider, preferring
 from text.strings import storable
 
 log = structlog.get_logger(__name__)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from companions.minds.sampling import check_sampling
-from companions.models import Mind
 
 FALLBACK_LANGUAGE = "en"
 
@@ -35,9 +34,3 @@ def load_presets(language: str) -> dict[str, Preset]:
         )
         for slug, preset in written.items()
     }
-
-
-def compute_sampling(mind: Mind) -> dict[str, Any]:
-    """Return the fields of `Sampling` that are set for the companion: its own values override its preset's."""
-    preset = load_presets(FALLBACK_LANGUAGE).get(mind.preset)
-    return {**(preset.sampling if preset else {}), **mind.sampling}

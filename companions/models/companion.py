@@ -14,7 +14,7 @@ from accounts.models.user import OwnedQuerySet
 from database.queries import forbid_insert
 from memory.errors import PolicyError
 from memory.scoring import CHOICES, DEFAULT, Policy, by_name
-from providers.preference import NO_PREFERENCE, Preference
+from providers.selection import NO_PREFERENCE, Preference
 from text.placeholders import Macros
 from text.strings import one_line
 

@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models.user import OwnedQuerySet
 from companions.models.companion import Companion
 from providers.models import MAX_CONTEXT_TOKENS, MIN_CONTEXT_TOKENS
-from providers.preference import Preference
+from providers.selection import Preference
 
 
 class Mind(models.Model):

@@ -17,10 +17,10 @@ from accounts.authentication import SignedInRequest
 from accounts.errors import RefusedError
 from companions.access import get_companion
 from companions.errors import MindError
-from companions.minds.choice import get_mind
+from companions.minds.choice import compute_sampling, get_mind
 from companions.minds.editing import change_mind, list_providers
 from companions.minds.preset_files import MAX_BYTES, ReadPreset, read_preset
-from companions.minds.presets import compute_sampling, load_presets
+from companions.minds.presets import load_presets
 from companions.minds.sampling import MAX_STOP_CHARACTERS, PARAMETERS, STOP, check_context, check_sampling
 from companions.minds.usage import SHOWN_DAYS, measure_daily_use
 from companions.models import Companion, Mind

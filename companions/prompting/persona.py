@@ -12,7 +12,7 @@ from companions.lore.entries import Place
 from companions.lore.scan import Placed
 from companions.models import Companion
 from companions.prompting import budgets
-from companions.prompting.tool_lines import Line
+from companions.prompting.history import Line
 from providers.tokens import MESSAGE_TOKENS, estimate
 from text.strings import block, neutral_beside, one_line
 

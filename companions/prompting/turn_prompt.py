@@ -11,8 +11,8 @@ from datetime import datetime
 from companions.conversations.messages import Spoken
 from companions.models import Companion, Message, Reply
 from companions.prompting import budgets
-from companions.prompting.history import RESTED, render_history, render_said
-from companions.prompting.last_time import render_last_talk
+from companions.prompting.history import RESTED, Line, render_history, render_said
+from companions.prompting.moment import Facts, render_last_talk
 from companions.prompting.persona import Persona
 from companions.prompting.pinned_context import (
     NOTHING_PINNED,
@@ -21,7 +21,6 @@ from companions.prompting.pinned_context import (
     render_pinned,
     render_session_notes,
 )
-from companions.prompting.tool_lines import Line
 from memory.emotion import Emotion
 from memory.models import Memory
 from memory.recall.recall import NOWHERE, Found, Origins
@@ -62,20 +61,6 @@ Show what you feel by a tag where an answer begins and wherever it changes, as <
 {EMOTIONS}, and how strongly, 0 to 1.
 Your face shows it, and nobody reads the tag."""
 PLAYED = "maybe in a game or a story"
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """The facts of the moment in the user's zone: the time, the first meeting, when they last spoke, when this talk
-    began, and when they last spoke before it.
-    """
-
-    now: datetime
-    zone: str
-    first_met: datetime
-    last_spoke: datetime | None
-    began: datetime | None = None
-    spoke_before: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

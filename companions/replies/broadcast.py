@@ -36,6 +36,7 @@ CLOSE_TIMEOUT_SECONDS = 20.0
 SILENCE_SECONDS = 3.0  # after which a listener looks for what it may have missed
 DEAF_SECONDS = 1.0  # the same while Redis is away
 MAX_FOLLOWED = 50
+PIECES_PER_EXPIRY = 32  # a stream lives for an hour: its expiry need not be renewed with each piece
 LAST = 2**63 - 1
 BEHIND = "equal or smaller"  # part of the error with which Redis refuses an entry whose place has been passed
 Frame = dict[str, object]
@@ -89,19 +90,21 @@ def take_unbroken(entries: Iterable[Entry], seq: int) -> list[Entry]:
 async def append_entries(batches: Sequence[tuple[str, Sequence[Entry]]]) -> list[bool]:
     """Append batches of entries to replies' streams; return for each batch whether its stream took it.
 
-    A sealed stream takes nothing but an ending. Each stream's expiry is renewed. Appending an entry again changes
-    nothing, so the call may be repeated after an error of REDIS_UNAVAILABLE.
+    A sealed stream takes nothing but an ending. A stream's expiry is renewed by every 32nd piece, and by all frames that
+    are no pieces, of which one begins the stream and one ends it. Appending an entry again changes nothing, so the call
+    may be repeated after an error of REDIS_UNAVAILABLE.
     """
     pipe = redis_client().pipeline(transaction=False)
     for reply_id, entries in batches:
         for entry in entries:
             pipe.xadd(_key(reply_id), {"f": entry.json, "n": entry.seq}, id=entry.place.id)
-        pipe.expire(_key(reply_id), settings.PIECES_KEPT)
+    for reply_id, entries in batches:
+        if any(entry.place.between or entry.seq % PIECES_PER_EXPIRY == 0 for entry in entries):
+            pipe.expire(_key(reply_id), settings.PIECES_KEPT)
     results = iter(await pipe.execute(raise_on_error=False))
     taken = []
     for reply_id, entries in batches:
         outcomes = [next(results) for _entry in entries]
-        next(results)  # the expiry's
         errors = [outcome for outcome in outcomes if isinstance(outcome, redis.RedisError)]
         if any(BEHIND not in str(error) for error in errors):
             raise errors[0]

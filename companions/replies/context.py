@@ -11,7 +11,6 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Subquery
 
 from accounts.models import ModelCall
 from accounts.usage import Payer, allowance
@@ -20,19 +19,29 @@ from companions.conversations.messages import Spoken, load_path, load_spoken
 from companions.life.inner_state import load_session_mood
 from companions.lore.scan import Placed
 from companions.lore.turn import find_lore, keep_firings
-from companions.minds.choice import choose_provider, find_stand_ins, get_current_provider, get_mind
-from companions.minds.presets import compute_sampling
+from companions.minds.choice import (
+    choose_provider,
+    compute_sampling,
+    find_stand_ins,
+    get_current_provider,
+    get_mind,
+)
 from companions.models import Companion, Message, Prompt, Reply, Session, Timer
 from companions.models.conversation import DIGEST_MESSAGES
-from companions.prompting.history import align_window, choose_newest, without_unsent
-from companions.prompting.last_time import LastTime, load_last_time
+from companions.prompting.history import Line, align_window, choose_newest, without_unsent
+from companions.prompting.moment import (
+    MAX_TIMERS,
+    Facts,
+    LastTime,
+    load_facts,
+    load_last_time,
+    load_running_timers,
+    render_timers,
+)
 from companions.prompting.persona import Persona
 from companions.prompting.pinned_context import NOTHING_PINNED, PinnedContext, load_pinned_context
-from companions.prompting.running_timers import MAX_TIMERS, load_running_timers, render_timers
-from companions.prompting.tool_lines import Line
 from companions.prompting.turn_prompt import (
     FIRST_TURNS,
-    Facts,
     PromptParts,
     choose_memories,
     render_prompt,
@@ -174,7 +183,7 @@ class TurnContext:
 
     @property
     def offered_tokens(self) -> int:
-        return tools.count_tokens(self.offers)
+        return tools.count_offered_tokens(self.message.session.tool_groups)
 
     @property
     def payer(self) -> Payer:
@@ -231,7 +240,6 @@ def prepare(turn: TurnContext, cue: str, vector: CueVector | None, now: datetime
     turn.sampling = compute_sampling(get_mind(turn.companion))
     reply.model = turn.provider.model
     load_context(turn, now)
-    Reply.objects.filter(pk=reply.pk).update(model=reply.model, is_stand_in=reply.is_stand_in)
     recall_memories(turn, cue, vector, now)
     compose(turn)
     return save_call(turn, 1, now)
@@ -243,29 +251,28 @@ def prepare_stand_in(turn: TurnContext, provider: ChatProvider, now: datetime) -
     Call it within a preference for that model. Raises LostOwnershipError.
     """
     with transaction.atomic():
-        load_context(turn, now)
         turn.provider, turn.reply.model, turn.reply.is_stand_in = provider, provider.model, True
-        Reply.objects.filter(pk=turn.reply.pk).update(model=provider.model, is_stand_in=True)
+        load_context(turn, now)
         compose(turn)
         return save_call(turn, 1, now)
 
 
 def load_context(turn: TurnContext, now: datetime) -> None:
-    """Lock the reply's companion, and load all that the prompt needs except the recalled memories.
+    """Lock the reply's companion, save which model answers, and load all that the prompt needs except what is recalled.
 
     Most of it is the history: the session's messages that are sent and fit into the prompt, oldest first. If some are
     left out, the session's current summary is loaded for them. Raises LostOwnershipError.
     """
-    companion, message = turn.companion, turn.message
-    hold_reply(turn.reply)
+    companion, message, reply = turn.companion, turn.message, turn.reply
+    hold_reply(reply, model=reply.model, is_stand_in=reply.is_stand_in)
     # If the message's session ended meanwhile, the message was moved to the next one.
     session = message.session = Session.objects.get(messages=message.pk)
     said = load_spoken(message, MAX_HISTORY_MESSAGES + 1)
     visible = [spoken for spoken in said[1:] if not spoken.is_hidden]
     turn.quote, turn.files = said[0].quoted, said[0].files
     talk = [(spoken.role, spoken.text) for spoken in (*visible[::-1], said[0])]
-    lore = find_lore(companion, message, talk, seed=turn.reply.pk.int)
-    keep_firings(turn.reply, message, lore)
+    lore = find_lore(companion, message, talk, seed=reply.pk.int)
+    keep_firings(reply, message, lore)
     load_talk(turn, session, visible, lore.placed, now, has_more=len(said) > MAX_HISTORY_MESSAGES)
     turn.mood = load_session_mood(session.pk, turn.pinned.inner_state, now, except_message=message.pk)
     turn.excluded_ids = {spoken.memory_id for spoken in (said[0], *turn.history) if spoken.memory_id}
@@ -331,26 +338,6 @@ def choose_history(
         unsent -= count - len(visible)
     sendable = without_unsent(visible[::-1], max(unsent, 0))[::-1]
     return align_window(choose_newest(sendable, tokens), count)
-
-
-def load_facts(
-    companion: Companion, session: Session, message: Message, now: datetime, *, is_told: bool
-) -> Facts:
-    """Load the turn's facts, in the user's time zone. `is_told`: the prompt tells of the last session elsewhere."""
-    zone, said = companion.user.zone, Message.objects.filter(companion=companion).order_by("said_at")
-    first = said.values_list("said_at", flat=True).first()
-    by_them = Message.objects.filter(companion=companion, role=Message.Role.USER).order_by("-said_at")
-    before = by_them.filter(said_at__lt=session.started_at).values("said_at")[:1]
-    spoke = by_them.filter(said_at__lt=message.said_at).values_list("said_at", Subquery(before)).first()
-    last, before_session = spoke or (None, None)
-    return Facts(
-        now=now.astimezone(zone),
-        zone=companion.user.time_zone,
-        first_met=min(first or now, companion.created_at).astimezone(zone),
-        last_spoke=last.astimezone(zone) if last else None,
-        began=session.started_at.astimezone(zone),
-        spoke_before=before_session.astimezone(zone) if before_session and not is_told else None,
-    )
 
 
 def recall_memories(turn: TurnContext, cue: str, vector: CueVector | None, now: datetime) -> None:

@@ -27,7 +27,7 @@ from companions.errors import LostOwnershipError
 from companions.events import CUT_AT_LIMIT, CUT_AT_LOOP, OWN_MODEL_FAILED, render_recalled
 from companions.models import Prompt, Reply
 from companions.models.companion import lock
-from companions.prompting.tool_lines import Line, compose_tool_result
+from companions.prompting.history import Line, compose_tool_result
 from companions.replies.broadcast import Publisher
 from companions.replies.context import (
     TurnContext,
@@ -46,8 +46,7 @@ from providers.chat.sampling import Sampling
 from providers.chat_provider import OWN
 from providers.errors import EmptyAnswer, ProviderError, ProviderRefused, ProviderUnavailable
 from providers.failures import may_another_model_answer, note_failure
-from providers.preference import preferring
-from providers.selection import find_fallbacks
+from providers.selection import find_fallbacks, preferring
 from providers.tokens import estimate_answer, estimate_messages
 from text.strings import storable
 
@@ -221,8 +220,7 @@ class Generation:
         calls: list[ToolCall] = []
         offered = get_round_offers(self.turn, round)
         meter, prompt = Meter(offered, round), self.turn.prompt
-        before, felt, self.quoted = self.said.text, len(self.said.emotions), QuotedCalls(prompt)
-        gap = self.gap
+        before, felt, gap = self.said.text, len(self.said.emotions), self.gap
         self.names = replace(self.names, person=self.turn.person)
         self.cleaner = self._make_cleaner()
         provider, names = self.turn.provider, [self.names.person]
@@ -323,7 +321,8 @@ class Generation:
                 if part.name not in meter.names or meter.text_calls >= settings.TOOL_CALLS:
                     continue
                 meter.text_calls += 1
-                if len(calls) < settings.TOOL_CALLS and not self.quoted.has(part.name, part.arguments):
+                quoted = QuotedCalls(self.turn.prompt)
+                if len(calls) < settings.TOOL_CALLS and not quoted.has(part.name, part.arguments):
                     calls.append(tools.cut_call(ToolCall(f"call_{token_hex(8)}", part.name, part.arguments)))
             elif isinstance(part, Thought):
                 self._think(self.thinking.take(part.text))

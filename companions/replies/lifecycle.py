@@ -204,14 +204,15 @@ def give_back(reply: Reply) -> None:
     mine.update(state=Reply.State.QUEUED, started_at=None, lease_at=None)
 
 
-def hold_reply(reply: Reply) -> None:
-    """Lock the reply's companion until the transaction ends; raise LostOwnershipError if this process lost the reply.
+def hold_reply(reply: Reply, **changed: Any) -> None:
+    """Lock the reply's companion until the transaction ends, and save the `changed` fields of the reply, if any.
 
-    All that is written for a reply is written under this lock, so that nothing deleted meanwhile is written back.
+    Raise LostOwnershipError if this process lost the reply. All that is written for a reply is written under this lock,
+    so that nothing deleted meanwhile is written back.
     """
     lock(reply.companion_id)
     mine = Reply.objects.under_way().filter(pk=reply.pk, lease_by=process_name())
-    if not mine.exists():
+    if not (mine.update(**changed) if changed else mine.exists()):
         raise LostOwnershipError
 
 

@@ -12,8 +12,7 @@ from companions.prompting.budgets import memory_tokens
 from companions.prompting.persona import Persona
 from companions.prompting.usage import ContextUsage, Part, leaves_no_room, measure_usage
 from companions.replies.context import MAX_HISTORY_MESSAGES, TurnContext, compose, load_talk
-from providers.preference import preferring
-from providers.selection import get_provider
+from providers.selection import get_provider, preferring
 from providers.tokens import MESSAGE_TOKENS, estimate
 
 COUNTED_FIELDS = (
@@ -47,7 +46,7 @@ def _measure_next(companion: Companion, now: datetime) -> ContextUsage:
 def is_crowded(companion: Companion) -> bool:
     """Return whether the fixed part of the companion's prompt leaves no room for a conversation."""
     with preferring(companion.preference):
-        return leaves_no_room(companion, tools.count_tokens(tools.get_offers()))
+        return leaves_no_room(companion, tools.count_offered_tokens())
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,5 +80,5 @@ def measure_character(companion: Companion) -> CharacterSize:
             examples=estimate(persona.render_examples()),
             greeting=texts["greeting"],
             context=get_provider().context_tokens,
-            is_crowded=leaves_no_room(companion, tools.count_tokens(tools.get_offers())),
+            is_crowded=leaves_no_room(companion, tools.count_offered_tokens()),
         )

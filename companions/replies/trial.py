@@ -25,12 +25,11 @@ from companions.conversations.emotion_tags import Felt
 from companions.conversations.messages import Spoken, check_text
 from companions.conversations.transcript import choose_bearing
 from companions.lore.turn import find_lore
-from companions.minds.choice import choose_provider, get_mind
-from companions.minds.presets import compute_sampling
+from companions.minds.choice import choose_provider, compute_sampling, get_mind
 from companions.models import Companion, Message, Reply, Session
+from companions.prompting.history import Line
 from companions.prompting.persona import Persona
 from companions.prompting.pinned_context import load_pinned_context
-from companions.prompting.tool_lines import Line
 from companions.prompting.turn_prompt import render_prompt
 from companions.replies.context import TurnContext, find_memories, load_facts
 from companions.replies.generation import Meter, end_call
@@ -40,6 +39,7 @@ from memory.embedding import embed_cue
 from memory.models import Recall, Recalled
 from memory.recall.query import split_cue
 from memory.recall.recall import Found
+from providers.admission import note_pause, note_talks
 from providers.chat.adaptation import merge_roles
 from providers.chat.events import Piece, Retracted, Thought, Truncated, Usage
 from providers.chat.fallback import ProviderChosen, stream_with_fallback
@@ -47,9 +47,7 @@ from providers.chat.sampling import Sampling
 from providers.chat_provider import ChatProvider
 from providers.errors import EmptyAnswer, ProviderError
 from providers.failures import note_failure
-from providers.preference import preferring
-from providers.selection import find_fallbacks
-from providers.slots import note_pause, note_talks
+from providers.selection import find_fallbacks, preferring
 from text.strings import storable
 
 Clock = Callable[[], datetime]

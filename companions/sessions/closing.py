@@ -36,7 +36,7 @@ from memory.learning.contradictions import group_by_place
 from memory.learning.diary import ClosedSession, Written, keep_session
 from memory.learning.verdicts import learn
 from memory.models import Memory
-from providers.preference import preferring
+from providers.selection import preferring
 
 log = structlog.get_logger(__name__)
 

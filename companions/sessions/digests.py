@@ -39,7 +39,7 @@ from memory.learning.verdicts import learn
 from memory.learning.verification import list_facts, make_key, verify
 from providers.chat.structured import ask
 from providers.errors import ProviderUnavailable
-from providers.preference import preferring
+from providers.selection import preferring
 
 log = structlog.get_logger(__name__)
 

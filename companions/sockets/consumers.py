@@ -18,7 +18,6 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from accounts.admission import Visit, address_of, at_work, being_identified
 from accounts.errors import GateError, RefusedError
 from accounts.models import User
-from companions.conversations.attachments import start_with
 from companions.errors import TextError
 from companions.events import (
     REDIS_UNAVAILABLE,
@@ -328,7 +327,7 @@ class CompanionConsumer(PersonSocket):
                 frame.text,
                 frame.client_id,
                 timezone.now,
-                begin=start_with(frame.attachments, frame.quoted),
+                begin=turn.start_with(frame.attachments, frame.quoted),
                 except_socket=self.name,
             )
             if started.is_new:

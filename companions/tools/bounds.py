@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 
-from companions.prompting.tool_lines import compose_call
+from companions.prompting.history import compose_call
 from companions.tools.tool import ToolContext
 from providers.chat.events import ToolCall
 from providers.selection import get_provider

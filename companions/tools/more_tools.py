@@ -46,8 +46,3 @@ def find_asked_groups(steps: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return the groups that a waking's steps have asked for, in order."""
     results = (step["result"] for step in steps if step["name"] == MoreTools.name)
     return list(dict.fromkeys(result["group"] for result in results if "error" not in result))
-
-
-def list_group_tools(groups: Iterable[str]) -> list[str]:
-    """Return the tools of the groups, in order; none for a group that no longer exists."""
-    return [name for group in dict.fromkeys(groups) for name in GROUPS.get(group, ())]

@@ -19,7 +19,7 @@ from companions.tools import (
     waking_tools,
 )
 from companions.tools.bounds import FULL, OVERHEAD_TOKENS, count_tokens, count_tokens_left
-from companions.tools.more_tools import list_group_tools
+from companions.tools.more_tools import GROUPS
 from companions.tools.tool import Tool, ToolContext, ToolError
 from memory.errors import CoreMemoryError
 from memory.learning.secrets import holds_secret
@@ -45,7 +45,17 @@ def get_offers(groups: Iterable[str] = ()) -> list[dict[str, Any]]:
     In a small context, the earlier ones take precedence, and those that no longer fit are skipped. The list is cached:
     do not change it.
     """
-    return _choose_offers((*ALWAYS, *list_group_tools(groups)), get_provider().context_tokens // MAX_SHARE)
+    return _choose_offers(*_name_offers(groups))
+
+
+def count_offered_tokens(groups: Iterable[str] = ()) -> int:
+    """Return about how many tokens the offers of a turn take."""
+    return _count_tokens_of_offers(*_name_offers(groups))
+
+
+def _name_offers(groups: Iterable[str]) -> tuple[tuple[str, ...], int]:
+    """Return the names of the tools to offer in a turn, and how many tokens they may take."""
+    return (*ALWAYS, *_list_group_tools(groups)), get_provider().context_tokens // MAX_SHARE
 
 
 def get_waking_offers(groups: Iterable[str] = ()) -> list[dict[str, Any]]:
@@ -54,14 +64,24 @@ def get_waking_offers(groups: Iterable[str] = ()) -> list[dict[str, Any]]:
     In a small context, offers are skipped as in `get_offers`. The list is cached: do not change it.
     """
     own = (tool.name for tool in waking_tools.TOOLS)
-    names = (name for name in (*own, *ALWAYS, *list_group_tools(groups)) if name in WAKING_TOOLS)
+    names = (name for name in (*own, *ALWAYS, *_list_group_tools(groups)) if name in WAKING_TOOLS)
     return _choose_offers(tuple(names), get_provider().context_tokens // MAX_SHARE)
+
+
+def _list_group_tools(groups: Iterable[str]) -> list[str]:
+    """Return the tools of the groups, in order; none for a group that no longer exists."""
+    return [name for group in dict.fromkeys(groups) for name in GROUPS.get(group, ())]
 
 
 @cache
 def _choose_offers(names: Sequence[str], tokens: int) -> list[dict[str, Any]]:
     every = TOOLS | WAKING_TOOLS
     return keep_fitting((every[name].offer() for name in names), tokens, count_tokens)
+
+
+@cache
+def _count_tokens_of_offers(names: Sequence[str], tokens: int) -> int:
+    return count_tokens(_choose_offers(names, tokens))
 
 
 def asks_model(name: str) -> bool:

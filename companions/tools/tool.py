@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from accounts.usage import Payer
 from companions.conversations.messages import Spoken
 from companions.models import Companion, Message, Waking
-from companions.prompting.tool_lines import Line
+from companions.prompting.history import Line
 from memory.recall.recall import Found
 
 MAX_NAMED = 5  # candidates that are listed if a call's words are ambiguous

@@ -26,8 +26,7 @@ from memory.learning.talk import Talk
 from memory.learning.verification import verify
 from memory.models import Consolidation, Memory, Pursuit
 from providers.chat.structured import ask
-from providers.preference import preferring
-from providers.selection import Capability, get_provider
+from providers.selection import Capability, get_provider, preferring
 from providers.tokens import estimate
 
 log = structlog.get_logger(__name__)

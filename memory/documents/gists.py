@@ -22,8 +22,7 @@ from memory.models import Document, Memory, Page
 from memory.store import entry_of, nudge
 from providers.chat import structured
 from providers.errors import ProviderBusy, ProviderError
-from providers.preference import preferring
-from providers.selection import Capability, get_provider
+from providers.selection import Capability, get_provider, preferring
 from providers.tokens import estimate, split
 from text.strings import quoted, storable
 

@@ -10,11 +10,10 @@ from django.db.models import Q
 from pgvector import Vector
 
 from accounts.usage import Payer
-from database.queries import fetch_binary_from
 from memory.embedding.spaces import embed_texts
 from memory.models import Memory, Thread
 from memory.models.memory import MemoryQuerySet
-from memory.recall.candidates import PackedIndex
+from memory.recall.candidates import PackedIndex, fetch_binary_from
 from memory.recall.query import NOBODY, Names, parse_cue, without_names
 from memory.recall.ranking import best as best_of
 from memory.recall.ranking import match_words

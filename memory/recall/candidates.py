@@ -8,6 +8,7 @@ from uuid import UUID
 from zlib import crc32
 
 import numpy as np
+from django.db import connection
 from django.db.models import (
     BinaryField,
     Case,
@@ -16,6 +17,7 @@ from django.db.models import (
     FloatField,
     Func,
     Q,
+    QuerySet,
     Value,
     When,
 )
@@ -23,8 +25,9 @@ from django.db.models.functions import Coalesce, Cos, Pi
 from numpy.typing import NDArray
 from pgvector import Vector
 from pgvector.django import MaxInnerProduct
+from psycopg import Cursor
+from psycopg.pq import Format
 
-from database.queries import fetch_binary_from
 from memory.embedding.spaces import CueVector
 from memory.errors import FilterError
 from memory.models import Embedding, Memory, Space
@@ -167,6 +170,22 @@ class PackedIndex:
         n = len(self.times)
         counts = [np.bincount(self.places[self.terms == term], minlength=n) for term in wanted]
         return np.array(counts, dtype=np.float64).reshape(len(wanted), n).T
+
+
+def fetch_binary_from(queryset: QuerySet[Any, Any], sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
+    """Return the rows of `sql`, fetched in binary format; its `{rows}`, before any %s, is replaced by the queryset.
+
+    Django's own cursors use the text format, whose spelling and parsing is most of the time that many vectors take.
+    """
+    inner, given = queryset.order_by().query.sql_with_params()
+    connection.ensure_connection()
+    binary = Cursor(connection.connection)
+    binary.format = Format.BINARY
+    make = connection.make_debug_cursor if connection.queries_logged else connection.make_cursor
+    with make(binary) as cursor:  # type: ignore[arg-type]  # the stubs accept only cursors wrapped already
+        cursor.execute(sql.format(rows=f"({inner}) found"), [*given, *parameters])
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+    return rows
 
 
 def fetch_packed(memories: MemoryQuerySet, columns: Mapping[str, str]) -> dict[str, bytes]:

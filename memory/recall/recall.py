@@ -335,20 +335,13 @@ def load_origins(companion_id: UUID, memories: Sequence[Memory]) -> Origins:
         elif line and replacement and not is_merged:
             replaced_by[line].add(replacement)
     gists = [memory.pk for memory in memories if memory.kind == Memory.Kind.GIST]
-    pages = (
-        Page.objects.filter(document__companion=companion_id, memory__in=gists)
-        if gists
-        else Page.objects.none()
-    )
+    pages = Page.objects.filter(document__companion=companion_id, memory__in=gists)
+    titled = pages.values_list("memory", "document__title", "number") if gists else ()
     return Origins(
         {id: frozenset(ids) for id, ids in sources.items()},
         frozenset(replaced_by),
         frozenset(line for line, replacements in replaced_by.items() if holding[line] - replacements),
-        {
-            id: (title, number)
-            for id, title, number in pages.values_list("memory", "document__title", "number")
-            if id
-        },
+        {id: (title, number) for id, title, number in titled if id},
         _find_played(companion_id, [line for line in said.values() if not holding[line]]),
     )
 

@@ -1,4 +1,4 @@
-"""What Django's ORM does not offer: binary results, queries without a timeout, and deletion that is retried.
+"""What Django's ORM does not offer: queries without a timeout, and deletion that is retried.
 
 Also the errors that are raised while the database is unavailable, or when a row is gone.
 """
@@ -14,31 +14,13 @@ from django.db import (
     connection,
     transaction,
 )
-from django.db.models import Model, ProtectedError, QuerySet
-from psycopg import Cursor
+from django.db.models import Model, ProtectedError
 from psycopg.errors import ForeignKeyViolation
-from psycopg.pq import Format
 
 DATABASE_UNAVAILABLE = (OperationalError, InterfaceError)
 """The errors that are raised while the database does not answer, and to the victim of a deadlock."""
 MAX_DELETE_ATTEMPTS = 5
 T = TypeVar("T")
-
-
-def fetch_binary_from(queryset: QuerySet[Any, Any], sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
-    """Return the rows of `sql`, fetched in binary format; its `{rows}`, before any %s, is replaced by the queryset.
-
-    Django's own cursors use the text format, whose spelling and parsing is most of the time that many vectors take.
-    """
-    inner, given = queryset.order_by().query.sql_with_params()
-    connection.ensure_connection()
-    binary = Cursor(connection.connection)
-    binary.format = Format.BINARY
-    make = connection.make_debug_cursor if connection.queries_logged else connection.make_cursor
-    with make(binary) as cursor:  # type: ignore[arg-type]  # the stubs accept only cursors wrapped already
-        cursor.execute(sql.format(rows=f"({inner}) found"), [*given, *parameters])
-        rows: list[tuple[Any, ...]] = cursor.fetchall()
-    return rows
 
 
 def is_row_gone(error: BaseException) -> bool:

@@ -1,6 +1,7 @@
 """Which providers are in force: the environment's, else the database's active ones, else what `make up` found.
 
 A person's own providers answer in addition, for that person's companions only, and only if asked for by model name.
+Which models a companion prefers holds within a block (`preferring`), as a language does under `translation.override`.
 
 Each process reads the database at most once in FRESH_SECONDS, when a caller asks, so that all processes follow a change
 within that time. In an event loop, which must not wait for the database, callers get what the process read last.
@@ -9,9 +10,10 @@ within that time. In an event loop, which must not wait for the database, caller
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -25,13 +27,44 @@ from providers.chat_provider import OWN, ChatProvider, count_slots, describe, de
 from providers.engine.rows import want_engines
 from providers.errors import ModelMissing
 from providers.models import OwnProvider, Provider
-from providers.preference import get_preference
 
 log = structlog.get_logger(__name__)
 Capability = Provider.Capability
 FRESH_SECONDS = 2.0
 MAX_PEOPLE = 1000  # for so many people a process caches their own providers
 ActiveProviders = Mapping[str, Sequence[ChatProvider]]  # by capability, in order of fallback
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """The preferred models, by their names in requests, and a limit of context; empty for those of the installation.
+
+    `user_id` is the person whose own providers may be asked in addition to the installation's.
+    """
+
+    chat_model: str = ""
+    background_model: str = ""
+    context_tokens: int | None = None
+    user_id: int | None = None
+
+
+NO_PREFERENCE = Preference()
+_preference: ContextVar[Preference] = ContextVar("preference", default=NO_PREFERENCE)
+
+
+@contextmanager
+def preferring(preference: Preference) -> Iterator[None]:
+    """Choose providers by this preference within the block."""
+    token = _preference.set(preference)
+    try:
+        yield
+    finally:
+        _preference.reset(token)
+
+
+def get_preference() -> Preference:
+    """Return the preference of the innermost open block, or NO_PREFERENCE outside of any."""
+    return _preference.get()
 
 
 class Cache:

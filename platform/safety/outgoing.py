@@ -20,8 +20,7 @@ from accounts.usage import Payer, charged, has_tokens_left
 from providers.chat.events import Messages
 from providers.chat.structured import ask
 from providers.errors import ProviderBusy, ProviderError
-from providers.preference import NO_PREFERENCE, preferring
-from providers.selection import Capability, get_provider
+from providers.selection import NO_PREFERENCE, Capability, get_provider, preferring
 
 log = structlog.get_logger(__name__)
 RULES = Path(__file__).with_name("outgoing_rules")  # one file per language

@@ -17,13 +17,13 @@ from companions.conversations.attachments import (
     clean_name,
     keep_picture,
     remove,
-    start_with,
     sweep_attachments,
 )
 from companions.deletion import delete_message, forget
 from companions.errors import AttachmentError, ConflictError
 from companions.models import Attachment, Companion, Message, Reply
 from companions.replies.lifecycle import Started
+from companions.replies.turn import start_with
 from companions.transfer.json_export import EXPORTED
 from files.models import StoredFile
 from files.pictures import Drawn

@@ -16,10 +16,10 @@ from companions.models import Closing, Companion
 from companions.sessions import closing, digests
 from companions.sessions.requests import close
 from jobs.background import in_thread
+from providers.admission import get_slot_keys
 from providers.chat.completion import complete
 from providers.errors import ProviderBusy
 from providers.selection import get_provider
-from providers.slots import get_slot_keys
 from tests.companions.talking import say
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.turns import connected

@@ -85,6 +85,23 @@ async def _listened_without_redis() -> bool:
     return is_subscribed
 
 
+async def _renewing() -> list[str]:
+    """Which frames of a reply renew the expiry of its stream."""
+    reply_id = uuid4()
+    places = [Place(0, 1), *(Place(seq) for seq in range(1, 65)), Place(64, 1), broadcast.ENDING]
+    renewed = []
+    async with aclosing(Redis.from_url(settings.REDIS_URL)) as redis:
+        for place in places:
+            await broadcast.append_entries([(str(reply_id), [Entry.of({}, place, min(place.seq, 64))])])
+            renewed += [place.id] if await redis.persist(f"kith:reply:{reply_id}") else []
+    return renewed
+
+
+def test_a_stream_expires_an_hour_after_its_newest_frames() -> None:
+    """Each frame that is no piece renews the expiry, from the first to the ending, and so does every 32nd piece."""
+    assert asyncio.run(_renewing()) == ["0-1", "32-0", "64-0", "64-1", broadcast.ENDING.id]
+
+
 def test_who_listens_does_not_wait_for_redis_that_is_away(
     settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,7 @@ from companions.life import inner_state
 from companions.life.inner_state import Feeling
 from companions.memories.editing import set_private
 from companions.models import Companion, InnerState, Message, Prompt, Session
-from companions.prompting.last_time import load_last_time
+from companions.prompting.moment import load_last_time
 from memory.emotion import Emotion
 from memory.models import DiaryEntry, Memory
 from memory.store import keep_fact

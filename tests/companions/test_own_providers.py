@@ -25,7 +25,6 @@ from jobs.background import in_thread
 from providers.chat import structured
 from providers.errors import LimitReached, ModelMissing, ProviderError
 from providers.models import OwnProvider, Provider
-from providers.preference import preferring
 from providers.selection import (
     Capability,
     choose_chat,
@@ -34,6 +33,7 @@ from providers.selection import (
     follow_change,
     follow_own_change,
     get_provider,
+    preferring,
 )
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.turns import connected

@@ -10,11 +10,10 @@ from accounts.models import User
 from companions import tools
 from companions.conversations.messages import Spoken
 from companions.models import Companion, InnerState, Message, Reply, Timer
-from companions.prompting.last_time import LastTime
+from companions.prompting.moment import Facts, LastTime, render_timers
 from companions.prompting.persona import DIRECTIVE, MANNER, Persona
 from companions.prompting.pinned_context import PinnedContext, PinnedText
-from companions.prompting.running_timers import render_timers
-from companions.prompting.turn_prompt import RULES, TEMPLATE, Facts, PromptParts, render_prompt
+from companions.prompting.turn_prompt import RULES, TEMPLATE, PromptParts, render_prompt
 from companions.tools.more_tools import GROUPS
 from memory.models import DiaryEntry, Memory, Thread
 from memory.recall.recall import Found

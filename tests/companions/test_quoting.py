@@ -8,8 +8,9 @@ from django.utils import timezone
 
 from accounts.models import User
 from companions.models import Companion
+from companions.prompting.moment import Facts
 from companions.prompting.persona import Persona
-from companions.prompting.turn_prompt import Facts, PromptParts, render_prompt
+from companions.prompting.turn_prompt import PromptParts, render_prompt
 from memory.models import Memory
 from memory.recall.recall import Found
 from text.strings import neutral

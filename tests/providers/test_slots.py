@@ -11,11 +11,11 @@ import pytest
 from django.conf import settings as kith
 from redis.asyncio import Redis
 
+from providers.admission import get_slot_keys, note_pause, note_talks, run_in_pause
 from providers.chat.completion import complete
 from providers.chat_provider import OWN_SLOTS, ChatProvider, count_slots
 from providers.errors import ProviderBusy
 from providers.selection import get_provider
-from providers.slots import get_slot_keys, note_pause, note_talks, run_in_pause
 from providers.tokens import Metered, estimate_messages, metered
 from tests.fixtures.rehearsal import RehearsalServer
 

@@ -9,8 +9,7 @@ from accounts.models import ModelCall, User
 from accounts.usage import Payer
 from companions.models import Companion
 from providers.models import OwnProvider
-from providers.preference import Preference, preferring
-from providers.selection import Capability, get_provider
+from providers.selection import Capability, Preference, get_provider, preferring
 from safety.outgoing import RULES, check_outgoing, find_broken_rule
 from tests.fixtures.rehearsal import RehearsalServer
 

@@ -11,9 +11,9 @@ from accounts.authentication import SignedInRequest
 from accounts.idempotency import checked
 from companions.access import get_companion
 from companions.api.schemas import FILE, ClientId, FilledText, IdempotencyKey, MessageOut, describe_form
-from companions.conversations.attachments import start_with
 from companions.events import render_saved
 from companions.pagination import PageQuery, paginate
+from companions.replies.turn import start_with
 from files.uploads import read_upload
 from jobs.background import in_thread
 from voice import hearing

@@ -13,11 +13,11 @@ from django_htmx.http import trigger_client_event
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion, parse_uuid
-from companions.conversations.attachments import start_with
 from companions.errors import CompanionsError
 from companions.events import render_saved
 from companions.pages.refusals import refusals_as_json
 from companions.pages.shortcuts import form_view, post_view
+from companions.replies.turn import start_with
 from files.uploads import read_upload
 from jobs.background import in_thread
 from voice.hearing import (

@@ -23,8 +23,7 @@ from providers.chat.adaptation import (
 )
 from providers.chat.events import Event, Messages, Retracted, Truncated
 from providers.chat.sampling import Sampling
-from providers.chat.stream import Deadline, read_events
-from providers.chat.stream_parser import StreamParser
+from providers.chat.stream import Deadline, StreamParser, read_events
 from providers.error_bodies import cut_error_body_async
 from providers.errors import ContextTooLong, ModelLoading, ProviderError, ProviderUnavailable
 from providers.guarded_client import build_guard

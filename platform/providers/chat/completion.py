@@ -10,7 +10,14 @@ from typing import Any
 
 from django.conf import settings
 
-from providers.admission import choose, leave_out_small, note_answer, note_error
+from providers.admission import (
+    MAX_WAIT_SECONDS,
+    choose,
+    leave_out_small,
+    note_answer,
+    note_error,
+    run_in_pause,
+)
 from providers.chat.events import Messages, Piece, Retracted, Thought, ToolCall, Truncated, Usage
 from providers.chat.sampling import Sampling
 from providers.chat_provider import ChatProvider
@@ -18,7 +25,6 @@ from providers.clients import get_chat_client, run_in_background
 from providers.errors import MalformedError, ProviderBusy, ProviderError, ProviderUnavailable
 from providers.failures import may_another_server_answer
 from providers.selection import find_fallbacks
-from providers.slots import MAX_WAIT_SECONDS, run_in_pause
 from providers.tokens import Metered, estimate_answer, estimate_messages, note
 
 MAX_CHARACTERS = 200_000  # of answer and reasoning together

@@ -18,8 +18,8 @@ from companions.prompting.history import render_history
 from companions.sessions.transcript import select_messages, select_visible
 from integrations.push.channel import render_payload
 from memory.models import Memory
+from providers.admission import get_slot_keys
 from providers.selection import get_provider
-from providers.slots import get_slot_keys
 from tests.companions.life.waking import as_it_is, let_speak, ran, say, unprompted, woken
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.rest import Api

@@ -1,16 +1,60 @@
-"""Where the person and the companion left off before this talk, as lines of a prompt."""
+"""The moment in a prompt: the time, where the person and the companion left off, and the timers that are set."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from companions.models import Companion, Message, Session
+from django.db.models import Subquery
+
+from companions.life.timers import describe
+from companions.models import Companion, Message, Session, Timer
 from companions.prompting import budgets
 from companions.sessions.transcript import select_messages, select_visible
 from memory.models import DiaryEntry
 from providers.tokens import beginning
 from text.dates import render_age
-from text.strings import one_line, quoted
+from text.strings import one_line, quoted, shorten
+
+MAX_TIMERS = 3  # shown one by one, those due first
+MAX_NOTE_CHARACTERS = 120
+TIMERS = "These timers are set already:"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The facts of the moment in the user's zone: the time, the first meeting, when they last spoke, when this talk
+    began, and when they last spoke before it.
+    """
+
+    now: datetime
+    zone: str
+    first_met: datetime
+    last_spoke: datetime | None
+    began: datetime | None = None
+    spoke_before: datetime | None = None
+
+
+def load_facts(
+    companion: Companion, session: Session, message: Message, now: datetime, *, is_told: bool
+) -> Facts:
+    """Load the turn's facts, in the user's time zone. `is_told`: the prompt tells of the last session elsewhere."""
+    zone, said = companion.user.zone, Message.objects.filter(companion=companion).values("said_at")
+    earlier = said.filter(role=Message.Role.USER, said_at__lt=message.said_at).order_by("-said_at")
+    before = earlier.filter(said_at__lt=session.started_at)
+    dates = (Subquery(rows[:1]) for rows in (said.order_by("said_at"), earlier, before))
+    first, last, before_session = Companion.objects.values_list(*dates).get(pk=companion.pk)
+    return Facts(
+        now=now.astimezone(zone),
+        zone=companion.user.time_zone,
+        first_met=min(first or now, companion.created_at).astimezone(zone),
+        last_spoke=last.astimezone(zone) if last else None,
+        began=session.started_at.astimezone(zone),
+        spoke_before=before_session.astimezone(zone) if before_session and not is_told else None,
+    )
+
+
+# -- where the two left off
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,3 +114,30 @@ def load_last_time(companion: Companion, before: Session | None = None) -> LastT
     entries = DiaryEntry.objects.filter(companion=companion, is_stale=False).order_by("-ended_at")
     entry = entries.exclude(memory__is_private=True).exclude(memory__is_stale=True).first()
     return LastTime(last_word_at, entry, newest[::-1])
+
+
+# -- the timers, without which a companion would guess whether one is set, or set it twice
+
+
+def load_running_timers(companion_id: UUID) -> list[Timer]:
+    """Return the active timers that the person or the companion has set, the first due first."""
+    theirs = Timer.objects.active().filter(
+        companion_id=companion_id, by__in=(Timer.By.USER, Timer.By.COMPANION)
+    )
+    return list(theirs.order_by("due_at", "pk"))
+
+
+def render_timers(timers: Sequence[Timer], companion: Companion) -> list[str]:
+    """Return lines on when the first MAX_TIMERS timers are due in the person's zone, and what for; [] for no timers."""
+    lines = [_render_timer(timer, companion) for timer in timers[:MAX_TIMERS]]
+    more = [f"- and {len(timers) - MAX_TIMERS} more"] if len(timers) > MAX_TIMERS else []
+    return [TIMERS, *lines, *more] if lines else []
+
+
+def _render_timer(timer: Timer, companion: Companion) -> str:
+    assert timer.due_at is not None  # noqa: S101 (an active timer has one, by constraint)
+    zone = companion.user.zone
+    when = f"{timer.due_at.astimezone(zone):%a %d %b, %H:%M}"
+    if timer.schedule.startswith("cron:"):
+        when += f", {describe(timer, zone, 'en')}"
+    return f"- {when}: {quoted(shorten(' '.join(timer.note.split()), MAX_NOTE_CHARACTERS))}"
