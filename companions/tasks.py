@@ -1,5 +1,6 @@
 """Celery's tasks of companions, except those of sessions and life, which have modules of their own."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from uuid import UUID
 
@@ -14,16 +15,30 @@ from companions.gallery import decisions, submission
 from companions.memories import consolidation
 from companions.memories.forget_proposals import lapse
 from companions.minds import comparison
-from companions.models import Prompt, Waking
+from companions.models import ArchiveUpload, PastImport, Prompt, Waking
 from companions.models.companion import lock
 from companions.pasts import imports, learning, undo
 from companions.pasts import uploads as past_uploads
 from companions.transfer.card_import import delete_unused_uploads
+from jobs.background import enqueue
+from jobs.slots import Slots
 from memory.consolidation import runs
 from memory.documents import gists
 
 SKIPPED_KEPT = timedelta(days=90)
 CALLS_A_RUN = 4  # per document: a task must end before the broker's visibility timeout
+# For imports, undoing and restores, which may take many minutes: the worker's other threads stay free for everybody.
+LONG = Slots(3)
+
+
+def run_long(user_id: UUID | None, work: Callable[[], None]) -> None:
+    """Do a user's long work if there is a slot for it; then enqueue what found none. The sweeps enqueue it, too."""
+    with LONG.take(user_id) as is_free:
+        if is_free:
+            work()
+    if is_free:
+        enqueue("companions.tasks.go_on_with_pasts")
+        enqueue("companions.tasks.restore_waiting")
 
 
 @shared_task
@@ -58,8 +73,9 @@ def sweep_unused() -> None:
 
 @shared_task
 def restore_archive(upload_id: str) -> None:
-    """Restore one uploaded archive."""
-    archive_uploads.run(UUID(upload_id), timezone.now)
+    """Restore one uploaded archive, unless a long task of its user's is under way."""
+    user_id = ArchiveUpload.objects.filter(pk=upload_id).values_list("user", flat=True).first()
+    run_long(user_id, lambda: archive_uploads.run(UUID(upload_id), timezone.now))
 
 
 @shared_task
@@ -115,14 +131,18 @@ def work_a_night(companion_id: str, night_id: str) -> None:
 
 @shared_task
 def import_past(import_id: str) -> None:
-    """Continue one import of a past."""
-    imports.run(UUID(import_id), timezone.now(), timezone.now)
+    """Continue one import of a past, unless a long task of its user's is under way."""
+    run_long(_find_owner(import_id), lambda: imports.run(UUID(import_id), timezone.now(), timezone.now))
 
 
 @shared_task
 def undo_past(import_id: str) -> None:
-    """Continue undoing one import of a past."""
-    undo.run(UUID(import_id), timezone.now(), timezone.now)
+    """Continue undoing one import of a past, unless a long task of its user's is under way."""
+    run_long(_find_owner(import_id), lambda: undo.run(UUID(import_id), timezone.now(), timezone.now))
+
+
+def _find_owner(import_id: str) -> UUID | None:
+    return PastImport.objects.filter(pk=import_id).values_list("companion__user", flat=True).first()
 
 
 @shared_task

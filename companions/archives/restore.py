@@ -29,6 +29,7 @@ from companions.archives.values import Places, complete, list_columns, parse_lin
 from companions.errors import LimitError
 from companions.face.portraits import SEEDS
 from companions.models import Companion, Portrait, Reply
+from companions.storage import require_storage
 from database.journal import replaying
 from database.queries import lift_statement_timeout
 from files.archives import Archive, Digest
@@ -165,6 +166,7 @@ class _Restore:
         self._check_companions(0)
         require_room(self.user, 0)
         require_limits(self.user, self.companion_id)
+        require_storage(self.user)
 
     def _check_companions(self, more: int) -> None:
         if Companion.objects.owned_by(self.user).count() + more > settings.COMPANIONS_EACH:

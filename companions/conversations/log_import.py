@@ -17,6 +17,7 @@ from companions.conversations.weaving import weave_in
 from companions.errors import CompanionsError, ConflictError, LimitError
 from companions.models import Closing, Companion, Job, Message, PastImport, Session
 from companions.models.companion import hold
+from companions.storage import estimate_bytes, require_storage
 from database.journal import everywhere
 from memory.embedding import select_unembedded
 from memory.forgotten import load_forgotten
@@ -53,6 +54,7 @@ def import_log(companion: Companion, lines: Sequence[Line], now: datetime, id: U
         raise LogError("no_such_companion", _("You have no such companion."))
     companion, new = locked, _select_new(locked, lines)
     require_room(companion, len(new))
+    require_storage(companion.user, estimate_bytes(line.text for line in new))
     job = Job.objects.create(id=id or uuid4(), companion=companion, kind=Job.Kind.IMPORT_LOG, total=len(new))
     messages = _make_messages(companion, job, sorted(new, key=lambda line: line.at))
     say_all(companion, messages, now)

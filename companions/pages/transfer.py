@@ -37,7 +37,7 @@ from companions.pages.lore import tell_of_book
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, post_view, read_beginning
 from companions.pasts import uploads as past_uploads
 from companions.transfer import card_import, digital_life
-from companions.transfer.account import account_export_response
+from companions.transfer.account import account_export_response, is_export
 from companions.transfer.card_export import card_response
 from companions.transfer.card_preview import describe
 from companions.transfer.digital_life_export import export_mind
@@ -73,6 +73,14 @@ def bring(request: SignedInRequest) -> HttpResponse:
     try:
         admit_to(request.user, "imports", now)
         file = open_upload(request, settings.ARCHIVE_BYTES)
+        if is_export(file):
+            raise card_import.CardError(
+                "own_export",
+                _(
+                    "This is a download for reading and keeping, from which nothing can be restored. To bring a"
+                    " companion here, use its archive: “Download the archive” in its settings."
+                ),
+            )
         if is_zip(file) and looks_like_archive(file):
             return redirect("archive", archive_uploads.keep_upload(request.user, file, now).pk)
         if file.seek(0, SEEK_END) > MAX_PAST_BYTES:

@@ -2,7 +2,7 @@
 duplicates when it is run again.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -17,11 +17,13 @@ from django.utils.translation import gettext as _
 from companions.conversations.log_import import require_room
 from companions.conversations.messages import say_all
 from companions.conversations.weaving import weave_in
+from companions.errors import CompanionsError
 from companions.models import Companion, Job, Message, PastImport, PastUpload, Session
 from companions.models.companion import hold
 from companions.pasts.branches import make_branches
 from companions.pasts.plan import Choice, Plan, PlannedMessage, plan_messages
 from companions.pasts.uploads import PastImportError, read_file
+from companions.storage import estimate_bytes, require_storage
 from database.journal import everywhere
 from database.queries import lift_statement_timeout
 from files.errors import FilesError
@@ -96,6 +98,7 @@ def begin(
     existing = find_existing(held.pk, None, plan.messages)
     new = len(plan.messages) - len(existing)
     require_room(held, new)
+    _require_storage(held, (message for message in plan.messages if message.key not in existing))
     first_at, last_at = plan.span or (None, None)
     learns = wanted.nightly_tokens is not None and new > 0
     past = PastImport.objects.create(
@@ -129,6 +132,11 @@ def begin(
     return past
 
 
+def _require_storage(companion: Companion, messages: Iterable[PlannedMessage]) -> None:
+    """Raise LimitError if the messages would take more storage than the companion's user has left."""
+    require_storage(companion.user, estimate_bytes(message.text for message in messages))
+
+
 def find_due(now: datetime, limit: int = SWEEP) -> list[UUID]:
     """Return the ids of the first `limit` unfinished imports that no worker holds and whose next try is due."""
     waiting = PastImport.objects.filter(state=PastImport.State.WAITING)
@@ -148,15 +156,23 @@ def run(import_id: UUID, now: datetime, clock: Clock | None = None, batch: int =
     with note_failures(lease, partial(_note_failure, lease)):
         try:
             _go_on(lease, now, batch)
-        except (FilesError, PastImportError) as error:  # the file is lost, or cannot be read any more
+        except (
+            FilesError,
+            CompanionsError,
+        ) as error:  # the file is lost, cannot be read, or no room is left for it
             _note_failure(lease, error.code)
 
 
 def _go_on(lease: Lease, now: datetime, size: int) -> None:
-    past = lease.held_row.select_related("file__user").get()
+    past = lease.held_row.select_related("file__user", "companion__user").get()
     read = read_file(past.file, past.pattern)
     choice = Choice(pasts=tuple(past.chosen), person=past.person)
     plan = _plan(read, choice, past.before_at, past.created_at)
+    if not Message.everywhere.filter(
+        job=past.job_id
+    ).exists():  # other imports may have come in since it was begun
+        existing = find_existing(past.companion_id, past.job_id, plan.messages)
+        _require_storage(past.companion, (each for each in plan.messages if each.key not in existing))
     places: dict[str, UUID] = {}
     for batch in plan.batches(size):
         if not lease.renew() or not _save(past, plan, batch, places, now):

@@ -135,7 +135,7 @@ def _label_speakers(form: str) -> dict[str, str]:
     """Return labels for the speakers, in forms whose files name only their roles."""
     if form == PastForm.CHATGPT:
         return {"user": _("whoever asked"), "assistant": "ChatGPT"}
-    if form == PastForm.OOBABOOGA:
+    if form in {PastForm.OOBABOOGA, PastForm.RISUAI}:
         return {"user": _("whoever asked"), "assistant": ""}  # whose name is not in the file
     return {}
 

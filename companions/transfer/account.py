@@ -1,7 +1,8 @@
 """Export of a person's account as one ZIP file, made while it is sent, so that it takes little memory at any size.
 
-It holds `account.json`, one JSON file for each companion, and the stored sounds and pictures. The account's fields are
-listed here one by one; passwords, tokens, sealed keys and addresses of push services are not among them.
+It holds `account.json`, one JSON file for each companion, the stored sounds and pictures, and a `README.txt`. The
+account's fields are listed here one by one; passwords, tokens, sealed keys and addresses of push services are not among
+them.
 """
 
 import asyncio
@@ -9,7 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import closing
 from datetime import datetime
 from mimetypes import guess_extension
-from typing import Any
+from typing import IO, Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import orjson
@@ -22,16 +23,34 @@ from django.utils.text import slugify
 
 from accounts.models import Token, User
 from companions.models import Companion, GalleryReport, GalleryVersion, Lorebook
-from companions.transfer.json_export import export, stream_file
-from files.archives import Outlet
+from companions.transfer.json_export import JSON_BEGINNING, export, stream_file
+from files.archives import Archive, Outlet, is_zip
 from files.contents import open_content
-from files.errors import ContentLostError
+from files.errors import ContentLostError, FilesError
 from files.models import StoredFile
 from jobs.background import in_thread
 from providers.models import OwnProvider
 from safety.models import Notice
 
 VERSION = 1
+ACCOUNT, README = "account.json", "README.txt"
+README_TEXT = """This is everything that a Kith kept of one person: what they told it, and what came of it.
+
+account.json            the account: person, addresses, devices, lorebooks for all companions, what was published.
+                        The names of tokens and models are there, but no password and no key.
+companions/NAME-ID.json one file for each companion. "companion" is its character; beside it is one list for each
+                        kind of thing, for example:
+                          messages     what was said: role is "user" for the person, "assistant" for the companion
+                          memories     what is remembered; kind "said" repeats a message, others were learnt
+                          diary, revisions, slots, blocks, timers, wakings, inner_states, lorebooks
+files/KIND-ID.EXT       pictures and sound, by their ids in "files" of a companion; lost ones are in missing.txt
+
+Every thing has an "id", and "..._id" names another one: "parent_id" of a message is the message before it, which
+several may follow where an answer was tried again. Times are ISO 8601. All is JSON in UTF-8, which any editor shows.
+
+This file is for reading, and for other programs. To go on with a companion in another Kith, use its archive instead:
+"Download the archive" in its settings.
+"""
 PIECE_BYTES = 256_000
 MAX_NAME_CHARACTERS = 40
 PUBLISHED_FIELDS = (
@@ -42,7 +61,7 @@ TOKEN_FIELDS = ("name", "prefix", "created_at", "last_used_at", "expires_at", "r
 
 
 def describe_account(user: User, now: datetime) -> dict[str, Any]:
-    """Return the account's data, except its companions, as written to `account.json`."""
+    """Return the account's data, except its companions, as written to `ACCOUNT`."""
     return {
         "format": "kith-account",
         "version": VERSION,
@@ -76,6 +95,18 @@ def describe_account(user: User, now: datetime) -> dict[str, Any]:
     }
 
 
+def is_export(file: IO[bytes]) -> bool:
+    """Return whether the file is a download of a whole account, or of a companion as JSON; rewind it to its beginning."""
+    try:
+        if file.read(len(JSON_BEGINNING)) == JSON_BEGINNING:
+            return True
+        return is_zip(file) and next(iter(Archive(file).entries), "") == ACCOUNT
+    except FilesError:
+        return False
+    finally:
+        file.seek(0)
+
+
 async def export_account(user: User, now: datetime) -> AsyncIterator[bytes]:
     """Yield the ZIP file in pieces. Stored files whose content is lost are listed in its `missing.txt`.
 
@@ -83,7 +114,8 @@ async def export_account(user: User, now: datetime) -> AsyncIterator[bytes]:
     """
     outlet, missing = Outlet(), []
     with ZipFile(outlet, "w", ZIP_DEFLATED) as archive:
-        archive.writestr("account.json", orjson.dumps(await in_thread(describe_account, user, now)))
+        archive.writestr(ACCOUNT, orjson.dumps(await in_thread(describe_account, user, now)))
+        archive.writestr(README, README_TEXT)
         yield outlet.take()
         mine = Companion.objects.owned_by(user).select_related("user").order_by("pk")
         for companion in await in_thread(lambda: list(mine)):

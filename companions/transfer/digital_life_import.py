@@ -16,6 +16,7 @@ from companions import creation
 from companions.conversations.messages import say_all
 from companions.errors import LimitError
 from companions.models import Companion, Conversation, Message, Session
+from companions.storage import require_storage
 from companions.transfer.digital_life import Long, Mind, Short, split_text, to_datetime
 from database.journal import everywhere
 from memory.learning.diary import ClosedSession, Written, keep_entry
@@ -50,6 +51,7 @@ def import_mind(user: User, mind: Mind, now: datetime) -> Companion:
         for sentence in sentences[MAX_SENTENCES:]:
             keep_fact(companion.pk, sentence, now, now, zone=companion.user.zone)
     _SessionImport(companion, mind, now).run()
+    require_storage(user)
     return companion
 
 

@@ -17,6 +17,7 @@ from companions.models import Companion, Delivery, PastImport
 from jobs.background import in_thread
 
 VERSION = 1
+JSON_BEGINNING = b'{"format":"kith",'
 BATCH = 500
 NOT_EXPORTED = {
     "companions.Prompt": "what was sent, made of what is here; kept for 30 days alone",

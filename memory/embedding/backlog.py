@@ -34,6 +34,7 @@ from providers.errors import ProviderError, ProviderRefused
 log = structlog.get_logger(__name__)
 
 BATCH = 64
+ROUND = 2 * BATCH  # memories of a companion before it is the next one's turn
 REFUSED_TEXT = {400, 413, 422}  # others, e.g. of a wrong key, refuse every text
 HARMLESS_TEXT = "width"  # embedded too where a model's width is asked for
 MEASURE_AGAIN_SECONDS = 3600.0
@@ -49,8 +50,32 @@ def select_unembedded(companion_id: UUID) -> MemoryQuerySet:
     return _waiting(space).of(companion_id) if space else Memory.objects.of(companion_id)
 
 
-def embed_waiting(companion_id: UUID | None = None, limit: int | None = None) -> int:
-    """Embed at most `limit` memories that wait for the wanted space; return how many were embedded there.
+def embed_in_turn(seconds: float) -> None:
+    """Embed memories that wait for the wanted space, ROUND of each companion in turn, for about so many seconds: however
+    much one of them has, the others need not wait for all of it. Raises the errors of `embed_waiting`.
+    """
+    ends_at = monotonic() + seconds
+    embedded = 1
+    while embedded:
+        embedded = 0
+        for companion_id in _find_waiting_companions():
+            embedded += embed_waiting(companion_id, ROUND, ends_at)
+            if monotonic() >= ends_at:
+                return
+
+
+def _find_waiting_companions() -> list[UUID]:
+    if get_embedder() is None:
+        return []
+    waiting = _waiting(find_wanted_space())  # None if its server was never reached: then all wait
+    return list(waiting.order_by().values_list("companion_id", flat=True).distinct())
+
+
+def embed_waiting(
+    companion_id: UUID | None = None, limit: int | None = None, ends_at: float | None = None
+) -> int:
+    """Embed at most `limit` memories that wait for the wanted space; return how many were embedded there. No batch is
+    begun after the time `ends_at` of the monotonic clock, except the first.
 
     New memories are embedded in the older space too, as long as that serves their companion. If a run is killed, the
     next one does what is left; concurrent runs share the work. Raise ProviderUnavailable, ProviderRefused if every
@@ -62,19 +87,22 @@ def embed_waiting(companion_id: UUID | None = None, limit: int | None = None) ->
         with charged(None, ModelCall.Purpose.EMBEDDING):
             space = get_or_create_wanted_space()
     except (ProviderError, WidestError):
-        _embed_in_older(None, companion_id)
+        _embed_in_older(None, companion_id, limit, ends_at)
         raise
     embedder = find_embedder(space) if space else None  # None if another is in force by now
     if embedder is None or space is None:
         return 0
     if len(list_spaces()) > 1:
-        _embed_in_older(space, companion_id)
-    return _embed_all(embedder, space, _waiting(space), companion_id, limit)
+        _embed_in_older(space, companion_id, limit, ends_at)
+    return _embed_all(embedder, space, _waiting(space), companion_id, limit, ends_at)
 
 
-def _embed_in_older(wanted: Space | None, companion_id: UUID | None) -> None:
+def _embed_in_older(
+    wanted: Space | None, companion_id: UUID | None, limit: int | None, ends_at: float | None
+) -> None:
     """Embed, in the older spaces that still serve, the memories that are new since the wanted space was made; without a
-    wanted space, all that are missing there. Failures are only logged.
+    wanted space, all that are missing there. At most `limit` of each companion, and until `ends_at`. Failures are only
+    logged.
     """
     waiting = _waiting(wanted).order_by().values_list("companion_id", flat=True).distinct()
     new = Q()
@@ -86,7 +114,7 @@ def _embed_in_older(wanted: Space | None, companion_id: UUID | None) -> None:
         if space is None or embedder is None or space == wanted:
             continue
         try:
-            _embed_all(embedder, space, _waiting(space).filter(new), waiting_id)
+            _embed_all(embedder, space, _waiting(space).filter(new), waiting_id, limit, ends_at)
         except (ProviderError, WidthError) as error:
             log.warning("not_embedded_in_older_space", space=str(space), code=error.code)
 
@@ -103,9 +131,10 @@ def _embed_all(
     waiting: MemoryQuerySet,
     companion_id: UUID | None,
     limit: int | None = None,
+    ends_at: float | None = None,
 ) -> int:
-    """Embed batch after batch; return how many memories were embedded. When another worker has done the same batch, go
-    on from another place: otherwise both would do each of the next batches.
+    """Embed batch after batch until `limit` or `ends_at`; return how many memories were embedded. When another worker
+    has done the same batch, go on from another place: otherwise both would do each of the next batches.
     """
     embedded, has_met = 0, True
     while has_met and (limit is None or embedded < limit):
@@ -117,6 +146,8 @@ def _embed_all(
                 payer = Payer(memories[0].companion.user_id, memories[0].companion_id)
                 with charged(payer, ModelCall.Purpose.EMBEDDING):
                     embedded += _embed_or_mark(embedder, space, memories)
+            if ends_at is not None and monotonic() >= ends_at:
+                return embedded
             has_met = embedded - before < len(batch)
             if has_met:
                 break

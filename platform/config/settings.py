@@ -375,6 +375,10 @@ FILES_BYTES_EACH = env.int("KITH_FILES_MB", 500) * 1_000_000
 #: `KITH_RISUAI_MAP` | none | path of RisuAI's own table (its file `rpack_map.bin`), with which the `module.risum`
 #:   in its CHARX files is read; without it, only the card is read
 RISUAI_TABLE = risuai_table(env.str("KITH_RISUAI_MAP", ""))
+#: `KITH_COMPANIONS_MB` | `1000` | storage in the database for all companions of each user, above which no more
+#:   chats, logs and archives can be imported; conversation is not limited. A MB of chat takes about 3 MB, and on
+#:   disk, with vectors and indexes, about 10 MB
+COMPANION_BYTES_EACH = env.int("KITH_COMPANIONS_MB", 1_000) * 1_000_000
 #: `KITH_ARCHIVE_MB` | `700` | maximum size of an uploaded archive of a companion
 ARCHIVE_BYTES = env.int("KITH_ARCHIVE_MB", 700) * 1_000_000
 MESSAGES_EACH = 300_000  # of one companion; an import may not exceed it

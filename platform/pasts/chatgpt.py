@@ -26,7 +26,7 @@ TOOLS = {
     "sonic_webpage",
     "super_widget",
 }
-CITATION = re.compile("\ue200[^\ue200\ue201]{0,2000}\ue201|【\\d{1,4}†[^】]{0,200}】")
+CITATION = re.compile("\ue200[^\ue200\ue201]{0,2000}\ue201|【\\d{1,4}(?::\\d{1,4})?†[^】]{0,200}】")
 
 
 class Said(NamedTuple):

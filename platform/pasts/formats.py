@@ -90,6 +90,8 @@ def find_form(content: bytes) -> str | None:
     keys = fields.keys()
     if "spec" in keys or MIND & keys or found.group().count(b"[") > 1:
         return None
+    if "mapping" in keys and "inserted_at" in keys:
+        return None  # DeepSeek's export, which has other messages than ChatGPT's
     if "mapping" in keys or ("conversations" in keys and fields["conversations"].startswith(b"[")):
         return "chatgpt"
     if fields.get("type", b"")[1:20].split(b'"')[0].decode("latin-1") in risuai.KINDS and not is_list:

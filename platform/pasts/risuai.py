@@ -7,8 +7,12 @@ from pasts.json_scan import Piece, as_mapping, as_text
 from pasts.times import read_time
 
 KINDS = {"risuChat", "risuAllChats"}
+MAX_SAYERS = 100
 INLAY = re.compile(r"\{\{(?:inlay|inlayed|inlayeddata)::[^{}]{0,200}\}\}")
-SPEAKERS = {"user": True, "char": False}
+SPEAKERS = {
+    "user": ("user", True),
+    "char": ("assistant", False),
+}  # called so if the file has no name for them
 
 
 def read_export(collector: Collector, root: Piece) -> None:
@@ -23,6 +27,7 @@ def read_export(collector: Collector, root: Piece) -> None:
 def _read_chat(collector: Collector, chat: dict[str, Piece]) -> None:
     collector.count_talk()
     leaf: str | None = None
+    sayers: dict[str, int] = {}  # ids of characters, which the file does not name; several in a group
     for number, piece in enumerate(chat["message"].elements() if "message" in chat else ()):
         collector.count_items()
         fields = as_mapping(piece.load())
@@ -34,11 +39,15 @@ def _read_chat(collector: Collector, chat: dict[str, Piece]) -> None:
         if INLAY.search(text):
             collector.remarks.add("files_left_out")
             text = INLAY.sub("", text)
+        speaker, is_person = SPEAKERS[role]
+        if not is_person and len(sayers) < MAX_SAYERS:
+            place = sayers.setdefault(as_text(fields.get("saying")), len(sayers) + 1)
+            speaker = f"{speaker} {place}" if place > 1 else speaker
         given = collector.add(
             collector.shorten_id(fields.get("chatId")) or str(number),
             parent=leaf,
-            speaker=fields.get("name") or fields.get("saying"),
-            is_person=SPEAKERS[role],
+            speaker=as_text(fields.get("name")) or speaker,
+            is_person=is_person,
             text=text,
             at=read_time(fields.get("time")),
         )

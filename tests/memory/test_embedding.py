@@ -294,3 +294,37 @@ def test_the_tasks_do_what_is_left(mira: Companion, tian: Companion, say: Say) -
     assert (waiting(mira.pk), waiting(tian.pk)) == (0, 1)
     tasks.embed_waiting()
     assert waiting(tian.pk) == 0
+
+
+def test_a_long_backlog_of_one_lets_the_others_have_their_turn(
+    mira: Companion, tian: Companion, say: Say, embedding_server: EmbeddingServer
+) -> None:
+    for companion in (mira, tian):
+        say(companion, *(f"Walk number {number} of {companion.name}." for number in range(2 * backlog.ROUND)))
+    backlog.embed_in_turn(seconds=60)
+    assert (waiting(mira.pk), waiting(tian.pk)) == (0, 0)
+    asked = [text for text in embedding_server.asked if text.startswith("Walk")]
+    turns = [asked[start : start + backlog.ROUND] for start in (0, backlog.ROUND)]
+    names = [{text.split()[-1] for text in turn} for turn in turns]
+    assert len(names[0]) == len(names[1]) == 1
+    assert names[0] != names[1]
+
+
+def test_a_run_that_has_used_its_time_leaves_the_rest_to_the_next(
+    mira: Companion, many: list[Memory], embedding_server: EmbeddingServer
+) -> None:
+    backlog.embed_in_turn(seconds=0)
+    left = waiting(mira.pk)
+    assert len(many) - backlog.BATCH <= left < len(many)
+    assert embed_waiting(mira.pk, ends_at=0.0) > 0
+    assert 0 < waiting(mira.pk) < left
+
+
+def test_two_nudges_for_one_companion_do_not_take_two_threads(mira: Companion, say: Say) -> None:
+    say(mira, "One.")
+    with tasks.NUDGED.take(str(mira.pk)) as is_free:
+        assert is_free
+        tasks.embed_companion(str(mira.pk))
+        assert waiting(mira.pk) == 1
+    tasks.embed_companion(str(mira.pk))
+    assert waiting(mira.pk) == 0

@@ -180,7 +180,7 @@ CHATGPT_HABITS: dict[str, tuple[Raw, str | None, set[str]]] = {
         {
             "content": {
                 "content_type": "text",
-                "parts": ["Yes\ue200cite\ue202turn0search1\ue201.【3†source】"],
+                "parts": ["Yes\ue200cite\ue202turn0search1\ue201.【3†source】【4:0†notes.pdf】"],
             }
         },
         "Yes.",
@@ -262,7 +262,36 @@ def test_risuai_says_that_the_greeting_is_elsewhere() -> None:
     assert file.pasts[0].messages[0].id == "9f-0"
 
 
+def test_the_ids_by_which_risuai_tells_who_speaks_are_no_names() -> None:
+    chat = risu_chat()
+    ids = iter(["6b1f-mara", "9c00-keeper"] * 3)
+    for message in chat["message"]:
+        del message["name"]
+        message |= {"saying": next(ids)} if message["role"] == "char" else {}
+    file = read(dumped({"type": "risuChat", "ver": 2, "data": chat}))
+    speakers = [message.speaker for message in file.pasts[0].messages]
+    assert speakers == ["assistant", "user", "assistant 2", "user", "assistant"]
+
+
+def test_the_export_of_deepseek_is_not_taken_for_that_of_chatgpt() -> None:
+    message = {
+        "fragments": [{"type": "REQUEST", "content": "Hi"}],
+        "inserted_at": "2025-02-01T10:00:00+08:00",
+    }
+    node = {"id": "1", "parent": None, "children": [], "message": message}
+    content = dumped([{"id": "x", "title": "x", "inserted_at": "2025-02-01", "mapping": {"1": node}}])
+    assert not looks_like_past(BytesIO(content))
+    with pytest.raises(PastFormatError) as told:
+        read(content)
+    assert told.value.code == "no_past"
+
+
 TEXTS: dict[str, tuple[str, list[tuple[str, str]], set[str]]] = {
+    "the person in Chinese": (
+        "林晚：你来了。\n我：下雨了。\n林晚：坐。\n我：好。",
+        [("林晚", "你来了。"), ("我", "下雨了。"), ("林晚", "坐。"), ("我", "好。")],
+        {"times_missing"},
+    ),
     "notices and pictures": (
         "27/02/2024, 22:40 - Messages are end-to-end encrypted.\n27/02/2024, 22:41 - Ann: Hi\nthere\n"
         "27/02/2024, 22:42 - Mara: <Media omitted>\n27/02/2024, 22:43 - Mara: \u200eimage omitted\n"

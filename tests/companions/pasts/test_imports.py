@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from bench.common.past_files import chatgpt, sillytavern
+from companions import tasks
 from companions.branches.alternatives import load_alternatives
 from companions.branches.operations import choose, choose_alternative
 from companions.conversations.log_import import Line, import_log, progress
@@ -16,6 +17,7 @@ from companions.models import Branch, Companion, Conversation, Message, PastImpo
 from companions.pasts import imports
 from companions.pasts.imports import Wanted
 from companions.pasts.plan import Choice
+from companions.storage import measure_bytes
 from files.models import StoredFile
 from jobs.lease import LEASE_TIME
 from memory.embedding import embed_waiting
@@ -207,3 +209,34 @@ def test_a_past_whose_file_is_lost_has_failed_after_eight_tries_and_its_job_says
     assert (past.state, past.attempts, past.error) == (PastImport.State.FAILED, 8, "no_file")
     past.job.refresh_from_db()
     assert progress(past.job) == ("failed", 0)
+
+
+def test_no_more_is_imported_than_the_storage_of_each_person(
+    mira: Companion, tian: Companion, settings: Any
+) -> None:
+    settings.COMPANION_BYTES_EACH = measure_bytes(mira.user) + 10_000
+    imported(mira, sillytavern(LINES), NOW)
+    other = [(is_person, f"{text} Again." * 100, at) for is_person, text, at in LINES]
+    with pytest.raises(LimitError) as told:
+        begin(mira, sillytavern(other), NOW)
+    assert told.value.code == "no_storage"
+    with pytest.raises(LimitError):
+        import_log(mira, [Line(role="user", text="x" * 9_000, at=NOW)], NOW)
+    assert len(texts(mira)) == len(LINES)
+
+
+def test_what_was_begun_while_there_was_room_may_find_none(mira: Companion, settings: Any) -> None:
+    past = begin(mira, sillytavern(LINES), NOW)
+    settings.COMPANION_BYTES_EACH = measure_bytes(mira.user)
+    imports.run(past.pk, NOW)
+    past.refresh_from_db()
+    assert (past.state, past.error, texts(mira)) == ("waiting", "no_storage", [])
+
+
+def test_a_person_has_one_long_task_at_a_time(mira: Companion, tian: Companion) -> None:
+    past = begin(mira, sillytavern(LINES), NOW)
+    with tasks.LONG.take(mira.user_id):
+        tasks.import_past(str(past.pk))
+        assert texts(mira) == []
+    tasks.import_past(str(past.pk))
+    assert texts(mira) == [text for _, text, _ in LINES]

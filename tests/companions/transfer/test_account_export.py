@@ -2,11 +2,13 @@
 
 import io
 import json
+import re
 import zipfile
 
 import pytest
 from allauth.mfa.models import Authenticator
 from django.conf import settings
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import AsyncClient
 from django.utils import timezone
 
@@ -104,3 +106,24 @@ async def test_a_storage_that_does_not_answer_is_told_as_no_loss(alice: User, mi
 async def test_it_is_for_who_is_signed_in(db: None) -> None:
     response = await AsyncClient().get(PATH)
     assert response["Location"].startswith("/accounts/login/")
+
+
+async def test_it_explains_itself_to_a_stranger(alice: User, mira: Companion) -> None:
+    archive = await fetch(alice)
+    told = archive.read("README.txt").decode()
+    lists = json.loads(archive.read(f"companions/mira-{mira.pk}.json")).keys()
+    named = re.findall(r"[a-z_]+", told.split("for example:")[1].split("files/KIND")[0])
+    assert {"messages", "memories", "diary", "timers"} <= lists & set(named)
+    assert "account.json" in told
+    assert max(map(len, told.splitlines())) <= 120
+
+
+async def test_it_is_told_from_what_can_be_restored(alice: User, mira: Companion) -> None:
+    client = AsyncClient()
+    await client.aforce_login(alice)
+    for path in (PATH, f"/companions/{mira.pk}/settings/export/"):
+        response = await client.get(path)
+        content = b"".join([piece async for piece in response.streaming_content])
+        file = SimpleUploadedFile("kith", content)
+        shown = await client.post("/companions/new/card/", {"file": file}, follow=True)
+        assert "use its archive" in shown.content.decode()

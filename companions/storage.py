@@ -1,0 +1,41 @@
+"""The storage that each user's companions may take in the database, above which nothing more is imported."""
+
+from collections.abc import Iterable
+
+from django.conf import settings
+from django.db.models import Func, IntegerField, Sum
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from companions.archives.sections import SECTIONS
+from companions.errors import LimitError
+from companions.models import Companion
+
+MESSAGE_BYTES = 1_000  # that a message and its memory take beside the text, which both hold
+
+
+def estimate_bytes(texts: Iterable[str]) -> int:
+    """Return about how many bytes messages with these texts will take."""
+    return sum(MESSAGE_BYTES + 2 * len(text.encode(errors="replace")) for text in texts)
+
+
+def measure_bytes(user: User) -> int:
+    """Return how many bytes the rows of the user's companions take, as stored; without vectors and indexes."""
+    mine = list(Companion.objects.owned_by(user).values_list("pk", flat=True))
+    used = 0
+    for section in SECTIONS.values():
+        table = section.model._meta.db_table
+        size = Func(template=f'pg_column_size("{table}".*)', output_field=IntegerField())  # no ORM equivalent
+        rows = section.model._base_manager.filter(**{f"{section.way}__in": mine})
+        used += rows.aggregate(bytes=Sum(size, default=0))["bytes"]
+    return used
+
+
+def require_storage(user: User, more: int = 0) -> None:
+    """Raise LimitError if the user's companions, and `more` bytes, would take more than KITH_COMPANIONS_MB."""
+    if measure_bytes(user) + more > settings.COMPANION_BYTES_EACH:
+        detail = _(
+            "All that your companions have been told and remember can take up at most %(most)s MB, and this would be"
+            " more. Bring in less of it, or undo an earlier import or delete a companion first."
+        )
+        raise LimitError("no_storage", detail % {"most": f"{settings.COMPANION_BYTES_EACH // 1_000_000:,}"})
