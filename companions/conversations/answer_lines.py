@@ -46,7 +46,7 @@ TOLD_BY_TOOLS = (
     r'"(?:remembered|revised|proposed|noted|cancelled)": '
     r'|"slot": "[^\n]{0,500}", "remembered": "|"state": "[^\n]{0,500}", "proposed": "'
     r'|"text": "[^\n]{0,500}", "cancelled": "|"block": "[^\n]{0,500}", "full": "\d|"full": "\d+ of \d+ characters"'
-    r'|"when": "[^\n]{0,500}", "next": "\d{4}-|"next": "\d{4}-[^\n]{0,20}", "when": "'
+    r'|"when": "[^\n]{0,500}", "next": "\d{4}-|"next": "\d{4}-[^\n]{0,20}", (?:"text": "[^\n]{0,1000}", )?"when": "'
 )
 WEEKDAY = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
 # The beginnings of the lines and lists that `prompting.turn_prompt.render_context` and `life.waking_context` render, and

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db.models import Max
 
 from accounts.usage import waits_until
+from companions.life.schedules import resolve_local_time
 from companions.minds.choice import get_current_provider
 from companions.models import Companion, Life, Message, Timer, Waking
 
@@ -236,12 +237,12 @@ def get_midnight(local: datetime) -> datetime:
 def get_next_time(wanted: time, after: datetime) -> datetime:
     """Return the first moment later than `after` at which clocks in its time zone show the `wanted` time.
 
-    If daylight saving skips that time, return the corresponding moment after the gap.
+    Daylight saving counts as for schedules (see `resolve_local_time`).
     """
+    zone = after.tzinfo
+    assert zone is not None  # noqa: S101 (callers pass local times)
     for days in (0, 1, 2):
-        day = after.date() + timedelta(days=days)
-        moment = datetime.combine(day, wanted, after.tzinfo)
-        there = datetime.fromtimestamp(moment.timestamp(), after.tzinfo)
-        if there > after:
-            return there
+        moment = resolve_local_time(datetime.combine(after.date() + timedelta(days=days), wanted), zone)
+        if moment > after:
+            return moment.astimezone(zone)
     raise AssertionError("a day has passed")

@@ -8,9 +8,9 @@ from django.utils.translation import gettext as _
 
 from companions.life.waking_context import LATE_AFTER, WakingContext
 from companions.models import Message, Timer
+from companions.tools.own_words import find_sentence
 from memory.language import pattern_of, words_of
-from memory.recall.traits import tells_something, terms
-from text.strings import shorten, split_sentences
+from text.strings import shorten
 
 MAX_ASKING = 3  # the latest messages that are searched for the request
 MAX_QUOTED_CHARACTERS = 300
@@ -55,13 +55,9 @@ def _find_own_words(context: WakingContext, timer: Timer) -> str:
         return ""
     said = Message.objects.filter(session=timer.message.session_id, role=Message.Role.USER, is_hidden=False)
     said = said.filter(said_at__lte=timer.message.said_at).order_by("-said_at", "-id")
-    names = {term for name in context.companion.names.values() for term in terms(name)}
-    noted = {term for term in terms(context.note) if tells_something(term)} - names
-    sentences = [sentence for message in said[:MAX_ASKING] for sentence in split_sentences(message.text)]
-    best = max(sentences, key=lambda sentence: len(noted & {*terms(sentence)}), default="")
-    if not noted & {*terms(best)}:
-        return ""
-    return f"“{shorten(strip_order(best, context.companion.user.name), MAX_QUOTED_CHARACTERS)}”"
+    found = find_sentence([message.text for message in said[:MAX_ASKING]], context.note, context.companion)
+    order = strip_order(found, context.companion.user.name)
+    return f"“{shorten(order, MAX_QUOTED_CHARACTERS)}”" if found else ""
 
 
 def strip_order(text: str, person: str) -> str:

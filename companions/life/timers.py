@@ -261,9 +261,10 @@ def _follow_time_zone(companion_id: UUID, now: datetime) -> int:
     companion = hold(companion_id)
     if companion is None:
         return 0
-    waiting = Timer.objects.active().filter(companion=companion, due_at__gt=now).select_for_update()
+    # Those on branches that are not chosen, too: their times would be of the former zone when one is chosen again.
+    waiting = Timer.everywhere.active().filter(companion=companion, due_at__gt=now).select_for_update()
     moved = [timer for timer in waiting if _move(timer, companion, now)]
-    return Timer.objects.bulk_update(moved, ["due_at", "look_at"]) if moved else 0
+    return Timer.everywhere.bulk_update(moved, ["due_at", "look_at"]) if moved else 0
 
 
 def _move(timer: Timer, companion: Companion, now: datetime) -> bool:

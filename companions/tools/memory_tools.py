@@ -26,8 +26,8 @@ from memory.models import Memory, Recall
 from memory.models.core_memory import By
 from memory.recall.candidates import MemoryFilter
 from memory.recall.recall import LEARNT, list_visible_to_models, load_origins, recall, search
-from memory.store import keep_earlier, keep_fact, note_retraction, revise
-from text.strings import folded, has_words, storable
+from memory.store import keep_earlier, keep_fact, link_sources, note_retraction, revise
+from text.strings import folded, has_words
 
 MAX_SEARCHES = 3  # in one turn, or in one waking
 NEAR_LIKENESS = 0.25  # of memories that `forget` may mean; the person chooses among them
@@ -62,16 +62,14 @@ class Remember(Tool):
         if self.old.strip():
             return self._correct(context, now)
         companion = context.companion
+        sources = find_sources(context, self.text)
         # The call may be a repetition, if the connection was lost while the first one committed.
-        before = Memory.objects.of(companion.pk).open().filter(sources__in=context.causes)
-        memory = before.filter(kind=Memory.Kind.FACT, text=storable(self.text)).first() or keep_fact(
-            companion.pk,
-            self.text,
-            now,
-            now,
-            source_ids=find_sources(context, self.text),
-            zone=companion.user.zone,
-        )
+        known = Memory.objects.of(companion.pk).open().learnt().filter(is_private=False)
+        memory = known.same_text(self.text).defer("entry").first()
+        if memory:
+            link_sources(memory, sources)
+        else:
+            memory = keep_fact(companion.pk, self.text, now, now, sources, zone=companion.user.zone)
         context.shown_ids.add(memory.pk)
         return {"remembered": memory.text}
 

@@ -1,16 +1,16 @@
-"""Checks that the person asked for something in this session, in their own words: other texts do not count."""
+"""The person's own words in this session: checks that they asked for something in them, and the sentence on a matter."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 import regex
 
-from companions.models import Message
+from companions.models import Companion, Message
 from companions.tools.tool import ToolContext, ToolError
 from memory.forgotten import read_words
 from memory.language import HAN, words_of
-from memory.recall.traits import DENIAL, is_question
-from text.strings import folded
+from memory.recall.traits import DENIAL, is_question, tells_something, terms
+from text.strings import folded, split_sentences
 
 MAX_MESSAGES = 5  # of the person's, including the one being answered
 MAX_MEANT = 2  # messages that "forget that" may refer to
@@ -58,6 +58,15 @@ def check_new_text(context: ToolContext, old: str, new: str) -> None:
         )
     if not is_told:
         raise ToolError(f"{_write_refusal(context)} If they have, keep it in their own words.")
+
+
+def find_sentence(texts: Iterable[str], text: str, companion: Companion) -> str:
+    """Return the sentence of `texts` that shares most telling words with the text; empty if none shares any."""
+    names = {term for name in companion.names.values() for term in terms(name)}
+    wanted = {term for term in terms(text) if tells_something(term)} - names
+    sentences = [sentence for said in texts for sentence in split_sentences(said)]
+    best = max(sentences, key=lambda sentence: len(wanted & {*terms(sentence)}), default="")
+    return best if wanted & {*terms(best)} else ""
 
 
 def _write_refusal(context: ToolContext) -> str:

@@ -6,13 +6,17 @@ from typing import Any
 from pydantic import AliasChoices, Field
 
 from companions.life import timers
-from companions.models import Timer
+from companions.models import Message, Timer
+from companions.models.timer import NOTE_CHARACTERS
 from companions.tools.bounds import count_tokens_left, take_fitting
+from companions.tools.grounding import REFUSED, Shown
+from companions.tools.own_words import find_sentence
 from companions.tools.tool import Tool, ToolContext, ToolError
 from text.strings import shorten
 
 ID_CHARACTERS = 8  # enough to tell a few dozen timers from each other
 MAX_NOTE_CHARACTERS = 200  # shown of a timer's note
+MAX_BEFORE = 2  # messages of the person's, before the one being answered, that may say what a timer is for
 
 
 class SetTimer(Tool):
@@ -36,17 +40,35 @@ class SetTimer(Tool):
     they_asked: bool = Field(True, description="False where it is your own wish.")
 
     def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
+        note = self._write_note(context)
         timer = timers.set_timer(
             context.companion,
             self.schedule,
-            self.text,
+            note,
             by=Timer.By.COMPANION,
             now=now,
             is_asked_for=self.they_asked,
             message=context.message,
             waking=context.waking,
         )
-        return _describe(timer, context)
+        return _describe(timer, context) | ({} if note == self.text else {"text": note})
+
+    def _write_note(self, context: ToolContext) -> str:
+        """Return the text, or the person's own words for it if it tells of what was not shown: models invent names.
+
+        In a waking there are no such words, and ToolError is raised. A wish of the companion's own may be of any thing,
+        but names nobody, no number and no day that was not shown.
+        """
+        timers.get_zone(context.companion)  # raises TimerError before anything is read in an unknown zone
+        shown = Shown(context)
+        if shown.holds_names(self.text) and (not self.they_asked or shown.holds_things(self.text)):
+            return self.text
+        if context.message is None:
+            raise ToolError(REFUSED.format(what=self.text))
+        said = [message.text for message in context.history if message.role == Message.Role.USER]
+        texts = [context.message.text, *said[: -MAX_BEFORE - 1 : -1]]
+        found = find_sentence(texts, self.text, context.companion) or context.message.text
+        return shorten(found, NOTE_CHARACTERS)
 
 
 class ListTimers(Tool):

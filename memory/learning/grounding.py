@@ -15,7 +15,9 @@ from text.dates import MONTHS, WEEKDAYS, in_year, read_dates
 from text.strings import folded, has_words
 
 CAPITAL = regex.compile(r"\p{Lu}[\p{L}\p{M}]*(?:['’-]\p{Lu}[\p{L}\p{M}]*)*")
-STARTS = regex.compile(r"(?<=(?:^|[.!?:;…。！？：；\n]|[\"“”‘「」『』(（)）–—-])\s*)")
+STARTS = regex.compile(
+    r"(?<=(?:^|(?<!\b(?:Mr|Mrs|Ms|Dr|St|Prof))[.]|[!?:;…。！？：；\n]|[\"“”‘「」『』(（)）–—-])\s*)"
+)
 DIGITS = regex.compile(r"\d+(?:[.,:]\d+)*")
 TITLE = regex.compile(r"《([^》]{1,80})》")
 SUBJECT_NAME, CALLED_NAME = pattern_of("subject_name"), pattern_of("called_name")

@@ -232,10 +232,10 @@ class _Batch:
         """Return a memory with the same text, closed or not, that already comes from one of the entry's messages."""
         told = [line.message_id for line in entry.tellings]
         learnt = self._mine.learnt()
-        return learnt.filter(text__iexact=entry.learnt.text, sources__in=told).defer("entry").first()
+        return learnt.same_text(entry.learnt.text).filter(sources__in=told).defer("entry").first()
 
     def _find_same_text(self, text: str) -> Memory | None:
-        return self._open.filter(text__iexact=text, is_private=False).defer("entry").first()
+        return self._open.same_text(text).filter(is_private=False).defer("entry").first()
 
     def _why_open(self, entry: Supported, of: Memory) -> str:
         """Return why the memory must stay open, or an empty string if the entry may close it."""

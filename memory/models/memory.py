@@ -1,3 +1,4 @@
+import re
 import uuid
 from collections.abc import Collection
 from datetime import datetime
@@ -10,8 +11,10 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models.user import OwnedQuerySet
 from database.journal import AwakeManager
-from text.strings import storable
+from text.strings import folded, storable
 
+SPACES = re.compile(r"[\s']+")
+PLAIN = r"rtrim(lower(regexp_replace(normalize(%(expressions)s, NFKC), '[\s’'']+', '', 'g')), '.!。')"
 SHARE = [MinValueValidator(0.0), MaxValueValidator(1.0)]
 
 
@@ -55,6 +58,14 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):
     def by_content(self, text: str) -> "MemoryQuerySet":
         """Return the memories that contain this text, ignoring case."""
         return self.filter(text__icontains=storable(text))
+
+    def same_text(self, text: str) -> "MemoryQuerySet":
+        """Return the memories with this text, however it is spelled: case, width, spaces, apostrophes and a full stop or
+        "!" at the end do not count.
+        """
+        plain = models.Func(models.F("text"), template=PLAIN, output_field=models.TextField())
+        spelled = SPACES.sub("", folded(storable(text))).rstrip(".!。")
+        return self.alias(plain=plain).filter(plain=spelled)
 
     def by_cause(self, *, message: uuid.UUID | None = None, call: int | None = None) -> "MemoryQuerySet":
         """Return the memories that come from this message and were made by this model call, if both are given.

@@ -1,6 +1,7 @@
 """Whether a companion may write first: opted in, not muted, no goodbye, not at night, not too often, not unanswered."""
 
 from datetime import UTC, datetime, time, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from pytest_django import DjangoAssertNumQueries
@@ -16,6 +17,7 @@ from companions.life.eligibility import (
     is_within,
     load_outreach,
 )
+from companions.life.schedules import parse
 from companions.models import Companion, Life, Message, Waking
 
 NOON = datetime(2026, 5, 4, 10, tzinfo=UTC)  # noon in Berlin
@@ -155,3 +157,25 @@ def test_spans_of_a_day() -> None:
     assert not is_within(time(9), time(9), time(9))
     assert get_next_time(time(8), NOON) == NOON.replace(hour=8) + DAY
     assert get_next_time(time(11), NOON) == NOON.replace(hour=11)
+
+
+NEW_YORK = ZoneInfo("America/New_York")  # 02:00 becomes 03:00 on 8 March 2026, and 01:00 on 1 November
+
+
+@pytest.mark.parametrize(
+    ("after", "wanted", "following"),
+    [
+        ("2026-03-08T01:00-05:00", time(2, 30), "2026-03-08T03:00-04:00"),  # at the end of the gap
+        ("2026-03-08T03:00-04:00", time(2, 30), "2026-03-09T02:30-04:00"),
+        ("2026-10-31T23:00-04:00", time(1, 30), "2026-11-01T01:30-04:00"),  # the first of two
+        ("2026-11-01T01:45-05:00", time(1, 50), "2026-11-02T01:50-05:00"),  # which is over by now
+    ],
+)
+def test_the_next_time_over_a_change_of_clocks_is_that_of_a_daily_timer(
+    after: str, wanted: time, following: str
+) -> None:
+    since = datetime.fromisoformat(after).astimezone(NEW_YORK)
+    expected = datetime.fromisoformat(following).astimezone(UTC)
+    assert get_next_time(wanted, since).astimezone(UTC) == expected
+    daily = parse(f"cron:{wanted:%-M %-H} * * *")
+    assert daily.next(since, NEW_YORK) == expected

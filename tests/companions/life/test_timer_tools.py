@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def turn(mira: Companion) -> TurnContext:
-    return turn_of(mira, "Remind me, please")
+    return turn_of(mira, "Remind me of tea 2, 3, 4 and 5, please")
 
 
 def test_a_timer_set_in_a_talk_is_asked_for(mira: Companion, turn: TurnContext) -> None:
@@ -36,6 +36,31 @@ def test_a_timer_set_in_a_talk_is_asked_for(mira: Companion, turn: TurnContext) 
 def test_one_that_it_sets_for_itself_was_not_asked_for(mira: Companion, turn: TurnContext) -> None:
     use(turn, "set_timer", schedule="1d", text="look at the stars", they_asked=False)
     assert not mira.timers.get(note="look at the stars").is_asked_for
+
+
+@pytest.mark.parametrize(
+    ("said", "invented", "kept"),
+    [
+        ("Hungry. Remind me of the dentist, please.", "Dentist with Dr. Weber", "Remind me of the dentist, please."),
+        ("明天下午三点提醒我去看牙医", "去看王医生的牙科门诊，带 200 块钱", "明天下午三点提醒我去看牙医"),
+        ("Could you ping me then?", "Call Ana about the 3 tickets", "Could you ping me then?"),
+    ],
+)  # fmt: skip
+def test_a_note_of_what_nobody_said_becomes_the_persons_own_words(
+    mira: Companion, said: str, invented: str, kept: str
+) -> None:
+    given = use(turn_of(mira, said), "set_timer", schedule="2h", text=invented)
+    assert mira.timers.get(name="").note == kept
+    assert given["text"] == kept
+
+
+def test_a_wish_of_its_own_may_be_of_anything_but_names_nobody(mira: Companion, turn: TurnContext) -> None:
+    use(turn, "set_timer", schedule="1d", text="think of the sea", they_asked=False)
+    use(turn, "set_timer", schedule="2d", text="ask after Ana", they_asked=False)
+    assert set(mira.timers.filter(name="").values_list("note", flat=True)) == {
+        "think of the sea",
+        turn.message.text,
+    }
 
 
 def test_a_call_that_is_run_again_sets_nothing_more(mira: Companion, turn: TurnContext) -> None:
@@ -135,7 +160,7 @@ def test_of_a_hundred_timers_in_one_turn_ten_are_set(
     mira: Companion, turn: TurnContext, settings: Any
 ) -> None:
     settings.CONTEXT_TOKENS = 100_000
-    given = [use(turn, "set_timer", schedule="5min", text=f"tea {n}") for n in range(100)]
+    given = [use(turn, "set_timer", schedule="5min", text="tea" + " and tea" * n) for n in range(100)]
     assert [("error" in one) for one in given] == [False] * 10 + [True] * 90
     assert given[-1]["error"] == "At most 10 timers can be set in one turn."
     assert mira.timers.filter(name="").count() == 10
@@ -151,7 +176,7 @@ def test_many_timers_are_listed_as_far_as_there_is_room(mira: Companion, setting
 
 def turn_of_many(companion: Companion, n: int) -> TurnContext:
     """A turn in which ten timers were set, ended but for the last."""
-    turn = turn_of(companion, f"Hello {n}")
+    turn = turn_of(companion, f"Hello {n}: 0 1 2 3 4 5 6 7 8 9")
     for one in range(10):
         given = tools.call(
             turn, "set_timer", f'{{"schedule": "5min", "text": "{n} {one} {"tea " * 60}"}}', NOW

@@ -268,6 +268,16 @@ def test_timers_follow_the_person_into_another_zone(mira: Companion, tian: Compa
     assert tian.timers.get(name="morning").due_at == others
 
 
+def test_a_timer_on_a_branch_that_is_not_chosen_moves_too(mira: Companion) -> None:
+    daily = a_timer(mira, "cron:30 21 * * *", now=timezone.now())
+    Timer.objects.filter(pk=daily.pk).update(is_asleep=True)
+    mira.user.time_zone = "America/New_York"
+    mira.user.save()
+    moved = Timer.everywhere.get(pk=daily.pk)
+    assert moved.due_at
+    assert f"{moved.due_at.astimezone(mira.user.zone):%H:%M}" == "21:30"
+
+
 def test_what_is_due_already_or_over_stays_when_the_person_moves(mira: Companion) -> None:
     now = timezone.now()
     mira.timers.filter(name="morning").update(due_at=now - timedelta(minutes=1))

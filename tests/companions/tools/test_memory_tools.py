@@ -37,7 +37,38 @@ def test_the_same_call_run_again_keeps_the_fact_once(mira: Companion) -> None:
     use(turn, "remember", text="Alice likes tea.")  # what holds no more is no answer
     end(turn)
     use(turn_of(mira, "Once more: I like tea"), "remember", text="Alice likes tea.")  # told again
-    assert Memory.objects.filter(kind="fact", text="Alice likes tea.").count() == 3
+    assert Memory.objects.filter(kind="fact", text="Alice likes tea.").count() == 2
+
+
+def test_one_fact_in_several_spellings_is_kept_once_with_all_messages_that_tell_it(mira: Companion) -> None:
+    for said, text in (
+        ("我的生日是 11 月 24 日", "Alice 的生日是 11 月 24 日。"),
+        ("再说一遍，生日是11月24日", "Alice的生日是11月24日"),
+        ("生日 11月24日，别忘了", "alice的生日是１１月２４日！"),
+    ):
+        turn = turn_of(mira, said)
+        assert use(turn, "remember", text=text) == {"remembered": "Alice 的生日是 11 月 24 日。"}
+        end(turn)
+    use(turn_of(mira, "不是 11月25日"), "remember", text="Alice的生日是11月25日")
+    kept = Memory.objects.filter(kind="fact")
+    assert kept.count() == 2
+    assert kept.get(text="Alice 的生日是 11 月 24 日。").sources.count() == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "is_same"),
+    [
+        ("Ana's cat is old.", "Ana’s  cat is OLD!", True),
+        ("Ana's cat is old", "Ana's cat is old, too", False),
+        ("She has 11 cats.", "She has 1 cat.", False),
+        ("她不喝茶。", "她喝茶。", False),
+    ],
+)
+def test_spelling_is_no_difference_and_a_word_is(
+    mira: Companion, text: str, other: str, is_same: bool
+) -> None:
+    keep_fact(mira.pk, text, NOW, NOW)
+    assert Memory.objects.of(mira.pk).same_text(other).exists() is is_same
 
 
 def test_a_slot_is_kept_with_the_messages_it_comes_from(mira: Companion) -> None:

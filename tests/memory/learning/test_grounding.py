@@ -111,6 +111,7 @@ def test_names_and_numbers_are_read() -> None:
         "new",
         "york",
     }
+    assert names_in("Dentist with Dr. Weber, then Mrs. Alt. Later tea") == {"weber", "alt"}
     assert numbers_in("二十三, 三百五十, 二〇二三, 一万二千, 12,345 and seven") == {
         *("23", "350", "2023", "12000", "12345", "7"),
     }
