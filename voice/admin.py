@@ -36,14 +36,14 @@ class SpeechAdmin(PrivateAdmin):
     annotations = {"uses": Count("spoken")}
     search_ids = ("pk", "companion", "file")
     list_display = (
-        moment("created_at", _("made")),
+        moment("created_at", _("created")),
         *("owner", "of_companion", "seconds", "used", "of_file"),
     )
     list_filter = ("created_at",)
     ordering = ("-pk",)
     fields = ("id", "owner", "of_companion", "seconds", "used", "of_file", "created_at")
 
-    @admin.display(description=_("in use"), ordering="uses")
+    @admin.display(description=_("enabled"), ordering="uses")
     def used(self, speech: Any) -> int:
         return int(speech.uses)
 

@@ -17,7 +17,7 @@ class Recording(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     companion = models.ForeignKey(Companion, models.CASCADE, related_name="recordings")
     message = models.OneToOneField(
-        Message, models.CASCADE, null=True, blank=True, related_name="recording", verbose_name=_("became")
+        Message, models.CASCADE, null=True, blank=True, related_name="recording", verbose_name=_("message")
     )
     file = models.OneToOneField(StoredFile, models.CASCADE, related_name="recording")
     heard = models.TextField(_("what was heard"), blank=True)
@@ -51,7 +51,7 @@ class Speech(models.Model):
     digest = models.CharField(max_length=64)
     file = models.OneToOneField(StoredFile, models.CASCADE, related_name="speech")
     seconds = models.FloatField(_("seconds"))
-    created_at = models.DateTimeField(_("made"))
+    created_at = models.DateTimeField(_("created"))
 
     objects = OwnedQuerySet["Speech"].as_manager()
 

@@ -21,7 +21,7 @@ class ArchiveUploadAdmin(PrivateAdmin):
         "state",
         "done",
         "total",
-        moment("created_at", _("given")),
+        moment("created_at", _("uploaded")),
     )
     list_filter = ("state", "created_at")
     fields = (

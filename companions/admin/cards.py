@@ -20,7 +20,7 @@ class CardAdmin(PrivateAdmin):
     words = ("content",)
     titled_by = "companion_called"
     search_ids = ("pk", "sha256")
-    list_display = ("page", "owner", "of_companion", moment("created_at", _("came")))
+    list_display = ("page", "owner", "of_companion", moment("created_at", _("received")))
     ordering = ("-pk",)
     fields = ("owner", "of_companion", "sha256", "created_at")
 
@@ -32,7 +32,7 @@ class CardUploadAdmin(PrivateAdmin):
     owner_path = "user"
     words = ("content",)
     search_ids = ("pk", "sha256")
-    list_display = ("page", "owner", "form", "version", moment("created_at", _("given")))
+    list_display = ("page", "owner", "form", "version", moment("created_at", _("uploaded")))
     fields = (
         *("id", "owner", "form", "version", data_column("remarks", _("remarks"), describe=describe_remark)),
         *("sha256", "created_at"),
@@ -63,7 +63,7 @@ class LorebookAdmin(PrivateAdmin):
     owner_path = "user"
     words = ("name", "data")
     search_ids = ("pk", "companion")
-    list_display = ("page", "owner", "of_companion", "is_enabled", moment("created_at", _("made")))
+    list_display = ("page", "owner", "of_companion", "is_enabled", moment("created_at", _("created")))
     list_filter = ("is_enabled", "created_at")
     fields = (
         *("id", "owner", "of_companion", "is_enabled", "scan_depth", "token_budget", "is_recursive"),

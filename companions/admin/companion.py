@@ -81,7 +81,7 @@ class CompanionAdmin(PrivateAdmin):
         number("greeting_length", _("characters of greeting")),
         "tint",
         "recall_policy",
-        moment("created_at", _("made")),
+        moment("created_at", _("created")),
     )
     list_filter = ("recall_policy", "created_at")
     fields = ("id", "owner", "tint", "recall_policy", "idle_hours", "created_at")
@@ -112,7 +112,7 @@ class JobAdmin(PrivateAdmin):
     words = ("error",)
     annotations = {"error_length": Length("error")}
     list_display = (
-        moment("created_at", _("asked")),
+        moment("created_at", _("requested")),
         "owner",
         "of_companion",
         "kind",

@@ -61,7 +61,7 @@ class ConversationAdmin(PrivateAdmin):
 
     named_by = "created_at"
     titled_by = "companion_called"
-    list_display = (moment("created_at", _("made")), "owner", "of_companion", "of_head")
+    list_display = (moment("created_at", _("created")), "owner", "of_companion", "of_head")
     list_filter = ("created_at",)
     ordering = ("-created_at",)
     fields = ("id", "owner", "of_companion", "of_head", "created_at")
@@ -78,7 +78,7 @@ class BookmarkAdmin(PrivateAdmin):
     """A user's bookmark of a message."""
 
     named_by = "made_at"
-    list_display = (moment("made_at", _("made")), "owner", "of_companion", "of_message")
+    list_display = (moment("made_at", _("created")), "owner", "of_companion", "of_message")
     list_filter = ("made_at",)
     search_ids = ("pk", "companion", "message")
     fields = ("id", "owner", "of_companion", "of_message", "made_at")
@@ -93,7 +93,7 @@ class AttachmentAdmin(PrivateAdmin):
     words = ("name",)
     named_by = "created_at"
     titled_by = "name"
-    list_display = (moment("created_at", _("given")), "owner", "of_companion", "of_message")
+    list_display = (moment("created_at", _("uploaded")), "owner", "of_companion", "of_message")
     list_filter = ("created_at",)
     search_ids = ("pk", "companion", "message", "file")
     fields = ("id", "owner", "of_companion", "of_message", "of_file", "of_document", "created_at")
@@ -111,15 +111,15 @@ class BranchAdmin(PrivateAdmin):
     titled_by = "name"
     words = ("name",)
     list_display = (
-        moment("made_at", _("made")),
+        moment("made_at", _("created")),
         *("owner", "of_companion", "of_head"),
-        moment("left_at", _("last chosen until")),
+        moment("left_at", _("chosen until")),
     )
     list_filter = ("made_at",)
     search_ids = ("pk", "companion", "head")
     fields = ("id", "owner", "of_companion", "of_conversation", "of_head", "made_at", "left_at")
 
-    of_conversation = link("conversation", _("talk"))
+    of_conversation = link("conversation", _("conversation"))
     of_head = link("head", _("newest message"))
 
 
@@ -175,7 +175,7 @@ class SessionAdmin(PrivateAdmin):
     )
     private_template = "admin/companions/said.html"
 
-    of_conversation = link("conversation", _("talk"))
+    of_conversation = link("conversation", _("conversation"))
 
     def private(self, request: HttpRequest, thing: Session) -> dict[str, Any]:
         said = paginate_messages(thing.messages(manager="everywhere").all(), request)
@@ -212,9 +212,9 @@ class ClosingAdmin(ActionAdmin):
     words = ("drafts",)
     actions = ("again",)
     list_display = (
-        moment("asked_at", _("asked")),
+        moment("asked_at", _("requested")),
         *("owner", "of_companion", "of_session", "shown_state", "is_forgetful", "attempts"),
-        *(ERROR, moment("next_at", _("next try"))),
+        *(ERROR, moment("next_at", _("next attempt"))),
         moment("ended_at", _("ended")),
     )
     list_filter = ("state", AbandonedFilter, ("error", code_filter()), "is_forgetful", "asked_at")
@@ -275,7 +275,7 @@ class MessageAdmin(PrivateAdmin):
     )
     private_template = "admin/companions/message.html"
 
-    of_conversation = link("conversation", _("talk"))
+    of_conversation = link("conversation", _("conversation"))
     of_session = link("session", _("session"))
     of_parent = link("parent", _("said after"))
     of_job = link("job", _("imported by"))

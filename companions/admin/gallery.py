@@ -49,7 +49,7 @@ class GalleryCharacterAdmin(PrivateAdmin):
         "report_count": Count("reports", filter=Q(reports__settled_at=None), distinct=True),
     }
     list_display = (
-        moment("created_at", _("first sent in")),
+        moment("created_at", _("first submitted")),
         *("owner", "of_companion"),
         number("version_count", _("versions")),
         number("report_count", _("open reports")),
@@ -75,7 +75,7 @@ class GalleryVersionAdmin(PrivateAdmin):
     search_ids = ("pk", "character")
     annotations = {"own_name": F("name")}
     list_display = (
-        moment("submitted_at", _("sent in")),
+        moment("submitted_at", _("submitted")),
         *("called", "owner", "number", "shown_state", "rating", "language", "licence"),
         moment("decided_at", _("decided")),
     )
@@ -173,7 +173,7 @@ class GalleryReportAdmin(PrivateAdmin):
     list_display = (
         moment("created_at", _("reported")),
         *("called", "owner", "kind", "of_character", "number"),
-        moment("settled_at", _("dealt with")),
+        moment("settled_at", _("resolved")),
     )
     list_filter = ("kind", ("settled_at", admin.EmptyFieldListFilter), "created_at")
     fields = ("id", "owner", "of_character", "number", "kind", "created_at", "settled_at")

@@ -59,7 +59,7 @@ class TimerAdmin(LifeActionAdmin):
     words = ("note", "schedule")
     actions = ("fire", "again")
     list_display = (
-        moment("created_at", _("made")),
+        moment("created_at", _("created")),
         *("owner", "of_companion", "shown_state", NAME, "by", "is_asked_for"),
         *(moment("due_at", _("next due")), "attempts", ERROR),
     )
@@ -150,7 +150,7 @@ class InnerStateAdmin(PrivateAdmin):
     titled_by = "text"
     words = ("text",)
     list_display = (
-        moment("made_at", _("made")),
+        moment("made_at", _("created")),
         *("owner", "of_companion", "number", "by", "emotion", "valence", "arousal"),
     )
     list_filter = ("by", "emotion", "made_at")
@@ -171,7 +171,7 @@ class LifeAdmin(PrivateAdmin):
     search_ids = ("pk",)
     list_display = (
         *("page", "owner", "of_companion", "is_awake", "reaches_out", "is_muted", "most_a_day"),
-        *("by_email", "by_push", "reflect_attempts", moment("drives_at", _("next look for drives"))),
+        *("by_email", "by_push", "reflect_attempts", moment("drives_at", _("next check for drives"))),
     )
     ordering = ("-pk",)
     list_filter = ("is_awake", "reaches_out", "is_muted", "by_email", "by_push")

@@ -31,12 +31,12 @@ class MindAdmin(PrivateAdmin):
         *("declined_model", "asks_again_at", "manner", "values", "context_tokens"),
     )
 
-    @admin.display(description=_("manner"))
+    @admin.display(description=_("preset"))
     def manner(self, mind: Mind) -> str:
         preset = load_presets(get_language() or "en").get(mind.preset)
         return preset.name if preset else mind.preset or "–"
 
-    @admin.display(description=_("how it chooses its words"))
+    @admin.display(description=_("sampling values"))
     def values(self, mind: Mind) -> str:
         """Return the companion's own sampling values (not the preset's), each by the label that its user sees."""
         named = {
@@ -54,7 +54,7 @@ class ComparisonAdmin(PrivateAdmin):
     titled_by = "companion_called"
     search_ids = ("pk", "companion")
     list_display = (
-        moment("created_at", _("asked")),
+        moment("created_at", _("requested")),
         *("owner", "of_companion", ERROR),
         moment("ended_at", _("ended")),
     )

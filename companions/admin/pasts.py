@@ -14,7 +14,7 @@ class PastUploadAdmin(PrivateAdmin):
     owner_path = "user"
     words = ("name",)
     search_ids = ("pk", "file")
-    list_display = ("page", "owner", "form", moment("created_at", _("given")))
+    list_display = ("page", "owner", "form", moment("created_at", _("uploaded")))
     fields = ("id", "owner", "form", "created_at")
 
 
@@ -26,7 +26,7 @@ class PastImportAdmin(PrivateAdmin):
     search_ids = ("pk", "companion", "job")
     list_display = (
         *("page", "owner", "of_companion", "form", "state", "learning", "messages_count"),
-        moment("created_at", _("began")),
+        moment("created_at", _("started")),
     )
     list_filter = ("state", "learning", "created_at")
     fields = (

@@ -179,7 +179,7 @@ class ReplyAdmin(PrivateAdmin):
         "span": F("ended_at") - F("created_at"),
     }
     list_display = (
-        moment("created_at", _("asked")),
+        moment("created_at", _("requested")),
         *("owner", "of_companion", "shown_state", CODE),
         *("first_piece", "took"),
     )
@@ -209,7 +209,7 @@ class ReplyAdmin(PrivateAdmin):
     def first_piece(self, reply: Any) -> int | None:
         return round(reply.wait.total_seconds() * 1000) if reply.wait else None
 
-    @admin.display(description=_("took (ms)"), ordering="span")
+    @admin.display(description=_("duration (ms)"), ordering="span")
     def took(self, reply: Any) -> int | None:
         return round(reply.span.total_seconds() * 1000) if reply.span else None
 
@@ -233,7 +233,7 @@ class ForgetProposalAdmin(PrivateAdmin):
     """A companion's proposal to forget something, as its user asked, and what the user decided."""
 
     named_by = "made_at"
-    list_display = (moment("made_at", _("made")), "owner", "of_companion", "state")
+    list_display = (moment("made_at", _("created")), "owner", "of_companion", "state")
     list_filter = ("state", "made_at")
     fields = ("id", "owner", "of_companion", "of_reply", "state", "made_at", "ended_at")
 

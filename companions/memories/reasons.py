@@ -54,7 +54,7 @@ FACTORS: dict[str, Promise] = {
     "retention": pgettext_lazy("factor of a score", "retention"),
     "emotion": pgettext_lazy("factor of a score", "feeling"),
     "importance": pgettext_lazy("factor of a score", "importance"),
-    "evidence": pgettext_lazy("factor of a score", "times told"),
+    "evidence": pgettext_lazy("factor of a score", "times mentioned"),
 }
 
 

@@ -18,7 +18,7 @@ class ArchiveUpload(models.Model):
     """
 
     class State(models.TextChoices):
-        KEPT = "kept", _("looked at")
+        KEPT = "kept", _("previewed")
         WAITING = "waiting", _("waiting")
         DONE = "done", _("done")
         FAILED = "failed", _("failed")
@@ -33,24 +33,24 @@ class ArchiveUpload(models.Model):
         related_name="archive_upload",
         verbose_name=_("file"),
     )
-    manifest = models.JSONField(_("what it says of itself"), default=dict)
+    manifest = models.JSONField(_("manifest"), default=dict)
     state = models.CharField(_("state"), max_length=16, choices=State, default=State.KEPT)
     done = models.PositiveIntegerField(_("rows restored"), default=0)
     total = models.PositiveIntegerField(_("rows"), default=0)
     remarks = models.JSONField(_("remarks"), default=list, blank=True)
     code = models.CharField(_("error"), max_length=40, blank=True)
-    error = models.TextField(_("why it is not restored"), blank=True)
+    error = models.TextField(_("reason"), blank=True)
     companion = models.ForeignKey(
         Companion,
         models.SET_NULL,
         null=True,
         blank=True,
         related_name="+",
-        verbose_name=_("became"),
+        verbose_name=_("companion"),
     )
-    attempts = models.PositiveSmallIntegerField(_("tries"), default=0)
-    look_at = models.DateTimeField(_("next try"), null=True, blank=True)
-    created_at = models.DateTimeField(_("given"))
+    attempts = models.PositiveSmallIntegerField(_("attempts"), default=0)
+    look_at = models.DateTimeField(_("next attempt"), null=True, blank=True)
+    created_at = models.DateTimeField(_("uploaded"))
     ended_at = models.DateTimeField(_("ended"), null=True, blank=True)
 
     objects = UserOwnedQuerySet.as_manager()

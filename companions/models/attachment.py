@@ -33,7 +33,7 @@ class Attachment(models.Model):
         verbose_name=_("document"),
     )
     name = models.CharField(_("name"), max_length=120)
-    created_at = models.DateTimeField(_("given"))
+    created_at = models.DateTimeField(_("uploaded"))
 
     objects = OwnedQuerySet["Attachment"].as_manager()
 

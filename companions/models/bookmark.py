@@ -16,7 +16,7 @@ class Bookmark(models.Model):
     message = models.OneToOneField(
         Message, models.CASCADE, related_name="bookmark", verbose_name=_("message")
     )
-    made_at = models.DateTimeField(_("made"))
+    made_at = models.DateTimeField(_("created"))
 
     objects = OwnedQuerySet["Bookmark"].as_manager()
 

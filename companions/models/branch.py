@@ -24,8 +24,8 @@ class Branch(models.Model):
         "companions.Message", models.CASCADE, related_name="+", verbose_name=_("ends with")
     )
     name = models.CharField(_("name"), max_length=BRANCH_NAME_CHARACTERS, blank=True)
-    made_at = models.DateTimeField(_("made"))
-    left_at = models.DateTimeField(_("last chosen until"), null=True, blank=True)
+    made_at = models.DateTimeField(_("created"))
+    left_at = models.DateTimeField(_("chosen until"), null=True, blank=True)
 
     objects = OwnedQuerySet["Branch"].as_manager()
 

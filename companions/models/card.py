@@ -19,11 +19,11 @@ class Card(models.Model):
 
     companion = models.OneToOneField(Companion, models.CASCADE, primary_key=True, related_name="card")
     content = models.JSONField(_("content"), default=dict)
-    sha256 = models.CharField(_("digest of the file"), max_length=64, blank=True)
+    sha256 = models.CharField(_("checksum of the file"), max_length=64, blank=True)
     assets = models.OneToOneField(
         StoredFile, models.SET_NULL, null=True, blank=True, related_name="assets_of", verbose_name=_("assets")
     )
-    created_at = models.DateTimeField(_("came"))
+    created_at = models.DateTimeField(_("received"))
 
     objects = OwnedQuerySet["Card"].as_manager()
 
@@ -61,7 +61,7 @@ class CardUpload(models.Model):
     form = models.CharField(_("form"), max_length=16, choices=Form)
     version = models.CharField(_("version"), max_length=8, choices=Version)
     remarks = models.JSONField(_("remarks"), default=list, blank=True)
-    sha256 = models.CharField(_("digest of the file"), max_length=64)
+    sha256 = models.CharField(_("checksum of the file"), max_length=64)
     picture = models.OneToOneField(
         StoredFile,
         models.SET_NULL,
@@ -78,7 +78,7 @@ class CardUpload(models.Model):
         related_name="uploaded_assets_of",
         verbose_name=_("assets"),
     )
-    created_at = models.DateTimeField(_("given"))
+    created_at = models.DateTimeField(_("uploaded"))
 
     objects = UserOwnedQuerySet.as_manager()
 

@@ -66,7 +66,7 @@ class CharacterVersion(models.Model):
     )
     number = models.PositiveIntegerField(_("number"))
     texts = models.JSONField(_("texts"))
-    changed = ArrayField(models.CharField(max_length=40), verbose_name=_("what was changed then"))
+    changed = ArrayField(models.CharField(max_length=40), verbose_name=_("what was changed"))
     changed_by = models.CharField(_("changed"), max_length=16, choices=By)
     changed_at = models.DateTimeField(_("until"))
     size = models.PositiveIntegerField(_("size in bytes"))

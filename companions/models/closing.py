@@ -43,16 +43,16 @@ class Closing(models.Model):
         null=True,
         blank=True,
         related_name="closings",
-        verbose_name=_("of an imported past"),
+        verbose_name=_("imported past"),
     )
-    until_at = models.DateTimeField(_("closes what was said until"))
+    until_at = models.DateTimeField(_("closes messages until"))
     is_forgetful = models.BooleanField(_("without remembering"), default=False)
     state = models.CharField(_("state"), max_length=16, choices=State, default=State.WAITING)
     drafts = models.JSONField(_("drafts"), default=dict, blank=True)
-    attempts = models.PositiveSmallIntegerField(_("failed tries"), default=0)
-    next_at = models.DateTimeField(_("next try"))
+    attempts = models.PositiveSmallIntegerField(_("failed attempts"), default=0)
+    next_at = models.DateTimeField(_("next attempt"))
     error = models.CharField(_("error"), max_length=40, blank=True)
-    asked_at = models.DateTimeField(_("asked"))
+    asked_at = models.DateTimeField(_("requested"))
     ended_at = models.DateTimeField(_("ended"), null=True, blank=True)
 
     objects = ClosingQuerySet.as_manager()

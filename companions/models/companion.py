@@ -56,9 +56,9 @@ class Companion(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(User, models.CASCADE, related_name="companions", verbose_name=_("user"))
     name = models.CharField(_("name"), max_length=80)
-    nickname = models.CharField(_("what it is called in its texts"), max_length=80, blank=True)
+    nickname = models.CharField(_("nickname in its texts"), max_length=80, blank=True)
     persona = models.TextField(_("persona"), blank=True, max_length=PERSONA_CHARACTERS)
-    personality = models.TextField(_("personality in short"), blank=True, max_length=TEXT_CHARACTERS)
+    personality = models.TextField(_("short personality"), blank=True, max_length=TEXT_CHARACTERS)
     scenario = models.TextField(_("scenario"), blank=True, max_length=TEXT_CHARACTERS)
     greeting = models.TextField(_("greeting"), blank=True, max_length=GREETING_CHARACTERS)
     alternate_greetings = ArrayField(
@@ -73,9 +73,9 @@ class Companion(models.Model):
         _("instructions before the persona"), blank=True, max_length=TEXT_CHARACTERS
     )
     post_history_instructions = models.TextField(
-        _("instructions after the talk"), blank=True, max_length=TEXT_CHARACTERS
+        _("instructions after the conversation"), blank=True, max_length=TEXT_CHARACTERS
     )
-    depth_prompt = models.TextField(_("note within the talk"), blank=True, max_length=TEXT_CHARACTERS)
+    depth_prompt = models.TextField(_("note within the conversation"), blank=True, max_length=TEXT_CHARACTERS)
     depth_prompt_depth = models.PositiveSmallIntegerField(
         _("messages after the note"), default=4, validators=[MaxValueValidator(9999)]
     )
@@ -84,11 +84,11 @@ class Companion(models.Model):
     )
     without_directions = models.BooleanField(_("without stage directions such as *smiles*"), default=False)
     suggestions = ArrayField(  # if empty, the talk offers some of Kith's own
-        models.CharField(max_length=200), verbose_name=_("what one may say first"), default=list, blank=True
+        models.CharField(max_length=200), verbose_name=_("suggested first messages"), default=list, blank=True
     )
     tint = models.PositiveSmallIntegerField(_("tint"), default=40, validators=[MaxValueValidator(359)])
     recall_policy = models.CharField(_("what comes to mind"), max_length=32, choices=CHOICES, default=DEFAULT)
-    recall_parameters = models.JSONField(_("the curve's parameters"), default=dict, blank=True)
+    recall_parameters = models.JSONField(_("parameters of the policy"), default=dict, blank=True)
     idle_hours = models.PositiveSmallIntegerField(
         _("hours of silence that end a session"),
         default=8,
@@ -96,7 +96,7 @@ class Companion(models.Model):
     )
     # Self-concept and profile take the talk up to this time into account; None if they were never revised.
     understood_until = models.DateTimeField(_("understood until"), null=True, blank=True, editable=False)
-    created_at = models.DateTimeField(_("made"), auto_now_add=True)
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     objects = CompanionQuerySet.as_manager()
 

@@ -21,9 +21,9 @@ class Comparison(models.Model):
     other_model = models.CharField(_("other model"), max_length=200)
     report = models.JSONField(_("report"), default=dict, blank=True)
     error = models.CharField(_("error"), max_length=40, blank=True)
-    attempts = models.PositiveSmallIntegerField(_("failed tries"), default=0)
-    next_at = models.DateTimeField(_("goes on"), null=True, blank=True)
-    created_at = models.DateTimeField(_("asked"))
+    attempts = models.PositiveSmallIntegerField(_("failed attempts"), default=0)
+    next_at = models.DateTimeField(_("continues at"), null=True, blank=True)
+    created_at = models.DateTimeField(_("requested"))
     ended_at = models.DateTimeField(_("ended"), null=True, blank=True)
 
     objects = OwnedQuerySet["Comparison"].as_manager()

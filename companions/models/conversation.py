@@ -27,7 +27,7 @@ class Conversation(models.Model):
     branch = models.ForeignKey("companions.Branch", models.SET_NULL, null=True, blank=True, related_name="+")
     read_until = models.DateTimeField(_("read until"), default=timezone.now)
     greeting = models.PositiveSmallIntegerField(_("greeting"), null=True, blank=True)
-    created_at = models.DateTimeField(_("made"), auto_now_add=True)
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     objects = OwnedQuerySet["Conversation"].as_manager()
 
@@ -62,13 +62,13 @@ class Session(models.Model):
     title = models.CharField(_("title"), max_length=200, blank=True)
     summary = models.TextField(_("summary"), blank=True)
     summarised_until = models.DateTimeField(_("summarised until"), null=True, blank=True)
-    unsent = models.PositiveIntegerField(_("messages not sent"), default=0)
+    unsent = models.PositiveIntegerField(_("messages left out of prompts"), default=0)
     pressure = models.FloatField(_("pressure on the context"), default=0.0)
     digest_at = models.DateTimeField(_("next digest"), null=True, blank=True)
     digest_attempts = models.PositiveSmallIntegerField(_("failed digests"), default=0)
     scratch = models.TextField(_("scratch"), blank=True, max_length=4000)
     tool_groups = ArrayField(
-        models.CharField(max_length=20), verbose_name=_("further tools asked for"), default=list, blank=True
+        models.CharField(max_length=20), verbose_name=_("further tools requested"), default=list, blank=True
     )
     waking = models.ForeignKey(
         "companions.Waking",
@@ -76,7 +76,7 @@ class Session(models.Model):
         null=True,
         blank=True,
         related_name="pages",
-        verbose_name=_("a diary page of the waking"),
+        verbose_name=_("waking that wrote this page"),
     )
     is_asleep = models.BooleanField(_("on another branch"), default=False, editable=False)
 

@@ -24,15 +24,15 @@ class ForgetProposal(models.Model):
         OPEN = "open", pgettext_lazy("proposal", "open")
         CONFIRMED = "confirmed", _("confirmed")
         DECLINED = "declined", _("declined")
-        LAPSED = "lapsed", _("lapsed")
+        LAPSED = "lapsed", _("expired")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     companion = models.ForeignKey(Companion, models.CASCADE, related_name="forget_proposals")
     reply = models.ForeignKey(Reply, models.CASCADE, related_name="forget_proposals")
-    subject = models.TextField(_("words for it"), max_length=SUBJECT_CHARACTERS, blank=True)
+    subject = models.TextField(_("subject"), max_length=SUBJECT_CHARACTERS, blank=True)
     near = ArrayField(models.UUIDField(), default=list)
     state = models.CharField(_("state"), max_length=16, choices=State, default=State.OPEN)
-    made_at = models.DateTimeField(_("made"))
+    made_at = models.DateTimeField(_("created"))
     ended_at = models.DateTimeField(_("ended"), null=True, blank=True)
 
     objects = OwnedQuerySet["ForgetProposal"].as_manager()

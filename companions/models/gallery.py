@@ -38,7 +38,7 @@ class GalleryCharacter(models.Model):
         related_name="gallery_character",
         verbose_name=_("companion"),
     )
-    created_at = models.DateTimeField(_("first sent in"))
+    created_at = models.DateTimeField(_("first submitted"))
 
     objects = UserOwnedQuerySet.as_manager()
 
@@ -72,15 +72,15 @@ class GalleryVersion(models.Model):
         WITHDRAWN = "withdrawn", pgettext_lazy("a version of a published character", "withdrawn")
 
     class Licence(models.TextChoices):
-        CC0 = "CC0-1.0", _("CC0: anybody may do anything with it")
-        CC_BY = "CC-BY-4.0", _("CC BY 4.0: anything, as long as its author is named")
-        CC_BY_SA = "CC-BY-SA-4.0", _("CC BY-SA 4.0: as before, and what is made of it is given on so as well")
-        HERE = "own-rights", _("All rights reserved: to be talked with on this Kith, and not to be given on")
+        CC0 = "CC0-1.0", _("CC0: anyone may use it for any purpose")
+        CC_BY = "CC-BY-4.0", _("CC BY 4.0: any use, as long as its author is named")
+        CC_BY_SA = "CC-BY-SA-4.0", _("CC BY-SA 4.0: the same, and adaptations must have the same licence")
+        HERE = "own-rights", _("All rights reserved: for conversations on this Kith, not to be passed on")
 
     class Rating(models.TextChoices):
         EVERYONE = "everyone", _("for everyone")
         SIXTEEN = "16", _("from 16 years")
-        ADULTS = "adults", _("for adults alone")
+        ADULTS = "adults", _("for adults only")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     character = models.ForeignKey(
@@ -114,7 +114,7 @@ class GalleryVersion(models.Model):
     tint = models.PositiveSmallIntegerField(_("tint"), default=40, validators=[MaxValueValidator(359)])
     seed = models.PositiveBigIntegerField(_("seed"), default=0)  # of the drawn face
     chosen = models.JSONField(_("chosen"), default=dict, blank=True)
-    submitted_at = models.DateTimeField(_("sent in"))
+    submitted_at = models.DateTimeField(_("submitted"))
     decided_at = models.DateTimeField(_("decided"), null=True, blank=True)
     decided_by = models.ForeignKey(
         User, models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("decided by")
@@ -183,9 +183,9 @@ class GalleryReport(models.Model):
     class Kind(models.TextChoices):
         UNLAWFUL = "unlawful", _("it is against the law")
         HATEFUL = "hateful", _("it insults or threatens people")
-        RATING = "rating", _("it is not for the age that it says")
+        RATING = "rating", _("its age rating is wrong")
         COPIED = "copied", _("it is somebody else's work")
-        PRIVATE = "private", _("it tells private things of a real person")
+        PRIVATE = "private", _("it reveals private information about a real person")
         OTHER = "other", _("something else")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -204,7 +204,7 @@ class GalleryReport(models.Model):
     kind = models.CharField(_("what is wrong"), max_length=16, choices=Kind)
     text = models.TextField(_("in your words"), max_length=1_000, blank=True)
     created_at = models.DateTimeField(_("reported"))
-    settled_at = models.DateTimeField(_("dealt with"), null=True, blank=True)
+    settled_at = models.DateTimeField(_("resolved"), null=True, blank=True)
 
     objects = UserOwnedQuerySet.as_manager()
 

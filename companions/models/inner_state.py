@@ -24,14 +24,14 @@ class InnerState(models.Model):
     """
 
     class By(models.TextChoices):
-        SEED = "seed", _("its beginning")
+        SEED = "seed", _("first state")
         REFLECTION = "reflection", _("reflection")
         CLOSING = "closing", _("end of a session")
         WAKING = "waking", _("waking")
         USER = "user", _("user")
         OPERATOR = "operator", _("operator")
         IMPORT = "import", _("import")
-        DELETION = "deletion", _("what was deleted")
+        DELETION = "deletion", _("deletion")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     companion = models.ForeignKey(Companion, models.CASCADE, related_name="inner_states")
@@ -42,14 +42,14 @@ class InnerState(models.Model):
     emotion = models.CharField(_("emotion"), max_length=16, choices=Emotion, default=Emotion.NEUTRAL)
     intensity = models.FloatField(_("intensity"), default=0.0, validators=SHARE)
     by = models.CharField(_("made by"), max_length=16, choices=By)
-    seen = ArrayField(models.UUIDField(), verbose_name=_("drawn from"), default=list, blank=True)
+    seen = ArrayField(models.UUIDField(), verbose_name=_("derived from"), default=list, blank=True)
     is_rehearsed = models.BooleanField(_("written by the rehearsal model"), default=False)
-    until_at = models.DateTimeField(_("looked at what was said until"), null=True, blank=True)
+    until_at = models.DateTimeField(_("covers messages until"), null=True, blank=True)
     waking = models.ForeignKey(
         "companions.Waking", models.SET_NULL, null=True, blank=True, related_name="inner_states"
     )
     call = models.ForeignKey("accounts.ModelCall", models.SET_NULL, null=True, blank=True, related_name="+")
-    made_at = models.DateTimeField(_("made"))
+    made_at = models.DateTimeField(_("created"))
 
     objects = OwnedQuerySet["InnerState"].as_manager()
 

@@ -20,7 +20,7 @@ class Job(models.Model):
     kind = models.CharField(_("kind"), max_length=16, choices=Kind)
     total = models.PositiveIntegerField(_("total"), default=0)
     error = models.TextField(_("error"), blank=True)
-    created_at = models.DateTimeField(_("asked"), auto_now_add=True)
+    created_at = models.DateTimeField(_("requested"), auto_now_add=True)
 
     objects = OwnedQuerySet["Job"].as_manager()
 

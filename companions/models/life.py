@@ -18,11 +18,11 @@ class Life(models.Model):
     MOST_A_DAY = 10
 
     companion = models.OneToOneField(Companion, models.CASCADE, primary_key=True, related_name="life")
-    is_awake = models.BooleanField(_("lives between talks"), default=True)
+    is_awake = models.BooleanField(_("has a life between conversations"), default=True)
     reaches_out = models.BooleanField(_("may write first"), default=False)
     is_muted = models.BooleanField(_("muted"), default=False)
     most_a_day = models.PositiveSmallIntegerField(
-        _("messages a day at most"), default=2, validators=[MaxValueValidator(MOST_A_DAY)]
+        _("maximum messages per day"), default=2, validators=[MaxValueValidator(MOST_A_DAY)]
     )
     quiet_from = models.TimeField(_("quiet from"), default=time(22))
     quiet_until = models.TimeField(_("quiet until"), default=time(8))
@@ -30,7 +30,7 @@ class Life(models.Model):
     sleeps_until = models.TimeField(_("sleeps until"), default=time(7))
     by_email = models.BooleanField(_("by e-mail"), default=False)
     by_push = models.BooleanField(_("by notification"), default=True)
-    drives_at = models.DateTimeField(_("next look for drives"), null=True, blank=True)
+    drives_at = models.DateTimeField(_("next check for drives"), null=True, blank=True)
     reflect_at = models.DateTimeField(_("next reflection"), null=True, blank=True)
     reflect_attempts = models.PositiveSmallIntegerField(_("failed reflections"), default=0)
 

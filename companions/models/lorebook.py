@@ -29,16 +29,16 @@ class Lorebook(models.Model):
         verbose_name=_("companion"),
     )
     name = models.CharField(_("name"), max_length=200, blank=True)
-    is_enabled = models.BooleanField(_("in use"), default=True)
+    is_enabled = models.BooleanField(_("enabled"), default=True)
     scan_depth = models.PositiveSmallIntegerField(
-        _("messages that are looked through"), null=True, blank=True, validators=[MaxValueValidator(1000)]
+        _("messages to scan"), null=True, blank=True, validators=[MaxValueValidator(1000)]
     )
     token_budget = models.PositiveIntegerField(
-        _("tokens at most"), null=True, blank=True, validators=[MaxValueValidator(1_000_000)]
+        _("maximum tokens"), null=True, blank=True, validators=[MaxValueValidator(1_000_000)]
     )
-    is_recursive = models.BooleanField(_("entries call entries"), null=True, blank=True)
+    is_recursive = models.BooleanField(_("entries can trigger entries"), null=True, blank=True)
     data = models.JSONField(_("further data"), default=dict, blank=True)
-    created_at = models.DateTimeField(_("made"))
+    created_at = models.DateTimeField(_("created"))
 
     objects = UserOwnedQuerySet.as_manager()
 
@@ -68,7 +68,7 @@ class LoreEntry(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     lorebook = models.ForeignKey(Lorebook, models.CASCADE, related_name="entries", verbose_name=_("lorebook"))
-    place = models.PositiveIntegerField(_("place in the book"), default=0)
+    place = models.PositiveIntegerField(_("position in the book"), default=0)
     data = models.JSONField(_("entry"), default=dict)
 
     objects = LoreEntryQuerySet.as_manager()

@@ -54,7 +54,7 @@ class Message(models.Model):
         null=True,
         blank=True,
         related_name="message",
-        verbose_name=_("said in waking"),
+        verbose_name=_("said in the waking"),
     )
     job = models.ForeignKey("companions.Job", models.SET_NULL, null=True, blank=True, related_name="messages")
 

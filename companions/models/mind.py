@@ -19,20 +19,22 @@ class Mind(models.Model):
     """
 
     companion = models.OneToOneField(Companion, models.CASCADE, primary_key=True, related_name="mind")
-    model = models.CharField(_("model of the talk"), max_length=200, blank=True)
+    model = models.CharField(_("model for conversations"), max_length=200, blank=True)
     prompt_version = models.CharField(_("version of the prompts"), max_length=20, blank=True)
-    background_model = models.CharField(_("model beside the talk"), max_length=200, blank=True)
-    allows_stand_in = models.BooleanField(_("another may stand in while it is away"), default=False)
+    background_model = models.CharField(_("model for background work"), max_length=200, blank=True)
+    allows_stand_in = models.BooleanField(
+        _("another model may stand in while it is unavailable"), default=False
+    )
     declined_model = models.CharField(_("model that was declined"), max_length=200, blank=True)
-    asks_again_at = models.DateTimeField(_("asks again"), null=True, blank=True)
-    preset = models.CharField(_("manner"), max_length=40, blank=True)
-    sampling = models.JSONField(_("how it chooses its words"), default=dict, blank=True)
+    asks_again_at = models.DateTimeField(_("asks again at"), null=True, blank=True)
+    preset = models.CharField(_("preset"), max_length=40, blank=True)
+    sampling = models.JSONField(_("sampling values"), default=dict, blank=True)
     context_tokens = models.PositiveIntegerField(
         _("context tokens"),
         null=True,
         blank=True,
         validators=[MinValueValidator(MIN_CONTEXT_TOKENS), MaxValueValidator(MAX_CONTEXT_TOKENS)],
-        help_text=_("At most so many of those that the model reads; empty: all of them"),
+        help_text=_("Use at most this much of the model's context. Empty: all of it"),
     )
 
     objects = OwnedQuerySet["Mind"].as_manager()

@@ -16,12 +16,12 @@ FILE_NAME_CHARACTERS, SPEAKER_CHARACTERS, PATTERN_CHARACTERS = 200, 200, 200
 class PastForm(models.TextChoices):
     """The program or form that a file of earlier talk comes from, as in `pasts.past.FORMS`."""
 
-    SILLYTAVERN = "sillytavern", _("a talk from SillyTavern")
+    SILLYTAVERN = "sillytavern", _("a chat from SillyTavern")
     CHATGPT = "chatgpt", _("conversations from ChatGPT")
-    CHARACTER_AI = "character_ai", _("talks from Character.AI")
-    RISUAI = "risuai", _("talks from RisuAI")
+    CHARACTER_AI = "character_ai", _("chats from Character.AI")
+    RISUAI = "risuai", _("chats from RisuAI")
     KOBOLDAI = "koboldai", _("a story from KoboldAI Lite")
-    OOBABOOGA = "oobabooga", _("a talk from text-generation-webui")
+    OOBABOOGA = "oobabooga", _("a chat from text-generation-webui")
     TEXT = "text", _("plain text")
 
 
@@ -35,7 +35,7 @@ class PastUpload(models.Model):
     )
     name = models.CharField(_("name of the file"), max_length=FILE_NAME_CHARACTERS, blank=True)
     form = models.CharField(_("form"), max_length=20, choices=PastForm)
-    created_at = models.DateTimeField(_("given"))
+    created_at = models.DateTimeField(_("uploaded"))
 
     objects = UserOwnedQuerySet.as_manager()
 
@@ -62,7 +62,7 @@ class PastImport(models.Model):
     """
 
     class State(models.TextChoices):
-        WAITING = "waiting", _("coming in")
+        WAITING = "waiting", _("importing")
         DONE = "done", _("remembered")
         FAILED = "failed", _("failed")
         UNDOING = "undoing", _("being undone")
@@ -85,27 +85,27 @@ class PastImport(models.Model):
         verbose_name=_("file"),
     )
     form = models.CharField(_("form"), max_length=20, choices=PastForm)
-    titles = models.JSONField(_("talks"), default=list, blank=True)
-    chosen = models.JSONField(_("chosen talks"), default=list, blank=True)
-    person = models.CharField(_("who the person is"), max_length=SPEAKER_CHARACTERS, blank=True)
+    titles = models.JSONField(_("conversations"), default=list, blank=True)
+    chosen = models.JSONField(_("chosen conversations"), default=list, blank=True)
+    person = models.CharField(_("name of the user"), max_length=SPEAKER_CHARACTERS, blank=True)
     pattern = models.CharField(_("pattern"), max_length=PATTERN_CHARACTERS, blank=True)
     before_at = models.DateTimeField(_("before"))
     messages_count = models.PositiveIntegerField(_("messages"), default=0)
-    skipped_count = models.PositiveIntegerField(_("messages that were there"), default=0)
+    skipped_count = models.PositiveIntegerField(_("messages already there"), default=0)
     first_at = models.DateTimeField(_("from"), null=True, blank=True)
     last_at = models.DateTimeField(_("until"), null=True, blank=True)
     state = models.CharField(_("state"), max_length=16, choices=State, default=State.WAITING)
     error = models.CharField(_("error"), max_length=40, blank=True)
-    attempts = models.PositiveSmallIntegerField(_("failed tries"), default=0)
-    look_at = models.DateTimeField(_("next look"), null=True, blank=True)
+    attempts = models.PositiveSmallIntegerField(_("failed attempts"), default=0)
+    look_at = models.DateTimeField(_("next check"), null=True, blank=True)
     learning = models.CharField(_("learning"), max_length=16, choices=Learning, default=Learning.NONE)
-    nightly_tokens = models.PositiveIntegerField(_("tokens a night"), default=0)
+    nightly_tokens = models.PositiveIntegerField(_("tokens per night"), default=0)
     tokens_spent = models.PositiveIntegerField(_("tokens spent"), default=0)
     tokens_tonight = models.PositiveIntegerField(_("tokens spent in that night"), default=0)
     night_of = models.DateField(_("last night of learning"), null=True, blank=True)
-    asked_at = models.DateTimeField(_("learning asked for"), null=True, blank=True)
+    asked_at = models.DateTimeField(_("learning requested"), null=True, blank=True)
     understood_until = models.DateTimeField(_("understood until"), null=True, blank=True)
-    created_at = models.DateTimeField(_("began"))
+    created_at = models.DateTimeField(_("started"))
     ended_at = models.DateTimeField(_("ended"), null=True, blank=True)
 
     objects = OwnedQuerySet["PastImport"].as_manager()

@@ -36,7 +36,7 @@ class Reply(models.Model):
     companion = models.ForeignKey(Companion, models.CASCADE, related_name="replies")
     message = models.ForeignKey(Message, models.CASCADE, related_name="replies", verbose_name=_("answers"))
     answer = models.OneToOneField(
-        Message, models.SET_NULL, null=True, blank=True, related_name="made_by", verbose_name=_("became")
+        Message, models.SET_NULL, null=True, blank=True, related_name="made_by", verbose_name=_("answer")
     )
     continues = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="continued_by")
     state = models.CharField(_("state"), max_length=16, choices=State, default=State.QUEUED)
@@ -48,14 +48,14 @@ class Reply(models.Model):
     emotions = models.JSONField(_("emotions"), default=list, blank=True)
     # The lore that entered its prompt, and the lore that matched but was left out, each with why: "placed", "dropped".
     lore = models.JSONField(_("lore"), default=dict, blank=True)
-    is_stop_asked = models.BooleanField(_("stop asked"), default=False)
+    is_stop_asked = models.BooleanField(_("stop requested"), default=False)
     lease_by = models.CharField(_("made by process"), max_length=80, blank=True)
     lease_at = models.DateTimeField(_("lease renewed"), null=True, blank=True)
     code = models.CharField(_("error"), max_length=40, blank=True)
-    template = models.CharField(_("prompt's template"), max_length=20, blank=True)
+    template = models.CharField(_("version of the prompts"), max_length=20, blank=True)
     model = models.CharField(_("model"), max_length=200, blank=True)
     is_stand_in = models.BooleanField(_("by a stand-in"), default=False)  # instead of the companion's model
-    created_at = models.DateTimeField(_("asked"))
+    created_at = models.DateTimeField(_("requested"))
     started_at = models.DateTimeField(_("started"), null=True, blank=True)
     first_piece_at = models.DateTimeField(_("first piece"), null=True, blank=True)
     ended_at = models.DateTimeField(_("ended"), null=True, blank=True)

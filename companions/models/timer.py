@@ -43,13 +43,13 @@ class Timer(models.Model):
     companion = models.ForeignKey(Companion, models.CASCADE, related_name="timers")
     schedule = models.CharField(_("schedule"), max_length=120)
     name = models.CharField(_("predefined as"), max_length=40, blank=True)
-    note = models.TextField(_("what for"), blank=True, max_length=NOTE_CHARACTERS)
+    note = models.TextField(_("purpose"), blank=True, max_length=NOTE_CHARACTERS)
     by = models.CharField(_("set by"), max_length=16, choices=By)
-    is_asked_for = models.BooleanField(_("asked for"), default=False)
+    is_asked_for = models.BooleanField(_("requested"), default=False)
     state = models.CharField(_("state"), max_length=16, choices=State, default=State.ACTIVE)
     due_at = models.DateTimeField(_("next due"), null=True, blank=True)
-    look_at = models.DateTimeField(_("next looked for"), null=True, blank=True)
-    attempts = models.PositiveSmallIntegerField(_("failed tries"), default=0)
+    look_at = models.DateTimeField(_("next check"), null=True, blank=True)
+    attempts = models.PositiveSmallIntegerField(_("failed attempts"), default=0)
     error = models.CharField(_("error"), max_length=40, blank=True)
     message = models.ForeignKey(
         "companions.Message",
@@ -67,7 +67,7 @@ class Timer(models.Model):
         related_name="timers_set",
         verbose_name=_("set in waking"),
     )
-    created_at = models.DateTimeField(_("made"))
+    created_at = models.DateTimeField(_("created"))
     ended_at = models.DateTimeField(_("ended"), null=True, blank=True)
 
     is_asleep = models.BooleanField(_("on another branch"), default=False, editable=False)

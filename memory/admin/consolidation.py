@@ -36,7 +36,7 @@ class ConsolidationAdmin(PrivateAdmin):
     annotations = {"count": Count("changes")}
     list_display = (
         *("night_of", "owner", "of_companion", "shown_state", number("count", _("changes"))),
-        *("attempts", ERROR, moment("next_at", _("next try")), moment("ended_at", _("ended"))),
+        *("attempts", ERROR, moment("next_at", _("next attempt")), moment("ended_at", _("ended"))),
     )
     list_filter = ("state", ("error", code_filter()), "night_of")
     fields = (

@@ -85,7 +85,7 @@ class RevisionAdmin(SentencesAdmin):
 
     named_by = "made_at"
     list_display = (
-        moment("made_at", _("made")),
+        moment("made_at", _("created")),
         *("owner", "of_companion", "about", "number", SENTENCES, "by"),
         "marks",
     )

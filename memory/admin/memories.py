@@ -65,7 +65,7 @@ class MemoryAdmin(PrivateAdmin):
             "is_pinned": _("pinned"),
             "edited_at": _("corrected"),
             "closed_at": _("closed"),
-            "is_private": _("kept from models"),
+            "is_private": _("hidden from models"),
             "is_stale": _("stale"),
         }
         return marks(memory, names)
@@ -197,7 +197,7 @@ class DocumentAdmin(PrivateAdmin):
         "done": Count("pages", filter=DONE_WITH),
     }
     list_display = (
-        moment("given_at", _("given")),
+        moment("given_at", _("uploaded")),
         *("owner", "of_companion", "characters", "count", "done", "attempts", ERROR),
     )
     list_filter = (("error", code_filter()), "given_at")

@@ -39,7 +39,7 @@ class SpaceAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
 
     list_display = (
         *("__str__", "state", "embedded", "refused", "companions", "alarm"),
-        moment("created_at", _("made")),
+        moment("created_at", _("created")),
     )
     search_fields = ("model",)
     ordering = ("-pk",)

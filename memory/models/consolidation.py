@@ -20,11 +20,11 @@ class Consolidation(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     companion = models.ForeignKey("companions.Companion", models.CASCADE, related_name="consolidations")
     night_of = models.DateField(_("night of"))
-    asked_at = models.DateTimeField(_("asked"))
+    asked_at = models.DateTimeField(_("requested"))
     state = models.CharField(_("state"), max_length=16, choices=State, default=State.WAITING)
     draft = models.JSONField(_("draft"), default=dict, blank=True)
-    attempts = models.PositiveSmallIntegerField(_("failed tries"), default=0)
-    next_at = models.DateTimeField(_("next try"))
+    attempts = models.PositiveSmallIntegerField(_("failed attempts"), default=0)
+    next_at = models.DateTimeField(_("next attempt"))
     error = models.CharField(_("error"), max_length=40, blank=True)
     call = models.ForeignKey("accounts.ModelCall", models.SET_NULL, null=True, blank=True, related_name="+")
     ended_at = models.DateTimeField(_("ended"), null=True, blank=True)
@@ -60,9 +60,9 @@ class Change(models.Model):
         REVIEWED = "reviewed", _("reviewed")
 
     class Settled(models.TextChoices):
-        A = "a", _("the first holds")
-        B = "b", _("the second holds")
-        BOTH = "both", _("both hold")
+        A = "a", _("the first is true")
+        B = "b", _("the second is true")
+        BOTH = "both", _("both are true")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     companion = models.ForeignKey("companions.Companion", models.CASCADE, related_name="+")

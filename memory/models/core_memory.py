@@ -48,7 +48,7 @@ class Block(models.Model):
     name = models.CharField(_("name"), max_length=60)
     description = models.CharField(_("what it is for"), max_length=200, blank=True)
     text = models.TextField(_("text"), blank=True)
-    most_characters = models.PositiveIntegerField(_("most characters"), default=BLOCK_CHARACTERS)
+    most_characters = models.PositiveIntegerField(_("maximum length in characters"), default=BLOCK_CHARACTERS)
     is_read_only = models.BooleanField(_("read-only for the companion"), default=False)
     by = models.CharField(_("written by"), max_length=16, choices=By)
     sources = models.ManyToManyField("companions.Message", blank=True, related_name="+")

@@ -29,9 +29,9 @@ class DiaryEntry(models.Model):
     intensity = models.FloatField(_("intensity"), default=0.0, validators=SHARE)
     memory = models.OneToOneField(Memory, models.SET_NULL, null=True, related_name="diary_entry")
     call = models.ForeignKey("accounts.ModelCall", models.SET_NULL, null=True, blank=True, related_name="+")
-    is_stale = models.BooleanField(_("drawn from what was deleted"), default=False)
-    attempts = models.PositiveSmallIntegerField(_("failed tries"), default=0)
-    next_at = models.DateTimeField(_("next try"), null=True, blank=True)
+    is_stale = models.BooleanField(_("based on deleted data"), default=False)
+    attempts = models.PositiveSmallIntegerField(_("failed attempts"), default=0)
+    next_at = models.DateTimeField(_("next attempt"), null=True, blank=True)
     made_at = models.DateTimeField(_("written"))
 
     objects = OwnedQuerySet["DiaryEntry"].as_manager()

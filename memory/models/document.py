@@ -15,9 +15,9 @@ class Document(models.Model):
     title = models.CharField(_("title"), max_length=200)
     characters = models.PositiveIntegerField(_("characters"))
     error = models.CharField(_("error"), max_length=40, blank=True)
-    attempts = models.PositiveSmallIntegerField(_("failed tries"), default=0)
-    next_at = models.DateTimeField(_("next try"), null=True, blank=True)
-    given_at = models.DateTimeField(_("given"))
+    attempts = models.PositiveSmallIntegerField(_("failed attempts"), default=0)
+    next_at = models.DateTimeField(_("next attempt"), null=True, blank=True)
+    given_at = models.DateTimeField(_("uploaded"))
 
     objects = OwnedQuerySet["Document"].as_manager()
 

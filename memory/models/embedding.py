@@ -30,9 +30,9 @@ class Space(models.Model):
     query_fields = models.JSONField(_("extra fields of a query"), default=dict, blank=True)
     document_fields = models.JSONField(_("extra fields of a document"), default=dict, blank=True)
     edition = models.PositiveIntegerField(_("edition"), default=1)
-    max_tokens = models.PositiveIntegerField(_("most tokens at once"))
-    created_at = models.DateTimeField(_("made"), auto_now_add=True)
-    answered_width = models.PositiveIntegerField(_("wrong width answered"), null=True, blank=True)
+    max_tokens = models.PositiveIntegerField(_("maximum tokens at once"))
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+    answered_width = models.PositiveIntegerField(_("wrong width received"), null=True, blank=True)
     answered_at = models.DateTimeField(_("wrong width since"), null=True, blank=True)
     everyday = models.BinaryField(default=b"", editable=False)  # mean vectors (memory.embedding.spaces)
 

@@ -116,11 +116,11 @@ class Memory(models.Model):
     happened_at = models.DateTimeField(_("when it happened"))
     learnt_at = models.DateTimeField(_("when it was learnt"))
     edited_at = models.DateTimeField(_("corrected"), null=True, blank=True)
-    closed_at = models.DateTimeField(_("held until"), null=True, blank=True)
+    closed_at = models.DateTimeField(_("valid until"), null=True, blank=True)
     replaced_by = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="replaces")
     is_pinned = models.BooleanField(_("pinned"), default=False)
-    is_private = models.BooleanField(_("kept from models"), default=False)
-    is_stale = models.BooleanField(_("drawn from what was deleted"), default=False)
+    is_private = models.BooleanField(_("hidden from models"), default=False)
+    is_stale = models.BooleanField(_("based on deleted data"), default=False)
     message = models.OneToOneField(
         "companions.Message",
         models.CASCADE,
@@ -138,7 +138,7 @@ class Memory(models.Model):
     importance = models.PositiveSmallIntegerField(
         _("importance"), default=5, validators=[MinValueValidator(1), MaxValueValidator(10)]
     )
-    evidence = models.PositiveIntegerField(_("times told"), default=1, validators=[MinValueValidator(1)])
+    evidence = models.PositiveIntegerField(_("times mentioned"), default=1, validators=[MinValueValidator(1)])
     confidence = models.FloatField(_("confidence"), default=1.0, validators=SHARE)
     tags = ArrayField(models.CharField(max_length=40), verbose_name=_("tags"), default=list, blank=True)
     joy = models.FloatField(_("joy"), default=0.0, validators=SHARE)
@@ -217,7 +217,7 @@ class Recall(models.Model):
     by = models.CharField(_("by"), max_length=16, choices=By)
     cue = models.TextField(_("cue"), blank=True)
     at = models.DateTimeField(_("when"))
-    milliseconds = models.PositiveIntegerField(_("took (ms)"))
+    milliseconds = models.PositiveIntegerField(_("duration (ms)"))
     policy = models.CharField(_("scoring policy"), max_length=32, blank=True)
 
     objects = OwnedQuerySet["Recall"].as_manager()

@@ -19,10 +19,10 @@ class Pursuit(models.Model):
         GIVEN_UP = "given_up", _("given up")
 
     class Origin(models.TextChoices):
-        TALK = "talk", _("talk")
+        TALK = "talk", _("conversation")
         REFLECTION = "reflection", _("reflection")
         NIGHT = "night", _("night")
-        PERSON = "person", _("its person")
+        PERSON = "person", _("user")
 
     companion = models.ForeignKey("companions.Companion", models.CASCADE, related_name="+")
     memory = models.OneToOneField(Memory, models.CASCADE, related_name="pursuit")
@@ -34,9 +34,9 @@ class Pursuit(models.Model):
     excitement = models.PositiveSmallIntegerField(
         _("excitement"), default=5, validators=[MinValueValidator(1), MaxValueValidator(10)]
     )
-    origin = models.CharField(_("comes from"), max_length=16, choices=Origin, default=Origin.TALK)
+    origin = models.CharField(_("origin"), max_length=16, choices=Origin, default=Origin.TALK)
     reviewed_at = models.DateTimeField(_("reviewed"), null=True, blank=True)
-    moved_at = models.DateTimeField(_("moved on"), null=True, blank=True)
+    moved_at = models.DateTimeField(_("last progress"), null=True, blank=True)
 
     objects = OwnedQuerySet["Pursuit"].as_manager()
 

@@ -43,8 +43,8 @@ class Revision(models.Model):
         "companions.Session", models.SET_NULL, null=True, blank=True, related_name="+"
     )
     call = models.ForeignKey("accounts.ModelCall", models.SET_NULL, null=True, blank=True, related_name="+")
-    is_stale = models.BooleanField(_("drawn from what was deleted"), default=False)
-    made_at = models.DateTimeField(_("made"))
+    is_stale = models.BooleanField(_("based on deleted data"), default=False)
+    made_at = models.DateTimeField(_("created"))
 
     objects = RevisionQuerySet.as_manager()
 

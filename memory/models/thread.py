@@ -18,7 +18,7 @@ class Thread(models.Model):
     class State(models.TextChoices):
         OPEN = "open", _("open")
         SETTLED = "settled", pgettext_lazy("thread", "settled")
-        DROPPED = "dropped", _("let be")
+        DROPPED = "dropped", _("dropped")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     companion = models.ForeignKey("companions.Companion", models.CASCADE, related_name="threads")

@@ -94,7 +94,7 @@ UNIT_DAYS = Parameter("unit_days", _("Unit of time in days"), 0.25, 365, 0.25)
 OFFERED = [
     Offer(
         Kith(),
-        _("Kith: what fits best, a little sooner where it is fresh, felt or important"),
+        _("Kith: what fits best, favouring recent, emotional and important memories a little"),
         (
             Parameter("month_days", _("Half-life in days"), 1, 365, 1),
             Parameter("recency", _("Weight of what is new"), 0, 0.1, 0.005),
@@ -104,10 +104,10 @@ OFFERED = [
             Parameter("evidence", _("Weight of being told more than once"), 0, 0.2, 0.01),
         ),
     ),
-    Offer(Likeness(), _("Likeness: the nearest in meaning, whatever its age")),
+    Offer(Likeness(), _("Similarity: the closest in meaning, whatever its age")),
     Offer(
         DigitalLife(),
-        _("DigitalLife: the few that are clearly alike, or nothing"),
+        _("DigitalLife: the few that are clearly similar, or none"),
         (
             FLOOR,
             Parameter("clear", _("Likeness that counts as clear"), 0, 1, 0.01),
@@ -116,12 +116,12 @@ OFFERED = [
     ),
     Offer(
         AiriChat(),
-        _("AIRI chat: what is alike, a little sooner in its first month"),
+        _("AIRI chat: what is similar, favouring its first month a little"),
         (FLOOR, Parameter("month_days", _("Days for which it counts as new"), 1, 365, 1)),
     ),
     Offer(
         AiriDecay(),
-        _("AIRI decay: half is gone in a week, recalls and feelings hold it"),
+        _("AIRI decay: half is gone in a week; recalls and emotions slow this down"),
         (
             _of_curve("decay", _("Decay per unit of time"), 0.001),
             UNIT_DAYS,
@@ -135,18 +135,18 @@ OFFERED = [
             _of_curve("aversion_growth", _("Growth of aversion with recalls"), 0.01),
         ),
     ),
-    Offer(MemoryBank(), _("MemoryBank: gone in days, each recall makes it last longer"), (UNIT_DAYS,)),
+    Offer(MemoryBank(), _("MemoryBank: gone in days; each recall makes it last longer"), (UNIT_DAYS,)),
     # Hou's threshold of .86 needs a likeness of .78 even right after a recall, which few embedders give to a question
     # and its answer, and a unit of a day halves that within the day: so the unit is a month, the threshold a variant's.
     Offer(
         Hou(unit_days=30, threshold=0.6),
-        _("Hou: what is recalled at growing intervals stays"),
+        _("Hou: what is recalled at growing intervals lasts"),
         (UNIT_DAYS, Parameter("threshold", _("Probability needed to come to mind"), 0, 1, 0.01)),
     ),
-    Offer(Fsrs(), _("FSRS: as cards are learnt, a recall just before forgetting holds best")),
+    Offer(Fsrs(), _("FSRS: as with flash cards, a recall just before forgetting strengthens most")),
     Offer(
         GenerativeAgents(),
-        _("Generative agents: alike, fresh and important count the same"),
+        _("Generative agents: similarity, recency and importance count equally"),
         (Parameter("daily", _("Freshness kept each day"), 0.8, 1, 0.001),),
     ),
 ]

@@ -173,7 +173,7 @@ class IdempotencyKeyAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[m
     def at(self, key: IdempotencyKey) -> datetime:
         return key.created_at
 
-    @admin.display(description=_("whose"), ordering="user__email")
+    @admin.display(description=_("owner"), ordering="user__email")
     def owner(self, key: IdempotencyKey) -> str:
         return key.user.email
 

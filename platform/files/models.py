@@ -39,7 +39,7 @@ class StoredFile(models.Model):
     width = models.PositiveIntegerField(pgettext_lazy("of a picture", "width"), null=True, blank=True)
     height = models.PositiveIntegerField(_("height"), null=True, blank=True)
     created_at = models.DateTimeField(_("stored"))
-    missed_at = models.DateTimeField(_("content found missing"), null=True, blank=True, editable=False)
+    missed_at = models.DateTimeField(_("content missing since"), null=True, blank=True, editable=False)
 
     objects = UserOwnedQuerySet.as_manager()
 

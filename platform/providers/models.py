@@ -122,41 +122,53 @@ class Provider(KeyedModel):
     """
 
     class Capability(models.TextChoices):
-        CHAT = "chat", _("talk")
-        BACKGROUND = "background", _("work beside the talk")
+        CHAT = "chat", _("chat")
+        BACKGROUND = "background", _("background work")
         EMBEDDING = "embedding", _("embedding")
         SPEECH = "speech", _("speech")
         TRANSCRIPTION = "transcription", _("transcription")
 
     class Failure(models.TextChoices):
         KEY = "key", _("The key was refused. Enter it again, or make a new one at the provider.")
-        MONEY = "money", _("The account there has no money or quota left. Fill it up at the provider.")
+        MONEY = "money", _("The account has no credit or quota left. Top it up at the provider.")
         MODEL = "model", _("The server does not know this model. Look up how the provider spells its name.")
-        ADDRESS = "address", _("Nothing at this address answers such a request. It usually ends in /v1.")
+        ADDRESS = (
+            "address",
+            _("Nothing at this address answers such requests. The address usually ends in /v1."),
+        )
         REDIRECT = (
             "redirect",
-            _("The server sends to another address, and a key is not sent on. Enter that address."),
+            _(
+                "The server redirects to another address, and keys are not sent there. Enter that address instead."
+            ),
         )
-        HTML = "html", _("The address answered with a web page. That of the API usually ends in /v1.")
-        LIMIT = "limit", _("The server takes no more requests just now. Wait, or raise the limit there.")
-        CONTEXT = "context", _("The prompt was longer than the model reads. Enter its context tokens.")
+        HTML = "html", _("The address returned a web page. The API's address usually ends in /v1.")
+        LIMIT = (
+            "limit",
+            _("The server accepts no more requests right now. Wait, or raise the limit at the provider."),
+        )
+        CONTEXT = "context", _("The prompt was longer than the model's context. Enter its context tokens.")
         SILENT = (
             "silent",
             _("The server did not answer in time. It may still be loading the model: try again."),
         )
-        UNREACHABLE = "unreachable", _("The server cannot be reached. Is it running, and the address right?")
+        UNREACHABLE = (
+            "unreachable",
+            _("The server cannot be reached. Check that it is running and that the address is right."),
+        )
         BROKEN = "broken", _("The server failed. Its own log says why.")
         REFUSED = "refused", _("The server refused the request.")
-        EMPTY = "empty", _("The model gave no answer, or none that can be read.")
+        EMPTY = "empty", _("The model gave no answer, or one that cannot be read.")
         VECTORS = (
             "vectors",
             _(
-                "What came holds no vectors. The address usually ends in /v1, and the model is one for embedding."
+                "The answer contains no vectors. The address usually ends in /v1, and the model must be one for"
+                " embedding."
             ),
         )
         FORBIDDEN = (
             "forbidden",
-            _("The address is not on the open Internet, and no other is asked from here."),
+            _("The address is not on the public Internet; no other addresses are allowed here."),
         )
 
     name = models.CharField(_("name"), max_length=80)
@@ -166,23 +178,27 @@ class Provider(KeyedModel):
         max_length=200,
         blank=True,
         validators=[validate_address],
-        help_text=_("Of OpenAI's form, usually up to /v1: http://127.0.0.1:11434/v1"),
+        help_text=_("OpenAI-compatible, usually ending in /v1, such as http://127.0.0.1:11434/v1"),
     )
-    model = models.CharField(_("model"), max_length=200, help_text=_("As the server names it"))
+    model = models.CharField(_("model"), max_length=200, help_text=_("The name that the server uses"))
     engine_file = models.CharField(
         _("file"),
         max_length=1000,
         blank=True,
-        help_text=_("A model in GGUF on this machine, run by Kith's own engine; there is no address then"),
+        help_text=_(
+            "A model file in GGUF format on this machine, which Kith runs itself; leave the address empty"
+        ),
     )
     threads = models.PositiveIntegerField(
         _("threads"),
         null=True,
         blank=True,
         validators=[MinValueValidator(1), MaxValueValidator(MAX_THREADS)],
-        help_text=_("With how many threads the engine computes; empty: one less than there are cores"),
+        help_text=_("How many threads the engine uses. Empty: one fewer than there are cores"),
     )
-    order = models.IntegerField(_("order"), default=0, help_text=_("The lowest number is asked"))
+    order = models.IntegerField(
+        _("order"), default=0, help_text=_("The provider with the lowest number is used")
+    )
     is_active = models.BooleanField(_("active"), default=True)
     context_tokens = models.PositiveIntegerField(
         _("context tokens"),
@@ -190,20 +206,22 @@ class Provider(KeyedModel):
         blank=True,
         validators=[MinValueValidator(MIN_EMBEDDING_TOKENS), MaxValueValidator(MAX_CONTEXT_TOKENS)],
         help_text=_(
-            "How much the model reads at once; empty: LLM_CONTEXT_TOKENS, for embedding EMBEDDING_MAX_TOKENS"
+            "The size of the model's context. Empty: LLM_CONTEXT_TOKENS, or EMBEDDING_MAX_TOKENS for embedding"
         ),
     )
     query_prefix = models.CharField(
         _("query prefix"),
         max_length=MAX_PREFIX,
         blank=True,
-        help_text=_("For embedding: what the model wants before a question, with the blank at its end"),
+        help_text=_(
+            "For embedding: the prefix that the model expects before a query, including the space at its end"
+        ),
     )
     document_prefix = models.CharField(
         _("document prefix"),
         max_length=MAX_PREFIX,
         blank=True,
-        help_text=_("For embedding: what the model wants before what is remembered"),
+        help_text=_("For embedding: the prefix that the model expects before a stored text"),
     )
     slots = models.PositiveIntegerField(
         _("requests at once"),
@@ -211,29 +229,29 @@ class Provider(KeyedModel):
         blank=True,
         validators=[MaxValueValidator(MAX_SLOTS)],
         help_text=_(
-            "How many requests it answers at once, 0: any number; empty: 1 on this machine or in its network"
+            "How many requests it answers at once. 0: any number. Empty: 1 if it is on this machine or in its network"
         ),
     )
     requests_per_minute = models.PositiveIntegerField(
-        _("requests a minute"),
+        _("requests per minute"),
         null=True,
         blank=True,
         validators=[MinValueValidator(1)],
-        help_text=_("At most; empty: any number"),
+        help_text=_("Empty: no limit"),
     )
     tokens_per_day = models.PositiveBigIntegerField(
-        _("tokens a day"),
+        _("tokens per day"),
         null=True,
         blank=True,
         validators=[MinValueValidator(1)],
-        help_text=_("At most, sent and received, from midnight to midnight in UTC; empty: any number"),
+        help_text=_("Sent and received, from midnight to midnight in UTC. Empty: no limit"),
     )
     prompt_price = models.DecimalField(
-        _("price of a million tokens sent"), **PRICE, help_text=_("In whatever money the provider wants")
+        _("price per million tokens sent"), **PRICE, help_text=_("In the provider's currency")
     )
-    completion_price = models.DecimalField(_("price of a million tokens received"), **PRICE)
+    completion_price = models.DecimalField(_("price per million tokens received"), **PRICE)
     last_error = models.CharField(_("last error"), max_length=16, choices=Failure, blank=True)
-    last_error_at = models.DateTimeField(_("last failed"), null=True, blank=True)
+    last_error_at = models.DateTimeField(_("last failure"), null=True, blank=True)
 
     objects: Any = models.Manager()
 
@@ -291,20 +309,20 @@ class OwnProvider(KeyedModel):
         _("address"),
         max_length=200,
         validators=[validate_outside_address],
-        help_text=_("Of OpenAI's form, usually up to /v1: https://api.example.com/v1"),
+        help_text=_("OpenAI-compatible, usually ending in /v1, such as https://api.example.com/v1"),
     )
-    model = models.CharField(_("model"), max_length=200, help_text=_("As the server names it"))
+    model = models.CharField(_("model"), max_length=200, help_text=_("The name that the server uses"))
     context_tokens = models.PositiveIntegerField(
         _("context tokens"),
         null=True,
         blank=True,
         validators=[MinValueValidator(MIN_CONTEXT_TOKENS), MaxValueValidator(MAX_CONTEXT_TOKENS)],
-        help_text=_("How much the model reads at once; empty: as much as this Kith takes for granted"),
+        help_text=_("The size of the model's context. Empty: the default of this Kith"),
     )
     last_error = models.CharField(
         _("last error"), max_length=16, choices=Provider.Failure, blank=True, editable=False
     )
-    last_error_at = models.DateTimeField(_("last failed"), null=True, blank=True, editable=False)
+    last_error_at = models.DateTimeField(_("last failure"), null=True, blank=True, editable=False)
 
     objects = OwnProviderQuerySet.as_manager()
 

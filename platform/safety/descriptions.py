@@ -97,7 +97,7 @@ KEYS: dict[str, str | Promise] = {
     "status": _("status"),
     "progress": _("progress (%)"),
     "excitement": _("excitement"),
-    "evidence": _("times told"),
+    "evidence": _("times mentioned"),
     "quotes": _("Quotes"),
     "sources": _("sources"),
     "others": pgettext_lazy("memories", "the others"),

@@ -28,11 +28,11 @@ class AuditEntry(models.Model):
     operator = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.PROTECT, related_name="+", verbose_name=_("operator")
     )
-    deed = models.CharField(_("deed"), max_length=16, choices=Deed)
-    kind = models.CharField(_("kind of thing"), max_length=80)
-    object_id = models.CharField(_("its id"), max_length=64, blank=True)
+    deed = models.CharField(_("action"), max_length=16, choices=Deed)
+    kind = models.CharField(_("kind of object"), max_length=80)
+    object_id = models.CharField(_("object id"), max_length=64, blank=True)
     owner = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+", verbose_name=_("whose")
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+", verbose_name=_("owner")
     )
     reason = models.CharField(_("reason"), max_length=500, blank=True)
     asked = models.BinaryField(null=True, editable=False)
@@ -82,8 +82,8 @@ class Notice(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="notices")
     kind = models.CharField(_("kind"), max_length=16, choices=Kind)
-    minutes = models.PositiveIntegerField(_("minutes together"), default=0)
-    made_at = models.DateTimeField(_("made"))
+    minutes = models.PositiveIntegerField(_("minutes of continuous use"), default=0)
+    made_at = models.DateTimeField(_("created"))
     seen_at = models.DateTimeField(_("seen"), null=True, blank=True)
 
     objects = UserOwnedQuerySet.as_manager()
@@ -109,16 +109,16 @@ class ContinuousUse(models.Model):
         settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="continuous_use"
     )
     begun_at = models.DateTimeField(_("since"))
-    last_at = models.DateTimeField(_("last said"))
-    told_at = models.DateTimeField(_("last told of a break"), null=True, blank=True)
-    ai_told_on = models.DateField(_("last told that this is an AI"), null=True, blank=True)
+    last_at = models.DateTimeField(_("last message"))
+    told_at = models.DateTimeField(_("last suggestion of a break"), null=True, blank=True)
+    ai_told_on = models.DateField(_("last reminder that this is an AI"), null=True, blank=True)
 
     objects = UserOwnedQuerySet.as_manager()
 
     class Meta:
         db_table = "safety_together"
-        verbose_name = _("time together")
-        verbose_name_plural = _("times together")
+        verbose_name = _("continuous use")
+        verbose_name_plural = _("periods of continuous use")
 
     def __str__(self) -> str:
         return f"{self.user_id} {self.begun_at:%Y-%m-%d %H:%M}"

@@ -16,7 +16,7 @@ class Invitation(models.Model):
     code = models.CharField(_("code"), max_length=32, unique=True, default=new_code, editable=False)
     note = models.CharField(_("for whom"), max_length=200, blank=True)
     created_by = models.ForeignKey(User, models.SET_NULL, null=True, editable=False, related_name="+")
-    created_at = models.DateTimeField(_("made"), auto_now_add=True)
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
     used_by = models.OneToOneField(
         User, models.SET_NULL, null=True, blank=True, editable=False, related_name="+"
     )

@@ -42,8 +42,8 @@ class ModelCall(models.Model):
     cached_tokens = models.PositiveIntegerField(_("tokens from the cache"), default=0)
     is_estimated = models.BooleanField(_("tokens estimated"), default=False)
     first_piece_milliseconds = models.PositiveIntegerField(_("first piece after (ms)"), null=True)
-    milliseconds = models.PositiveIntegerField(_("took (ms)"), null=True)
-    said = models.TextField(_("the provider's words"), blank=True)
+    milliseconds = models.PositiveIntegerField(_("duration (ms)"), null=True)
+    said = models.TextField(_("the provider's message"), blank=True)
     started_at = models.DateTimeField(_("started"))
 
     objects = UserOwnedQuerySet["ModelCall"].as_manager()

@@ -41,9 +41,9 @@ class SoundCall(models.Model):
     model = models.CharField(_("model"), max_length=200, blank=True)
     outcome = models.CharField(_("outcome"), max_length=16, choices=Outcome)
     characters = models.PositiveIntegerField(_("characters"), default=0)
-    seconds = models.FloatField(_("seconds of sound"), default=0.0)
-    milliseconds = models.PositiveIntegerField(_("took (ms)"))
-    said = models.TextField(_("the provider's words"), blank=True)
+    seconds = models.FloatField(_("seconds of audio"), default=0.0)
+    milliseconds = models.PositiveIntegerField(_("duration (ms)"))
+    said = models.TextField(_("the provider's message"), blank=True)
     started_at = models.DateTimeField(_("started"))
 
     objects = SoundCallQuerySet.as_manager()

@@ -50,7 +50,7 @@ class Token(models.Model):
     name = models.CharField(_("name"), max_length=80)
     prefix = models.CharField(_("begins with"), max_length=PREFIX_LENGTH)
     digest = models.CharField(max_length=64, unique=True, editable=False)
-    created_at = models.DateTimeField(_("made"), auto_now_add=True)
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
     last_used_at = models.DateTimeField(_("last used"), null=True, blank=True)
     expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
     revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True)

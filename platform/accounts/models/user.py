@@ -59,7 +59,7 @@ class User(AbstractUser):
         null=True, blank=True, help_text=_("Empty: the setting KITH_TOKENS_PER_DAY.")
     )
     age_group = models.CharField(
-        _("how old they are"),
+        _("age group"),
         max_length=8,
         choices=AgeGroup,
         blank=True,

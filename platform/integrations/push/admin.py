@@ -16,7 +16,7 @@ class SubscriptionAdmin(PrivateAdmin):
     owner_path = "user"
     search_ids = ("pk", "user")
     list_display: Any = (
-        moment("created_at", _("made")),
+        moment("created_at", _("created")),
         *("owner", "failures"),
         moment("used_at", _("last reached")),
     )

@@ -27,7 +27,7 @@ class Subscription(models.Model):
     sealed = models.BinaryField(_("address and keys, encrypted"))
     browser = models.CharField(_("browser"), max_length=80, blank=True)
     failures = models.PositiveSmallIntegerField(_("failures in a row"), default=0)
-    created_at = models.DateTimeField(_("made"))
+    created_at = models.DateTimeField(_("created"))
     used_at = models.DateTimeField(_("last reached"), null=True, blank=True)
 
     objects = UserOwnedQuerySet.as_manager()

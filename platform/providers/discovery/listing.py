@@ -46,7 +46,7 @@ CONTEXT_FIELDS = (  # in order of preference: the first is the context in use
     "context_window",
     "max_context_length",
 )
-FORBIDDEN = _("The address is not on the open Internet, and no other is asked from here.")
+FORBIDDEN = _("The address is not on the public Internet; no other addresses are allowed here.")
 Fields = Mapping[str, Any]
 
 

@@ -23,66 +23,74 @@ class Download(models.Model):
         DONE = "done", _("done")
 
     class Failure(models.TextChoices):
-        SLOW = "slow", _("The server sends hardly anything. What has come is kept.")
-        UNREACHABLE = "unreachable", _("The server cannot be reached, or broke off. What has come is kept.")
-        BROKEN = "broken", _("The server is busy or broken. What has come is kept.")
-        CHANGED = "changed", _("The file at the server changed meanwhile. It begins anew.")
-        ADDRESS = "address", _("This address cannot be asked. It must begin with https:// and name no port.")
+        SLOW = "slow", _("The server sends almost nothing. What was downloaded is kept.")
+        UNREACHABLE = (
+            "unreachable",
+            _("The server cannot be reached, or the connection broke. What was downloaded is kept."),
+        )
+        BROKEN = "broken", _("The server is busy or has an error. What was downloaded is kept.")
+        CHANGED = "changed", _("The file on the server has changed. The download starts again.")
+        ADDRESS = "address", _("This address cannot be used. It must begin with https:// and have no port.")
         PRIVATE = (
             "private",
             _(
-                "The address is not on the open Internet. For a server of your own, set KITH_OUTBOUND_ALLOWED."
+                "The address is not on the public Internet. To use a server of your own, set KITH_OUTBOUND_ALLOWED."
             ),
         )
         REDIRECT = (
             "redirect",
             _(
-                "The server sends on to where Kith does not go: too often, unencrypted, or into a network of yours."
+                "The server redirects in a way that Kith does not follow: too often, unencrypted, or into a private"
+                " network."
             ),
         )
-        MISSING = "missing", _("There is no such file at the server. Look the address up again.")
+        MISSING = "missing", _("There is no such file on the server. Check the address.")
         DENIED = (
             "denied",
             _(
-                "The server wants a login or a licence accepted. Fetch it in a browser, and copy it to the folder."
+                "The server requires a login, or accepting a licence. Download the file in a browser, and copy it"
+                " to the folder."
             ),
         )
         REFUSED = "refused", _("The server refused the request.")
-        HTML = "html", _("The address gave a web page, no file. That of the file itself ends in .gguf.")
-        NOT_GGUF = "not_gguf", _("What came is no whole model in GGUF, and was removed.")
+        HTML = "html", _("The address returned a web page, not a file. The file's own address ends in .gguf.")
+        NOT_GGUF = "not_gguf", _("The downloaded file is not a complete GGUF model, and was removed.")
         UNCHECKED = (
             "unchecked",
             _(
-                "Its check broke off three times, as where memory runs out. What has come is kept: go on where you trust"
-                " it, or remove it."
+                "Checking the file failed three times, perhaps because memory ran out. It is kept: continue if you"
+                " trust it, or remove it."
             ),
         )
         CHECKSUM = (
             "checksum",
-            _("The file is not the one that was promised: its checksum differs. It was removed."),
+            _("This is not the expected file: its checksum differs. It was removed."),
         )
         PINNED = (
             "pinned",
-            _("The file is not the one that this address gave before: its checksum differs. It was removed."),
+            _("This is not the file that the address returned before: its checksum differs. It was removed."),
         )
         TOO_LARGE = "too_large", _("The file is larger than KITH_DOWNLOAD_MB allows.")
-        DISK_FULL = "disk_full", _("The disk is full. What has come is kept: free some space, and go on.")
+        DISK_FULL = (
+            "disk_full",
+            _("The disk is full. What was downloaded is kept: free some space, then continue."),
+        )
         NOT_WRITABLE = "not_writable", _("Kith cannot write to its models folder.")
-        NAME_TAKEN = "name_taken", _("Another file of this name lies in the models folder.")
+        NAME_TAKEN = "name_taken", _("Another file with this name is in the models folder.")
 
     name = models.CharField(_("name"), max_length=200)
     url = models.CharField(_("address"), max_length=1000, unique=True)
     file_name = models.CharField(_("file"), max_length=200, unique=True)
     sha256 = models.CharField("SHA-256", max_length=64, blank=True)
-    validator = models.CharField(_("version at the server"), max_length=300, blank=True)
+    validator = models.CharField(_("version on the server"), max_length=300, blank=True)
     total_bytes = models.PositiveBigIntegerField(_("size"), null=True, blank=True)
     received_bytes = models.PositiveBigIntegerField(_("received"), default=0)
     state = models.CharField(_("state"), max_length=16, choices=State, default=State.ACTIVE)
     failure = models.CharField(_("last error"), max_length=16, choices=Failure, blank=True)
     attempts = models.PositiveIntegerField(_("failed attempts"), default=0)
-    checks = models.PositiveIntegerField(_("checks begun"), default=0)
-    next_at = models.DateTimeField(_("goes on at"), default=timezone.now)
-    created_at = models.DateTimeField(_("begun"), default=timezone.now)
+    checks = models.PositiveIntegerField(_("checks started"), default=0)
+    next_at = models.DateTimeField(_("continues at"), default=timezone.now)
+    created_at = models.DateTimeField(_("started"), default=timezone.now)
 
     objects: Any = models.Manager()
 

@@ -218,7 +218,7 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return PrivateChangeList
 
-    @admin.display(description=_("whose"), ordering="owner_email")
+    @admin.display(description=_("owner"), ordering="owner_email")
     def owner(self, thing: Any) -> str:
         return link_to("accounts.user", thing.owner_id, thing.owner_email)
 

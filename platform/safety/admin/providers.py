@@ -124,7 +124,7 @@ class ProviderAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
     form = ProviderForm
     list_display: Any = (
         *("name", "capability", "model", "base_url", "order", "is_active", "last_error"),
-        moment("last_error_at", _("last failed")),
+        moment("last_error_at", _("last failure")),
     )
     list_filter = ("capability", "is_active")
     fieldsets = (

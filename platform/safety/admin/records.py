@@ -16,7 +16,7 @@ from safety.audit import read_search
 from safety.descriptions import describe_model
 from safety.models import AuditEntry, ContinuousUse, Notice
 
-KIND = code_column("kind", _("kind of thing"), describe_model)
+KIND = code_column("kind", _("kind of object"), describe_model)
 
 
 @admin.register(AuditEntry)
@@ -37,7 +37,7 @@ class AuditEntryAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
             f"{capfirst(entry.get_deed_display())}: {describe_model(entry.kind)} · {describe_name(entry.at)}"
         )
 
-    @admin.display(description=_("its id"), ordering="object_id")
+    @admin.display(description=_("object id"), ordering="object_id")
     def thing(self, entry: AuditEntry) -> str:
         kinds = {model._meta.label for model in admin.site._registry}
         is_known = entry.object_id and entry.kind in kinds
@@ -90,7 +90,7 @@ class StoredFileAdmin(PrivateAdmin):
             "width",
             "height",
         ),
-        moment("missed_at", _("content found missing")),
+        moment("missed_at", _("content missing since")),
     )
     list_filter = ("kind", "created_at", ("missed_at", admin.EmptyFieldListFilter))
     fields = (
@@ -127,7 +127,7 @@ class NoticeAdmin(PrivateAdmin):
     owner_path = "user"
     search_ids = ("pk", "user")
     list_display: Any = (
-        moment("made_at", _("made")),
+        moment("made_at", _("created")),
         *("owner", "kind", "minutes"),
         moment("seen_at", _("seen")),
     )
@@ -144,8 +144,8 @@ class ContinuousUseAdmin(PrivateAdmin):
     search_ids = ("pk",)
     list_display: Any = (
         moment("begun_at", _("since")),
-        *("owner", moment("last_at", _("last said"))),
-        moment("told_at", _("last told of a break")),
+        *("owner", moment("last_at", _("last message"))),
+        moment("told_at", _("last suggestion of a break")),
     )
     list_filter = ("last_at",)
     ordering = ("-last_at",)

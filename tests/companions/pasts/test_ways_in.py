@@ -42,7 +42,7 @@ def at_home(alice: User, client: Client) -> Client:
 
 def test_the_api_tells_of_a_past_before_anything_is_made(as_alice: Api, mira: Companion) -> None:
     told = as_alice.form("/pasts/preview", given(companion=str(mira.pk))).json()
-    assert (told["form"], told["name"]) == ("a talk from SillyTavern", "Odo")
+    assert (told["form"], told["name"]) == ("a chat from SillyTavern", "Odo")
     assert (told["conversations"], told["messages"], told["alternatives"], told["duplicates"]) == (1, 5, 1, 0)
     assert [(one["name"], one["is_person"]) for one in told["speakers"]] == [("Odo", False), ("Alice", True)]
     assert (told["cost"]["sessions"], told["nights"]) == (2, 1)

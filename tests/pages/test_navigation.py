@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from companions.models import Companion
-from companions.pages.rooms import PLACES, find_place
+from companions.pages.navigation import PLACES, find_place
 from tests.pages.conftest import Told
 from tests.pages.test_page_access import IN_THREADS, PAGES, POST_ONLY
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from django import template
 
-from companions.pages import rooms
+from companions.pages import navigation
 
 register = template.Library()
 
@@ -16,10 +16,10 @@ def _get_page(context: dict[str, Any]) -> str:
 
 
 @register.simple_tag(takes_context=True)
-def places(context: dict[str, Any]) -> list[rooms.Way]:
-    return rooms.list_places(_get_page(context), context["companion"].name)
+def places(context: dict[str, Any]) -> list[navigation.Way]:
+    return navigation.list_places(_get_page(context), context["companion"].name)
 
 
 @register.simple_tag(takes_context=True)
-def tabs(context: dict[str, Any]) -> list[rooms.Way]:
-    return rooms.list_tabs(_get_page(context), context["companion"].name)
+def tabs(context: dict[str, Any]) -> list[navigation.Way]:
+    return navigation.list_tabs(_get_page(context), context["companion"].name)
