@@ -29,6 +29,7 @@ from companions.prompting.moment import load_last_time
 from companions.prompting.persona import Persona
 from companions.prompting.pinned_context import load_pinned_context, render_inner_state
 from companions.prompting.turn_prompt import EMOTIONS, PERSONA_RULES, render_system
+from companions.tools.bounds import count_tokens
 from jobs.lease import Lease
 from memory.recall.recall import Found
 from memory.threads import load_open_threads, render_threads
@@ -100,7 +101,7 @@ class WakingContext:
 
     @property
     def offered_tokens(self) -> int:
-        return tools.count_tokens(self.offers)
+        return count_tokens(self.offers)
 
     @property
     def payer(self) -> Payer:

@@ -45,28 +45,31 @@ class Migration(migrations.Migration):
                         verbose_name="tint",
                     ),
                 ),
-                ("created_at", models.DateTimeField(auto_now_add=True, verbose_name="made")),
+                ("created_at", models.DateTimeField(auto_now_add=True, verbose_name="created")),
                 (
                     "recall_policy",
                     models.CharField(
                         choices=[
                             (
                                 "kith",
-                                "Kith: what fits best, a little sooner where it is fresh, felt or important",
+                                "Kith: what fits best, favouring recent, emotional and important memories a little",
                             ),
-                            ("likeness", "Likeness: the nearest in meaning, whatever its age"),
-                            ("digital_life", "DigitalLife: the few that are clearly alike, or nothing"),
-                            ("airi_chat", "AIRI chat: what is alike, a little sooner in its first month"),
+                            ("likeness", "Similarity: the closest in meaning, whatever its age"),
+                            ("digital_life", "DigitalLife: the few that are clearly similar, or none"),
+                            ("airi_chat", "AIRI chat: what is similar, favouring its first month a little"),
                             (
                                 "airi_decay",
-                                "AIRI decay: half is gone in a week, recalls and feelings hold it",
+                                "AIRI decay: half is gone in a week; recalls and emotions slow this down",
                             ),
-                            ("memory_bank", "MemoryBank: gone in days, each recall makes it last longer"),
-                            ("hou", "Hou: what is recalled at growing intervals stays"),
-                            ("fsrs", "FSRS: as cards are learnt, a recall just before forgetting holds best"),
+                            ("memory_bank", "MemoryBank: gone in days; each recall makes it last longer"),
+                            ("hou", "Hou: what is recalled at growing intervals lasts"),
+                            (
+                                "fsrs",
+                                "FSRS: as with flash cards, a recall just before forgetting strengthens most",
+                            ),
                             (
                                 "generative_agents",
-                                "Generative agents: alike, fresh and important count the same",
+                                "Generative agents: similarity, recency and importance count equally",
                             ),
                         ],
                         default="kith",
@@ -87,7 +90,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "recall_parameters",
-                    models.JSONField(blank=True, default=dict, verbose_name="the curve's parameters"),
+                    models.JSONField(blank=True, default=dict, verbose_name="parameters of the policy"),
                 ),
                 (
                     "user",
@@ -159,12 +162,15 @@ class Migration(migrations.Migration):
                 ("thought", models.TextField(blank=True, verbose_name="reasoning")),
                 ("seq", models.PositiveIntegerField(default=0, verbose_name="pieces saved")),
                 ("tool_calls", models.JSONField(blank=True, default=list, verbose_name="tool calls")),
-                ("is_stop_asked", models.BooleanField(default=False, verbose_name="stop asked")),
+                ("is_stop_asked", models.BooleanField(default=False, verbose_name="stop requested")),
                 ("lease_by", models.CharField(blank=True, max_length=80, verbose_name="made by process")),
                 ("lease_at", models.DateTimeField(blank=True, null=True, verbose_name="lease renewed")),
                 ("code", models.CharField(blank=True, max_length=40, verbose_name="error")),
-                ("template", models.CharField(blank=True, max_length=20, verbose_name="prompt's template")),
-                ("created_at", models.DateTimeField(verbose_name="asked")),
+                (
+                    "template",
+                    models.CharField(blank=True, max_length=20, verbose_name="version of the prompts"),
+                ),
+                ("created_at", models.DateTimeField(verbose_name="requested")),
                 ("started_at", models.DateTimeField(blank=True, null=True, verbose_name="started")),
                 ("first_piece_at", models.DateTimeField(blank=True, null=True, verbose_name="first piece")),
                 ("ended_at", models.DateTimeField(blank=True, null=True, verbose_name="ended")),
@@ -189,7 +195,10 @@ class Migration(migrations.Migration):
                 ),
                 ("summary", models.TextField(blank=True, verbose_name="summary")),
                 ("title", models.CharField(blank=True, max_length=200, verbose_name="title")),
-                ("unsent", models.PositiveIntegerField(default=0, verbose_name="messages not sent")),
+                (
+                    "unsent",
+                    models.PositiveIntegerField(default=0, verbose_name="messages left out of prompts"),
+                ),
                 ("digest_at", models.DateTimeField(blank=True, null=True, verbose_name="next digest")),
                 (
                     "digest_attempts",
@@ -211,7 +220,7 @@ class Migration(migrations.Migration):
                 ),
                 ("schedule", models.CharField(max_length=120, verbose_name="schedule")),
                 ("name", models.CharField(blank=True, max_length=40, verbose_name="predefined as")),
-                ("note", models.TextField(blank=True, max_length=1000, verbose_name="what for")),
+                ("note", models.TextField(blank=True, max_length=1000, verbose_name="purpose")),
                 (
                     "by",
                     models.CharField(
@@ -225,7 +234,7 @@ class Migration(migrations.Migration):
                         verbose_name="set by",
                     ),
                 ),
-                ("is_asked_for", models.BooleanField(default=False, verbose_name="asked for")),
+                ("is_asked_for", models.BooleanField(default=False, verbose_name="requested")),
                 (
                     "state",
                     models.CharField(
@@ -241,10 +250,10 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("due_at", models.DateTimeField(blank=True, null=True, verbose_name="next due")),
-                ("look_at", models.DateTimeField(blank=True, null=True, verbose_name="next looked for")),
-                ("attempts", models.PositiveSmallIntegerField(default=0, verbose_name="failed tries")),
+                ("look_at", models.DateTimeField(blank=True, null=True, verbose_name="next check")),
+                ("attempts", models.PositiveSmallIntegerField(default=0, verbose_name="failed attempts")),
                 ("error", models.CharField(blank=True, max_length=40, verbose_name="error")),
-                ("created_at", models.DateTimeField(verbose_name="made")),
+                ("created_at", models.DateTimeField(verbose_name="created")),
                 ("ended_at", models.DateTimeField(blank=True, null=True, verbose_name="ended")),
             ],
             options={"verbose_name": "timer", "verbose_name_plural": "timers", "ordering": ["-created_at"]},
@@ -261,7 +270,7 @@ class Migration(migrations.Migration):
                     models.CharField(
                         choices=[("timer", "timer"), ("forced", "fired by hand"), ("drive", "drive")],
                         max_length=16,
-                        verbose_name="comes from",
+                        verbose_name="origin",
                     ),
                 ),
                 ("due_at", models.DateTimeField(verbose_name="due")),
@@ -269,8 +278,8 @@ class Migration(migrations.Migration):
                 ("missed_since", models.DateTimeField(blank=True, null=True, verbose_name="missed since")),
                 ("drive", models.CharField(blank=True, max_length=24, verbose_name="drive")),
                 ("drive_key", models.CharField(blank=True, max_length=120, verbose_name="drive's occasion")),
-                ("note", models.TextField(blank=True, max_length=1000, verbose_name="what for")),
-                ("is_asked_for", models.BooleanField(default=False, verbose_name="asked for")),
+                ("note", models.TextField(blank=True, max_length=1000, verbose_name="purpose")),
+                ("is_asked_for", models.BooleanField(default=False, verbose_name="requested")),
                 (
                     "state",
                     models.CharField(
@@ -309,9 +318,9 @@ class Migration(migrations.Migration):
                         verbose_name="shown in the prompt",
                     ),
                 ),
-                ("attempts", models.PositiveSmallIntegerField(default=0, verbose_name="failed tries")),
-                ("look_at", models.DateTimeField(blank=True, null=True, verbose_name="next looked for")),
-                ("created_at", models.DateTimeField(verbose_name="made")),
+                ("attempts", models.PositiveSmallIntegerField(default=0, verbose_name="failed attempts")),
+                ("look_at", models.DateTimeField(blank=True, null=True, verbose_name="next check")),
+                ("created_at", models.DateTimeField(verbose_name="created")),
                 ("started_at", models.DateTimeField(blank=True, null=True, verbose_name="started")),
                 ("ended_at", models.DateTimeField(blank=True, null=True, verbose_name="ended")),
                 (
@@ -339,7 +348,10 @@ class Migration(migrations.Migration):
                         to="companions.companion",
                     ),
                 ),
-                ("is_awake", models.BooleanField(default=True, verbose_name="lives between talks")),
+                (
+                    "is_awake",
+                    models.BooleanField(default=True, verbose_name="has a life between conversations"),
+                ),
                 ("reaches_out", models.BooleanField(default=False, verbose_name="may write first")),
                 ("is_muted", models.BooleanField(default=False, verbose_name="muted")),
                 (
@@ -347,7 +359,7 @@ class Migration(migrations.Migration):
                     models.PositiveSmallIntegerField(
                         default=2,
                         validators=[django.core.validators.MaxValueValidator(10)],
-                        verbose_name="messages a day at most",
+                        verbose_name="maximum messages per day",
                     ),
                 ),
                 ("quiet_from", models.TimeField(default=datetime.time(22, 0), verbose_name="quiet from")),
@@ -358,7 +370,7 @@ class Migration(migrations.Migration):
                 ("by_push", models.BooleanField(default=True, verbose_name="by notification")),
                 (
                     "drives_at",
-                    models.DateTimeField(blank=True, null=True, verbose_name="next look for drives"),
+                    models.DateTimeField(blank=True, null=True, verbose_name="next check for drives"),
                 ),
                 ("reflect_at", models.DateTimeField(blank=True, null=True, verbose_name="next reflection")),
                 (
@@ -393,7 +405,7 @@ class Migration(migrations.Migration):
                     "id",
                     models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False),
                 ),
-                ("created_at", models.DateTimeField(auto_now_add=True, verbose_name="made")),
+                ("created_at", models.DateTimeField(auto_now_add=True, verbose_name="created")),
                 (
                     "read_until",
                     models.DateTimeField(default=django.utils.timezone.now, verbose_name="read until"),
@@ -474,7 +486,7 @@ class Migration(migrations.Migration):
                     "by",
                     models.CharField(
                         choices=[
-                            ("seed", "its beginning"),
+                            ("seed", "first state"),
                             ("reflection", "reflection"),
                             ("closing", "end of a session"),
                             ("waking", "waking"),
@@ -493,14 +505,14 @@ class Migration(migrations.Migration):
                         blank=True,
                         default=list,
                         size=None,
-                        verbose_name="drawn from",
+                        verbose_name="derived from",
                     ),
                 ),
                 (
                     "until_at",
-                    models.DateTimeField(blank=True, null=True, verbose_name="looked at what was said until"),
+                    models.DateTimeField(blank=True, null=True, verbose_name="covers messages until"),
                 ),
-                ("made_at", models.DateTimeField(verbose_name="made")),
+                ("made_at", models.DateTimeField(verbose_name="created")),
                 (
                     "is_rehearsed",
                     models.BooleanField(default=False, verbose_name="written by the rehearsal model"),
@@ -547,7 +559,7 @@ class Migration(migrations.Migration):
                 ),
                 ("total", models.PositiveIntegerField(default=0, verbose_name="total")),
                 ("error", models.TextField(blank=True, verbose_name="error")),
-                ("created_at", models.DateTimeField(auto_now_add=True, verbose_name="asked")),
+                ("created_at", models.DateTimeField(auto_now_add=True, verbose_name="requested")),
                 (
                     "companion",
                     models.ForeignKey(
@@ -578,12 +590,12 @@ class Migration(migrations.Migration):
                 ),
                 ("drafts", models.JSONField(blank=True, default=dict, verbose_name="drafts")),
                 ("seen", models.JSONField(blank=True, default=list, verbose_name="drafted from")),
-                ("attempts", models.PositiveSmallIntegerField(default=0, verbose_name="failed tries")),
-                ("next_at", models.DateTimeField(verbose_name="next try")),
+                ("attempts", models.PositiveSmallIntegerField(default=0, verbose_name="failed attempts")),
+                ("next_at", models.DateTimeField(verbose_name="next attempt")),
                 ("error", models.CharField(blank=True, max_length=40, verbose_name="error")),
-                ("asked_at", models.DateTimeField(verbose_name="asked")),
+                ("asked_at", models.DateTimeField(verbose_name="requested")),
                 ("ended_at", models.DateTimeField(blank=True, null=True, verbose_name="ended")),
-                ("until_at", models.DateTimeField(verbose_name="closes what was said until")),
+                ("until_at", models.DateTimeField(verbose_name="closes messages until")),
                 (
                     "companion",
                     models.ForeignKey(

@@ -46,7 +46,7 @@ class Migration(migrations.Migration):
                 on_delete=django.db.models.deletion.SET_NULL,
                 related_name="made_by",
                 to="companions.message",
-                verbose_name="became",
+                verbose_name="answer",
             ),
         ),
         migrations.AddField(
@@ -186,7 +186,7 @@ class Migration(migrations.Migration):
                 on_delete=django.db.models.deletion.SET_NULL,
                 related_name="pages",
                 to="companions.waking",
-                verbose_name="a diary page of the waking",
+                verbose_name="waking that wrote this page",
             ),
         ),
         migrations.AddField(
@@ -198,7 +198,7 @@ class Migration(migrations.Migration):
                 on_delete=django.db.models.deletion.SET_NULL,
                 related_name="message",
                 to="companions.waking",
-                verbose_name="said in waking",
+                verbose_name="said in the waking",
             ),
         ),
         migrations.AddField(

@@ -15,14 +15,14 @@ class Migration(migrations.Migration):
             name="by",
             field=models.CharField(
                 choices=[
-                    ("seed", "its beginning"),
+                    ("seed", "first state"),
                     ("reflection", "reflection"),
                     ("closing", "end of a session"),
                     ("waking", "waking"),
                     ("user", "user"),
                     ("operator", "operator"),
                     ("import", "import"),
-                    ("deletion", "what was deleted"),
+                    ("deletion", "deletion"),
                 ],
                 max_length=16,
                 verbose_name="made by",

@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
                 blank=True,
                 default=list,
                 size=None,
-                verbose_name="further tools asked for",
+                verbose_name="further tools requested",
             ),
         ),
     ]

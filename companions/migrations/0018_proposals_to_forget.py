@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
                     "id",
                     models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False),
                 ),
-                ("subject", models.TextField(blank=True, max_length=2000, verbose_name="words for it")),
+                ("subject", models.TextField(blank=True, max_length=2000, verbose_name="subject")),
                 (
                     "state",
                     models.CharField(
@@ -27,14 +27,14 @@ class Migration(migrations.Migration):
                             ("open", "open"),
                             ("confirmed", "confirmed"),
                             ("declined", "declined"),
-                            ("lapsed", "lapsed"),
+                            ("lapsed", "expired"),
                         ],
                         default="open",
                         max_length=16,
                         verbose_name="state",
                     ),
                 ),
-                ("made_at", models.DateTimeField(verbose_name="made")),
+                ("made_at", models.DateTimeField(verbose_name="created")),
                 ("ended_at", models.DateTimeField(blank=True, null=True, verbose_name="ended")),
                 (
                     "companion",

@@ -24,34 +24,39 @@ class Migration(migrations.Migration):
                         to="companions.companion",
                     ),
                 ),
-                ("model", models.CharField(blank=True, max_length=200, verbose_name="model of the talk")),
+                (
+                    "model",
+                    models.CharField(blank=True, max_length=200, verbose_name="model for conversations"),
+                ),
                 (
                     "prompt_version",
                     models.CharField(blank=True, max_length=20, verbose_name="version of the prompts"),
                 ),
                 (
                     "background_model",
-                    models.CharField(blank=True, max_length=200, verbose_name="model beside the talk"),
+                    models.CharField(blank=True, max_length=200, verbose_name="model for background work"),
                 ),
                 (
                     "allows_stand_in",
-                    models.BooleanField(default=False, verbose_name="another may stand in while it is away"),
+                    models.BooleanField(
+                        default=False, verbose_name="another model may stand in while it is unavailable"
+                    ),
                 ),
                 (
                     "declined_model",
                     models.CharField(blank=True, max_length=200, verbose_name="model that was declined"),
                 ),
-                ("asks_again_at", models.DateTimeField(blank=True, null=True, verbose_name="asks again")),
-                ("preset", models.CharField(blank=True, max_length=40, verbose_name="manner")),
+                ("asks_again_at", models.DateTimeField(blank=True, null=True, verbose_name="asks again at")),
+                ("preset", models.CharField(blank=True, max_length=40, verbose_name="preset")),
                 (
                     "sampling",
-                    models.JSONField(blank=True, default=dict, verbose_name="how it chooses its words"),
+                    models.JSONField(blank=True, default=dict, verbose_name="sampling values"),
                 ),
                 (
                     "context_tokens",
                     models.PositiveIntegerField(
                         blank=True,
-                        help_text="At most so many of those that the model reads; empty: all of them",
+                        help_text="Use at most this much of the model's context. Empty: all of it",
                         null=True,
                         validators=[
                             django.core.validators.MinValueValidator(1024),

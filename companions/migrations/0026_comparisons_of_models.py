@@ -21,9 +21,9 @@ class Migration(migrations.Migration):
                 ("other_model", models.CharField(max_length=200, verbose_name="other model")),
                 ("report", models.JSONField(blank=True, default=dict, verbose_name="report")),
                 ("error", models.CharField(blank=True, max_length=40, verbose_name="error")),
-                ("attempts", models.PositiveSmallIntegerField(default=0, verbose_name="failed tries")),
-                ("next_at", models.DateTimeField(blank=True, null=True, verbose_name="goes on")),
-                ("created_at", models.DateTimeField(verbose_name="asked")),
+                ("attempts", models.PositiveSmallIntegerField(default=0, verbose_name="failed attempts")),
+                ("next_at", models.DateTimeField(blank=True, null=True, verbose_name="continues at")),
+                ("created_at", models.DateTimeField(verbose_name="requested")),
                 ("ended_at", models.DateTimeField(blank=True, null=True, verbose_name="ended")),
                 (
                     "companion",

@@ -20,8 +20,8 @@ class Migration(migrations.Migration):
                     models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False),
                 ),
                 ("name", models.CharField(blank=True, max_length=80, verbose_name="name")),
-                ("made_at", models.DateTimeField(verbose_name="made")),
-                ("left_at", models.DateTimeField(blank=True, null=True, verbose_name="last chosen until")),
+                ("made_at", models.DateTimeField(verbose_name="created")),
+                ("left_at", models.DateTimeField(blank=True, null=True, verbose_name="chosen until")),
             ],
             options={
                 "verbose_name": "branch",

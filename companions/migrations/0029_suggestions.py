@@ -18,7 +18,7 @@ class Migration(migrations.Migration):
                 blank=True,
                 default=list,
                 size=None,
-                verbose_name="what one may say first",
+                verbose_name="suggested first messages",
             ),
         ),
     ]

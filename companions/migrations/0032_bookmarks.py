@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
                     "id",
                     models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False),
                 ),
-                ("made_at", models.DateTimeField(verbose_name="made")),
+                ("made_at", models.DateTimeField(verbose_name="created")),
                 (
                     "companion",
                     models.ForeignKey(

@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
                     models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False),
                 ),
                 ("name", models.CharField(max_length=120, verbose_name="name")),
-                ("created_at", models.DateTimeField(verbose_name="given")),
+                ("created_at", models.DateTimeField(verbose_name="uploaded")),
                 (
                     "companion",
                     models.ForeignKey(

@@ -31,7 +31,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="companion",
             name="depth_prompt",
-            field=models.TextField(blank=True, max_length=20000, verbose_name="note within the talk"),
+            field=models.TextField(blank=True, max_length=20000, verbose_name="note within the conversation"),
         ),
         migrations.AddField(
             model_name="companion",
@@ -59,17 +59,19 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="companion",
             name="nickname",
-            field=models.CharField(blank=True, max_length=80, verbose_name="what it is called in its texts"),
+            field=models.CharField(blank=True, max_length=80, verbose_name="nickname in its texts"),
         ),
         migrations.AddField(
             model_name="companion",
             name="personality",
-            field=models.TextField(blank=True, max_length=20000, verbose_name="personality in short"),
+            field=models.TextField(blank=True, max_length=20000, verbose_name="short personality"),
         ),
         migrations.AddField(
             model_name="companion",
             name="post_history_instructions",
-            field=models.TextField(blank=True, max_length=20000, verbose_name="instructions after the talk"),
+            field=models.TextField(
+                blank=True, max_length=20000, verbose_name="instructions after the conversation"
+            ),
         ),
         migrations.AddField(
             model_name="companion",
@@ -122,8 +124,8 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("content", models.JSONField(default=dict, verbose_name="content")),
-                ("sha256", models.CharField(blank=True, max_length=64, verbose_name="digest of the file")),
-                ("created_at", models.DateTimeField(verbose_name="came")),
+                ("sha256", models.CharField(blank=True, max_length=64, verbose_name="checksum of the file")),
+                ("created_at", models.DateTimeField(verbose_name="received")),
                 (
                     "assets",
                     models.OneToOneField(
@@ -149,14 +151,14 @@ class Migration(migrations.Migration):
                     models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False),
                 ),
                 ("name", models.CharField(blank=True, max_length=200, verbose_name="name")),
-                ("is_enabled", models.BooleanField(default=True, verbose_name="in use")),
+                ("is_enabled", models.BooleanField(default=True, verbose_name="enabled")),
                 (
                     "scan_depth",
                     models.PositiveSmallIntegerField(
                         blank=True,
                         null=True,
                         validators=[django.core.validators.MaxValueValidator(1000)],
-                        verbose_name="messages that are looked through",
+                        verbose_name="messages to scan",
                     ),
                 ),
                 (
@@ -165,15 +167,15 @@ class Migration(migrations.Migration):
                         blank=True,
                         null=True,
                         validators=[django.core.validators.MaxValueValidator(1000000)],
-                        verbose_name="tokens at most",
+                        verbose_name="maximum tokens",
                     ),
                 ),
                 (
                     "is_recursive",
-                    models.BooleanField(blank=True, null=True, verbose_name="entries call entries"),
+                    models.BooleanField(blank=True, null=True, verbose_name="entries can trigger entries"),
                 ),
                 ("data", models.JSONField(blank=True, default=dict, verbose_name="further data")),
-                ("created_at", models.DateTimeField(verbose_name="made")),
+                ("created_at", models.DateTimeField(verbose_name="created")),
                 (
                     "companion",
                     models.ForeignKey(
@@ -208,7 +210,7 @@ class Migration(migrations.Migration):
                     "id",
                     models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False),
                 ),
-                ("place", models.PositiveIntegerField(default=0, verbose_name="place in the book")),
+                ("place", models.PositiveIntegerField(default=0, verbose_name="position in the book")),
                 ("data", models.JSONField(default=dict, verbose_name="entry")),
                 (
                     "lorebook",
@@ -293,8 +295,8 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("remarks", models.JSONField(blank=True, default=list, verbose_name="remarks")),
-                ("sha256", models.CharField(max_length=64, verbose_name="digest of the file")),
-                ("created_at", models.DateTimeField(verbose_name="given")),
+                ("sha256", models.CharField(max_length=64, verbose_name="checksum of the file")),
+                ("created_at", models.DateTimeField(verbose_name="uploaded")),
                 (
                     "assets",
                     models.OneToOneField(

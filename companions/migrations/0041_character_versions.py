@@ -27,7 +27,7 @@ class Migration(migrations.Migration):
                     django.contrib.postgres.fields.ArrayField(
                         base_field=models.CharField(max_length=40),
                         size=None,
-                        verbose_name="what was changed then",
+                        verbose_name="what was changed",
                     ),
                 ),
                 (

@@ -22,12 +22,12 @@ class Migration(migrations.Migration):
                     "id",
                     models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False),
                 ),
-                ("manifest", models.JSONField(default=dict, verbose_name="what it says of itself")),
+                ("manifest", models.JSONField(default=dict, verbose_name="manifest")),
                 (
                     "state",
                     models.CharField(
                         choices=[
-                            ("kept", "looked at"),
+                            ("kept", "previewed"),
                             ("waiting", "waiting"),
                             ("done", "done"),
                             ("failed", "failed"),
@@ -41,10 +41,10 @@ class Migration(migrations.Migration):
                 ("total", models.PositiveIntegerField(default=0, verbose_name="rows")),
                 ("remarks", models.JSONField(blank=True, default=list, verbose_name="remarks")),
                 ("code", models.CharField(blank=True, max_length=40, verbose_name="error")),
-                ("error", models.TextField(blank=True, verbose_name="why it is not restored")),
-                ("attempts", models.PositiveSmallIntegerField(default=0, verbose_name="tries")),
-                ("look_at", models.DateTimeField(blank=True, null=True, verbose_name="next try")),
-                ("created_at", models.DateTimeField(verbose_name="given")),
+                ("error", models.TextField(blank=True, verbose_name="reason")),
+                ("attempts", models.PositiveSmallIntegerField(default=0, verbose_name="attempts")),
+                ("look_at", models.DateTimeField(blank=True, null=True, verbose_name="next attempt")),
+                ("created_at", models.DateTimeField(verbose_name="uploaded")),
                 ("ended_at", models.DateTimeField(blank=True, null=True, verbose_name="ended")),
                 (
                     "companion",
@@ -54,7 +54,7 @@ class Migration(migrations.Migration):
                         on_delete=django.db.models.deletion.SET_NULL,
                         related_name="+",
                         to="companions.companion",
-                        verbose_name="became",
+                        verbose_name="companion",
                     ),
                 ),
                 (

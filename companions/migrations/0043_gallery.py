@@ -24,7 +24,7 @@ class Migration(migrations.Migration):
                     "id",
                     models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False),
                 ),
-                ("created_at", models.DateTimeField(verbose_name="first sent in")),
+                ("created_at", models.DateTimeField(verbose_name="first submitted")),
                 (
                     "companion",
                     models.OneToOneField(
@@ -66,9 +66,9 @@ class Migration(migrations.Migration):
                         choices=[
                             ("unlawful", "it is against the law"),
                             ("hateful", "it insults or threatens people"),
-                            ("rating", "it is not for the age that it says"),
+                            ("rating", "its age rating is wrong"),
                             ("copied", "it is somebody else's work"),
-                            ("private", "it tells private things of a real person"),
+                            ("private", "it reveals private information about a real person"),
                             ("other", "something else"),
                         ],
                         max_length=16,
@@ -77,7 +77,7 @@ class Migration(migrations.Migration):
                 ),
                 ("text", models.TextField(blank=True, max_length=1000, verbose_name="in your words")),
                 ("created_at", models.DateTimeField(verbose_name="reported")),
-                ("settled_at", models.DateTimeField(blank=True, null=True, verbose_name="dealt with")),
+                ("settled_at", models.DateTimeField(blank=True, null=True, verbose_name="resolved")),
                 (
                     "character",
                     models.ForeignKey(
@@ -187,15 +187,15 @@ class Migration(migrations.Migration):
                     "licence",
                     models.CharField(
                         choices=[
-                            ("CC0-1.0", "CC0: anybody may do anything with it"),
-                            ("CC-BY-4.0", "CC BY 4.0: anything, as long as its author is named"),
+                            ("CC0-1.0", "CC0: anyone may use it for any purpose"),
+                            ("CC-BY-4.0", "CC BY 4.0: any use, as long as its author is named"),
                             (
                                 "CC-BY-SA-4.0",
-                                "CC BY-SA 4.0: as before, and what is made of it is given on so as well",
+                                "CC BY-SA 4.0: the same, and adaptations must have the same licence",
                             ),
                             (
                                 "own-rights",
-                                "All rights reserved: to be talked with on this Kith, and not to be given on",
+                                "All rights reserved: for conversations on this Kith, not to be passed on",
                             ),
                         ],
                         max_length=16,
@@ -208,7 +208,7 @@ class Migration(migrations.Migration):
                         choices=[
                             ("everyone", "for everyone"),
                             ("16", "from 16 years"),
-                            ("adults", "for adults alone"),
+                            ("adults", "for adults only"),
                         ],
                         max_length=16,
                         verbose_name="for which age",
@@ -225,7 +225,7 @@ class Migration(migrations.Migration):
                 ),
                 ("seed", models.PositiveBigIntegerField(default=0, verbose_name="seed")),
                 ("chosen", models.JSONField(blank=True, default=dict, verbose_name="chosen")),
-                ("submitted_at", models.DateTimeField(verbose_name="sent in")),
+                ("submitted_at", models.DateTimeField(verbose_name="submitted")),
                 ("decided_at", models.DateTimeField(blank=True, null=True, verbose_name="decided")),
                 ("reason", models.TextField(blank=True, max_length=1000, verbose_name="reason")),
                 (

@@ -49,11 +49,11 @@ class Migration(migrations.Migration):
                         verbose_name="state",
                     ),
                 ),
-                ("attempts", models.PositiveSmallIntegerField(default=0, verbose_name="failed tries")),
-                ("next_at", models.DateTimeField(verbose_name="next try")),
+                ("attempts", models.PositiveSmallIntegerField(default=0, verbose_name="failed attempts")),
+                ("next_at", models.DateTimeField(verbose_name="next attempt")),
                 ("error", models.CharField(blank=True, max_length=40, verbose_name="error")),
                 ("ended_at", models.DateTimeField(blank=True, null=True, verbose_name="ended")),
-                ("asked_at", models.DateTimeField(verbose_name="asked")),
+                ("asked_at", models.DateTimeField(verbose_name="requested")),
                 (
                     "call",
                     models.ForeignKey(
@@ -89,9 +89,9 @@ class Migration(migrations.Migration):
                 ("title", models.CharField(max_length=200, verbose_name="title")),
                 ("characters", models.PositiveIntegerField(verbose_name="characters")),
                 ("error", models.CharField(blank=True, max_length=40, verbose_name="error")),
-                ("attempts", models.PositiveSmallIntegerField(default=0, verbose_name="failed tries")),
-                ("next_at", models.DateTimeField(blank=True, null=True, verbose_name="next try")),
-                ("given_at", models.DateTimeField(verbose_name="given")),
+                ("attempts", models.PositiveSmallIntegerField(default=0, verbose_name="failed attempts")),
+                ("next_at", models.DateTimeField(blank=True, null=True, verbose_name="next attempt")),
+                ("given_at", models.DateTimeField(verbose_name="uploaded")),
                 (
                     "companion",
                     models.ForeignKey(
@@ -190,7 +190,7 @@ class Migration(migrations.Migration):
                 ("happened_at", models.DateTimeField(verbose_name="when it happened")),
                 ("learnt_at", models.DateTimeField(verbose_name="when it was learnt")),
                 ("edited_at", models.DateTimeField(blank=True, null=True, verbose_name="corrected")),
-                ("closed_at", models.DateTimeField(blank=True, null=True, verbose_name="held until")),
+                ("closed_at", models.DateTimeField(blank=True, null=True, verbose_name="valid until")),
                 ("is_pinned", models.BooleanField(default=False, verbose_name="pinned")),
                 (
                     "aversion",
@@ -209,7 +209,7 @@ class Migration(migrations.Migration):
                     models.PositiveIntegerField(
                         default=1,
                         validators=[django.core.validators.MinValueValidator(1)],
-                        verbose_name="times told",
+                        verbose_name="times mentioned",
                     ),
                 ),
                 (
@@ -253,8 +253,8 @@ class Migration(migrations.Migration):
                         verbose_name="confidence",
                     ),
                 ),
-                ("is_private", models.BooleanField(default=False, verbose_name="kept from models")),
-                ("is_stale", models.BooleanField(default=False, verbose_name="drawn from what was deleted")),
+                ("is_private", models.BooleanField(default=False, verbose_name="hidden from models")),
+                ("is_stale", models.BooleanField(default=False, verbose_name="based on deleted data")),
                 ("quotes", models.JSONField(blank=True, default=list, verbose_name="quotes")),
                 (
                     "tags",
@@ -360,10 +360,10 @@ class Migration(migrations.Migration):
                         verbose_name="intensity",
                     ),
                 ),
-                ("is_stale", models.BooleanField(default=False, verbose_name="drawn from what was deleted")),
+                ("is_stale", models.BooleanField(default=False, verbose_name="based on deleted data")),
                 ("made_at", models.DateTimeField(verbose_name="written")),
-                ("attempts", models.PositiveSmallIntegerField(default=0, verbose_name="failed tries")),
-                ("next_at", models.DateTimeField(blank=True, null=True, verbose_name="next try")),
+                ("attempts", models.PositiveSmallIntegerField(default=0, verbose_name="failed attempts")),
+                ("next_at", models.DateTimeField(blank=True, null=True, verbose_name="next attempt")),
                 (
                     "call",
                     models.ForeignKey(
@@ -432,7 +432,11 @@ class Migration(migrations.Migration):
                     "settled",
                     models.CharField(
                         blank=True,
-                        choices=[("a", "the first holds"), ("b", "the second holds"), ("both", "both hold")],
+                        choices=[
+                            ("a", "the first is true"),
+                            ("b", "the second is true"),
+                            ("both", "both are true"),
+                        ],
                         max_length=8,
                         verbose_name="settled",
                     ),
@@ -567,14 +571,14 @@ class Migration(migrations.Migration):
                 (
                     "origin",
                     models.CharField(
-                        choices=[("talk", "talk"), ("reflection", "reflection"), ("night", "night")],
+                        choices=[("talk", "conversation"), ("reflection", "reflection"), ("night", "night")],
                         default="talk",
                         max_length=16,
-                        verbose_name="comes from",
+                        verbose_name="origin",
                     ),
                 ),
                 ("reviewed_at", models.DateTimeField(blank=True, null=True, verbose_name="reviewed")),
-                ("moved_at", models.DateTimeField(blank=True, null=True, verbose_name="moved on")),
+                ("moved_at", models.DateTimeField(blank=True, null=True, verbose_name="last progress")),
                 (
                     "companion",
                     models.ForeignKey(
@@ -626,7 +630,7 @@ class Migration(migrations.Migration):
                 ),
                 ("cue", models.TextField(blank=True, verbose_name="cue")),
                 ("at", models.DateTimeField(verbose_name="when")),
-                ("milliseconds", models.PositiveIntegerField(verbose_name="took (ms)")),
+                ("milliseconds", models.PositiveIntegerField(verbose_name="duration (ms)")),
                 ("policy", models.CharField(blank=True, max_length=32, verbose_name="scoring policy")),
                 (
                     "companion",
@@ -715,8 +719,8 @@ class Migration(migrations.Migration):
                         verbose_name="made by",
                     ),
                 ),
-                ("is_stale", models.BooleanField(default=False, verbose_name="drawn from what was deleted")),
-                ("made_at", models.DateTimeField(verbose_name="made")),
+                ("is_stale", models.BooleanField(default=False, verbose_name="based on deleted data")),
+                ("made_at", models.DateTimeField(verbose_name="created")),
                 (
                     "call",
                     models.ForeignKey(
@@ -805,15 +809,15 @@ class Migration(migrations.Migration):
                     "document_prefix",
                     models.CharField(blank=True, max_length=200, verbose_name="document prefix"),
                 ),
-                ("max_tokens", models.PositiveIntegerField(verbose_name="most tokens at once")),
-                ("created_at", models.DateTimeField(auto_now_add=True, verbose_name="made")),
+                ("max_tokens", models.PositiveIntegerField(verbose_name="maximum tokens at once")),
+                ("created_at", models.DateTimeField(auto_now_add=True, verbose_name="created")),
                 (
                     "answered_at",
                     models.DateTimeField(blank=True, null=True, verbose_name="wrong width since"),
                 ),
                 (
                     "answered_width",
-                    models.PositiveIntegerField(blank=True, null=True, verbose_name="wrong width answered"),
+                    models.PositiveIntegerField(blank=True, null=True, verbose_name="wrong width received"),
                 ),
                 (
                     "query_fields",
@@ -922,7 +926,7 @@ class Migration(migrations.Migration):
                 ("text", models.TextField(blank=True, verbose_name="text")),
                 (
                     "most_characters",
-                    models.PositiveIntegerField(default=2000, verbose_name="most characters"),
+                    models.PositiveIntegerField(default=2000, verbose_name="maximum length in characters"),
                 ),
                 (
                     "is_read_only",

@@ -24,7 +24,7 @@ class Migration(migrations.Migration):
                 (
                     "state",
                     models.CharField(
-                        choices=[("open", "open"), ("settled", "settled"), ("dropped", "let be")],
+                        choices=[("open", "open"), ("settled", "settled"), ("dropped", "dropped")],
                         default="open",
                         max_length=16,
                         verbose_name="state",

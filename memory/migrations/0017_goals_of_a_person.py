@@ -14,14 +14,14 @@ class Migration(migrations.Migration):
             name="origin",
             field=models.CharField(
                 choices=[
-                    ("talk", "talk"),
+                    ("talk", "conversation"),
                     ("reflection", "reflection"),
                     ("night", "night"),
-                    ("person", "its person"),
+                    ("person", "user"),
                 ],
                 default="talk",
                 max_length=16,
-                verbose_name="comes from",
+                verbose_name="origin",
             ),
         ),
     ]

@@ -27,7 +27,7 @@ class Migration(migrations.Migration):
                 ),
                 ("digest", models.CharField(max_length=64)),
                 ("seconds", models.FloatField(verbose_name="seconds")),
-                ("created_at", models.DateTimeField(verbose_name="made")),
+                ("created_at", models.DateTimeField(verbose_name="created")),
                 (
                     "companion",
                     models.ForeignKey(
@@ -187,7 +187,7 @@ class Migration(migrations.Migration):
                         on_delete=django.db.models.deletion.CASCADE,
                         related_name="recording",
                         to="companions.message",
-                        verbose_name="became",
+                        verbose_name="message",
                     ),
                 ),
             ],

@@ -17,7 +17,7 @@ class Migration(migrations.Migration):
                 choices=[("any", "any age"), ("16", "16 or older"), ("adult", "18 or older")],
                 help_text="Empty: the setting KITH_AGES.",
                 max_length=8,
-                verbose_name="how old they are",
+                verbose_name="age group",
             ),
         ),
     ]

@@ -47,7 +47,7 @@ class Migration(migrations.Migration):
                 (
                     "missed_at",
                     models.DateTimeField(
-                        blank=True, editable=False, null=True, verbose_name="content found missing"
+                        blank=True, editable=False, null=True, verbose_name="content missing since"
                     ),
                 ),
                 (

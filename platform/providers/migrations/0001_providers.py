@@ -25,7 +25,7 @@ class Migration(migrations.Migration):
                 (
                     "capability",
                     models.CharField(
-                        choices=[("chat", "talk"), ("background", "work beside the talk")],
+                        choices=[("chat", "chat"), ("background", "background work")],
                         default="chat",
                         max_length=16,
                         verbose_name="capability",
@@ -34,7 +34,7 @@ class Migration(migrations.Migration):
                 (
                     "base_url",
                     models.CharField(
-                        help_text="Of OpenAI's form, usually up to /v1: http://127.0.0.1:11434/v1",
+                        help_text="OpenAI-compatible, usually ending in /v1, such as http://127.0.0.1:11434/v1",
                         max_length=200,
                         validators=[providers.models.validate_address],
                         verbose_name="address",
@@ -43,14 +43,16 @@ class Migration(migrations.Migration):
                 (
                     "model",
                     models.CharField(
-                        help_text="As the server names it", max_length=200, verbose_name="model"
+                        help_text="The name that the server uses", max_length=200, verbose_name="model"
                     ),
                 ),
                 ("sealed_key", models.BinaryField(blank=True, default=b"", verbose_name="key, encrypted")),
                 (
                     "order",
                     models.IntegerField(
-                        default=0, help_text="The lowest number is asked", verbose_name="order"
+                        default=0,
+                        help_text="The provider with the lowest number is used",
+                        verbose_name="order",
                     ),
                 ),
                 ("is_active", models.BooleanField(default=True, verbose_name="active")),
@@ -71,7 +73,7 @@ class Migration(migrations.Migration):
                     "slots",
                     models.PositiveIntegerField(
                         blank=True,
-                        help_text="How many requests it answers at once, 0: any number; empty: 1 on this machine or in its network",
+                        help_text="How many requests it answers at once. 0: any number. Empty: 1 if it is on this machine or in its network",
                         null=True,
                         validators=[django.core.validators.MaxValueValidator(1000)],
                         verbose_name="requests at once",
@@ -88,7 +90,7 @@ class Migration(migrations.Migration):
                             ),
                             (
                                 "money",
-                                "The account there has no money or quota left. Fill it up at the provider.",
+                                "The account has no credit or quota left. Top it up at the provider.",
                             ),
                             (
                                 "model",
@@ -97,19 +99,19 @@ class Migration(migrations.Migration):
                             ("address", "Nothing at this address answers a chat. It usually ends in /v1."),
                             (
                                 "redirect",
-                                "The server sends to another address, and a key is not sent on. Enter that address.",
+                                "The server redirects to another address, and keys are not sent there. Enter that address instead.",
                             ),
                             (
                                 "html",
-                                "The address answered with a web page. That of the API usually ends in /v1.",
+                                "The address returned a web page. The API's address usually ends in /v1.",
                             ),
                             (
                                 "limit",
-                                "The server takes no more requests just now. Wait, or raise the limit there.",
+                                "The server accepts no more requests right now. Wait, or raise the limit at the provider.",
                             ),
                             (
                                 "context",
-                                "The prompt was longer than the model reads. Enter its context tokens.",
+                                "The prompt was longer than the model's context. Enter its context tokens.",
                             ),
                             (
                                 "silent",
@@ -117,17 +119,17 @@ class Migration(migrations.Migration):
                             ),
                             (
                                 "unreachable",
-                                "The server cannot be reached. Is it running, and the address right?",
+                                "The server cannot be reached. Check that it is running and that the address is right.",
                             ),
                             ("broken", "The server failed. Its own log says why."),
                             ("refused", "The server refused the request."),
-                            ("empty", "The model gave no answer, or none that can be read."),
+                            ("empty", "The model gave no answer, or one that cannot be read."),
                         ],
                         max_length=16,
                         verbose_name="last error",
                     ),
                 ),
-                ("last_error_at", models.DateTimeField(blank=True, null=True, verbose_name="last failed")),
+                ("last_error_at", models.DateTimeField(blank=True, null=True, verbose_name="last failure")),
             ],
             options={
                 "verbose_name": "provider",

@@ -17,7 +17,7 @@ class Migration(migrations.Migration):
             name="engine_file",
             field=models.CharField(
                 blank=True,
-                help_text="A model in GGUF on this machine, run by Kith's own engine; there is no address then",
+                help_text="A model file in GGUF format on this machine, which Kith runs itself; leave the address empty",
                 max_length=1000,
                 verbose_name="file",
             ),
@@ -27,7 +27,7 @@ class Migration(migrations.Migration):
             name="threads",
             field=models.PositiveIntegerField(
                 blank=True,
-                help_text="With how many threads the engine computes; empty: one less than there are cores",
+                help_text="How many threads the engine uses. Empty: one fewer than there are cores",
                 null=True,
                 validators=[
                     django.core.validators.MinValueValidator(1),
@@ -41,7 +41,7 @@ class Migration(migrations.Migration):
             name="base_url",
             field=models.CharField(
                 blank=True,
-                help_text="Of OpenAI's form, usually up to /v1: http://127.0.0.1:11434/v1",
+                help_text="OpenAI-compatible, usually ending in /v1, such as http://127.0.0.1:11434/v1",
                 max_length=200,
                 validators=[providers.models.validate_address],
                 verbose_name="address",

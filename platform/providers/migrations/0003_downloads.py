@@ -25,7 +25,7 @@ class Migration(migrations.Migration):
                 ("sha256", models.CharField(blank=True, max_length=64, verbose_name="SHA-256")),
                 (
                     "validator",
-                    models.CharField(blank=True, max_length=300, verbose_name="version at the server"),
+                    models.CharField(blank=True, max_length=300, verbose_name="version on the server"),
                 ),
                 ("total_bytes", models.PositiveBigIntegerField(blank=True, null=True, verbose_name="size")),
                 ("received_bytes", models.PositiveBigIntegerField(default=0, verbose_name="received")),
@@ -48,51 +48,54 @@ class Migration(migrations.Migration):
                     models.CharField(
                         blank=True,
                         choices=[
-                            ("slow", "The server sends hardly anything. What has come is kept."),
+                            ("slow", "The server sends almost nothing. What was downloaded is kept."),
                             (
                                 "unreachable",
-                                "The server cannot be reached, or broke off. What has come is kept.",
+                                "The server cannot be reached, or the connection broke. What was downloaded is kept.",
                             ),
-                            ("broken", "The server is busy or broken. What has come is kept."),
-                            ("changed", "The file at the server changed meanwhile. It begins anew."),
+                            ("broken", "The server is busy or has an error. What was downloaded is kept."),
+                            ("changed", "The file on the server has changed. The download starts again."),
                             (
                                 "address",
-                                "This address cannot be asked. It must begin with https:// and name no port.",
+                                "This address cannot be used. It must begin with https:// and have no port.",
                             ),
                             (
                                 "private",
-                                "The address is not on the open Internet. For a server of your own, set KITH_OUTBOUND_ALLOWED.",
+                                "The address is not on the public Internet. To use a server of your own, set KITH_OUTBOUND_ALLOWED.",
                             ),
                             (
                                 "redirect",
-                                "The server sends on to where Kith does not go: too often, unencrypted, or into a network of yours.",
+                                "The server redirects in a way that Kith does not follow: too often, unencrypted, or into a private network.",
                             ),
-                            ("missing", "There is no such file at the server. Look the address up again."),
+                            ("missing", "There is no such file on the server. Check the address."),
                             (
                                 "denied",
-                                "The server wants a login or a licence accepted. Fetch it in a browser, and copy it to the folder.",
+                                "The server requires a login, or accepting a licence. Download the file in a browser, and copy it to the folder.",
                             ),
                             ("refused", "The server refused the request."),
                             (
                                 "html",
-                                "The address gave a web page, no file. That of the file itself ends in .gguf.",
+                                "The address returned a web page, not a file. The file's own address ends in .gguf.",
                             ),
-                            ("not_gguf", "What came is no whole model in GGUF, and was removed."),
+                            (
+                                "not_gguf",
+                                "The downloaded file is not a complete GGUF model, and was removed.",
+                            ),
                             (
                                 "checksum",
-                                "The file is not the one that was promised: its checksum differs. It was removed.",
+                                "This is not the expected file: its checksum differs. It was removed.",
                             ),
                             (
                                 "pinned",
-                                "The file is not the one that this address gave before: its checksum differs. It was removed.",
+                                "This is not the file that the address returned before: its checksum differs. It was removed.",
                             ),
                             ("too_large", "The file is larger than KITH_DOWNLOAD_MB allows."),
                             (
                                 "disk_full",
-                                "The disk is full. What has come is kept: free some space, and go on.",
+                                "The disk is full. What was downloaded is kept: free some space, then continue.",
                             ),
                             ("not_writable", "Kith cannot write to its models folder."),
-                            ("name_taken", "Another file of this name lies in the models folder."),
+                            ("name_taken", "Another file with this name is in the models folder."),
                         ],
                         max_length=16,
                         verbose_name="last error",
@@ -101,9 +104,12 @@ class Migration(migrations.Migration):
                 ("attempts", models.PositiveIntegerField(default=0, verbose_name="failed attempts")),
                 (
                     "next_at",
-                    models.DateTimeField(default=django.utils.timezone.now, verbose_name="goes on at"),
+                    models.DateTimeField(default=django.utils.timezone.now, verbose_name="continues at"),
                 ),
-                ("created_at", models.DateTimeField(default=django.utils.timezone.now, verbose_name="begun")),
+                (
+                    "created_at",
+                    models.DateTimeField(default=django.utils.timezone.now, verbose_name="started"),
+                ),
             ],
             options={
                 "verbose_name": "download",

@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
                 blank=True,
                 choices=[
                     ("key", "The key was refused. Enter it again, or make a new one at the provider."),
-                    ("money", "The account there has no money or quota left. Fill it up at the provider."),
+                    ("money", "The account has no credit or quota left. Top it up at the provider."),
                     (
                         "model",
                         "The server does not know this model. Look up how the provider spells its name.",
@@ -30,22 +30,28 @@ class Migration(migrations.Migration):
                     ("address", "Nothing at this address answers a chat. It usually ends in /v1."),
                     (
                         "redirect",
-                        "The server sends to another address, and a key is not sent on. Enter that address.",
+                        "The server redirects to another address, and keys are not sent there. Enter that address instead.",
                     ),
-                    ("html", "The address answered with a web page. That of the API usually ends in /v1."),
-                    ("limit", "The server takes no more requests just now. Wait, or raise the limit there."),
-                    ("context", "The prompt was longer than the model reads. Enter its context tokens."),
+                    ("html", "The address returned a web page. The API's address usually ends in /v1."),
+                    (
+                        "limit",
+                        "The server accepts no more requests right now. Wait, or raise the limit at the provider.",
+                    ),
+                    ("context", "The prompt was longer than the model's context. Enter its context tokens."),
                     (
                         "silent",
                         "The server did not answer in time. It may still be loading the model: try again.",
                     ),
-                    ("unreachable", "The server cannot be reached. Is it running, and the address right?"),
+                    (
+                        "unreachable",
+                        "The server cannot be reached. Check that it is running and that the address is right.",
+                    ),
                     ("broken", "The server failed. Its own log says why."),
                     ("refused", "The server refused the request."),
-                    ("empty", "The model gave no answer, or none that can be read."),
+                    ("empty", "The model gave no answer, or one that cannot be read."),
                     (
                         "forbidden",
-                        "The address is not on the open Internet, and no other is asked from here.",
+                        "The address is not on the public Internet; no other addresses are allowed here.",
                     ),
                 ],
                 max_length=16,
@@ -66,7 +72,7 @@ class Migration(migrations.Migration):
                 (
                     "base_url",
                     models.CharField(
-                        help_text="Of OpenAI's form, usually up to /v1: https://api.example.com/v1",
+                        help_text="OpenAI-compatible, usually ending in /v1, such as https://api.example.com/v1",
                         max_length=200,
                         validators=[providers.models.validate_outside_address],
                         verbose_name="address",
@@ -75,14 +81,14 @@ class Migration(migrations.Migration):
                 (
                     "model",
                     models.CharField(
-                        help_text="As the server names it", max_length=200, verbose_name="model"
+                        help_text="The name that the server uses", max_length=200, verbose_name="model"
                     ),
                 ),
                 (
                     "context_tokens",
                     models.PositiveIntegerField(
                         blank=True,
-                        help_text="How much the model reads at once; empty: as much as this Kith takes for granted",
+                        help_text="The size of the model's context. Empty: the default of this Kith",
                         null=True,
                         validators=[
                             django.core.validators.MinValueValidator(1024),
@@ -102,7 +108,7 @@ class Migration(migrations.Migration):
                             ),
                             (
                                 "money",
-                                "The account there has no money or quota left. Fill it up at the provider.",
+                                "The account has no credit or quota left. Top it up at the provider.",
                             ),
                             (
                                 "model",
@@ -111,19 +117,19 @@ class Migration(migrations.Migration):
                             ("address", "Nothing at this address answers a chat. It usually ends in /v1."),
                             (
                                 "redirect",
-                                "The server sends to another address, and a key is not sent on. Enter that address.",
+                                "The server redirects to another address, and keys are not sent there. Enter that address instead.",
                             ),
                             (
                                 "html",
-                                "The address answered with a web page. That of the API usually ends in /v1.",
+                                "The address returned a web page. The API's address usually ends in /v1.",
                             ),
                             (
                                 "limit",
-                                "The server takes no more requests just now. Wait, or raise the limit there.",
+                                "The server accepts no more requests right now. Wait, or raise the limit at the provider.",
                             ),
                             (
                                 "context",
-                                "The prompt was longer than the model reads. Enter its context tokens.",
+                                "The prompt was longer than the model's context. Enter its context tokens.",
                             ),
                             (
                                 "silent",
@@ -131,14 +137,14 @@ class Migration(migrations.Migration):
                             ),
                             (
                                 "unreachable",
-                                "The server cannot be reached. Is it running, and the address right?",
+                                "The server cannot be reached. Check that it is running and that the address is right.",
                             ),
                             ("broken", "The server failed. Its own log says why."),
                             ("refused", "The server refused the request."),
-                            ("empty", "The model gave no answer, or none that can be read."),
+                            ("empty", "The model gave no answer, or one that cannot be read."),
                             (
                                 "forbidden",
-                                "The address is not on the open Internet, and no other is asked from here.",
+                                "The address is not on the public Internet; no other addresses are allowed here.",
                             ),
                         ],
                         editable=False,
@@ -148,7 +154,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "last_error_at",
-                    models.DateTimeField(blank=True, editable=False, null=True, verbose_name="last failed"),
+                    models.DateTimeField(blank=True, editable=False, null=True, verbose_name="last failure"),
                 ),
                 (
                     "user",

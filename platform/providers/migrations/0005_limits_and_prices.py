@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
                 max_digits=12,
                 null=True,
                 validators=[django.core.validators.MinValueValidator(0)],
-                verbose_name="price of a million tokens received",
+                verbose_name="price per million tokens received",
             ),
         ),
         migrations.AddField(
@@ -28,11 +28,11 @@ class Migration(migrations.Migration):
             field=models.DecimalField(
                 blank=True,
                 decimal_places=4,
-                help_text="In whatever money the provider wants",
+                help_text="In the provider's currency",
                 max_digits=12,
                 null=True,
                 validators=[django.core.validators.MinValueValidator(0)],
-                verbose_name="price of a million tokens sent",
+                verbose_name="price per million tokens sent",
             ),
         ),
         migrations.AddField(
@@ -40,10 +40,10 @@ class Migration(migrations.Migration):
             name="requests_per_minute",
             field=models.PositiveIntegerField(
                 blank=True,
-                help_text="At most; empty: any number",
+                help_text="Empty: no limit",
                 null=True,
                 validators=[django.core.validators.MinValueValidator(1)],
-                verbose_name="requests a minute",
+                verbose_name="requests per minute",
             ),
         ),
         migrations.AddField(
@@ -51,10 +51,10 @@ class Migration(migrations.Migration):
             name="tokens_per_day",
             field=models.PositiveBigIntegerField(
                 blank=True,
-                help_text="At most, sent and received, from midnight to midnight in UTC; empty: any number",
+                help_text="Sent and received, from midnight to midnight in UTC. Empty: no limit",
                 null=True,
                 validators=[django.core.validators.MinValueValidator(1)],
-                verbose_name="tokens a day",
+                verbose_name="tokens per day",
             ),
         ),
         migrations.AlterField(
@@ -62,8 +62,8 @@ class Migration(migrations.Migration):
             name="capability",
             field=models.CharField(
                 choices=[
-                    ("chat", "talk"),
-                    ("background", "work beside the talk"),
+                    ("chat", "chat"),
+                    ("background", "background work"),
                     ("speech", "speech"),
                     ("transcription", "transcription"),
                 ],

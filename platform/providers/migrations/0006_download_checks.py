@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="download",
             name="checks",
-            field=models.PositiveIntegerField(default=0, verbose_name="checks begun"),
+            field=models.PositiveIntegerField(default=0, verbose_name="checks started"),
         ),
         migrations.AlterField(
             model_name="download",
@@ -20,46 +20,55 @@ class Migration(migrations.Migration):
             field=models.CharField(
                 blank=True,
                 choices=[
-                    ("slow", "The server sends hardly anything. What has come is kept."),
-                    ("unreachable", "The server cannot be reached, or broke off. What has come is kept."),
-                    ("broken", "The server is busy or broken. What has come is kept."),
-                    ("changed", "The file at the server changed meanwhile. It begins anew."),
+                    ("slow", "The server sends almost nothing. What was downloaded is kept."),
+                    (
+                        "unreachable",
+                        "The server cannot be reached, or the connection broke. What was downloaded is kept.",
+                    ),
+                    ("broken", "The server is busy or has an error. What was downloaded is kept."),
+                    ("changed", "The file on the server has changed. The download starts again."),
                     (
                         "address",
-                        "This address cannot be asked. It must begin with https:// and name no port.",
+                        "This address cannot be used. It must begin with https:// and have no port.",
                     ),
                     (
                         "private",
-                        "The address is not on the open Internet. For a server of your own, set KITH_OUTBOUND_ALLOWED.",
+                        "The address is not on the public Internet. To use a server of your own, set KITH_OUTBOUND_ALLOWED.",
                     ),
                     (
                         "redirect",
-                        "The server sends on to where Kith does not go: too often, unencrypted, or into a network of yours.",
+                        "The server redirects in a way that Kith does not follow: too often, unencrypted, or into a private network.",
                     ),
-                    ("missing", "There is no such file at the server. Look the address up again."),
+                    ("missing", "There is no such file on the server. Check the address."),
                     (
                         "denied",
-                        "The server wants a login or a licence accepted. Fetch it in a browser, and copy it to the folder.",
+                        "The server requires a login, or accepting a licence. Download the file in a browser, and copy it to the folder.",
                     ),
                     ("refused", "The server refused the request."),
-                    ("html", "The address gave a web page, no file. That of the file itself ends in .gguf."),
-                    ("not_gguf", "What came is no whole model in GGUF, and was removed."),
+                    (
+                        "html",
+                        "The address returned a web page, not a file. The file's own address ends in .gguf.",
+                    ),
+                    ("not_gguf", "The downloaded file is not a complete GGUF model, and was removed."),
                     (
                         "unchecked",
-                        "Its check broke off three times, as where memory runs out. What has come is kept: go on where you trust it, or remove it.",
+                        "Checking the file failed three times, perhaps because memory ran out. It is kept: continue if you trust it, or remove it.",
                     ),
                     (
                         "checksum",
-                        "The file is not the one that was promised: its checksum differs. It was removed.",
+                        "This is not the expected file: its checksum differs. It was removed.",
                     ),
                     (
                         "pinned",
-                        "The file is not the one that this address gave before: its checksum differs. It was removed.",
+                        "This is not the file that the address returned before: its checksum differs. It was removed.",
                     ),
                     ("too_large", "The file is larger than KITH_DOWNLOAD_MB allows."),
-                    ("disk_full", "The disk is full. What has come is kept: free some space, and go on."),
+                    (
+                        "disk_full",
+                        "The disk is full. What was downloaded is kept: free some space, then continue.",
+                    ),
                     ("not_writable", "Kith cannot write to its models folder."),
-                    ("name_taken", "Another file of this name lies in the models folder."),
+                    ("name_taken", "Another file with this name is in the models folder."),
                 ],
                 max_length=16,
                 verbose_name="last error",

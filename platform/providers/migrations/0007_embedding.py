@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
             name="document_prefix",
             field=models.CharField(
                 blank=True,
-                help_text="For embedding: what the model wants before what is remembered",
+                help_text="For embedding: the prefix that the model expects before a stored text",
                 max_length=200,
                 verbose_name="document prefix",
             ),
@@ -29,7 +29,7 @@ class Migration(migrations.Migration):
             name="query_prefix",
             field=models.CharField(
                 blank=True,
-                help_text="For embedding: what the model wants before a question, with the blank at its end",
+                help_text="For embedding: the prefix that the model expects before a query, including the space at its end",
                 max_length=200,
                 verbose_name="query prefix",
             ),
@@ -41,34 +41,43 @@ class Migration(migrations.Migration):
                 blank=True,
                 choices=[
                     ("key", "The key was refused. Enter it again, or make a new one at the provider."),
-                    ("money", "The account there has no money or quota left. Fill it up at the provider."),
+                    ("money", "The account has no credit or quota left. Top it up at the provider."),
                     (
                         "model",
                         "The server does not know this model. Look up how the provider spells its name.",
                     ),
-                    ("address", "Nothing at this address answers such a request. It usually ends in /v1."),
+                    (
+                        "address",
+                        "Nothing at this address answers such requests. The address usually ends in /v1.",
+                    ),
                     (
                         "redirect",
-                        "The server sends to another address, and a key is not sent on. Enter that address.",
+                        "The server redirects to another address, and keys are not sent there. Enter that address instead.",
                     ),
-                    ("html", "The address answered with a web page. That of the API usually ends in /v1."),
-                    ("limit", "The server takes no more requests just now. Wait, or raise the limit there."),
-                    ("context", "The prompt was longer than the model reads. Enter its context tokens."),
+                    ("html", "The address returned a web page. The API's address usually ends in /v1."),
+                    (
+                        "limit",
+                        "The server accepts no more requests right now. Wait, or raise the limit at the provider.",
+                    ),
+                    ("context", "The prompt was longer than the model's context. Enter its context tokens."),
                     (
                         "silent",
                         "The server did not answer in time. It may still be loading the model: try again.",
                     ),
-                    ("unreachable", "The server cannot be reached. Is it running, and the address right?"),
+                    (
+                        "unreachable",
+                        "The server cannot be reached. Check that it is running and that the address is right.",
+                    ),
                     ("broken", "The server failed. Its own log says why."),
                     ("refused", "The server refused the request."),
-                    ("empty", "The model gave no answer, or none that can be read."),
+                    ("empty", "The model gave no answer, or one that cannot be read."),
                     (
                         "vectors",
-                        "What came holds no vectors. The address usually ends in /v1, and the model is one for embedding.",
+                        "The answer contains no vectors. The address usually ends in /v1, and the model must be one for embedding.",
                     ),
                     (
                         "forbidden",
-                        "The address is not on the open Internet, and no other is asked from here.",
+                        "The address is not on the public Internet; no other addresses are allowed here.",
                     ),
                 ],
                 editable=False,
@@ -81,8 +90,8 @@ class Migration(migrations.Migration):
             name="capability",
             field=models.CharField(
                 choices=[
-                    ("chat", "talk"),
-                    ("background", "work beside the talk"),
+                    ("chat", "chat"),
+                    ("background", "background work"),
                     ("embedding", "embedding"),
                     ("speech", "speech"),
                     ("transcription", "transcription"),
@@ -97,7 +106,7 @@ class Migration(migrations.Migration):
             name="context_tokens",
             field=models.PositiveIntegerField(
                 blank=True,
-                help_text="How much the model reads at once; empty: LLM_CONTEXT_TOKENS, for embedding EMBEDDING_MAX_TOKENS",
+                help_text="The size of the model's context. Empty: LLM_CONTEXT_TOKENS, or EMBEDDING_MAX_TOKENS for embedding",
                 null=True,
                 validators=[
                     django.core.validators.MinValueValidator(128),
@@ -113,34 +122,43 @@ class Migration(migrations.Migration):
                 blank=True,
                 choices=[
                     ("key", "The key was refused. Enter it again, or make a new one at the provider."),
-                    ("money", "The account there has no money or quota left. Fill it up at the provider."),
+                    ("money", "The account has no credit or quota left. Top it up at the provider."),
                     (
                         "model",
                         "The server does not know this model. Look up how the provider spells its name.",
                     ),
-                    ("address", "Nothing at this address answers such a request. It usually ends in /v1."),
+                    (
+                        "address",
+                        "Nothing at this address answers such requests. The address usually ends in /v1.",
+                    ),
                     (
                         "redirect",
-                        "The server sends to another address, and a key is not sent on. Enter that address.",
+                        "The server redirects to another address, and keys are not sent there. Enter that address instead.",
                     ),
-                    ("html", "The address answered with a web page. That of the API usually ends in /v1."),
-                    ("limit", "The server takes no more requests just now. Wait, or raise the limit there."),
-                    ("context", "The prompt was longer than the model reads. Enter its context tokens."),
+                    ("html", "The address returned a web page. The API's address usually ends in /v1."),
+                    (
+                        "limit",
+                        "The server accepts no more requests right now. Wait, or raise the limit at the provider.",
+                    ),
+                    ("context", "The prompt was longer than the model's context. Enter its context tokens."),
                     (
                         "silent",
                         "The server did not answer in time. It may still be loading the model: try again.",
                     ),
-                    ("unreachable", "The server cannot be reached. Is it running, and the address right?"),
+                    (
+                        "unreachable",
+                        "The server cannot be reached. Check that it is running and that the address is right.",
+                    ),
                     ("broken", "The server failed. Its own log says why."),
                     ("refused", "The server refused the request."),
-                    ("empty", "The model gave no answer, or none that can be read."),
+                    ("empty", "The model gave no answer, or one that cannot be read."),
                     (
                         "vectors",
-                        "What came holds no vectors. The address usually ends in /v1, and the model is one for embedding.",
+                        "The answer contains no vectors. The address usually ends in /v1, and the model must be one for embedding.",
                     ),
                     (
                         "forbidden",
-                        "The address is not on the open Internet, and no other is asked from here.",
+                        "The address is not on the public Internet; no other addresses are allowed here.",
                     ),
                 ],
                 max_length=16,

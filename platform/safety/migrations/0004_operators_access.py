@@ -39,7 +39,7 @@ class Migration(migrations.Migration):
                     ("signed_in", "may have signed in as"),
                 ],
                 max_length=16,
-                verbose_name="deed",
+                verbose_name="action",
             ),
         ),
         migrations.AlterField(

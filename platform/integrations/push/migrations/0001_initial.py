@@ -26,7 +26,7 @@ class Migration(migrations.Migration):
                 ("sealed", models.BinaryField(verbose_name="address and keys, encrypted")),
                 ("browser", models.CharField(blank=True, max_length=80, verbose_name="browser")),
                 ("failures", models.PositiveSmallIntegerField(default=0, verbose_name="failures in a row")),
-                ("created_at", models.DateTimeField(verbose_name="made")),
+                ("created_at", models.DateTimeField(verbose_name="created")),
                 ("used_at", models.DateTimeField(blank=True, null=True, verbose_name="last reached")),
                 (
                     "user",
