@@ -53,6 +53,11 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
             detail = _("Kith cannot send mail right now. Nothing was changed; try again in a few minutes.")
             raise MailError("mail_away", detail) from error
 
+    def set_password(self, user: User, password: str) -> None:
+        """Save a new password alone, so that what an operator takes away meanwhile is not given back."""
+        user.set_password(password)
+        user.save(update_fields=["password"])
+
     def save_user(self, request: HttpRequest, user: User, form: forms.Form, commit: bool = True) -> User:
         """Save the user with the form's time zone and the current language; return the user."""
         user.time_zone = form.cleaned_data.get("time_zone", "UTC")
