@@ -243,7 +243,7 @@ def edit(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     companion = get_companion(request.user, companion_id)
     form = TalkSettingsForm(request.POST or None, instance=companion)
     if form.is_bound and form.is_valid():
-        form.save()
+        companion.save(update_fields=form.Meta.fields)  # no other field, which may have changed meanwhile
         messages.success(request, _("Saved."))
         return redirect("companion", companion.pk)
     return _companion_page(request, get_companion(request.user, companion_id), form=form)

@@ -22,7 +22,7 @@ from django_htmx.middleware import HtmxDetails
 from ninja.security import HttpBearer
 
 from accounts.admission import identifying
-from accounts.errors import GateError, TokenExpiredError
+from accounts.errors import GateError, MailError, TokenExpiredError
 from accounts.models import Token, User
 from database.queries import is_row_gone
 from jobs.background import in_request_thread
@@ -71,8 +71,8 @@ def find_signed_in(request: HttpRequest) -> User | None:
     return request.user if request.user.is_authenticated else None
 
 
-def render_wait(request: HttpRequest, error: GateError) -> HttpResponse:
-    """Return the error as a page that asks the person to wait (429, with its headers)."""
+def render_wait(request: HttpRequest, error: GateError | MailError) -> HttpResponse:
+    """Return the error as a page that asks the person to wait, with the error's status and headers."""
     response = render(request, "429.html", {"detail": error.detail}, status=error.status)
     for name, value in error.headers.items():
         response[name] = value
@@ -150,10 +150,12 @@ class PersonMiddleware:
         return return_to_page(request, response)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        """Return the page that asks to wait if a view raised GateError, and the 404 page if it wrote to what was gone."""
+        """Return the page that asks to wait if a view raised GateError or MailError, and the 404 page if it wrote to what
+        was gone.
+        """
         if is_row_gone(exception):
             return page_not_found(request, exception)
-        return render_wait(request, exception) if isinstance(exception, GateError) else None
+        return render_wait(request, exception) if isinstance(exception, GateError | MailError) else None
 
     @staticmethod
     def _activate(user: User | None) -> None:

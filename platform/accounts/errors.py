@@ -3,6 +3,7 @@
 RefusedError(code, detail)    the root of all errors that are shown to people, in any package
 ├── TokenExpiredError         the token has expired (401)
 ├── GateError                 a limit is reached: try again after `retry_after_seconds` (429)
+├── MailError                 the mail server is not answering: try again later (503)
 ├── IdempotencyKeyError       the key is malformed (400)
 └── IdempotencyConflictError  the key was used before, with another body (409)
 AccountsError
@@ -46,6 +47,13 @@ class TokenExpiredError(RefusedError):
 
     status = 401
     headers = MappingProxyType({"WWW-Authenticate": "Bearer"})
+
+
+class MailError(RefusedError):
+    """The mail server is not answering, or refuses a mail."""
+
+    status = 503
+    headers = MappingProxyType({"Retry-After": "60"})
 
 
 class IdempotencyKeyError(RefusedError):

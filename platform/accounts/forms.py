@@ -126,6 +126,12 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
             "about": _("Who you are, in your own words. Your companions read it before every answer."),
         }
 
+    def save(self, commit: bool = True) -> User:
+        """Save the form's fields alone, so that what an operator takes away meanwhile is not given back."""
+        user: User = self.instance
+        user.save(update_fields=self.Meta.fields)
+        return user
+
 
 class TokenForm(forms.ModelForm):  # type: ignore[type-arg]
     """A new API token's name, and how long it is valid."""

@@ -2,9 +2,11 @@
 
 import re
 from datetime import datetime
+from smtplib import SMTPException
 from typing import Any, cast
 from urllib.parse import urlsplit
 
+import structlog
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.models import EmailAddress
 from django import forms
@@ -15,9 +17,10 @@ from django.http import HttpRequest
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
-from accounts.errors import AccountExistsError, InvitationError
+from accounts.errors import AccountExistsError, InvitationError, MailError
 from accounts.models import Invitation, User
 
+log = structlog.get_logger(__name__)
 OPERATORS = "Operators"  # the group
 INVITATION_KEY = "invitation"  # in the session
 INVITATION_CODE = re.compile(r"[\w-]{1,32}", re.ASCII)
@@ -40,10 +43,20 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return cast(str, super().clean_email(email))
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """Send a mail whose links lead to KITH_URL, whatever host the request named."""
+        """Send a mail whose links lead to KITH_URL, whatever host the request named. Raise MailError."""
         links = {name: at_kith_url(link) for name, link in context.items() if name.endswith("_url")}
         site = {"current_site": {"domain": urlsplit(settings.KITH_URL).netloc}}
-        super().send_mail(template_prefix, email, context | links | site)
+        try:
+            super().send_mail(template_prefix, email, context | links | site)
+        except (SMTPException, OSError) as error:
+            log.error("mail_not_sent", error=type(error).__name__)
+            detail = _("Kith cannot send mail right now. Nothing was changed; try again in a few minutes.")
+            raise MailError("mail_away", detail) from error
+
+    def set_password(self, user: User, password: str) -> None:
+        """Save a new password alone, so that what an operator takes away meanwhile is not given back."""
+        user.set_password(password)
+        user.save(update_fields=["password"])
 
     def save_user(self, request: HttpRequest, user: User, form: forms.Form, commit: bool = True) -> User:
         """Save the user with the form's time zone and the current language; return the user."""

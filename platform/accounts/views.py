@@ -35,7 +35,8 @@ class SignupView(allauth.SignupView):  # type: ignore[misc]
 
     def form_valid(self, form: Form) -> HttpResponse:
         try:
-            response: HttpResponse = super().form_valid(form)
+            with transaction.atomic():  # so that there is no account if the mail to verify it is not sent
+                response: HttpResponse = super().form_valid(form)
         except (AccountExistsError, InvitationError) as error:
             form.add_error(None, str(error))
             response = self.form_invalid(form)
@@ -106,7 +107,7 @@ def save_profile(request: SignedInRequest) -> HttpResponse:
 
 @require_POST
 @login_required
-@reauthentication_required
+@reauthentication_required  # type: ignore[untyped-decorator]
 @never_cache
 def make_token(request: SignedInRequest) -> HttpResponse:
     """Issue a token, and answer with the settings page that shows it, this once.

@@ -1,5 +1,6 @@
 """A person's own settings: profile, usage, tokens, and leaving for good."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
@@ -15,7 +16,8 @@ from accounts.models.user import list_time_zones
 from accounts.time_zones import OTHER_NAMES
 from companions.models import Companion
 from safety.models import AuditEntry
-from tests.accounts.visits import submit
+from tests.accounts.visits import FRESH_PASSWORD, submit
+from tests.fixtures import faults
 from tests.fixtures.people import PASSWORD
 
 POSTS = ["/settings/profile/", "/settings/tokens/", "/settings/tokens/1/revoke/", "/settings/delete/"]
@@ -122,6 +124,34 @@ def test_the_profile_gives_no_rights(at_home: Client, alice: User) -> None:
     alice.refresh_from_db()
     assert (alice.is_staff, alice.is_superuser, alice.tokens_per_day) == (False, False, None)
     assert alice.email == "alice@example.org"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        ("/settings/profile/", {"name": "Alice", "time_zone": "UTC"}),
+        (
+            "/accounts/password/change/",
+            {"oldpassword": PASSWORD, "password1": FRESH_PASSWORD, "password2": FRESH_PASSWORD},
+        ),
+    ],
+)
+def test_a_form_does_not_give_back_what_an_operator_takes_away_meanwhile(
+    visitor: Client, alice: User, path: str, fields: dict[str, str]
+) -> None:
+    User.objects.filter(pk=alice.pk).update(is_staff=True)
+    visitor.force_login(alice)
+
+    def take_away() -> None:
+        taken = {"is_staff": False, "is_active": False, "tokens_per_day": 0}
+        with ThreadPoolExecutor(1) as other:
+            other.submit(User.objects.filter(pk=alice.pk).update, **taken).result(30)
+
+    with faults.before(faults.begins('UPDATE "accounts_user"'), take_away):
+        submit(visitor, path, "/settings/" if path.startswith("/settings") else path, **fields)
+    alice.refresh_from_db()
+    assert (alice.is_staff, alice.is_active, alice.tokens_per_day) == (False, False, 0)
 
 
 def test_usage_of_today_is_shown(at_home: Client, alice: User) -> None:

@@ -14,7 +14,8 @@ from pytest_django import Settings
 
 from accounts.models import Invitation, User
 from accounts.signup import AccountAdapter
-from tests.accounts.visits import sign_up, who
+from config.up.ports import find_free_port
+from tests.accounts.visits import sign_up, submit, who
 from tests.fixtures.people import PASSWORD
 
 pytestmark = pytest.mark.django_db
@@ -58,6 +59,23 @@ def test_where_mail_is_sent_one_is_let_in_after_verifying(visitor: Client, setti
     assert not EmailAddress.objects.get().verified
     assert Client().post(link).status_code == 302
     assert EmailAddress.objects.get().verified
+
+
+def test_while_the_mail_server_is_away_nothing_is_begun(
+    visitor: Client, alice: User, settings: Settings
+) -> None:
+    settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", find_free_port()
+    for answer in (
+        sign_up(visitor),
+        sign_up(visitor, alice.email),
+        submit(visitor, "/accounts/password/reset/", email=alice.email),
+        submit(visitor, "/accounts/password/reset/", email="nobody@example.org"),
+    ):
+        assert (answer.status_code, answer["Retry-After"]) == (503, "60")
+        assert "cannot send mail right now" in answer.content.decode()
+    assert list(User.objects.all()) == [alice]
 
 
 def test_zone_and_language_are_taken_along(visitor: Client) -> None:

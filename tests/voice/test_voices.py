@@ -30,7 +30,8 @@ def test_a_voice_is_chosen_and_heard(
     assert (before["engine"], before["name"], before["speed"]) == ("openai", "", 1.0)
     chosen = as_alice.call("PATCH", path, {"name": before["voices"][-1], "speed": 1.25}).json()
     assert (chosen["name"], chosen["speed"]) == (before["voices"][-1], 1.25)
-    problem(as_alice.call("PATCH", path, {"speed": 9}), 422, "not_valid")
+    for wrong in ({"speed": 9}, {"name": "a\0b"}):
+        problem(as_alice.call("PATCH", path, wrong), 422, "not_valid")
     heard = as_alice.post(f"/companions/{mira.pk}/speech", {"text": "Good evening. How are you?"})
     assert heard["Content-Type"] == "audio/mpeg"
     assert not read(heard.content, 60).is_silent
@@ -48,7 +49,8 @@ def test_a_recording_is_kept_with_its_consent_and_taken_back(as_alice: Api, mira
     path = f"/companions/{mira.pk}/voice/reference"
     first = as_alice.form(path, recording(wav(hum(2)))).json()["reference"]
     assert (first["consent"], first["text"], first["seconds"]) == (CONSENT, "What I say", 2.0)
-    second = as_alice.form(path, recording(wav(hum(3)))).json()["reference"]
+    second = as_alice.form(path, recording(wav(hum(3)), text="What\0 else")).json()["reference"]
+    assert second["text"] == "What else"
     assert StoredFile.objects.get().pk != first["file_id"]
     assert str(StoredFile.objects.get().pk) == second["file_id"]
     assert as_alice.call("DELETE", path).status_code == 204

@@ -9,7 +9,7 @@ from ninja import Field, Router, Schema, Status
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion
-from companions.api.schemas import FILE, describe_form
+from companions.api.schemas import FILE, Text, describe_form
 from companions.models import Companion
 from files.uploads import read_upload
 from jobs.background import in_thread
@@ -45,7 +45,7 @@ class VoiceOut(Schema):
 
 
 class VoicePatch(Schema):
-    name: str | None = Field(None, max_length=200)
+    name: Text | None = Field(None, max_length=200)
     speed: float | None = Field(None, ge=MIN_SPEED, le=MAX_SPEED)
     reads_aloud: bool | None = None
 

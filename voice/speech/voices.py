@@ -16,6 +16,7 @@ from providers.errors import ProviderError
 from providers.sound import SoundError, read_isolated, wav
 from providers.speech import get_engine, get_engine_name
 from providers.speech.synthesis import ENGINES, EngineEntry
+from text.strings import storable
 from voice.errors import SpeakingError
 from voice.models import Voice
 from voice.provider_calls import ConcurrencyLimit
@@ -98,7 +99,7 @@ def set_reference(companion: Companion, content: bytes, text: str, consent: str,
     file = store_content(
         companion.user, content, kind, "audio/wav", now, companion=companion, seconds=sound.seconds
     )
-    return _replace_reference(companion, file, text.strip(), consent.strip(), now)
+    return _replace_reference(companion, file, storable(text).strip(), storable(consent).strip(), now)
 
 
 def delete_reference(companion: Companion) -> Voice:
