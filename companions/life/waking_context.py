@@ -100,7 +100,7 @@ class WakingContext:
 
     @property
     def offered_tokens(self) -> int:
-        return tools.count_tokens(self.offers)
+        return tools.count_waking_tokens(tools.find_asked_groups(self.waking.steps))
 
     @property
     def payer(self) -> Payer:

@@ -28,10 +28,11 @@ from companions.lore.turn import find_lore
 from companions.minds.choice import choose_provider, compute_sampling, get_mind
 from companions.models import Companion, Message, Reply, Session
 from companions.prompting.history import Line
+from companions.prompting.moment import load_facts
 from companions.prompting.persona import Persona
 from companions.prompting.pinned_context import load_pinned_context
 from companions.prompting.turn_prompt import render_prompt
-from companions.replies.context import TurnContext, find_memories, load_facts
+from companions.replies.context import TurnContext, find_memories
 from companions.replies.generation import Meter, end_call
 from companions.tools.registry import TOOLS
 from jobs.background import in_thread, in_thread_with_retry
