@@ -29,7 +29,6 @@ from companions.prompting.moment import load_last_time
 from companions.prompting.persona import Persona
 from companions.prompting.pinned_context import load_pinned_context, render_inner_state
 from companions.prompting.turn_prompt import EMOTIONS, PERSONA_RULES, render_system
-from companions.tools.bounds import count_tokens
 from jobs.lease import Lease
 from memory.recall.recall import Found
 from memory.threads import load_open_threads, render_threads
@@ -101,7 +100,7 @@ class WakingContext:
 
     @property
     def offered_tokens(self) -> int:
-        return count_tokens(self.offers)
+        return tools.count_waking_tokens(tools.find_asked_groups(self.waking.steps))
 
     @property
     def payer(self) -> Payer:

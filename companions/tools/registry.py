@@ -45,17 +45,12 @@ def get_offers(groups: Iterable[str] = ()) -> list[dict[str, Any]]:
     In a small context, the earlier ones take precedence, and those that no longer fit are skipped. The list is cached:
     do not change it.
     """
-    return _choose_offers(*_name_offers(groups))
+    return _choose_offers(_name_turn_tools(groups), get_provider().context_tokens // MAX_SHARE)
 
 
 def count_offered_tokens(groups: Iterable[str] = ()) -> int:
     """Return about how many tokens the offers of a turn take."""
-    return _count_tokens_of_offers(*_name_offers(groups))
-
-
-def _name_offers(groups: Iterable[str]) -> tuple[tuple[str, ...], int]:
-    """Return the names of the tools to offer in a turn, and how many tokens they may take."""
-    return (*ALWAYS, *_list_group_tools(groups)), get_provider().context_tokens // MAX_SHARE
+    return _count_tokens_of_offers(_name_turn_tools(groups), get_provider().context_tokens // MAX_SHARE)
 
 
 def get_waking_offers(groups: Iterable[str] = ()) -> list[dict[str, Any]]:
@@ -63,14 +58,22 @@ def get_waking_offers(groups: Iterable[str] = ()) -> list[dict[str, Any]]:
 
     In a small context, offers are skipped as in `get_offers`. The list is cached: do not change it.
     """
+    return _choose_offers(_name_waking_tools(groups), get_provider().context_tokens // MAX_SHARE)
+
+
+def count_waking_tokens(groups: Iterable[str] = ()) -> int:
+    """Return about how many tokens the offers of a waking take."""
+    return _count_tokens_of_offers(_name_waking_tools(groups), get_provider().context_tokens // MAX_SHARE)
+
+
+def _name_turn_tools(groups: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of the tools of every turn, then those of the groups that still exist."""
+    return (*ALWAYS, *(name for group in dict.fromkeys(groups) for name in GROUPS.get(group, ())))
+
+
+def _name_waking_tools(groups: Iterable[str]) -> tuple[str, ...]:
     own = (tool.name for tool in waking_tools.TOOLS)
-    names = (name for name in (*own, *ALWAYS, *_list_group_tools(groups)) if name in WAKING_TOOLS)
-    return _choose_offers(tuple(names), get_provider().context_tokens // MAX_SHARE)
-
-
-def _list_group_tools(groups: Iterable[str]) -> list[str]:
-    """Return the tools of the groups, in order; none for a group that no longer exists."""
-    return [name for group in dict.fromkeys(groups) for name in GROUPS.get(group, ())]
+    return tuple(name for name in (*own, *_name_turn_tools(groups)) if name in WAKING_TOOLS)
 
 
 @cache

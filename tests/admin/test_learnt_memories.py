@@ -72,7 +72,7 @@ def test_a_memory_shows_its_quotes_what_it_was_drawn_from_and_what_replaced_it(
     assert shown.count(page(newer)) >= 2
     back = desk.get(page(newer)).content.decode()
     assert back.count(page(scene.fact)) == 2
-    assert "kept from models" in desk.get(listing(Memory)).content.decode()
+    assert "hidden from models" in desk.get(listing(Memory)).content.decode()
 
 
 def test_what_failed_stands_on_the_first_page_and_at_the_side(desk: Client, scene: Scene) -> None:

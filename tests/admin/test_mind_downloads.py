@@ -75,7 +75,7 @@ def test_progress_and_what_went_wrong_are_told(desk: Client, home: Path) -> None
     next_at = datetime(2030, 1, 1, 14, 3, tzinfo=UTC)
     Download.objects.update(failure=Failure.SLOW, next_at=next_at)
     shown = look(desk)
-    assert "The server sends hardly anything." in shown
+    assert "The server sends almost nothing." in shown
     assert "It continues by itself at 14:03" in shown
     Download.objects.update(state=State.FAILED, failure=Failure.PINNED)
     assert "Accept the new file" in look(desk)

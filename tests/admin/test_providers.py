@@ -99,12 +99,12 @@ def test_a_try_says_a_real_sentence_and_how_soon(desk: Client, rehearsal: Rehear
     ("step", "sentence"),
     [
         ({"error": {"status": 401, "body": "No"}}, "The key was refused."),
-        ({"error": {"status": 402, "body": "No"}}, "no money or quota"),
+        ({"error": {"status": 402, "body": "No"}}, "no credit or quota"),
         (
             {"error": {"status": 429, "body": {"error": {"message": "insufficient_quota"}}}},
-            "no money or quota",
+            "no credit or quota",
         ),
-        ({"error": {"status": 429, "body": "Slow down"}}, "takes no more requests"),
+        ({"error": {"status": 429, "body": "Slow down"}}, "accepts no more requests"),
         (
             {"error": {"status": 404, "body": 'model "x" not found, try pulling it'}},
             "does not know this model",
@@ -139,7 +139,7 @@ def test_a_server_that_is_none_of_models_is_not_said_to_be_away(desk: Client, bo
         return web.Response(text=body, content_type=content_type)
 
     with serve({"/v1/chat/completions": answer}) as address:
-        assert "Nothing at this address answers such a request" in tried(
+        assert "Nothing at this address answers such requests" in tried(
             desk, choose_chat("Mine", f"{address}/v1", "m")
         )
 

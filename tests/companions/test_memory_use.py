@@ -259,7 +259,7 @@ def test_a_turn_asks_a_bounded_number_of_queries_however_much_there_is(
     assert reply
     turn = TurnContext(reply)
     turn.provider = get_provider()
-    with django_assert_max_num_queries(15):
+    with django_assert_max_num_queries(14):
         load_context(turn, NOW)
     with django_assert_max_num_queries(6):
         recall_memories(turn, turn.message.text, None, NOW)
