@@ -31,7 +31,7 @@ CALLS_A_RUN = 4  # per document: a task must end before the broker's visibility 
 LONG = Slots(3)
 
 
-def run_long(user_id: UUID | None, work: Callable[[], None]) -> None:
+def run_long(user_id: int | None, work: Callable[[], None]) -> None:
     """Do a user's long work if there is a slot for it; then enqueue what found none. The sweeps enqueue it, too."""
     with LONG.take(user_id) as is_free:
         if is_free:
@@ -141,7 +141,7 @@ def undo_past(import_id: str) -> None:
     run_long(_find_owner(import_id), lambda: undo.run(UUID(import_id), timezone.now(), timezone.now))
 
 
-def _find_owner(import_id: str) -> UUID | None:
+def _find_owner(import_id: str) -> int | None:
     return PastImport.objects.filter(pk=import_id).values_list("companion__user", flat=True).first()
 
 

@@ -175,7 +175,8 @@ def publish(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
             return render(request, "gallery/nothing_to_publish.html", context, status=status)
         messages.error(request, str(error.detail))
         return redirect("companion", companion.pk)
-    before = GalleryVersion.objects.filter(character__companion=companion).order_by("-number").first()
+    versions = GalleryVersion.objects.filter(character__companion=companion)
+    before = versions.order_by("-number").first()
     form = PublicationForm(companion, publication, request.POST or None, before=before)
     if request.method == "POST" and form.is_valid():
         try:
@@ -199,6 +200,7 @@ def publish(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
         "shown": catalogue.preview(publication.content),
         "digest": publication.digest,
         "is_anew": before is not None,
+        "is_seen": versions.filter(state=State.APPROVED).exists(),
     }
     return render(request, "gallery/publish.html", context, status=UNPROCESSABLE if form.is_bound else 200)
 

@@ -316,9 +316,8 @@ def _finish(past: PastImport, plan: Plan, places: Mapping[str, UUID], now: datet
     if companion is None or not _is_wanted(past):
         return
     make_branches(companion, past, plan, places)
-    row = PastImport.objects.filter(pk=past.pk)
-    row.update(state=PastImport.State.DONE, ended_at=now, look_at=None, file=None, error="")
-    if past.file:
+    row = PastImport.objects.filter(pk=past.pk, state=PastImport.State.WAITING)  # unless it is undone since
+    if row.update(state=PastImport.State.DONE, ended_at=now, look_at=None, file=None, error="") and past.file:
         past.file.delete()
 
 

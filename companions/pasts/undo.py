@@ -26,8 +26,10 @@ UNDO_TASK = "companions.tasks.undo_past"
 
 @transaction.atomic
 def begin_undo(past: PastImport, now: datetime) -> Job:
-    """Have the import undone, and return its job. The import stops, and nothing more is learnt from it."""
-    lock(past.companion_id)
+    """Have the import undone, and return its job. The import stops, and nothing more is learnt from it.
+
+    It does not wait for the companion: a batch that is being saved may hold it for a minute on a slow machine.
+    """
     row = PastImport.objects.filter(pk=past.pk)
     row.exclude(state=PastImport.State.UNDOING).update(
         state=PastImport.State.UNDOING,
@@ -36,7 +38,6 @@ def begin_undo(past: PastImport, now: datetime) -> Job:
         attempts=0,
         error="",
     )
-    Closing.objects.filter(past=past).delete()
     Job.objects.filter(pk=past.job_id).update(error="")
     enqueue(UNDO_TASK, str(past.pk))
     return past.job
@@ -57,7 +58,7 @@ def run(import_id: UUID, now: datetime, clock: Clock | None = None) -> None:
         return
     with note_failures(lease, partial(_note_failure, lease)):
         past = lease.held_row.get()
-        _drop_branches(past)
+        _stop(past)
         while lease.renew():
             said = Message.everywhere.filter(job=past.job_id).order_by("session", "said_at", "id")
             ids = list(said.values_list("pk", flat=True)[:MAX_AT_ONCE])
@@ -68,9 +69,12 @@ def run(import_id: UUID, now: datetime, clock: Clock | None = None) -> None:
 
 
 @transaction.atomic
-def _drop_branches(past: PastImport) -> None:
-    """Delete the branches that end with a message of the import, except the chosen one."""
+def _stop(past: PastImport) -> None:
+    """Wait for a batch that is being saved, and delete what is under way: closings that learn from the import, and the
+    branches that end with a message of it, except the chosen one.
+    """
     lock(past.companion_id)
+    Closing.objects.filter(past=past).delete()
     chosen = Conversation.objects.filter(companion=past.companion_id).values("branch")
     ends = Branch.objects.filter(companion=past.companion_id, head__job=past.job_id)
     ends.exclude(pk__in=chosen.filter(branch__isnull=False)).delete()

@@ -102,7 +102,7 @@ def test_a_person_who_has_all_that_there_can_be_is_refused(bob: User, archive: b
 def test_an_archive_counts_towards_the_storage_of_its_person(
     bob: User, archive: bytes, settings: Any
 ) -> None:
-    settings.COMPANION_BYTES_EACH = 20_000
+    settings.COMPANION_BYTES_EACH = 2_000
     assert "at most" in attempt(bob, archive)
 
 

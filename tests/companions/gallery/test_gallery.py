@@ -238,6 +238,18 @@ def test_a_refusal_has_a_reason_which_the_publisher_reads(
     assert "Too much fog." in client.get("/gallery/mine/").content.decode()
 
 
+def test_a_new_version_is_said_to_replace_only_what_is_in_the_gallery(
+    odessa: Companion, waiting: GalleryVersion, olive: User, client: Client
+) -> None:
+    client.force_login(odessa.user)
+    path, stays = f"/companions/{odessa.pk}/settings/publish/", "stays in the gallery until"
+    page = client.get(path).content.decode()
+    assert "This will be a new version." in page
+    assert stays not in page
+    decisions.decide(olive, waiting, State.APPROVED, timezone.now())
+    assert stays in client.get(path).content.decode()
+
+
 def test_an_operator_reads_all_that_may_come_of_chance_and_of_what_is_left_out(
     approved: GalleryVersion, odessa: Companion
 ) -> None:

@@ -1,13 +1,16 @@
 """An import is undone whole: no row and no derived sentence is left of it, and what was there before is as it was."""
 
 from datetime import UTC, datetime, timedelta
+from threading import Event, Thread
 from typing import Any
 
 import pytest
+from django.db import connection, transaction
 
 from bench.common.past_files import chatgpt
 from companions.branches.operations import choose, part_from
 from companions.models import Branch, Companion, Message, PastImport, Session
+from companions.models.companion import hold
 from companions.pasts import undo
 from companions.pasts.imports import Wanted
 from files.contents import DIGITS
@@ -48,6 +51,33 @@ def before(companion: Companion) -> list[Any]:
         list(Session.everywhere.order_by("started_at").values_list("pk", "started_at", "ended_at")),
         sorted(Memory.everywhere.values_list("kind", "text", "happened_at")),
     ]
+
+
+def test_undoing_begins_while_a_batch_is_being_saved(mira: Companion) -> None:
+    past = begin(mira, FILE, NOW)
+    held, done = Event(), Event()
+
+    def save_a_batch() -> None:
+        with transaction.atomic():
+            hold(mira.pk)
+            held.set()
+            done.wait(60)
+        connection.close()
+
+    batch = Thread(target=save_a_batch)
+    batch.start()
+    try:
+        assert held.wait(60)
+        with connection.cursor() as cursor:
+            cursor.execute("SET lock_timeout = '2s'")
+        undo.begin_undo(past, NOW)
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("RESET lock_timeout")
+        done.set()
+        batch.join()
+    undo.run(past.pk, NOW)
+    assert not PastImport.objects.exists()
 
 
 def test_an_import_that_is_undone_leaves_nothing_of_itself_and_all_else_as_it_was(mira: Companion) -> None:
