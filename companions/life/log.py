@@ -119,12 +119,14 @@ def _explain(companion: Companion, waking: Waking) -> str:
     else:
         by_hand = _("A timer was triggered by hand: %(schedule)s.")
         by_time = _("A timer woke it: %(schedule)s.")
-        words = timers.describe(waking.timer, companion.user.zone, companion.user.language)
-        why = (by_hand if waking.origin == Waking.Origin.FORCED else by_time) % {"schedule": words}
+        is_forced = waking.origin == Waking.Origin.FORCED
+        describe = timers.describe if is_forced else timers.describe_past
+        words = describe(waking.timer, companion.user.zone, companion.user.language)
+        why = (by_hand if is_forced else by_time) % {"schedule": words}
     if not waking.missed:
         return why
     missed = ngettext("One earlier time was missed.", "%(count)d earlier times were missed.", waking.missed)
-    return f"{why} {missed % {'count': waking.missed}}"
+    return _("%(why)s %(missed)s") % {"why": why, "missed": missed % {"count": waking.missed}}
 
 
 def _tell_outcome(waking: Waking) -> str:

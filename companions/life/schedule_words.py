@@ -25,15 +25,24 @@ LENGTH_WORDS: dict[int, Callable[[int], str]] = {
     60: lambda many: ngettext("in %(many)d minute", "in %(many)d minutes", many),
     1: lambda many: ngettext("in %(many)d second", "in %(many)d seconds", many),
 }
+PAST_WORDS: dict[int, Callable[[int], str]] = {
+    86400: lambda many: ngettext("after %(many)d day", "after %(many)d days", many),
+    3600: lambda many: ngettext("after %(many)d hour", "after %(many)d hours", many),
+    60: lambda many: ngettext("after %(many)d minute", "after %(many)d minutes", many),
+    1: lambda many: ngettext("after %(many)d second", "after %(many)d seconds", many),
+}
 
 
-def describe_schedule(schedule: Schedule, zone: tzinfo, language: str) -> str:
-    """Return the schedule as a person would say it in this language, with times in the time zone."""
+def describe_schedule(schedule: Schedule, zone: tzinfo, language: str, *, is_past: bool = False) -> str:
+    """Return the schedule as a person would say it in this language, with times in the time zone: of a length of time,
+    "in 2 hours", or "after 2 hours" if it `is_past`.
+    """
     with translation.override(language or "en"):
         if isinstance(schedule, After):
             seconds = round(schedule.length.total_seconds())
             unit = next(unit for unit in LENGTH_WORDS if seconds % unit == 0)
-            return LENGTH_WORDS[unit](seconds // unit) % {"many": seconds // unit}
+            words = PAST_WORDS if is_past else LENGTH_WORDS
+            return words[unit](seconds // unit) % {"many": seconds // unit}
         if isinstance(schedule, Once):
             at = resolve_local_time(schedule.local, zone).astimezone(zone)
             day, clock = date_format(at, pgettext("another year", "j F Y")), f"{at:%H:%M}"

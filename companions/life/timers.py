@@ -189,6 +189,14 @@ def describe(timer: Timer, zone: ZoneInfo, language: str) -> str:
         return timer.schedule
 
 
+def describe_past(timer: Timer, zone: ZoneInfo, language: str) -> str:
+    """Return the timer's schedule as `describe`, but for one that was due: "after 2 hours", not "in 2 hours"."""
+    try:
+        return describe_schedule(schedules.parse(timer.schedule), zone, language, is_past=True)
+    except ScheduleError:
+        return timer.schedule
+
+
 def get_zone(companion: Companion) -> ZoneInfo:
     """Return the time zone of the companion's person. Raise TimerError if this machine does not know it."""
     try:

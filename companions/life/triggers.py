@@ -100,7 +100,9 @@ class Occasion:
             case Drive.PROMISE:
                 sentence = gettext("This was promised for today, and it counts: “%(memory)s”")
             case Drive.EVENT if self.days < 0:
-                sentence = gettext("This was yesterday, and how it went is not known yet: “%(memory)s”")
+                sentence = gettext(
+                    "This was yesterday, and unless they have told it, how it went is not known yet: “%(memory)s”"
+                )
             case Drive.EVENT if self.days:
                 sentence = gettext("This is tomorrow, and it matters: “%(memory)s”")
             case Drive.EVENT:

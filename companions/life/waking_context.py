@@ -197,7 +197,7 @@ def _tell_reason(context: WakingContext, now: datetime) -> list[str]:
     ]
     if code := find_refusal(context.companion, waking, now):
         why = code.replace("_", " ")
-        lines.append(f"You may not write to them now: {why}. Whatever else you may do.")
+        lines.append(f"You may not write to them now: {why}. Choose silent; all else you may do.")
     if note := context.note:
         lines.append(f"What for: {quoted(note)}")
     if about := waking.subject:
@@ -216,9 +216,11 @@ def _tell_origin(context: WakingContext) -> str:
         return f"a drive of your own, {one_line(waking.drive)}"
     if waking.timer is None:
         return "a timer that is gone"
-    schedule = timers.describe(waking.timer, context.companion.user.zone, "en")
+    is_forced = waking.origin == Waking.Origin.FORCED
+    describe = timers.describe if is_forced else timers.describe_past
+    schedule = describe(waking.timer, context.companion.user.zone, "en")
     name = f"the {one_line(waking.timer.name)} timer" if waking.timer.name else "a timer"
-    return f"{name}, {quoted(schedule)}{', fired by hand' if waking.origin == Waking.Origin.FORCED else ''}"
+    return f"{name}, {quoted(schedule)}{', fired by hand' if is_forced else ''}"
 
 
 def _tell_last_words(context: WakingContext, now: datetime) -> list[str]:

@@ -39,6 +39,14 @@ def load_pursuits(companion: Companion) -> QuerySet[Pursuit]:
     return mine.select_related("memory", "parent").defer("memory__entry", "parent__entry")
 
 
+def load_pursued(companion: Companion) -> QuerySet[Memory]:
+    """Return the open memories of goals and ideas, with their pursuits. What the companion knows of its person's own has
+    no pursuit, unless the person added it.
+    """
+    mine = Memory.objects.of(companion.pk).open().filter(kind__in=PURSUED)
+    return mine.select_related("pursuit__parent").defer("entry", "pursuit__parent__entry")
+
+
 def load_memories(companion: Companion) -> QuerySet[Memory]:
     """Return the open memories of the companion's goals and ideas, each with its pursuit."""
     mine = Memory.objects.of(companion.pk).open().filter(kind__in=PURSUED, pursuit__isnull=False)

@@ -88,8 +88,9 @@ def pursuits(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     companion = get_companion(request.user, companion_id)
     found = _load(companion)
     wanted = request.GET.get("change", "")
-    opened = next((pursuit for pursuit in found if str(pursuit.memory_id) == wanted), None)
-    form = PursuitForm(pursuit=opened, pursuits=found) if opened else None
+    pursuits = _get_pursuits(found)
+    opened = next((pursuit for pursuit in pursuits if str(pursuit.memory_id) == wanted), None)
+    form = PursuitForm(pursuit=opened, pursuits=pursuits) if opened else None
     return _page(request, companion, found, form)
 
 
@@ -111,7 +112,7 @@ def change(request: SignedInRequest, companion_id: UUID, pursuit_id: UUID) -> Ht
     companion = get_companion(request.user, companion_id)
     found = _load(companion)
     pursuit = get_object_or_404(goals.load_pursuits(companion), memory=pursuit_id)
-    form = PursuitForm(request.POST, pursuit=pursuit, pursuits=found)
+    form = PursuitForm(request.POST, pursuit=pursuit, pursuits=_get_pursuits(found))
     if form.is_valid():
         try:
             goals.update(companion, pursuit_id, form.cleaned_data, timezone.now())
@@ -138,27 +139,33 @@ def change_thread(request: SignedInRequest, companion_id: UUID, thread_id: UUID)
     return redirect(f"{reverse('pursuits', args=[companion_id])}#threads")
 
 
-def _load(companion: Companion) -> list[Pursuit]:
-    return list(goals.load_pursuits(companion).order_by("-memory__learnt_at", "-pk")[:MAX_SHOWN])
+def _load(companion: Companion) -> list[Memory]:
+    return list(goals.load_pursued(companion).order_by("-learnt_at", "-pursuit__pk", "-pk")[:MAX_SHOWN])
+
+
+def _get_pursuits(found: Iterable[Memory]) -> list[Pursuit]:
+    return [memory.pursuit for memory in found if hasattr(memory, "pursuit")]
 
 
 def _page(
     request: SignedInRequest,
     companion: Companion,
-    found: list[Pursuit],
+    found: list[Memory],
     form: PursuitForm | None,
     status: int = 200,
     add_form: NewPursuitForm | None = None,
 ) -> HttpResponse:
     mine = list(threads.load_threads(companion)[:MAX_SHOWN])
+    pursuits = _get_pursuits(found)
     ended = [thread for thread in mine if thread.closed_at]
     ended.sort(key=lambda thread: thread.closed_at or thread.opened_at, reverse=True)
     context = {
         "companion": companion,
         "threads": [thread for thread in mine if not thread.closed_at],
         "ended_threads": ended[:MAX_ENDED_THREADS],
-        "goals": goals.build_tree(_only(Memory.Kind.GOAL, found)),
-        "ideas": goals.sort_ideas(_only(Memory.Kind.IDEA, found)),
+        "goals": goals.build_tree(_only(Memory.Kind.GOAL, pursuits)),
+        "ideas": goals.sort_ideas(_only(Memory.Kind.IDEA, pursuits)),
+        "theirs": [memory for memory in found if not hasattr(memory, "pursuit")],
         "form": form,
         "add_form": add_form or NewPursuitForm(),
         "opened": form.pursuit.memory_id if form else None,

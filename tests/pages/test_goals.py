@@ -14,6 +14,7 @@ from companions.memories.goals import MAX_DEPTH
 from companions.models import Companion
 from memory.goals import begin_goal
 from memory.models import Memory, Pursuit
+from memory.store import keep_fact
 
 NOW = timezone.now()
 
@@ -179,6 +180,23 @@ def test_a_page_costs_the_same_for_one_goal_and_for_thirty(
     page(at_home, mira)
     with django_assert_num_queries(5):  # session, user, companion, pursuits, threads
         page(at_home, mira, f"?change={first.memory_id}")
+
+
+def test_what_the_person_told_of_wanting_is_shown_as_theirs(at_home: Client, mira: Companion) -> None:
+    for kind, text in (("goal", "Alice wants to play the violin."), ("idea", "Alice dreams of a boat.")):
+        told = keep_fact(mira.pk, text, NOW, NOW)
+        Memory.objects.filter(pk=told.pk).update(kind=kind)
+    closed = keep_fact(mira.pk, "Alice wants to ski.", NOW, NOW)
+    Memory.objects.filter(pk=closed.pk).update(kind="goal", closed_at=NOW)
+    pursue(mira, "Learn chess")
+    shown = page(at_home, mira)
+    assert "Nothing yet" not in shown
+    theirs = shown.partition("What you would like to do")[2]
+    assert "Alice wants to play the violin." in theirs
+    assert "Alice dreams of a boat." in theirs
+    assert "Learn chess" in shown
+    assert "Learn chess" not in theirs
+    assert "Alice wants to ski." not in shown
 
 
 def test_a_person_adds_a_goal_and_an_idea_of_their_own(at_home: Client, mira: Companion) -> None:

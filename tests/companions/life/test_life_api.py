@@ -89,10 +89,12 @@ def test_a_forced_one_a_drive_and_a_timer_that_is_gone_have_theirs(as_alice: Api
     woken(mira, NOON - timedelta(hours=1), timer=None)
     drive = {"origin": "drive", "timer": None, "drive": "long_silence", "drive_key": "1"}
     woken(mira, NOON - timedelta(hours=2), **drive)
+    woken(mira, NOON - timedelta(hours=3), schedule="2h")
     assert [one["why"] for one in logged(as_alice, mira)["items"]] == [
         "A timer was triggered by hand: in 30 seconds.",
         "A timer that no longer exists woke it.",
         "Something on its mind woke it: a long silence.",
+        "A timer woke it: after 2 hours.",
     ]
 
 

@@ -466,7 +466,7 @@ def test_how_it_went_is_asked_unless_the_person_has_told_it(juno: Companion) -> 
     open_thread(exam, friday.date(), MONDAY)
     waking = sought(juno, friday + DAY)
     assert waking
-    assert "how it went is not known yet" in waking.note
+    assert "unless they have told it, how it went is not known yet" in waking.note
     Waking.objects.all().delete()
     wrote(juno, "The statistics exam went well yesterday!", friday + DAY - 3 * HOUR)
     assert drive(juno, friday + DAY) == ""
