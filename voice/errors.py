@@ -29,6 +29,9 @@ class NoEngineError(SpeakingError):
     """No engine is connected; `more` is what a browser needs to speak the sentence itself."""
 
     def __init__(self, more: Mapping[str, object]) -> None:
-        detail = _("No speech engine is connected here: your browser can read it aloud.")
+        detail = _(
+            "No speech engine is connected here, so your browser reads aloud. If it has no voice, the operator"
+            " can connect an engine."
+        )
         super().__init__("browser_speaks", detail, status=409)
         self.more = more

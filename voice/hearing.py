@@ -220,7 +220,7 @@ async def transcribe_sound(
         companion_id=companion.pk if companion else None,
         seconds=sound.seconds,
     )
-    names = ", ".join(companion.names.values()) if companion else ""
+    names = ", ".join(filter(None, companion.names.values())) if companion else ""
     try:
         async with call:
             heard = await ask(wav(sound), language=language, prompt=names)

@@ -222,4 +222,65 @@ def test_without_a_microphone_it_is_said_what_to_do(browser: Browser, live: Live
     page = begin(Person.signed_in(context.new_page(), live))
     expect(page.locator("#call-state")).to_contain_text("microphone")
     expect(page.get_by_role("button", name="Call", exact=True)).to_be_enabled()
+    page.evaluate(
+        """() => {
+          const busy = new DOMException("", "NotReadableError");
+          navigator.mediaDevices.getUserMedia = () => Promise.reject(busy);
+        }"""
+    )
+    page.get_by_role("button", name="Call", exact=True).click()
+    expect(page.locator("#call-state")).to_contain_text("Another program is using the microphone.")
     context.close()
+
+
+def test_a_call_begun_in_another_window_ends_this_one_and_lets_the_screen_sleep(
+    microphone: Any, live: Live
+) -> None:
+    person = microphone(("silence", 60))
+    person.page.add_init_script(
+        """window.woken = [];
+        const lock = { release: () => window.woken.push("off") };
+        const request = async () => { window.woken.push("on"); return lock; };
+        Object.defineProperty(navigator, "wakeLock", { value: { request } });"""
+    )
+    page = begin(person)
+    expect(page.get_by_role("button", name="Hang up")).to_be_visible()
+    page.get_by_role("button", name="Mute yourself").click()
+    other = page.context.new_page()
+    other.goto(page.url)
+    other.get_by_role("button", name="Call", exact=True).click()
+    expect(page.locator("#call-state")).to_contain_text("you began one in another window")
+    assert page.evaluate("window.woken") == ["on", "off"]
+    expect(other.get_by_role("button", name="Hang up")).to_be_visible()
+    other.get_by_role("button", name="Hang up").click()
+    page.get_by_role("button", name="Call", exact=True).click()
+    expect(page.get_by_role("button", name="Mute yourself")).to_be_visible()
+
+
+def test_who_hangs_up_on_a_fallen_line_is_told_what_did_not_get_through(microphone: Any, live: Live) -> None:
+    person = microphone(("silence", 4), ("voice", 1.2), ("silence", 60))
+
+    def line(route: WebSocketRoute) -> None:
+        """The line falls as something is said, and does not come back."""
+        if fallen:
+            route.close(code=1011)
+            return
+        server = route.connect_to_server()
+
+        def pass_on(message: str | bytes) -> None:
+            if isinstance(message, bytes):
+                fallen.append("line")
+                route.close(code=1011)
+            else:
+                server.send(message)
+
+        route.on_message(pass_on)
+
+    fallen: list[str] = []
+    person.page.route_web_socket("**/call/", line)
+    page = begin(person)
+    expect(page.locator("#call-trouble")).to_contain_text("Reconnecting")
+    expect(page.locator("#call-state")).to_be_empty()
+    page.get_by_role("button", name="Hang up").click()
+    expect(page.locator("#call-state")).to_contain_text("What you said last did not get through")
+    expect(page.locator("#call-trouble")).to_be_empty()

@@ -169,7 +169,7 @@ def test_a_recording_waits_over_a_reload_and_can_be_left_out(speaker: Person, li
     expect(page.locator("#message")).to_have_value(SAID)
     page.reload()
     expect(line(page)).to_have_text("Read it through, then send it.")
-    page.get_by_role("button", name="Send without the recording").click()
+    page.get_by_role("button", name="Remove the recording").click()
     expect(page.locator("#hearing")).to_be_hidden()
     expect(page.locator("#message")).to_have_value(SAID)
     page.locator("#message").press("Enter")

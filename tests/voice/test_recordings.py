@@ -53,6 +53,14 @@ async def test_a_recording_is_heard_and_its_words_come_back(
     assert "Alice" in asked["prompt"]
 
 
+async def test_who_has_no_name_leaves_no_gap_before_the_companions(
+    speech_rehearsal: RehearsalServer, phone: Browser, alice: User
+) -> None:
+    await User.objects.filter(pk=alice.pk).aupdate(name="")
+    await phone.record(spoken(1.5))
+    assert speech_rehearsal.sound_requests()[-1]["prompt"] == "Mira"
+
+
 async def test_its_seconds_are_counted(speech_rehearsal: RehearsalServer, phone: Browser) -> None:
     speech_rehearsal.script_sound(hears())
     await phone.record(spoken(2.0))

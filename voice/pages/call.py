@@ -47,8 +47,13 @@ def call_words(name: str) -> dict[str, str]:
             " again."
         ),
         "no_microphone": _("No microphone was found. Connect one, then call again."),
+        "in_use": _("Another program is using the microphone. Close it, then call again."),
         "insecure": _("Browsers let only https pages use the microphone. Ask the operator of this Kith."),
         "lost": _("The microphone was disconnected. Reconnect it, then call again."),
+        "elsewhere": _("The call has ended here, since you began one in another window."),
+        "unheard": _(
+            "The call has ended. What you said last did not get through; everything before it is in the talk."
+        ),
         "voiceless": _("This could not be read aloud; you can read it here."),
         "failed": _("That did not work. Try again in a moment."),
         "mute": _("Mute yourself"),

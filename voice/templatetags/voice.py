@@ -44,7 +44,7 @@ def hearing_words() -> dict[str, str]:
     forbidden = _(
         "Kith is not allowed to use the microphone. Allow it for this page in your browser, then try again."
     )
-    none = _("No microphone was found.")
+    none = _("No microphone was found. Connect one, then try again.")
     return {
         "recording": _("Recording. Press again to end."),
         "listening": _("Listening. Press again to end."),
@@ -54,12 +54,14 @@ def hearing_words() -> dict[str, str]:
             "That was very short. Hold the button while you speak, or press it once to start and again"
             " to stop."
         ),
-        "not_brought": _("The recording could not be sent to Kith. It is kept here."),
+        "not_brought": _(
+            "The recording could not be sent to Kith. It is kept here until you leave this page."
+        ),
         "not_recognised": _("The browser could not recognise it. Try again, or type."),
         "again": _("Try again"),
         "go_on": _("Continue"),
         "discard": _("Discard"),
-        "without": _("Send without the recording"),
+        "without": _("Remove the recording"),
         "no_microphone": _("The microphone cannot be used right now."),
         "no_recorder": _(
             "This browser does not let pages use the microphone here. Open Kith over https to use it."

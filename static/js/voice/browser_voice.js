@@ -1,5 +1,7 @@
 // The browser's own speech synthesis, for use without an engine. Progress is known at words, and estimated in between.
 
+import { SpeechError } from "./sentences.js";
+
 const LETTERS_A_SECOND = 14;
 const WIDE = /[\u2e80-\ud7ff\uf900-\uffdc]/g; // signs that take as long as three letters
 const LEVEL_MS = 60;
@@ -16,8 +18,8 @@ export class BrowserVoice {
     return "speechSynthesis" in window;
   }
 
-  // Resolves when the text is said or stopped; rejects if the browser cannot say it.
-  play({ text, language, speed }, onLevel) {
+  // Resolves when the text is said or stopped; rejects with a SpeechError if the browser cannot say it.
+  play({ text, language, speed, detail }, onLevel) {
     const saying = new SpeechSynthesisUtterance(text);
     Object.assign(saying, { lang: languageOf(text, language), rate: speed });
     this.#length = weight(text);
@@ -29,7 +31,10 @@ export class BrowserVoice {
     return new Promise((done, fail) => {
       this.#end = done;
       saying.onend = done;
-      saying.onerror = ({ error }) => (["canceled", "interrupted"].includes(error) ? done() : fail(new Error(error)));
+      saying.onerror = ({ error }) => {
+        if (["canceled", "interrupted"].includes(error)) done();
+        else fail(new SpeechError({ code: "no_voice", detail }));
+      };
       speechSynthesis.speak(saying);
     }).finally(() => clearInterval(this.#timer));
   }

@@ -1,5 +1,6 @@
 // The page of a call: connects the microphone, the line, the voice and the transcript.
 
+import { announce } from "../announce.js";
 import { Line } from "./call_connection.js";
 import { Microphone } from "./microphone.js";
 import { playNotice } from "./notice.js";
@@ -21,10 +22,13 @@ let turns = null;
 let microphone = null;
 let texts = null;
 let sound = null; // what it is heard and said with
+let lasts = null; // aborted when the call ends
 
+// Show the state. Screen readers are not told: they would speak into the microphone whenever the turn passes.
 function show(state) {
   call.dataset.state = state;
-  part("state").textContent = words[state];
+  const isTrue = !line || line.isOpen || state === "speaking"; // without a line, nobody listens
+  part("state").textContent = isTrue ? words[state] : "";
 }
 
 function trouble(words) {
@@ -38,23 +42,52 @@ async function begin() {
   trouble("");
   show("opening");
   const context = (sound = new AudioContext());
+  const { signal } = (lasts = new AbortController());
   microphone = new Microphone(worklet);
   try {
     if (!navigator.mediaDevices) throw new DOMException("", "SecurityError");
     await microphone.open(context);
   } catch (error) {
-    return hangUp(words[WHY[error.name] ?? "no_microphone"]);
+    return hangUp(words[WHY[error.name] ?? "failed"]);
   }
+  takeOver(signal);
+  stayAwake(signal);
   connect(context);
+  part("mute").textContent = words.mute;
   for (const name of ["mute", "end", "level"]) part(name).hidden = false;
   part("start").hidden = true;
   part("end").focus();
   microphone.isRaised = true;
-  await playNotice(notice, context, language);
-  return context === sound && turned(call.dataset.state === "opening" ? "listening" : call.dataset.state);
+  await playNotice(notice, { context, language, signal });
+  return signal.aborted || turned(call.dataset.state === "opening" ? "listening" : call.dataset.state);
 }
 
-const WHY = { NotAllowedError: "denied", SecurityError: "insecure", NotFoundError: "no_microphone" };
+const WHY = {
+  NotAllowedError: "denied",
+  SecurityError: "insecure",
+  NotFoundError: "no_microphone",
+  NotReadableError: "in_use",
+};
+
+// End the call that another window of this browser is in: two would answer, and hear, each other.
+function takeOver(signal) {
+  const over = new Promise((done) => signal.addEventListener("abort", done));
+  const isTaken = ({ name }) => name === "AbortError" && !signal.aborted;
+  navigator.locks?.request("kith.call", { steal: true }, () => over).catch((error) => isTaken(error) && hangUp(words.elsewhere));
+}
+
+// Keep a phone's screen on, since a locked phone takes the microphone away; and go on when the page is seen again.
+function stayAwake(signal) {
+  const wake = async () => {
+    if (document.hidden) return;
+    sound.resume();
+    const lock = await navigator.wakeLock?.request("screen").catch(() => null); // e.g. when the battery is low
+    if (signal.aborted) lock?.release();
+    else signal.addEventListener("abort", () => lock?.release());
+  };
+  document.addEventListener("visibilitychange", wake, { signal });
+  wake();
+}
 
 function connect(context) {
   line = new Line(companion);
@@ -67,7 +100,7 @@ function connect(context) {
   line.addEventListener("frame", during(take));
   line.addEventListener("refused", during(refused));
   turns.addEventListener("state", ({ detail }) => turned(detail));
-  turns.addEventListener("voiceless", ({ detail }) => trouble(detail?.detail ?? words.voiceless));
+  turns.addEventListener("voiceless", ({ detail }) => trouble(detail.detail || words.voiceless));
   microphone.addEventListener("begins", () => turns.begins());
   microphone.addEventListener("ends", ({ detail }) => turns.ends(detail.sound, languageOf(language)));
   microphone.addEventListener("dropped", () => turns.drops());
@@ -82,21 +115,22 @@ function down(reason) {
   if (!words[reason]) return;
   if (FINAL.includes(reason)) return hangUp(words[reason]);
   trouble(words[reason]);
-  part("state").textContent = ""; // nobody listens just now
+  show(call.dataset.state);
 }
 
 function up() {
   trouble("");
-  part("state").textContent = words[call.dataset.state];
+  show(call.dataset.state);
   texts.resumeAll();
 }
 
-function hangUp(why = words.ended) {
+function hangUp(why = line?.isHeard === false ? words.unheard : words.ended) {
+  lasts?.abort();
   turns?.hangsUp();
   microphone?.close();
   line?.close();
   sound?.close();
-  line = turns = microphone = texts = sound = null;
+  line = turns = microphone = texts = sound = lasts = null;
   ended(why);
 }
 
@@ -105,6 +139,8 @@ function ended(why) {
   Object.assign(part("start"), { hidden: false, disabled: false });
   call.dataset.state = "ended";
   part("state").textContent = why;
+  trouble("");
+  announce(why);
   part("start").focus(); // the button that had it is hidden
 }
 

@@ -35,6 +35,11 @@ export class Line extends EventTarget {
     return this.connection.isOpen;
   }
 
+  // Whether everything that the person said has become a message, or had no words.
+  get isHeard() {
+    return !this.#letters.some(({ bytes }) => bytes);
+  }
+
   // Send an utterance; return the client id of the message that it becomes.
   say(sound, language) {
     const id = `${this.name}-${(this.#number += 1)}`;

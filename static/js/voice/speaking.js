@@ -1,7 +1,8 @@
 // Says a reply or a message aloud, sentence by sentence, in order, while it is still being made.
 //
 // Events: sentence {number, start, end, emotion, intensity} as each begins, level (0 to 1) while it sounds, and finally
-// done or failed {code, detail}; none after stop(). Positions in the text count characters, not UTF-16 units.
+// done or failed {number, code, detail}, with the number of the sentence that failed; none after stop(). Positions in
+// the text count characters, not UTF-16 units.
 
 import { BrowserVoice } from "./browser_voice.js";
 import { fetchSentence, SpeechError } from "./sentences.js";
@@ -10,7 +11,7 @@ import { Speaker } from "./speaker.js";
 const AHEAD = 2;
 
 export class Speaking extends EventTarget {
-  #run = null; // {url, leaving, sentences, heard, voice}
+  #run = null; // {url, leaving, number, sentences, heard, voice}
 
   constructor(companion, context = null) {
     super();
@@ -27,10 +28,11 @@ export class Speaking extends EventTarget {
   say(kind, id, { from = 0 } = {}) {
     this.stop();
     const url = `/companions/${this.companion}/${kind}/${id}/speech/`;
-    const run = (this.#run = { url, leaving: new AbortController(), sentences: new Map(), heard: null, voice: null });
-    this.#speak(run, from).then(
+    const run = { url, leaving: new AbortController(), number: from, sentences: new Map(), heard: null, voice: null };
+    this.#run = run;
+    this.#speak(run).then(
       () => this.#ended(run, "done"),
-      (error) => this.#ended(run, "failed", { code: error.code ?? "not_playable", detail: error.detail ?? "" }),
+      ({ code = "not_playable", detail = "" }) => this.#ended(run, "failed", { number: run.number, code, detail }),
     );
   }
 
@@ -46,8 +48,9 @@ export class Speaking extends EventTarget {
     return heard;
   }
 
-  async #speak(run, from) {
-    for (let number = from; ; number += 1) {
+  async #speak(run) {
+    for (; ; run.number += 1) {
+      const { number } = run;
       const sentence = await this.#sentence(run, number);
       if (!sentence || run !== this.#run) return;
       for (let next = number + 1; next <= number + AHEAD; next += 1) this.#sentence(run, next).catch(() => {});
@@ -70,7 +73,7 @@ export class Speaking extends EventTarget {
 
   async #say(run, sentence) {
     const { number, start, end, emotion, intensity, sound } = sentence;
-    if (!sound && !BrowserVoice.isThere) throw new SpeechError({ code: "no_voice" });
+    if (!sound && !BrowserVoice.isThere) throw new SpeechError({ code: "no_voice", detail: sentence.detail });
     run.voice = sound ? this.speaker : this.browser;
     run.heard = { number, start, end, duration: sound?.duration };
     this.#give("sentence", { number, start, end, emotion, intensity });

@@ -1,16 +1,17 @@
 // Turn-taking in a call: says answers one after the other, lets the person interrupt, and reports what was not heard.
 
 const AGAIN_MS = 1500;
-const MOST_TRIES = 4;
+const MOST_TRIES = 4; // of one sentence; 1 after an answer could not be said, until one can
 
 // `speaking` says sentences aloud, `line` sends frames, `transcript` shows what is said. Events: state {detail: its
 // name}; voiceless {detail: the error} when an answer is shown because it cannot be said.
 export class TurnTaking extends EventTarget {
-  #now = null; // {kind, id, next, tries}, what is being said
+  #now = null; // {kind, id, next, tries}, what is being said; `next` is the sentence to go on with
   #waiting = [];
   #heldBack = []; // answers that nobody has begun to hear as the person went on
   #unheard = new Set(); // utterances that nobody has understood yet
   #isHearing = false;
+  #mostTries = MOST_TRIES;
   #timer = 0;
 
   constructor(speaking, line, transcript) {
@@ -90,7 +91,7 @@ export class TurnTaking extends EventTarget {
 
   say(kind, id) {
     const isKnown = [this.#now, ...this.#waiting, ...this.#heldBack].some((one) => one?.id === id);
-    if (!isKnown) this.#waiting.push({ kind, id, next: 0, tries: 0, before: 0, end: 0, isBroken: false });
+    if (!isKnown) this.#waiting.push({ kind, id, next: 0, tries: 0, failed: 0, before: 0, end: 0, isBroken: false });
     this.#goOn();
   }
 
@@ -112,25 +113,36 @@ export class TurnTaking extends EventTarget {
 
   #begun({ number, start, end }) {
     if (!this.#now) return;
-    Object.assign(this.#now, { next: number + 1, before: start, end, tries: 0 });
+    if (number > this.#now.failed) this.#mostTries = MOST_TRIES; // the one before was heard
+    Object.assign(this.#now, { next: number + 1, before: start, end });
     this.transcript.hears(this.#now.id, end);
     this.#tell();
   }
 
+  // All was said that can be: what is only meant to be read, such as code, is shown, and so that this is known, too.
   #said() {
+    const { id, next } = this.#now;
+    this.transcript.hears(id, Infinity);
+    if (next) this.#mostTries = MOST_TRIES;
+    else if (this.transcript.textOf(id)) this.#tellVoiceless();
     this.#now = null;
     this.#goOn();
   }
 
-  // Try again from the same sentence if the connection or the voice fails; after MOST_TRIES only show the text.
+  // Try again from the sentence that failed, if the connection or the voice does; after the last try only show the text.
   #failed(error) {
     if (!this.#now) return;
-    Object.assign(this.#now, { isBroken: true, before: this.#now.end });
-    this.#now.tries += 1;
-    if (this.#now.tries >= MOST_TRIES) {
-      this.transcript.hears(this.#now.id, Infinity);
-      this.dispatchEvent(new CustomEvent("voiceless", { detail: error }));
-      this.#said();
+    const now = this.#now;
+    const hasBegun = error.number < now.next; // its sound failed, not the way to it
+    now.tries = now.tries && error.number === now.failed ? now.tries + 1 : 1;
+    Object.assign(now, { isBroken: true, next: error.number, failed: error.number });
+    if (!hasBegun) now.before = now.end;
+    if (now.tries >= this.#mostTries && this.line.isOpen) {
+      this.#mostTries = 1;
+      this.transcript.hears(now.id, Infinity);
+      this.#tellVoiceless(error);
+      this.#now = null;
+      this.#goOn();
     } else {
       clearTimeout(this.#timer);
       this.#timer = setTimeout(() => this.#again(), AGAIN_MS);
@@ -142,6 +154,10 @@ export class TurnTaking extends EventTarget {
     clearTimeout(this.#timer);
     if (this.#now?.isBroken && this.line.isOpen) this.#speak();
     else if (this.#now?.isBroken) this.#now.tries = Math.min(this.#now.tries, 1); // the line's fault, not the voice's
+  }
+
+  #tellVoiceless(error = {}) {
+    this.dispatchEvent(new CustomEvent("voiceless", { detail: error }));
   }
 
   #tell() {

@@ -22,8 +22,8 @@ button.addEventListener("click", async () => {
   button.setAttribute("aria-pressed", "true");
   try {
     await hear(await post(button.dataset.url, Object.fromEntries(new FormData(form))), () => mine === turn);
-  } catch {
-    if (mine === turn) trouble.textContent = trouble.dataset.failed;
+  } catch ({ detail }) {
+    if (mine === turn) trouble.textContent = detail || trouble.dataset.failed;
   }
   if (mine === turn) button.setAttribute("aria-pressed", "false");
 });
