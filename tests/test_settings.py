@@ -14,6 +14,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from config.setting_rules import encryption_keys, private_storage
+from providers.speech.synthesis import BROWSER, ENGINES
 
 PUBLIC = "https://kith.example.org"
 ROOT = Path(__file__).resolve().parents[1]
@@ -58,10 +59,65 @@ def test_a_refusal_ends_the_process_with_its_reason() -> None:
         ("KITH_SPEECH_DAYS", "", "a number"),
         ("LLM_TEMPERATURE", "warm", "a number"),
         ("KITH_LIMITS", "ture", "true or false"),
+        ("KITH_LIMITS", "", "true or false"),
     ],
 )
 def test_a_number_or_a_switch_that_is_none_is_told_with_its_name(name: str, value: str, told: str) -> None:
     assert refusal(**{name: value}) == f"{name} is {value!r}; it must be {told}."
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("DATABASE_POOL", "0", "DATABASE_POOL is 0; it must be a number of at least 1."),
+        ("PORT", "99999", "PORT is 99999; it must be a number from 1 to 65535."),
+        ("KITH_TOKENS_PER_DAY", "-1", "KITH_TOKENS_PER_DAY is -1; it must be a number of at least 0."),
+        ("KITH_TICK_SECONDS", "0", "KITH_TICK_SECONDS is 0; it must be more than 0."),
+        ("KITH_DRAIN_SECONDS", "-1", "KITH_DRAIN_SECONDS is -1; it must be 0 or more."),
+        ("KITH_LEASE_RENEWED_SECONDS", "30", "KITH_LEASE_LOST_SECONDS is 20; it must be longer than"),
+        (
+            "LLM_BASE_URL",
+            "127.0.0.1:8080",
+            "LLM_BASE_URL is no address: it must begin with http:// or https://",
+        ),
+        ("REDIS_URL", "foo", "REDIS_URL is no address: it must begin with redis:// or rediss:// or unix://"),
+        ("DATABASE_URL", "mysql://kith:secret@db/kith", "DATABASE_URL is no address of a PostgreSQL: "),
+        ("EMAIL_URL", "smtp://:secret@", "EMAIL_URL is no address of a mail server: "),
+        ("EMAIL_URL", "mail.example.org", "EMAIL_URL is no address of a mail server: "),
+        ("KITH_OUTBOUND_ALLOWED", "push.lan:8443, nas", "KITH_OUTBOUND_ALLOWED has the entry 'nas'; "),
+        ("SPEECH_ENGINE", "piper", "SPEECH_ENGINE is 'piper'; it must be one of: openai, f5, "),
+        ("SPEECH_FORMAT", "ogg", "SPEECH_FORMAT is 'ogg'; it must be one of: mp3, "),
+        ("EMBEDDING_QUERY_FIELDS", "task", "EMBEDDING_QUERY_FIELDS is no JSON: "),
+        ("LLM_MODEL", "\udcff", "LLM_MODEL is not UTF-8."),
+        (
+            "KITH_URL",
+            "http://127.0.0.1:abc",
+            "KITH_URL is 'http://127.0.0.1:abc'; it must begin with http:// or ",
+        ),
+        (
+            "KITH_URL",
+            "https://example.org/kith",
+            "KITH_URL is 'https://example.org/kith'; it must begin with ",
+        ),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_told_with_its_name_and_no_password(
+    name: str, value: str, told: str
+) -> None:
+    said = refusal(**{name: value})
+    assert said.startswith(told)
+    assert "secret" not in said
+
+
+@pytest.mark.parametrize("name", ["KITH_HOME", "PORT", "DATABASE_URL", "REDIS_URL", "SECRET_KEY"])
+def test_an_empty_setting_of_make_up_counts_as_unset(name: str) -> None:
+    unset, empty = (load_settings(given, without=("KITH_", "SECRET_", name)) for given in ({}, {name: ""}))
+    settings = ("KITH_HOME", "PORT", "DATABASES", "REDIS_URL", "SECRET_KEY")
+    assert [empty[setting] for setting in settings] == [unset[setting] for setting in settings]
+
+
+def test_every_speech_engine_can_be_set() -> None:
+    assert {*load_settings({})["SPEECH_ENGINES"]} == {*ENGINES, BROWSER}
 
 
 @pytest.mark.parametrize(

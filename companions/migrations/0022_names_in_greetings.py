@@ -1,9 +1,11 @@
+from datetime import timedelta
 from zoneinfo import ZoneInfo
 
 from django.apps.registry import Apps
 from django.conf import settings
 from django.db import migrations, transaction
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.models import F
 from django.utils import translation
 
 from memory.store import entry_of
@@ -11,6 +13,7 @@ from text.placeholders import Macros
 from text.strings import one_line
 
 BATCH = 500
+CREATION = timedelta(minutes=1)  # 0.1.0 said the greeting a moment before it stored the companion
 
 
 def put_names_into_greetings(apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> None:
@@ -20,7 +23,12 @@ def put_names_into_greetings(apps: Apps, schema_editor: BaseDatabaseSchemaEditor
     alias = schema_editor.connection.alias
     memories = apps.get_model("memory", "Memory").objects.using(alias)
     embeddings = apps.get_model("memory", "Embedding").objects.using(alias)
-    first = apps.get_model("companions", "Message").objects.using(alias).filter(parent=None, role="assistant")
+    created_at = F("companion__created_at")  # a log that was imported later may precede the greeting
+    first = (
+        apps.get_model("companions", "Message")
+        .objects.using(alias)
+        .filter(role="assistant", job=None, said_at__range=(created_at - CREATION, created_at))
+    )
     greetings = first.filter(text__regex=r"\{\{|<").select_related("companion__user").order_by("pk")
     batch = list(greetings[:BATCH])
     while batch:

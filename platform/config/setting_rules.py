@@ -6,9 +6,11 @@ import re
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
+from django.http.request import split_domain_port
 
 from cards.risum import read_table
 
@@ -21,12 +23,14 @@ LAWFUL_MINUTES = 180
 
 
 class Environment(environ.Env):  # type: ignore[misc]
-    """The environment; a number or a switch that is none raises ImproperlyConfigured with the setting's name."""
+    """The environment; a value that cannot be used raises ImproperlyConfigured with the setting's name."""
 
-    SWITCHES = {*environ.Env.BOOLEAN_TRUE_STRINGS, "false", "off", "n", "no", "0", ""}
+    SWITCHES = {*environ.Env.BOOLEAN_TRUE_STRINGS, "false", "off", "n", "no", "0"}
 
     def get_value(self, var: str, cast: Any = None, *args: Any, **kwargs: Any) -> Any:
         given = self.ENVIRON.get(var)
+        if given is not None and not _is_unicode(given):
+            raise ImproperlyConfigured(f"{var} is not UTF-8.")
         if cast is bool and given is not None and given.lower() not in self.SWITCHES:
             raise ImproperlyConfigured(f"{var} is {given!r}; it must be true or false.")
         try:
@@ -35,6 +39,101 @@ class Environment(environ.Env):  # type: ignore[misc]
             if cast not in {int, float}:
                 raise
             raise ImproperlyConfigured(f"{var} is {given!r}; it must be a number.") from error
+
+    def count(self, var: str, default: Any, *, least: int = 0, most: int | None = None) -> Any:
+        """Return the variable as a whole number, or `default`; raise ImproperlyConfigured if it is out of bounds."""
+        given = self.get_value(var, int, default=default)
+        if given is not None and (given < least or (most is not None and given > most)):
+            bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
+            raise ImproperlyConfigured(f"{var} is {given}; it must be a number {bounds}.")
+        return given
+
+    def seconds(self, var: str, default: float, *, may_be_zero: bool = False) -> float:
+        """Return the variable as a number of seconds, or `default`; raise ImproperlyConfigured if it is none."""
+        given = float(self.get_value(var, float, default=default))
+        if given < 0 or (given == 0 and not may_be_zero):
+            bounds = "0 or more" if may_be_zero else "more than 0"
+            raise ImproperlyConfigured(f"{var} is {given:g}; it must be {bounds}.")
+        return given
+
+    def address(self, var: str, default: str = "", schemes: tuple[str, ...] = ("http", "https")) -> str:
+        """Return the variable as a server's address, or `default`, which may be empty.
+
+        Raise ImproperlyConfigured if it is no address; the error does not show it, because it may hold a password.
+        """
+        given = str(self.get_value(var, str, default=default))
+        if given and not _is_address(given, schemes):
+            begins = " or ".join(f"{scheme}://" for scheme in schemes)
+            raise ImproperlyConfigured(f"{var} is no address: it must begin with {begins} and name a host.")
+        return given
+
+    def host_ports(self, var: str) -> set[str]:
+        """Return the variable as a set of `host:port`; raise ImproperlyConfigured if an entry is something else."""
+        entries = {
+            entry.strip() for entry in self.get_value(var, str, default="").split(",") if entry.strip()
+        }
+        for entry in sorted(entries):
+            host, _, port = entry.rpartition(":")
+            if not host or "/" in host or not port.isdecimal():
+                raise ImproperlyConfigured(f"{var} has the entry {entry!r}; each must be host:port.")
+        return entries
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_address(text: str, schemes: tuple[str, ...]) -> bool:
+    try:
+        address = urlsplit(text)
+        port = address.port  # which raises ValueError if it is none
+    except ValueError:
+        return False
+    has_place = bool(address.path) if address.scheme == "unix" else bool(address.hostname) and port != 0
+    return address.scheme in schemes and has_place
+
+
+def public_address(text: str) -> str:
+    """Return Kith's own address without a slash at the end; raise ImproperlyConfigured if it cannot be one."""
+    said = f"KITH_URL is {text!r}; it must begin with http:// or https:// and name a host"
+    if not _is_address(text, ("http", "https")):
+        raise ImproperlyConfigured(f"{said}.")
+    address = urlsplit(text)
+    if address.path.strip("/") or address.query or address.fragment or address.username:
+        raise ImproperlyConfigured(f"{said}, and nothing else but a port: Kith's pages begin at its root.")
+    if not split_domain_port(address.netloc)[0]:
+        raise ImproperlyConfigured(f"{said} in ASCII letters, digits, dots and hyphens (xn--… for others).")
+    return text.rstrip("/")
+
+
+def postgres_database(env: environ.Env, default: str) -> dict[str, Any]:
+    """Return Django's entry for DATABASE_URL; raise ImproperlyConfigured, without showing it, if it is none."""
+    try:
+        found: dict[str, Any] = env.db_url("DATABASE_URL", default)
+    except (ImproperlyConfigured, ValueError):
+        found = {}
+    if found.get("ENGINE") != "django.db.backends.postgresql":
+        raise ImproperlyConfigured(
+            "DATABASE_URL is no address of a PostgreSQL: postgresql://user:password@host:5432/name."
+        )
+    return found
+
+
+def mail_server(env: environ.Env) -> dict[str, Any]:
+    """Return Django's settings for EMAIL_URL; raise ImproperlyConfigured, without showing it, if it cannot be used."""
+    try:
+        found: dict[str, Any] = env.email_url("EMAIL_URL")
+    except (ImproperlyConfigured, ValueError):
+        found = {}
+    if not found or ("smtp" in found["EMAIL_BACKEND"] and not found["EMAIL_HOST"]):
+        raise ImproperlyConfigured(
+            "EMAIL_URL is no address of a mail server: smtp+tls://user:password@host:587, or smtp+ssl:// or smtp://."
+        )
+    return found
 
 
 def require_strong_secret(key: str) -> None:
@@ -91,7 +190,9 @@ def break_after(minutes: int) -> timedelta:
 def one_of(name: str, given: str, known: tuple[str, ...]) -> str:
     """Return `given`, the value of the setting `name`; raise ImproperlyConfigured if it is not among `known`."""
     if given not in known:
-        raise ImproperlyConfigured(f"{name} is {given!r}; it must be one of: {', '.join(known)}.")
+        raise ImproperlyConfigured(
+            f"{name} is {given!r}; it must be one of: {', '.join(filter(None, known))}."
+        )
     return given
 
 

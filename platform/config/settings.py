@@ -1,5 +1,6 @@
 """Kith's settings, read from the environment; a bare checkout runs with the defaults here."""
 
+import json
 import os
 from datetime import timedelta
 from pathlib import Path
@@ -13,8 +14,11 @@ from config.setting_rules import (
     Environment,
     break_after,
     encryption_keys,
+    mail_server,
     one_of,
+    postgres_database,
     private_storage,
+    public_address,
     require_strong_secret,
     risuai_table,
     vapid_key,
@@ -22,6 +26,10 @@ from config.setting_rules import (
 
 BASE_DIR = Path(__file__).resolve().parents[2]
 env = Environment()
+# As for `make up`; otherwise manage.py beside it would not read their values from the file `running`.
+for variable in ("KITH_HOME", "PORT", "DATABASE_URL", "REDIS_URL", "SECRET_KEY", "KITH_ENCRYPTION_KEY"):
+    if os.environ.get(variable) == "":
+        del os.environ[variable]
 
 #: `KITH_HOME` | `.kith` | folder for data, logs and mail
 KITH_HOME = Path(env.str("KITH_HOME", str(BASE_DIR / ".kith"))).resolve()
@@ -31,17 +39,13 @@ if (KITH_HOME / "running").exists():  # addresses and secrets of a running `make
 for variable in [variable for variable in os.environ if variable.startswith("OPENAI_")]:
     del os.environ[variable]
 #: `PORT` | `8000` | port on which `make up` listens, on 127.0.0.1
-PORT = env.int("PORT", 8000)
+PORT = env.count("PORT", 8000, least=1, most=65535)
 #: `KITH_URL` | `http://127.0.0.1:PORT` | the public address. Any address other than this machine means production,
 #:   which refuses to start without its secrets
-KITH_URL = env.str("KITH_URL", f"http://127.0.0.1:{PORT}").rstrip("/")
+KITH_URL = public_address(env.str("KITH_URL", f"http://127.0.0.1:{PORT}"))
 HOST = urlsplit(KITH_URL).hostname or "127.0.0.1"
 LOOPBACK = {"127.0.0.1", "localhost", "[::1]", "::1"}
 IS_PRODUCTION = HOST not in LOOPBACK
-if urlsplit(KITH_URL).scheme not in {"http", "https"} or not urlsplit(KITH_URL).hostname:
-    raise ImproperlyConfigured(
-        f"KITH_URL is {KITH_URL!r}; it must begin with http:// or https:// and name a host."
-    )
 DEBUG = False
 
 
@@ -75,7 +79,7 @@ IS_HTTPS = KITH_URL.startswith("https://")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = IS_HTTPS
 #: `KITH_HSTS_SECONDS` | a year if `KITH_URL` is a public https address, else `0` | how long browsers use only
 #:   https (HSTS)
-SECURE_HSTS_SECONDS = env.int("KITH_HSTS_SECONDS", 31_536_000 if IS_PRODUCTION and IS_HTTPS else 0)
+SECURE_HSTS_SECONDS = env.count("KITH_HSTS_SECONDS", 31_536_000 if IS_PRODUCTION and IS_HTTPS else 0)
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if IS_PRODUCTION else None
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
@@ -152,12 +156,12 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # -- data -------------------------------------------------------------------------------------------
 
 #: `DATABASE_URL`, `REDIS_URL` | embedded | PostgreSQL ≥ 16 with pgvector ≥ 0.8; Redis ≥ 6.2 or Valkey
-DATABASES = {"default": env.db_url("DATABASE_URL", "postgres://postgres@127.0.0.1:5432/kith")}
+DATABASES = {"default": postgres_database(env, "postgres://postgres@127.0.0.1:5432/kith")}
 #: `DATABASE_POOL` | `24` | maximum number of database connections per process
 # Unused connections are closed one by one, every half minute, since each takes memory in Postgres.
 POOL = {
     "min_size": 1,
-    "max_size": env.int("DATABASE_POOL", 24),
+    "max_size": env.count("DATABASE_POOL", 24, least=1),
     "max_idle": 30,
     "timeout": 5,
     "reconnect_timeout": 5,
@@ -169,13 +173,13 @@ DATABASES["default"] |= {
     "OPTIONS": {**DATABASES["default"].get("OPTIONS", {}), "pool": POOL},
 }
 #: `KITH_STATEMENT_SECONDS` | `30` | how long the web process waits for a database query; `0` for no limit
-STATEMENT_SECONDS = env.float("KITH_STATEMENT_SECONDS", 0)
+STATEMENT_SECONDS = env.seconds("KITH_STATEMENT_SECONDS", 0.0, may_be_zero=True)
 if STATEMENT_SECONDS:
     options = DATABASES["default"]["OPTIONS"].get("options", "")
     DATABASES["default"]["OPTIONS"]["options"] = (
         f"{options} -c statement_timeout={int(STATEMENT_SECONDS * 1000)}".strip()
     )
-REDIS_URL = env.str("REDIS_URL", "redis://127.0.0.1:6379/0")
+REDIS_URL = env.address("REDIS_URL", "redis://127.0.0.1:6379/0", ("redis", "rediss", "unix"))
 CACHES = {
     "default": {
         "BACKEND": "config.cache.RedisOrLocalCache",
@@ -207,9 +211,9 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 21_000_000
 #: `KITH_HTTP_HEAD_SECONDS`, `KITH_HTTP_BODY_SECONDS`, `KITH_HTTP_READ_SECONDS` | `20`, `30`, `60` | how long a
 #:   request's head, each part of its body, and each part of the client's reading of the response may take before the
 #:   connection is closed
-HTTP_HEAD_SECONDS = env.float("KITH_HTTP_HEAD_SECONDS", 20.0)
-HTTP_BODY_SECONDS = env.float("KITH_HTTP_BODY_SECONDS", 30.0)
-HTTP_READ_SECONDS = env.float("KITH_HTTP_READ_SECONDS", 60.0)
+HTTP_HEAD_SECONDS = env.seconds("KITH_HTTP_HEAD_SECONDS", 20.0)
+HTTP_BODY_SECONDS = env.seconds("KITH_HTTP_BODY_SECONDS", 30.0)
+HTTP_READ_SECONDS = env.seconds("KITH_HTTP_READ_SECONDS", 60.0)
 #: `KITH_LIMITS` | `true` | whether the limits down to `KITH_TURNS_AT_ONCE_EACH` apply, and those on how often each user
 #:   may make requests
 LIMITS = env.bool("KITH_LIMITS", True)
@@ -218,18 +222,20 @@ LIMITS = env.bool("KITH_LIMITS", True)
 #: `KITH_STREAMS_AT_ONCE`, `KITH_SOCKETS_AT_ONCE`, `KITH_EXPORTS_AT_ONCE` | `40`, `40`, `4` | maximum number of
 #:   open event streams, sockets and exports per user
 AT_ONCE = {  # per person, or per address if nobody is signed in
-    "requests": env.int("KITH_REQUESTS_AT_ONCE", 120),
-    "streams": env.int("KITH_STREAMS_AT_ONCE", 40),
-    "sockets": env.int("KITH_SOCKETS_AT_ONCE", 40),
-    "exports": env.int("KITH_EXPORTS_AT_ONCE", 4),
+    "requests": env.count("KITH_REQUESTS_AT_ONCE", 120, least=1),
+    "streams": env.count("KITH_STREAMS_AT_ONCE", 40, least=1),
+    "sockets": env.count("KITH_SOCKETS_AT_ONCE", 40, least=1),
+    "exports": env.count("KITH_EXPORTS_AT_ONCE", 4, least=1),
 }
 #: `KITH_CONNECTIONS_AT_ONCE`, `KITH_ARRIVALS_AT_ONCE`, `KITH_BODIES_AT_ONCE` | `1000`, `240`, `20` | maximum
 #:   number of connections, of requests whose sender is not yet known, and of bodies above 64 kB, per address and
 #:   process
 OF_ONE_ADDRESS = {  # per address and process, before the sender is known
-    "connections": env.int("KITH_CONNECTIONS_AT_ONCE", 1000),  # not behind proxies, which all come from
-    "arrivals": env.int("KITH_ARRIVALS_AT_ONCE", 240),
-    "bodies": env.int("KITH_BODIES_AT_ONCE", 20),  # larger than LARGE_BODY
+    "connections": env.count(
+        "KITH_CONNECTIONS_AT_ONCE", 1000, least=1
+    ),  # not behind proxies, which all come from
+    "arrivals": env.count("KITH_ARRIVALS_AT_ONCE", 240, least=1),
+    "bodies": env.count("KITH_BODIES_AT_ONCE", 20, least=1),  # larger than LARGE_BODY
 }
 LARGE_BODY = 64_000
 FORM_BODY = 5_000_000  # of a form that is not sent in parts
@@ -240,12 +246,12 @@ FORM_BODY = 5_000_000  # of a form that is not sent in parts
 #:   answers that are being begun or ended; while the model is speaking, an answer does not count
 AT_WORK = {  # per process: in all, and of one person; the others wait their turn
     "visits": (
-        env.int("KITH_WORK_AT_ONCE", max(2, POOL["max_size"] * 2 // 3)),
-        env.int("KITH_WORK_AT_ONCE_EACH", max(2, POOL["max_size"] // 4)),
+        env.count("KITH_WORK_AT_ONCE", max(2, POOL["max_size"] * 2 // 3), least=1),
+        env.count("KITH_WORK_AT_ONCE_EACH", max(2, POOL["max_size"] // 4), least=1),
     ),
     "turns": (
-        env.int("KITH_TURNS_AT_ONCE", max(2, POOL["max_size"] // 4)),
-        env.int("KITH_TURNS_AT_ONCE_EACH", max(1, POOL["max_size"] // 8)),
+        env.count("KITH_TURNS_AT_ONCE", max(2, POOL["max_size"] // 4), least=1),
+        env.count("KITH_TURNS_AT_ONCE_EACH", max(1, POOL["max_size"] // 8), least=1),
     ),
 }
 RATES = {  # per person: how often in how many seconds
@@ -330,13 +336,13 @@ MFA_FORMS = {
 }
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 #: `KITH_PROXIES` | `1` in production, else `0` | number of proxies in front of Kith that add to `X-Forwarded-For`
-ALLAUTH_TRUSTED_PROXY_COUNT = env.int("KITH_PROXIES", 1 if IS_PRODUCTION else 0)
+ALLAUTH_TRUSTED_PROXY_COUNT = env.count("KITH_PROXIES", 1 if IS_PRODUCTION else 0)
 
 #: `EMAIL_URL`, `DEFAULT_FROM_EMAIL` | files in `KITH_HOME/mail` | the server that sends mail, and the sender; if
 #:   set, sign-up requires e-mail verification
 EMAIL_URL = env.str("EMAIL_URL", "")
 if EMAIL_URL:
-    vars().update(env.email_url("EMAIL_URL"))
+    vars().update(mail_server(env))
 else:
     EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
     EMAIL_FILE_PATH = KITH_HOME / "mail"
@@ -345,8 +351,8 @@ DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", f"Kith <kith@{HOST}>")
 ACCOUNT_EMAIL_VERIFICATION = "mandatory" if EMAIL_URL else "none"
 #: `KITH_MESSAGES_PER_MINUTE`, `KITH_TOKENS_PER_DAY` | `30`, `1000000` | limits per user; the admin can set others
 #:   for a single user
-MESSAGES_PER_MINUTE = env.int("KITH_MESSAGES_PER_MINUTE", 30)
-TOKENS_PER_DAY = env.int("KITH_TOKENS_PER_DAY", 1_000_000)
+MESSAGES_PER_MINUTE = env.count("KITH_MESSAGES_PER_MINUTE", 30)
+TOKENS_PER_DAY = env.count("KITH_TOKENS_PER_DAY", 1_000_000)
 TOKENS_EACH = 50  # live API tokens of one person
 COMPANIONS_EACH = 200
 #: `KITH_GALLERY` | `true` | whether there is a gallery, in which users publish characters after an operator has
@@ -358,20 +364,20 @@ AGES = one_of("KITH_AGES", env.str("KITH_AGES", "any"), ("any", "16", "adult"))
 GALLERY_CHARACTERS_EACH = 50  # published by one person
 #: `KITH_OWN_PROVIDERS` | `0` | how many chat models of their own, with their own keys, each user may add to answer
 #:   their companions; `0` for none
-OWN_PROVIDERS_EACH = env.int("KITH_OWN_PROVIDERS", 0)
+OWN_PROVIDERS_EACH = env.count("KITH_OWN_PROVIDERS", 0)
 #: `KITH_OWN_ANSWER_SECONDS` | `120` | how long a user's own model may take for an answer to background work, which
 #:   occupies a thread of the worker
-OWN_ANSWER_SECONDS = env.float("KITH_OWN_ANSWER_SECONDS", 120.0)
+OWN_ANSWER_SECONDS = env.seconds("KITH_OWN_ANSWER_SECONDS", 120.0)
 #: `KITH_OWN_PROVIDERS_ALLOWED` | none | comma-separated `host:port` entries that are not on the open Internet but
 #:   that users may enter as their model's address. Everybody with an account can reach what listens there
-OWN_PROVIDERS_ALLOWED = set(env.list("KITH_OWN_PROVIDERS_ALLOWED", default=[]))
+OWN_PROVIDERS_ALLOWED = env.host_ports("KITH_OWN_PROVIDERS_ALLOWED")
 #: `KITH_CHARACTERS_MB` | `50` | storage for each user's lorebooks and imported cards
-CHARACTER_BYTES_EACH = env.int("KITH_CHARACTERS_MB", 50) * 1_000_000
+CHARACTER_BYTES_EACH = env.count("KITH_CHARACTERS_MB", 50) * 1_000_000
 #: `KITH_CARD_MB` | `200` | maximum size of an uploaded CHARX, of whose pictures and sounds 40 MB are kept; other
 #:   cards may have 50 MB
-CARD_BYTES = env.int("KITH_CARD_MB", 200) * 1_000_000
+CARD_BYTES = env.count("KITH_CARD_MB", 200) * 1_000_000
 #: `KITH_FILES_MB` | `500` | storage for each user's sound and pictures
-FILES_BYTES_EACH = env.int("KITH_FILES_MB", 500) * 1_000_000
+FILES_BYTES_EACH = env.count("KITH_FILES_MB", 500) * 1_000_000
 #: `KITH_RISUAI_MAP` | none | path of RisuAI's own table (its file `rpack_map.bin`), with which the `module.risum`
 #:   in its CHARX files is read; without it, only the card is read
 RISUAI_TABLE = risuai_table(env.str("KITH_RISUAI_MAP", ""))
@@ -380,7 +386,7 @@ RISUAI_TABLE = risuai_table(env.str("KITH_RISUAI_MAP", ""))
 #:   disk, with vectors and indexes, about 10 MB
 COMPANION_BYTES_EACH = env.int("KITH_COMPANIONS_MB", 1_000) * 1_000_000
 #: `KITH_ARCHIVE_MB` | `700` | maximum size of an uploaded archive of a companion
-ARCHIVE_BYTES = env.int("KITH_ARCHIVE_MB", 700) * 1_000_000
+ARCHIVE_BYTES = env.count("KITH_ARCHIVE_MB", 700) * 1_000_000
 MESSAGES_EACH = 300_000  # of one companion; an import may not exceed it
 REPLIES_WAITING = 50  # of one companion
 
@@ -391,7 +397,7 @@ REPLIES_WAITING = 50  # of one companion
 #: `LLM_BASE_URL`, `LLM_API_KEY`, `LLM_MODEL` | the admin's providers, else Ollama or the rehearsal model | any
 #:   OpenAI-compatible chat server. If an address is set here, the admin's providers are not used
 CHAT = {
-    "base_url": env.str("LLM_BASE_URL", ""),
+    "base_url": env.address("LLM_BASE_URL"),
     "api_key": env.str("LLM_API_KEY", ""),
     "model": env.str("LLM_MODEL", ""),
     "is_rehearsal": env.bool("KITH_REHEARSAL", False),
@@ -402,15 +408,15 @@ CHAT_IS_FOUND = env.bool("KITH_CHAT_FOUND", False)  # set by `make up`: the admi
 #:   timeouts for connecting to the model, for the first piece of an answer, and for silence within it; number of
 #:   retries
 CHAT_TIMEOUTS = {
-    "connect_seconds": env.float("LLM_CONNECT_SECONDS", 5.0),
-    "first_piece_seconds": env.float("LLM_FIRST_PIECE_SECONDS", 120.0),
-    "silence_seconds": env.float("LLM_SILENCE_SECONDS", 60.0),
+    "connect_seconds": env.seconds("LLM_CONNECT_SECONDS", 5.0),
+    "first_piece_seconds": env.seconds("LLM_FIRST_PIECE_SECONDS", 120.0),
+    "silence_seconds": env.seconds("LLM_SILENCE_SECONDS", 60.0),
 }
-CHAT_RETRIES = env.int("LLM_RETRIES", 2)
+CHAT_RETRIES = env.count("LLM_RETRIES", 2)
 #: `LLM_CONTEXT_TOKENS`, `LLM_ANSWER_TOKENS` | `8192`, `1024` | the model's context size, and how much of it is
 #:   reserved for the answer
-CONTEXT_TOKENS = env.int("LLM_CONTEXT_TOKENS", 8192)
-ANSWER_TOKENS = env.int("LLM_ANSWER_TOKENS", 1024)
+CONTEXT_TOKENS = env.count("LLM_CONTEXT_TOKENS", 8192, least=1)
+ANSWER_TOKENS = env.count("LLM_ANSWER_TOKENS", 1024, least=1)
 
 
 def optional_float(name: str, default: float | None) -> float | None:
@@ -433,10 +439,21 @@ SAMPLING = {
 #: `LLM_SLOTS`, `LLM_QUIET_SECONDS` | `1` for a server at a local address, else `0`; `15` | how many requests the
 #:   chat server answers at once (`0`: no request waits); and how many seconds a slot must have been unused by
 #:   conversations before background work, such as learning, takes it
-LLM_SLOTS = env.int("LLM_SLOTS", None)
-LLM_QUIET_SECONDS = env.float("LLM_QUIET_SECONDS", 15.0)
+LLM_SLOTS = env.count("LLM_SLOTS", None)
+LLM_QUIET_SECONDS = env.seconds("LLM_QUIET_SECONDS", 15.0, may_be_zero=True)
 #: `KITH_DOWNLOAD_MB` | `40000` | maximum size of a model file that Kith downloads
-DOWNLOAD_BYTES = env.int("KITH_DOWNLOAD_MB", 40_000) * 1_000_000
+DOWNLOAD_BYTES = env.count("KITH_DOWNLOAD_MB", 40_000) * 1_000_000
+
+
+def json_object(name: str) -> dict[str, Any]:
+    """Return the variable as a JSON object, empty if it is not set; raise ImproperlyConfigured if it is none."""
+    try:
+        given = json.loads(env.str(name, "") or "{}")
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name} is no JSON: {error}") from error
+    if not isinstance(given, dict):
+        raise ImproperlyConfigured(f"{name} must be a JSON object.")
+    return given
 
 
 #: `EMBEDDING_FILE` | none | an embedding model's GGUF file, which `make up` runs with Kith's own engine instead of
@@ -449,16 +466,18 @@ DOWNLOAD_BYTES = env.int("KITH_DOWNLOAD_MB", 40_000) * 1_000_000
 #: `EMBEDDING_MAX_TOKENS` | `480` | how many tokens the embedding model reads at once, including the prefix; longer
 #:   texts are embedded in windows
 def embedding(name: str, base_url: str = "", api_key: str = "") -> dict[str, str | int]:
-    """Return an embedder's configuration from the variables that begin with `name`; JSON is parsed when it is used."""
+    """Return an embedder's configuration from the variables that begin with `name`, with JSON as text."""
+    for fields in ("QUERY_FIELDS", "DOCUMENT_FIELDS"):
+        json_object(f"{name}_{fields}")
     return {
-        "base_url": env.str(f"{name}_BASE_URL", base_url),
+        "base_url": env.address(f"{name}_BASE_URL", base_url),
         "api_key": env.str(f"{name}_API_KEY", api_key),
         "model": env.str(f"{name}_MODEL", ""),
         "query_prefix": env.str(f"{name}_QUERY_PREFIX", ""),
         "document_prefix": env.str(f"{name}_DOCUMENT_PREFIX", ""),
         "query_fields": env.str(f"{name}_QUERY_FIELDS", ""),
         "document_fields": env.str(f"{name}_DOCUMENT_FIELDS", ""),
-        "max_tokens": env.int(f"{name}_MAX_TOKENS", 480),
+        "max_tokens": env.count(f"{name}_MAX_TOKENS", 480, least=1),
     }
 
 
@@ -478,17 +497,6 @@ if env.str("EMBEDDING_PREVIOUS_MODEL", ""):
 # -- sound ------------------------------------------------------------------------------------------
 
 
-def json_object(name: str) -> dict[str, Any]:
-    """Return the variable as a JSON object, empty if it is not set; raise ImproperlyConfigured if it is none."""
-    try:
-        given = env.json(name, default={})
-    except ValueError as error:
-        raise ImproperlyConfigured(f"{name} is no JSON: {error}") from error
-    if not isinstance(given, dict):
-        raise ImproperlyConfigured(f"{name} must be a JSON object.")
-    return given
-
-
 #: `SPEECH_ENGINE` | chosen automatically | `openai`, `f5`, `fish`, `gpt-sovits`, `espeak` or `browser`. If empty:
 #:   `openai` if `SPEECH_BASE_URL` is set, else espeak-ng if it is installed, else the browser speaks
 #: `SPEECH_BASE_URL`, `SPEECH_API_KEY`, `SPEECH_MODEL` | none | address, key and model of the speech engine
@@ -500,37 +508,38 @@ def json_object(name: str) -> dict[str, Any]:
 #:   `flac`
 #: `SPEECH_AT_ONCE`, `SPEECH_CONNECT_SECONDS`, `SPEECH_SECONDS` | `2`, `5`, `60` | number of sentences synthesised
 #:   at once per user; timeouts for connecting to the engine and for its answer
+SPEECH_ENGINES = ("openai", "f5", "fish", "gpt-sovits", "espeak", "browser")
 SPEECH = {
-    "engine": env.str("SPEECH_ENGINE", ""),
-    "base_url": env.str("SPEECH_BASE_URL", ""),
+    "engine": one_of("SPEECH_ENGINE", env.str("SPEECH_ENGINE", ""), ("", *SPEECH_ENGINES)),
+    "base_url": env.address("SPEECH_BASE_URL"),
     "api_key": env.str("SPEECH_API_KEY", ""),
     "model": env.str("SPEECH_MODEL", ""),
     "voice": env.str("SPEECH_VOICE", ""),
     "voices": env.list("SPEECH_VOICES", default=[]),
     "references": json_object("SPEECH_REFERENCES"),
-    "format": env.str("SPEECH_FORMAT", "mp3"),
-    "at_once": env.int("SPEECH_AT_ONCE", 2),
-    "connect_seconds": env.float("SPEECH_CONNECT_SECONDS", 5.0),
-    "seconds": env.float("SPEECH_SECONDS", 60.0),
+    "format": one_of("SPEECH_FORMAT", env.str("SPEECH_FORMAT", "mp3"), ("mp3", "wav", "opus", "aac", "flac")),
+    "at_once": env.count("SPEECH_AT_ONCE", 2, least=1),
+    "connect_seconds": env.seconds("SPEECH_CONNECT_SECONDS", 5.0),
+    "seconds": env.seconds("SPEECH_SECONDS", 60.0),
 }
 #: `TRANSCRIPTION_BASE_URL`, `TRANSCRIPTION_API_KEY`, `TRANSCRIPTION_MODEL` | none: the browser transcribes | any
 #:   OpenAI-compatible transcription server
 #: `TRANSCRIPTION_CONNECT_SECONDS`, `TRANSCRIPTION_SECONDS` | `5`, `60` | timeouts for connecting to it and for its
 #:   answer
 TRANSCRIPTION = {
-    "base_url": env.str("TRANSCRIPTION_BASE_URL", ""),
+    "base_url": env.address("TRANSCRIPTION_BASE_URL"),
     "api_key": env.str("TRANSCRIPTION_API_KEY", ""),
     "model": env.str("TRANSCRIPTION_MODEL", ""),
-    "connect_seconds": env.float("TRANSCRIPTION_CONNECT_SECONDS", 5.0),
-    "seconds": env.float("TRANSCRIPTION_SECONDS", 60.0),
+    "connect_seconds": env.seconds("TRANSCRIPTION_CONNECT_SECONDS", 5.0),
+    "seconds": env.seconds("TRANSCRIPTION_SECONDS", 60.0),
 }
 #: `KITH_SPEECH_CHARACTERS_PER_DAY`, `KITH_HEARING_SECONDS_PER_DAY` | `200000`, `14400` | how many characters each
 #:   user may have spoken, and how many seconds transcribed, per day
-SPEECH_CHARACTERS_PER_DAY = env.int("KITH_SPEECH_CHARACTERS_PER_DAY", 200_000)
-HEARING_SECONDS_PER_DAY = env.int("KITH_HEARING_SECONDS_PER_DAY", 14_400)
+SPEECH_CHARACTERS_PER_DAY = env.count("KITH_SPEECH_CHARACTERS_PER_DAY", 200_000)
+HEARING_SECONDS_PER_DAY = env.count("KITH_HEARING_SECONDS_PER_DAY", 14_400)
 #: `KITH_SPEECH_DAYS` | `30` | how many days synthesised speech is kept, so that it can be played again without the
 #:   engine
-SPEECH_DAYS = env.int("KITH_SPEECH_DAYS", 30)
+SPEECH_DAYS = env.count("KITH_SPEECH_DAYS", 30)
 AUDIO_SECONDS = 300  # of one recording
 AUDIO_BYTES = 20_000_000
 REFERENCE_SECONDS = 60  # of a sample of a voice to imitate
@@ -539,10 +548,15 @@ REFERENCE_SECONDS = 60  # of a sample of a voice to imitate
 
 #: `KITH_LEASE_RENEWED_SECONDS`, `KITH_LEASE_LOST_SECONDS` | `5`, `20` | how often a process renews its hold on
 #:   replies, and after how long without renewal another process takes them over
-LEASE_RENEWED_SECONDS = env.float("KITH_LEASE_RENEWED_SECONDS", 5.0)
-LEASE_LOST_SECONDS = env.float("KITH_LEASE_LOST_SECONDS", 20.0)
+LEASE_RENEWED_SECONDS = env.seconds("KITH_LEASE_RENEWED_SECONDS", 5.0)
+LEASE_LOST_SECONDS = env.seconds("KITH_LEASE_LOST_SECONDS", 20.0)
+if LEASE_LOST_SECONDS <= LEASE_RENEWED_SECONDS:
+    raise ImproperlyConfigured(
+        f"KITH_LEASE_LOST_SECONDS is {LEASE_LOST_SECONDS:g}; it must be longer than KITH_LEASE_RENEWED_SECONDS,"
+        f" which is {LEASE_RENEWED_SECONDS:g}."
+    )
 #: `KITH_DRAIN_SECONDS` | `5` | how long a stopping process waits for its replies to end
-DRAIN_SECONDS = env.float("KITH_DRAIN_SECONDS", 5.0)
+DRAIN_SECONDS = env.seconds("KITH_DRAIN_SECONDS", 5.0, may_be_zero=True)
 PIECES_KEPT = timedelta(hours=1)
 PROMPTS_KEPT = timedelta(days=30)
 MESSAGE_CHARACTERS = 32_000
@@ -559,7 +573,7 @@ TOOL_CALLS = 16  # in one round
 TOOL_CHARACTERS = 20_000  # of one call's arguments
 ANSWER_CHARACTERS = 100_000  # of one reply with its reasoning: a longer one will not end by itself
 #: `KITH_SOCKET_IDLE_SECONDS` | `3600` | after how long without frames a socket is closed
-SOCKET_IDLE_SECONDS = env.float("KITH_SOCKET_IDLE_SECONDS", 3600.0)
+SOCKET_IDLE_SECONDS = env.seconds("KITH_SOCKET_IDLE_SECONDS", 3600.0)
 SOCKET_FRAMES_PER_10_SECONDS = 60
 SOCKET_CHECKED_SECONDS = 30.0  # how soon a socket ends if its person is signed out, deactivated or deleted
 
@@ -569,9 +583,9 @@ LIFE_WAKING_SECONDS = 120.0  # that a companion has to decide what to do
 LIFE_WAKINGS_PER_DAY = 48  # of one companion
 #: `KITH_OUTBOUND_ALLOWED` | none | comma-separated `host:port` entries that Kith may contact although they are not
 #:   on the open Internet, such as a push service. For users' own models, see `KITH_OWN_PROVIDERS_ALLOWED`
-OUTBOUND_ALLOWED = set(env.list("KITH_OUTBOUND_ALLOWED", default=[]))
+OUTBOUND_ALLOWED = env.host_ports("KITH_OUTBOUND_ALLOWED")
 #: `KITH_TICK_SECONDS` | `30` | how often Kith checks which timers are due and whom to contact
-TICK_SECONDS = env.float("KITH_TICK_SECONDS", 30.0)
+TICK_SECONDS = env.seconds("KITH_TICK_SECONDS", 30.0)
 #: `KITH_BREAK_MINUTES` | `180` | after how many minutes of conversation without a pause a break is suggested; at
 #:   most 180
 BREAK_AFTER = break_after(env.int("KITH_BREAK_MINUTES", 180))

@@ -6,12 +6,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psutil
 import psycopg
 import pytest
 import redis
 
+from config.up.postgres import Postgres
+from config.up.terminal import UpError
 from tests.fixtures.embedded import Embedded
 
 pytestmark = pytest.mark.processes
@@ -36,6 +39,13 @@ def test_both_refuse_a_client_without_the_password(services: Embedded) -> None:
     address = services.redis_url.replace("redis://:", "redis://:guess")
     with redis.Redis.from_url(address) as client, pytest.raises(redis.AuthenticationError):
         client.ping()
+
+
+def test_postgres_is_not_waited_for_where_it_has_another_password(services: Embedded) -> None:
+    """As after a restore without the file `secrets`."""
+    port = urlsplit(services.database_url).port or 0
+    with pytest.raises(UpError, match=r"does not accept the password in .*/secrets"):
+        Postgres(services.home / "postgres", port, "guess").is_ready()
 
 
 def test_rows_outlive_a_kill_of_both_and_redis_begins_anew(services: Embedded) -> None:

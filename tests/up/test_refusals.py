@@ -92,6 +92,29 @@ def test_a_redis_that_does_not_answer(tmp_path: Path) -> None:
     assert "secret" not in line
 
 
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        (("DATABASE_URL", "postgresql://kith:secret@127.0.0.1:1/kith"), "The database failed: "),
+        (("DATABASE_POOL", "0"), "DATABASE_POOL is 0; "),
+    ],
+)
+def test_a_command_without_a_database_or_with_a_wrong_setting(
+    tmp_path: Path, setting: tuple[str, str], told: str
+) -> None:
+    ended = subprocess.run(
+        [sys.executable, "manage.py", "create_token", "tom@example.org"],
+        env=os.environ | {"KITH_HOME": str(tmp_path)} | dict([setting]),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (1, "", 1)
+    assert ended.stderr.startswith(told)
+    assert "secret" not in ended.stderr
+
+
 def test_a_python_that_is_too_old() -> None:
     require_python((3, 11, 0))
     with pytest.raises(InstallError, match=r"Kith needs Python 3\.11 or newer, but .* is 3\.10"):

@@ -79,6 +79,17 @@ def test_a_child_that_keeps_ending_is_started_ever_later(
     assert "its last words: no luck today" in said
 
 
+def test_the_last_words_of_a_child_that_cannot_begin_are_its_complaint(
+    supervisor: Supervisor, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = '{"level": "error", "event": "address already in use"}', '{"level": "info", "event": "shut down"}'
+    supervisor.start(Program("web", [sys.executable, "-S", "-c", f"for line in {lines}: print(line)"]))
+    watched = supervisor.watched["web"]
+
+    assert until(lambda: watched.ends == 1, supervisor)
+    assert "its last words: address already in use" in capsys.readouterr().out
+
+
 def test_a_child_that_ran_long_starts_again_soon(supervisor: Supervisor) -> None:
     supervisor.start(Program("sleeper", SLEEPER))
     watched = supervisor.watched["sleeper"]

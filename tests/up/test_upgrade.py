@@ -75,8 +75,15 @@ def upgraded() -> Iterator[str]:
     lines = gzip.decompress(DUMP.read_bytes()).decode().splitlines(keepends=True)
     with psycopg.connect(address) as connection:
         connection.execute("".join(line for line in lines if not line.startswith("\\")))
-        greeted = "UPDATE public.companions_message SET text = %s, parent_id = NULL WHERE id = %s"
-        connection.execute(greeted, [GREETING, GREETING_ID])
+        # It has a parent, as one has that is preceded by a log imported later.
+        connection.execute(
+            """
+            UPDATE public.companions_message SET text = %s, said_at = companion.created_at
+            FROM public.companions_companion companion
+            WHERE companion.id = companion_id AND companions_message.id = %s AND parent_id IS NOT NULL
+            """,
+            [GREETING, GREETING_ID],
+        )
         connection.execute(
             "UPDATE public.memory_memory SET text = %s WHERE message_id = %s", [GREETING, GREETING_ID]
         )

@@ -150,7 +150,10 @@ class Postgres:
         )
 
     def is_ready(self) -> bool:
-        """Return whether the server accepts connections; if so, create Kith's database and role if they are missing."""
+        """Return whether the server accepts connections; if so, create Kith's database and role if they are missing.
+
+        Raise UpError if it does not accept the password: its folder was restored without the secrets of that time.
+        """
         try:
             with psycopg.connect(self._url("postgres"), autocommit=True, connect_timeout=2) as connection:
                 known = "SELECT FROM pg_database WHERE datname = %s"
@@ -159,7 +162,12 @@ class Postgres:
             if self.role_password:
                 with psycopg.connect(self._url(DATABASE), connect_timeout=2) as connection:
                     hand_over(connection, self.role_password)
-        except psycopg.OperationalError:
+        except psycopg.OperationalError as error:
+            if "password authentication failed" in str(error):
+                raise UpError(
+                    f"The PostgreSQL in {self.folder} does not accept the password in {self.folder.parent / 'secrets'}. "
+                    f"Put the file `secrets` there that belongs to {self.folder.name}/: both are in the same backup."
+                ) from error
             return False
         return True
 

@@ -182,9 +182,8 @@ class Run:
         while not is_ready():
             self.supervisor.watch()
             if child.ends >= ENDS_BEFORE_READY:
-                raise UpError(
-                    f"{name} could not start: {last_line(child.tail.path)} (more in {child.tail.path})"
-                )
+                last = last_line(child.tail.path, child.tail.complaint)
+                raise UpError(f"{name} could not start: {last} (more in {child.tail.path})")
             if time.monotonic() > deadline:
                 raise UpError(f"{name} did not answer within {seconds:.0f} s; see {child.tail.path}")
             self.stop.wait(LOOK_SECONDS / 2)

@@ -17,6 +17,7 @@ from config.up.processes import Child, Program
 from config.up.terminal import say
 
 LOG_BYTES = 10_000_000
+FINAL_LINES = 10
 SAID_SECONDS = 30.0
 SAID_CHARACTERS = 160
 CLOCK_SECONDS = 2.0  # by which two readings of one process's start may differ
@@ -35,11 +36,16 @@ def _previous(path: Path) -> Path:
     return path.with_name(path.name + ".1")
 
 
-def last_line(path: Path) -> str:
-    """Return the log's last line, shortened, or an empty string if there is none."""
+def last_line(path: Path, complaint: re.Pattern[str] | None = None) -> str:
+    """Return the log's last line, shortened, or an empty string if there is none.
+
+    With a `complaint`, prefer the last line that matches it among the final ones: a server that cannot begin often says
+    why before it says that it shuts down.
+    """
     with suppress(FileNotFoundError):
-        lines = path.read_text(errors="replace").strip().splitlines()
-        return _short(lines[-1]) if lines else ""
+        lines = path.read_text(errors="replace").strip().splitlines()[-FINAL_LINES:]
+        complaints = [line for line in lines if complaint and complaint.search(line)]
+        return _short((complaints or lines)[-1]) if lines else ""
     return ""
 
 
@@ -180,7 +186,7 @@ class Supervisor:
             if watched.start_again_at is None and not watched.child.is_running():
                 pause = watched.pause_seconds(now)
                 watched.start_again_at = now + pause
-                last = last_line(watched.tail.path)
+                last = last_line(watched.tail.path, watched.tail.complaint)
                 words = f"; its last words: {last}" if last else ""
                 ended = watched.child.how_it_ended()
                 say(f"{watched.tail.name} {ended}; starting it again in {pause:g} s{words}")
