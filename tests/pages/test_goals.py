@@ -15,6 +15,7 @@ from companions.models import Companion
 from memory.goals import begin_goal
 from memory.models import Memory, Pursuit
 
+pytestmark = pytest.mark.usefixtures("module_mira")
 NOW = timezone.now()
 
 
