@@ -26,6 +26,7 @@ import psycopg
 import pytest
 import redis
 from asgiref.sync import SyncToAsync
+from django.utils import timezone, translation
 
 from tests.browser.chromium import CHROMIUM
 from tests.fixtures.counters import forget_keys
@@ -209,6 +210,13 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
     gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Begin in Kith's own language and time zone: a test's last request leaves those of its person behind."""
+    translation.deactivate()
+    timezone.deactivate()
 
 
 @pytest.hookimpl(wrapper=True)
