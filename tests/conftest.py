@@ -14,10 +14,10 @@ import itertools
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TextIO
+from unittest import TestCase
 from urllib.parse import urlsplit
 
 import django
@@ -26,14 +26,24 @@ import psycopg
 import pytest
 import redis
 from asgiref.sync import SyncToAsync
+from django.utils import timezone, translation
 
 from tests.browser.chromium import CHROMIUM
+from tests.fixtures.counters import forget_keys
 from tests.fixtures.databases import copy_database
 from tests.fixtures.embedded import Embedded
 
 ROOT = Path(__file__).resolve().parents[1]
 SLOW = {"browser": 0, "crowd": 1, "up": 1, "processes": 2}  # by folder, and which worker begins with it
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
+# Plugins set these up for each test, and they act only where a test has that mark, fixture or class.
+SERVED_BY_MARK = {
+    "_django_db_marker": "django_db",
+    "_django_isolate_apps": "django_isolate_apps",
+    "_django_set_urlconf": "urls",
+    "_template_string_if_invalid_marker": "ignore_template_errors",
+}
+SERVED_BY_FIXTURE = {"_live_server_helper": "live_server", "_pw_trace_api_requests": "playwright"}
 
 pytest_plugins = [
     "tests.fixtures.hostile",
@@ -163,6 +173,16 @@ def pytest_collection(session: pytest.Session) -> None:
                     import_module(".".join(file.relative_to(ROOT).with_suffix("").parts))
 
 
+def _spare_idle_fixtures(item: pytest.Item) -> None:
+    """Set up none of the plugins' fixtures that would do nothing for this test: a dozen cost more than many tests."""
+    names = getattr(item, "fixturenames", [])
+    idle = {name for name, mark in SERVED_BY_MARK.items() if item.get_closest_marker(mark) is None}
+    idle |= {name for name, fixture in SERVED_BY_FIXTURE.items() if fixture not in names}
+    if not issubclass(getattr(item, "cls", None) or object, TestCase):
+        idle.add("_django_setup_unittest")
+    item.fixturenames = [name for name in names if name not in idle]  # type: ignore[attr-defined]
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Let each worker begin with other slow folders, whose servers are then started once and whose end nobody awaits.
@@ -173,6 +193,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     first: list[list[pytest.Item]] = [[] for _ in range(count)]
     rest = []
     for item in items:
+        _spare_idle_fixtures(item)
         place = SLOW.get(item.path.relative_to(ROOT / "tests").parts[0])
         (rest if place is None else first[place % count]).append(item)
     ordered: list[pytest.Item] = []
@@ -189,6 +210,13 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
     gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Begin in Kith's own language and time zone: a test's last request leaves those of its person behind."""
+    translation.deactivate()
+    timezone.deactivate()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -220,14 +248,7 @@ def django_db_setup(django_test_environment: None) -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _closed_breakers() -> None:
     """Have nothing left alone for what failed in tests that are over: they share the model's server."""
-    client = _client(os.environ["REDIS_URL"])
-    for key in client.scan_iter("kith:provider:*", count=1_000):
-        client.delete(key)
-
-
-@cache
-def _client(url: str) -> redis.Redis:
-    return redis.Redis.from_url(url)
+    forget_keys("kith:provider:*")
 
 
 def pytest_unconfigure() -> None:

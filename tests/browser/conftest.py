@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.chromium import CHROMIUM
 from tests.browser.person import Person
+from tests.fixtures.counters import forget_rates
 from tests.fixtures.live import Live
 
 PATIENCE_MS = 45_000
@@ -64,7 +65,7 @@ def page(page: Page, live: Live) -> Iterator[Page]:
     )
     page.set_default_timeout(PATIENCE_MS)
     live.rest()
-    live.forget_counts()
+    forget_rates()
     live.rehearsal.reset()
     yield page
     assert not errors, errors

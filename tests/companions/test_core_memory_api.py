@@ -7,7 +7,7 @@ from companions.models import Companion
 from memory.models import Block, Slot
 from tests.fixtures.rest import Api, problem
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
 
 
 @pytest.fixture

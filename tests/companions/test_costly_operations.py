@@ -12,7 +12,7 @@ from memory.models import Document, Memory
 from memory.store import keep_fact
 from tests.fixtures.rest import Api, problem
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
 COSTLY: dict[str, tuple[str, dict[str, Any]]] = {
     "recalls": ("recall", {"cue": "tea"}),
     "news": ("memories/news", {"observations": ["tea"]}),

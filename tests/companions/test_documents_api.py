@@ -20,7 +20,7 @@ from memory.documents.gists import write_gists
 from memory.models import Document, Memory, Page
 from tests.fixtures.rest import Api, problem
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
 TEXT = "They walked along the river until the lamps were lit. " * 120  # 1,200 words
 
 

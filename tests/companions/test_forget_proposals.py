@@ -46,7 +46,7 @@ from tests.fixtures.rest import Api
 from tests.fixtures.spaces import read_providers
 from text.strings import quoted
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira", "rehearsal")]
 LIST_QUERIES, PROPOSAL_QUERIES = 3, 11
 EARLIER = NOW - timedelta(days=2)
 LATER = NOW + timedelta(minutes=5)

@@ -23,7 +23,7 @@ from tests.companions.talking import say
 from tests.companions.tools.conftest import end, turn_of
 from tests.fixtures.turns import end_session
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
 NOW = timezone.now()
 THEN = NOW - timedelta(days=2, hours=1)
 

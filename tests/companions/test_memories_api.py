@@ -10,7 +10,7 @@ from companions.models import Companion, Message, Prompt
 from memory.models import Memory, Recall
 from tests.fixtures.rest import Api, problem
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
 
 
 @pytest.fixture

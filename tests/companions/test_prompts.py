@@ -21,7 +21,7 @@ from memory.models.core_memory import By
 from memory.store import keep_fact
 from providers.tokens import estimate_messages
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
 NOW = timezone.now()
 
 

@@ -21,7 +21,7 @@ from memory.models import Block, Slot
 from memory.models.core_memory import By
 from tests.memory.conftest import Say
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
 NOW = timezone.now()
 BAD_NAMES = [
     "",

@@ -16,6 +16,7 @@ from memory.recall.recall import Found, recall, record
 from memory.store import keep_fact
 from tests.memory.conftest import DAY, Say
 
+pytestmark = pytest.mark.usefixtures("module_mira")
 NOW = DAY + timedelta(days=8)
 
 

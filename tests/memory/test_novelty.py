@@ -18,6 +18,7 @@ from memory.recall.traits import sign_facts
 from memory.store import keep_fact
 from tests.memory.conftest import DAY, EmbeddingServer, Say
 
+pytestmark = pytest.mark.usefixtures("module_mira")
 NOW = DAY + timedelta(days=8)
 
 

@@ -12,7 +12,7 @@ from memory.recall.recall import Found, drop_repetitions, load_origins
 from memory.store import keep_fact
 from tests.memory.conftest import DAY, Say
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
 
 
 def found(memory: Memory, *matched: str) -> Found:

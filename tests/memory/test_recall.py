@@ -19,6 +19,7 @@ from memory.recall.recall import Found, recall, record
 from memory.scoring import CHOICES
 from tests.memory.conftest import DAY, Say
 
+pytestmark = pytest.mark.usefixtures("module_mira")
 NOW = DAY + timedelta(days=8)
 
 

@@ -26,7 +26,7 @@ from providers.selection import forget_providers
 from tests.fixtures.spaces import read_providers
 from tests.memory.conftest import DAY, EmbeddingServer, Say, asking, waiting
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
 
 BUILT_IN = {"base_url": "", "api_key": "", "model": ""}
 E5 = {"query_prefix": "query: ", "document_prefix": "passage: "}

@@ -22,7 +22,7 @@ from memory.threads import (
 )
 from tests.companions.talking import say
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
 MONDAY = datetime(2026, 5, 4, 10, tzinfo=UTC)
 DAY = timedelta(days=1)
 NAMES = {"user": "Alice", "companion": "Mira"}

@@ -12,7 +12,7 @@ from memory.models import Space
 from tests.memory.conftest import EmbeddingServer, Say, asking
 from tests.memory.test_relevance import QUESTIONS, comes, tell
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
 
 
 @pytest.fixture

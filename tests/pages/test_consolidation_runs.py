@@ -12,6 +12,7 @@ from companions.models import Companion
 from memory.models import Change, Consolidation, Memory, Pursuit
 from memory.store import correct, keep_fact
 
+pytestmark = pytest.mark.usefixtures("module_mira")
 NOW = timezone.now()
 
 

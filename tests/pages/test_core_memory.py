@@ -11,6 +11,7 @@ from memory.models import Block, Slot
 from memory.models.core_memory import By
 from tests.pages.conftest import Told
 
+pytestmark = pytest.mark.usefixtures("module_mira")
 HTMX = {"HX-Request": "true"}
 NOW = timezone.now()
 

@@ -14,6 +14,7 @@ from memory.models import DiaryEntry, Memory
 from tests.fixtures.turns import end_session, make_companion
 from tests.pages.conftest import Told, answered
 
+pytestmark = pytest.mark.usefixtures("module_mira")
 HTMX = {"HX-Request": "true"}
 
 

@@ -11,6 +11,7 @@ from companions.models.companion import lock
 from memory.documents.gists import write_gists
 from memory.models import Document
 
+pytestmark = pytest.mark.usefixtures("module_mira")
 TEXT = "They walked along the river until the lamps were lit. " * 70
 
 

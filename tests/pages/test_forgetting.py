@@ -22,6 +22,7 @@ from memory.scoring.policy import Kith
 from memory.store import keep_fact
 from tests.pages.conftest import Told
 
+pytestmark = pytest.mark.usefixtures("module_mira")
 SHOWN = {"HX-Request": "true", "HX-Target": "forgetting-shown"}
 WHOLE = {"HX-Request": "true", "HX-Target": "forgetting"}
 

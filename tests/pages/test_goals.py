@@ -16,6 +16,7 @@ from memory.goals import begin_goal
 from memory.models import Memory, Pursuit
 from memory.store import keep_fact
 
+pytestmark = pytest.mark.usefixtures("module_mira")
 NOW = timezone.now()
 
 

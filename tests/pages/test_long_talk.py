@@ -12,6 +12,7 @@ from companions.branches.operations import part_from
 from companions.conversations.messages import open_session, say_all
 from companions.models import Companion, Message
 
+pytestmark = pytest.mark.usefixtures("module_mira")
 START = datetime.fromisoformat("2026-03-01T20:00:00+00:00")
 LENGTH = 160
 

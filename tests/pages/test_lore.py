@@ -20,6 +20,7 @@ from companions.lore.turn import keep_firings
 from companions.models import Companion, Lorebook, LoreEntry, Reply
 from tests.pages.conftest import Told
 
+pytestmark = pytest.mark.usefixtures("module_mira")
 NOW = timezone.now()
 QUERIES = 6  # session, person, companion, book, count, entries
 DRAGON = {

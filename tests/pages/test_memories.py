@@ -12,6 +12,7 @@ from memory.store import keep_fact
 from tests.fixtures.spaces import read_providers
 from tests.pages.conftest import Told
 
+pytestmark = pytest.mark.usefixtures("module_mira")
 HTMX = {"HX-Request": "true"}
 
 

@@ -22,7 +22,7 @@ from providers.models import Provider
 from providers.selection import choose_chat, follow_change
 from tests.fixtures.rest import Api, problem
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
 TEXT_PRESET = {
     **{
         "temp": 1.1,

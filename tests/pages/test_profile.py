@@ -16,6 +16,7 @@ from memory.models import Revision
 from tests.fixtures.turns import make_companion
 from tests.pages.conftest import Told
 
+pytestmark = pytest.mark.usefixtures("module_mira")
 PROFILE, SELF = Revision.About.USER_PROFILE, Revision.About.SELF_CONCEPT
 BOTH = pytest.mark.parametrize(("about", "name"), [(PROFILE, "profile"), (SELF, "self-concept")])
 

@@ -17,6 +17,7 @@ from companions.deletion import delete_message
 from companions.models import Bookmark, Companion, Message, MessageWords
 from tests.fixtures.rest import Api
 
+pytestmark = pytest.mark.usefixtures("module_mira")
 START = datetime.fromisoformat("2026-03-01T20:00:00+00:00")
 SAID = (
     "I have an exam on Friday, in statistics.",

@@ -15,6 +15,7 @@ from companions.models import Companion, Timer, Waking
 from tests.fixtures.turns import make_companion
 from tests.pages.conftest import Told, answered
 
+pytestmark = pytest.mark.usefixtures("module_mira")
 SENT = {"kind": "after", "amount": "30", "unit": "min", "note": "Tea"}
 
 

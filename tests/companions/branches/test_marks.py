@@ -16,7 +16,7 @@ from memory.models.core_memory import By
 from memory.store import keep_fact
 from tests.companions.talking import say
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)
 

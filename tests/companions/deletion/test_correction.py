@@ -21,7 +21,7 @@ from tests.companions.everywhere import tables_with
 from tests.companions.talking import say
 from tests.fixtures.rest import Api
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
 HOUR = timedelta(hours=1)
 MEANT = "My locker opens with a key."
 

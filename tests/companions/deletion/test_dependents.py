@@ -23,7 +23,7 @@ from tests.companions.everywhere import tables_with
 from tests.companions.life.waking import as_it_is, calling, let_speak, unprompted
 from tests.fixtures.rehearsal import RehearsalServer
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira", "rehearsal")]
 LATER = NOW + timedelta(hours=1)
 NOTE = f"open the locker with {MARKER}"
 

@@ -25,7 +25,7 @@ from tests.companions.deletion.conftest import (
 )
 from tests.companions.everywhere import tables_with
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
 WRITTEN = {
     *("companions_message", "companions_session", "companions_closing", "memory_memory", "memory_slot"),
     *("memory_block", "memory_consolidation", "memory_diaryentry", "memory_revision"),

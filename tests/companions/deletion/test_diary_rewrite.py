@@ -20,7 +20,7 @@ from tests.companions.sessions.test_closing import DELETED_AT, POINTS
 from tests.fixtures import faults
 from tests.fixtures.rehearsal import RehearsalServer
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira", "rehearsal")]
 LATER = NOW + timedelta(days=1)
 
 

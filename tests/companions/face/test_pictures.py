@@ -18,6 +18,7 @@ from files.contents import read_content, store_content
 from files.models import StoredFile
 from tests.companions.face.paintings import SCRIPTED, located, painted, polyglot, vast
 
+pytestmark = pytest.mark.usefixtures("module_mira")
 NOW = timezone.now()
 
 

@@ -10,7 +10,7 @@ from companions.models import Companion, Waking
 from tests.companions.life.waking import ran, say, woken
 from tests.fixtures.rehearsal import RehearsalServer
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira", "rehearsal")]
 NOON = datetime(2026, 5, 5, 10, tzinfo=UTC)  # twelve in Berlin
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 DRIVE = {"origin": "drive", "timer": None, "drive": "long_silence", "is_asked_for": False}

@@ -16,7 +16,7 @@ from tests.fixtures.rest import Api, problem
 
 NOON = datetime(2026, 5, 4, 10, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
 
 
 def pursue(companion: Companion, text: str, kind: str = "goal", minutes: int = 0, **fields: Any) -> Pursuit:

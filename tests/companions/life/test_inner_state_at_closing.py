@@ -21,7 +21,7 @@ from tests.fixtures import faults
 from tests.fixtures.malformed import GOOD
 from tests.fixtures.rehearsal import RehearsalServer
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira", "rehearsal")]
 NOON = MORNING + timedelta(hours=3)
 By = InnerState.By
 FELT = {"text": "I am glad.", "valence": 0.4, "arousal": 0.3, "emotion": "happy", "intensity": 0.5}

@@ -16,7 +16,7 @@ from tests.companions.life.waking import as_it_is, calling, ran, woken
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.rest import Api, problem
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira", "rehearsal")]
 NOON = datetime(2026, 5, 5, 10, tzinfo=UTC)
 
 

@@ -17,7 +17,7 @@ from companions.replies.lifecycle import Said, finish, process_name, start
 from tests.companions.life.waking import NOON, wrote
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
 
 
 @dataclass

@@ -24,7 +24,7 @@ from tests.companions.life.waking import as_it_is, let_speak, ran, say, unprompt
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.rest import Api
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira", "rehearsal")]
 NOON = datetime(2026, 5, 5, 10, tzinfo=UTC)  # twelve in Berlin
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 BARE = "You wanted to be reminded: drink water"

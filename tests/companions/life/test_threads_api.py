@@ -14,7 +14,7 @@ from tests.companions.life.waking import let_speak, ran, say, woken
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.rest import Api
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
 NOON = datetime(2026, 5, 5, 10, tzinfo=UTC)
 DAY = timedelta(days=1)
 TEXT = "Alice's exam is on Friday, 8 May 2026."

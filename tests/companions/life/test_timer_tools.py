@@ -13,7 +13,7 @@ from companions.replies.context import TurnContext
 from providers.rehearsal.talk import answer
 from tests.companions.tools.conftest import NOW, end, turn_of, use
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
 
 
 @pytest.fixture

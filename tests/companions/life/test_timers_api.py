@@ -11,7 +11,7 @@ from companions.life import timers
 from companions.models import Companion, Timer
 from tests.fixtures.rest import Api, problem
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
 TEA = {"schedule": "5min", "note": "tea"}
 
 

@@ -12,7 +12,7 @@ from memory.models import DiaryEntry, Revision
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, closed
 from tests.fixtures.rest import Api, problem
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira", "rehearsal")]
 NOON = MORNING + timedelta(hours=3)
 TEXTS = ["self-concept", "user-profile"]
 

@@ -15,7 +15,7 @@ from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, ask_t
 from tests.fixtures import faults
 from tests.fixtures.rehearsal import RehearsalServer
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira", "rehearsal")]
 NOON = MORNING + timedelta(hours=3)
 LONG = timedelta(minutes=15)  # for one answer
 TWELVE_TURNS = (*TEA, *GARDEN) * 3

@@ -14,7 +14,7 @@ from tests.companions.tools.conftest import NOW, turn_of, use
 from tests.memory.documents.conftest import book, write_all
 from tests.memory.documents.test_page_lookup import asks
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira", "rehearsal")]
 QUESTION = "Who lost the brass telescope in the wind?"
 
 

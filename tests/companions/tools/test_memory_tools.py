@@ -1,6 +1,7 @@
 """Remember and correct: what is learnt is closed and linked, never deleted; what was said is not touched."""
 
 from datetime import timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -12,7 +13,10 @@ from memory.models.core_memory import By
 from memory.store import keep_fact
 from tests.companions.tools.conftest import NOW, end, log, turn_of, use
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
+IN_THREE_DAYS = NOW.astimezone(ZoneInfo("Europe/Berlin")) + timedelta(
+    days=3
+)  # where Alice lives, it may be tomorrow
 
 
 def fact(companion: Companion, text: str, kind: str = "fact") -> Memory:
@@ -185,7 +189,7 @@ def test_what_nobody_told_is_not_kept(mira: Companion, said: str, text: str, slo
 @pytest.mark.parametrize(
     ("said", "text"),
     [
-        ("My exam is in three days, remember that.", f"Alice has an exam on {NOW + timedelta(days=3):%d %B %Y}."),
+        ("My exam is in three days, remember that.", f"Alice has an exam on {IN_THREE_DAYS:%d %B %Y}."),
         ("记住，我对核桃过敏，弟弟叫小明。", "Alice对核桃过敏，她的弟弟叫小明。"),
         ("Remember: my flat is number 12, Oak Street, and I pay nine hundred.", "Alice pays 900 for 12 Oak Street."),
         ("remember my sister anna is a nurse", "Alice's sister Anna is a nurse."),

@@ -12,7 +12,7 @@ from memory.models import DiaryEntry, Document, Memory, Page, Recall
 from memory.store import keep_fact
 from tests.companions.tools.conftest import NOW, end, log, turn_of, use
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
 
 
 def texts(given: dict[str, Any]) -> list[str]:

@@ -21,7 +21,7 @@ from providers.tokens import estimate, estimate_messages
 from tests.companions.tools.conftest import NOW, end, log, turn_of, use
 from tests.fixtures.turns import end_session
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
 OFFERED = [one["function"] for one in tools.get_offers(GROUPS)]
 MOST_TOKENS = (
     780  # of the tools that every turn offers, of which each name of a group takes some 9: raise it with why

@@ -20,7 +20,7 @@ from integrations.push.subscriptions import get_public_key, subscribe
 from tests.companions.life.waking import NOON, wrote
 from tests.fixtures.push_service import Browser, PushService, b64
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
 SOON = NOON + timedelta(seconds=5)
 
 

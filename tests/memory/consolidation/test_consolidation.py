@@ -13,6 +13,8 @@ from memory.threads import close_thread, open_thread
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.memory.consolidation.conftest import DAY, LATER, NIGHT, Know, Work, calls
 
+pytestmark = pytest.mark.usefixtures("module_mira")
+
 
 def test_near_duplicates_become_one_with_the_evidence_of_all(mira: Companion, know: Know, work: Work) -> None:
     one = know(mira, "Alice plays the cello in an orchestra", evidence=2)

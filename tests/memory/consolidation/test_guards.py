@@ -13,6 +13,8 @@ from tests.fixtures.malformed import PARTLY, READABLE, SOME
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.memory.consolidation.conftest import DAY, NIGHT, Know, Work, done
 
+pytestmark = pytest.mark.usefixtures("module_mira")
+
 
 @pytest.fixture
 def known(mira: Companion, know: Know) -> list[Memory]:

@@ -12,6 +12,7 @@ from providers.rehearsal.prompt import find_task
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.memory.consolidation.conftest import NIGHT, Know, Work, done
 
+pytestmark = pytest.mark.usefixtures("module_mira")
 JOINED = "Ana learnt Chinese to teach Tiago"
 
 

@@ -22,6 +22,7 @@ from memory.store import correct
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.memory.consolidation.conftest import NIGHT, Know, calls, done, numbers
 
+pytestmark = pytest.mark.usefixtures("module_mira")
 # The first statement that begins so and holds that comes when the work is at this point.
 POINTS = {
     "claimed": ("SELECT", 'FROM "memory_consolidation"'),

@@ -16,6 +16,7 @@ from memory.models import Consolidation, Memory
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.memory.consolidation.conftest import DAY, NIGHT, Know, calls
 
+pytestmark = pytest.mark.usefixtures("module_mira")
 BERLIN, HELSINKI = "Europe/Berlin", "Europe/Helsinki"
 
 

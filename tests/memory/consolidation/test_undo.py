@@ -16,6 +16,7 @@ from memory.store import correct
 from tests.fixtures.rest import Api, problem
 from tests.memory.consolidation.conftest import LATER, NIGHT, Know, Work
 
+pytestmark = pytest.mark.usefixtures("module_mira")
 NOW = timezone.now()
 
 

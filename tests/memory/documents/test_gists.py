@@ -22,7 +22,7 @@ from providers import admission
 from providers.tokens import estimate
 from tests.memory.documents.conftest import NOON, Give, write_all
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
 
 
 @pytest.fixture(autouse=True)

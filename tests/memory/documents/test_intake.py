@@ -10,7 +10,7 @@ from memory.errors import DocumentError
 from memory.models import Document, Memory, Page
 from tests.memory.documents.conftest import NOON, Give, book, write_all
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
 
 
 def test_its_pages_joined_are_the_text(given: Give) -> None:

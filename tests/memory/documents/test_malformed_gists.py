@@ -10,7 +10,7 @@ from memory.models import Memory
 from tests.fixtures.malformed import HOPELESS, PARTLY, READABLE, SOME
 from tests.memory.documents.conftest import NOON, Give, write_all
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
 
 
 SAID_OF_IT = [  # one answer of each way to fail, and all that change what is read of the pages

@@ -16,6 +16,7 @@ from memory.store import keep_fact
 from memory.threads import close_thread, open_thread
 from tests.memory.conftest import DAY, EmbeddingServer
 
+pytestmark = pytest.mark.usefixtures("module_mira")
 NOW = DAY + timedelta(days=8)
 
 

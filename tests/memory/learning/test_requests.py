@@ -32,6 +32,8 @@ from providers.tokens import estimate, estimate_messages
 from tests.memory.conftest import DAY
 from tests.memory.learning.conftest import NAMES, Had
 
+pytestmark = pytest.mark.usefixtures("module_mira")
+
 
 @pytest.fixture
 def known(mira: Companion) -> list[Memory]:

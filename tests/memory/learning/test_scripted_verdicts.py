@@ -18,6 +18,7 @@ from tests.fixtures.rehearsal import RehearsalServer
 from tests.memory.conftest import DAY
 from tests.memory.learning.conftest import NAMES, NOW, Had, apply, facts, learnt, outcomes
 
+pytestmark = pytest.mark.usefixtures("module_mira")
 TEA = "Alice's favourite drink is tea."
 PIN = {"text": "Alice's PIN is 4711.", "sources": [1], "quotes": ["I've gone off tea"]}
 COFFEE = {"text": "Alice's favourite drink is coffee.", "sources": [1], "quotes": ["coffee for me"]}

@@ -12,6 +12,7 @@ from memory.store import keep_fact
 from tests.memory.conftest import DAY
 from tests.memory.learning.conftest import NAMES, NOW, Had, apply, facts, learnt, outcomes
 
+pytestmark = pytest.mark.usefixtures("module_mira")
 TEA = "Alice's favourite drink is tea."
 FIVE = [
     "Nothing beats a cup of tea for me.",

@@ -15,6 +15,7 @@ from providers.tokens import estimate_messages
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.memory.learning.conftest import NAMES, Had, apply, facts, learnt, outcomes
 
+pytestmark = pytest.mark.usefixtures("module_mira")
 LOVES = learnt("Alice loves meetings.", 1, "I do love those meetings")
 LOTTERY = learnt("Alice would buy a boat if she won.", 1, "If I won, I would buy a boat")
 EXAM = learnt("Tiago has an exam on Friday.", 1, "Tiago has an exam on Friday")
