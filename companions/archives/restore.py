@@ -25,11 +25,11 @@ from companions.archives.journal import read_entry
 from companions.archives.limits import require_limits
 from companions.archives.manifest import Manifest, list_remarks, read_manifest
 from companions.archives.sections import JOURNAL, SECTIONS, Section
+from companions.archives.storage import require_storage
 from companions.archives.values import Places, complete, list_columns, parse_line, read_row
 from companions.errors import LimitError
 from companions.face.portraits import SEEDS
 from companions.models import Companion, Portrait, Reply
-from companions.storage import require_storage
 from database.journal import replaying
 from database.queries import lift_statement_timeout
 from files.archives import Archive, Digest

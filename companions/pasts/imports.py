@@ -14,6 +14,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from companions.archives.storage import estimate_bytes, require_storage
 from companions.conversations.log_import import require_room
 from companions.conversations.messages import say_all
 from companions.conversations.weaving import weave_in
@@ -23,7 +24,6 @@ from companions.models.companion import hold
 from companions.pasts.branches import make_branches
 from companions.pasts.plan import Choice, Plan, PlannedMessage, plan_messages
 from companions.pasts.uploads import PastImportError, read_file
-from companions.storage import estimate_bytes, require_storage
 from database.journal import everywhere
 from database.queries import lift_statement_timeout
 from files.errors import FilesError

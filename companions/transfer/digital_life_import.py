@@ -13,10 +13,10 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from companions import creation
+from companions.archives.storage import require_storage
 from companions.conversations.messages import say_all
 from companions.errors import LimitError
 from companions.models import Companion, Conversation, Message, Session
-from companions.storage import require_storage
 from companions.transfer.digital_life import Long, Mind, Short, split_text, to_datetime
 from database.journal import everywhere
 from memory.learning.diary import ClosedSession, Written, keep_entry

@@ -73,7 +73,7 @@ def test_its_owner_finds_it_marked_and_gives_it_back(
     assert {one["id"] for one in listed if one["is_private"]} == {str(memory.pk)}
     page = at_home.get(f"/companions/{mira.pk}/memories/?kind=private").content.decode()
     assert MARKER in page
-    assert "kept from models" in page
+    assert "hidden from models" in page
     at_home.post(f"/companions/{mira.pk}/memories/{memory.pk}/private/")
     memory.refresh_from_db()
     assert not memory.is_private

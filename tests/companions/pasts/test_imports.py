@@ -8,6 +8,7 @@ import pytest
 
 from bench.common.past_files import chatgpt, sillytavern
 from companions import tasks
+from companions.archives.storage import measure_bytes
 from companions.branches.alternatives import load_alternatives
 from companions.branches.operations import choose, choose_alternative
 from companions.conversations.log_import import Line, import_log, progress
@@ -17,7 +18,6 @@ from companions.models import Branch, Companion, Conversation, Message, PastImpo
 from companions.pasts import imports
 from companions.pasts.imports import Wanted
 from companions.pasts.plan import Choice
-from companions.storage import measure_bytes
 from files.models import StoredFile
 from jobs.lease import LEASE_TIME
 from memory.embedding import embed_waiting
