@@ -232,14 +232,19 @@ class Email:
 
     def send(self, deliveries: Sequence[Delivery], now: datetime) -> Sent:
         user = deliveries[0].companion.user
+        told = sorted(deliveries, key=lambda delivery: delivery.message.said_at)
+        last = {
+            delivery.companion_id: delivery.pk for delivery in told
+        }  # the links stand once for each companion
         lines = [
             {
                 "name": delivery.message.sender,
                 "text": delivery.message.text,
                 "talk": f"{settings.KITH_URL}{reverse('talk', args=[delivery.companion_id])}",
                 "settings": f"{settings.KITH_URL}{reverse('life_settings', args=[delivery.companion_id])}",
+                "is_last": delivery.pk == last[delivery.companion_id],
             }
-            for delivery in sorted(deliveries, key=lambda delivery: delivery.message.said_at)
+            for delivery in told
         ]
         with translation.override(user.language or "en"):
             if len(lines) == 1:

@@ -185,6 +185,8 @@ def test_a_mail_tells_of_all_that_waits_and_another_one_comes_three_hours_later(
     assert (letter.to, letter.subject) == (["alice@example.org"], "2 messages for you")
     assert "The trams run again." in letter.body
     assert f"/companions/{mira.pk}/" in letter.body
+    assert (letter.body.count("Reply: "), letter.body.count("Too much?")) == (1, 1)
+    assert letter.body.index("And Ana wrote.") < letter.body.index("Reply: ")
     assert "an AI" in letter.body
     wrote(mira, "One more thing.", NOON + 20 * MINUTE)
     assert outreach.send_due_deliveries(NOON + 3 * HOUR) == 0
