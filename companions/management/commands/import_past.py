@@ -53,7 +53,9 @@ class Command(BaseCommand):
             )
             upload = keep_upload(companion.user, content, read.form, path.name, now)
             past = imports.begin(companion, upload, read, wanted, now)
-        except (Companion.DoesNotExist, ValidationError, OSError, RefusedError) as error:
+        except (Companion.DoesNotExist, ValidationError) as error:
+            raise CommandError("Nothing was imported: there is no such companion.") from error
+        except (OSError, RefusedError) as error:
             raise CommandError(f"Nothing was imported: {getattr(error, 'detail', error)}") from error
         imports.run(past.pk, now, timezone.now)
         past = PastImport.objects.get(pk=past.pk)

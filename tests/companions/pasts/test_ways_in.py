@@ -256,6 +256,8 @@ def test_the_command_brings_a_past(
     assert Message.everywhere.count() == 5
     with pytest.raises(CommandError, match="Nothing was imported"):
         call_command("import_past", str(tmp_path / "none"), companion=str(mira.pk))
+    with pytest.raises(CommandError, match=r"^Nothing was imported: there is no such companion\.$"):
+        call_command("import_past", str(file), companion="mira")
 
 
 def test_who_looks_at_a_past_again_and_again_waits(at_home: Client, settings: Any) -> None:
@@ -268,7 +270,16 @@ def test_the_command_brings_a_log_for_companions_that_there_are(mira: Companion,
     file = tmp_path / "log.json"
     file.write_text('{"messages": [{"role": "user", "text": "Hello", "at": "2024-05-01T10:00:00Z"}]}')
     for companion in ("mira", "00000000-0000-4000-8000-000000000000"):
-        with pytest.raises(CommandError, match="Nothing was imported"):
+        with pytest.raises(CommandError, match="Nothing was imported: there is no such companion"):
             call_command("import_log", companion, str(file))
     call_command("import_log", str(mira.pk), str(file))
     assert Message.everywhere.get().text == "Hello"
+
+
+def test_the_command_names_the_first_place_of_a_log_that_is_wrong(mira: Companion, tmp_path: Path) -> None:
+    file = tmp_path / "log.json"
+    file.write_text('{"messages": [{"role": "nobody", "text": "Hello"}]}')
+    with pytest.raises(CommandError) as told:
+        call_command("import_log", str(mira.pk), str(file))
+    assert str(told.value).startswith("Nothing was imported: messages.0.role: ")
+    assert "\n" not in str(told.value)
