@@ -13,7 +13,8 @@ def main() -> None:
     from django.core.management import execute_from_command_line
     from django.db import OperationalError
 
-    logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # one line is enough, see below
+    # One line is enough, see below. Django's configuration would reset a level, but it keeps filters.
+    logging.getLogger("psycopg.pool").addFilter(lambda record: record.levelno >= logging.ERROR)
     try:
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:
