@@ -17,6 +17,7 @@ from django.dispatch import receiver
 from django.utils import timezone
 
 from accounts.models import ModelCall, SoundCall
+from companions.events import CUT_OFF
 from companions.models import Companion, JournalEntry, Prompt, Reply, Waking
 from companions.replies.broadcast import wipe_streams
 from companions.replies.lifecycle import Said, finish, seal_and_read
@@ -139,6 +140,7 @@ def _scrub_replies(
     Reply.objects.filter(pk__in=became).update(text="", continues=None)
     for reply in Reply.objects.under_way().filter(pk__in=shown):
         said = Said(seq=reply.seq) if reply.pk in became else seal_and_read(reply)
+        said.code = CUT_OFF
         finish(reply, Reply.State.INTERRUPTED, said, now, held_by=reply.lease_by)
     Reply.objects.filter(pk__in=shown).update(tool_calls=[], thought="")
     Prompt.objects.filter(reply__in=shown).delete()

@@ -9,18 +9,26 @@ class Slots:
     """At most `most` slots are taken at once, and at most one for each key, e.g. a user."""
 
     def __init__(self, most: int) -> None:
-        self._most, self._taken, self._lock = most, set[Hashable](), Lock()
+        self._most, self._lock = most, Lock()
+        self._taken, self._missed = set[Hashable](), set[Hashable]()
 
     @contextmanager
     def take(self, key: Hashable) -> Iterator[bool]:
         """Take a slot for the block if there is one; yield whether there was."""
         with self._lock:
             is_free = key not in self._taken and len(self._taken) < self._most
+            (self._taken if is_free else self._missed).add(key)
             if is_free:
-                self._taken.add(key)
+                self._missed.discard(key)
         try:
             yield is_free
         finally:
             if is_free:
                 with self._lock:
                     self._taken.discard(key)
+
+    def pop_missed(self) -> set[Hashable]:
+        """Return the keys for which there was no slot since this was last asked, and which have had none since."""
+        with self._lock:
+            missed, self._missed = self._missed, set()
+        return missed

@@ -137,7 +137,7 @@ def test_an_address_of_ours_is_refused_with_a_sentence(
         response = send(at_home, path, name="a", base_url=address, model="m", api_key=KEY)
         assert response.status_code == (422 if path.endswith("add/") else 200)
         shown = response.content.decode()
-        assert "open Internet" in shown or "An address begins with" in shown
+        assert "public Internet" in shown or "An address begins with" in shown
         assert KEY not in shown
     assert not OwnProvider.objects.exists()
 

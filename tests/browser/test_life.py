@@ -52,7 +52,7 @@ def test_a_reminder_comes_into_the_open_talk(person: Person) -> None:
     expect(person.last_answer).to_contain_text("stretch")
     page.locator(".turn").last.get_by_role("link", name="why it wrote").click()
     expect(page.locator(".logged-spoke")).to_contain_text("It wrote to you.")
-    expect(page.locator(".logged-spoke")).to_contain_text("in 3 seconds")
+    expect(page.locator(".logged-spoke")).to_contain_text("after 3 seconds")
     with page.expect_response("**/read/"):  # whoever leaves sooner has not read it
         person.go("Talk")
     expect(person.last_answer).to_contain_text("stretch")
@@ -96,7 +96,7 @@ def test_a_timer_is_set_seen_ahead_fired_and_cancelled(person: Person) -> None:
     page.get_by_label("At what time").fill("08:00")
     expect(page.locator("#preview")).to_contain_text("every weekday at 08:00")
     expect(page.locator("#preview time")).to_have_count(5)
-    page.get_by_label("Purpose").fill("Water the plants")
+    page.get_by_label("What for").fill("Water the plants")
     page.get_by_role("button", name="Set the reminder").click()
     timer = page.locator(".timer", has_text="Water the plants")
     expect(timer).to_contain_text("set by you")

@@ -328,3 +328,21 @@ def test_two_nudges_for_one_companion_do_not_take_two_threads(mira: Companion, s
         assert waiting(mira.pk) == 1
     tasks.embed_companion(str(mira.pk))
     assert waiting(mira.pk) == 0
+
+
+def test_a_nudge_that_comes_while_its_companion_is_at_work_is_enqueued_once_more(
+    mira: Companion, say: Say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is said once the run has looked for the last time must not wait for the next sweep."""
+    say(mira, "One.")
+    nudged: list[str] = []
+    monkeypatch.setattr(tasks.embed_companion, "delay", nudged.append)
+
+    def say_more() -> None:
+        say(mira, "Two.")
+        for _ in range(2):
+            tasks.embed_companion(str(mira.pk))
+
+    monkeypatch.setattr(backlog, "measure_everyday", say_more)
+    tasks.embed_companion(str(mira.pk))
+    assert (waiting(mira.pk), nudged) == (1, [str(mira.pk)])

@@ -374,7 +374,7 @@ def test_nonsense_calls_are_answered_and_a_hundred_are_cut(
     mira: Companion, rehearsal: RehearsalServer, settings: Any
 ) -> None:
     nonsense = [("delete_all", {}), ("feel", {"text": ""}), ("feel", "{"), ("remember", {"text": "a\x00b"})]
-    timers = [("set_timer", {"schedule": "1d", "text": f"{n}"}) for n in range(100)]
+    timers = [("set_timer", {"schedule": "1d", "text": f"look again{' and again' * n}"}) for n in range(100)]
     rehearsal.script(calling(*nonsense, *timers))  # type: ignore[arg-type]
     waking = ran(woken(mira, NOON), NOON)
     assert waking.outcome == "spoke"

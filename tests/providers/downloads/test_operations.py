@@ -38,8 +38,8 @@ def test_a_name_from_an_address_is_a_plain_one(last: str, name: str) -> None:
     ("url", "sentence"),
     [
         ("http://files.example.org/a.gguf", "https://"),
-        ("https://me:key@files.example.org/a.gguf", "cannot be asked"),
-        ("https://files.example.org:22/a.gguf", "cannot be asked"),
+        ("https://me:key@files.example.org/a.gguf", "cannot be used"),
+        ("https://files.example.org:22/a.gguf", "cannot be used"),
         ("https://files.example.org/a.gguf?token=secret", "may be a key"),
         ("https://files.example.org/a-00001-of-00003.gguf", "several files"),
         ("file:///etc/passwd", "https://"),
