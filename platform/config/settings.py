@@ -368,7 +368,7 @@ OWN_PROVIDERS_EACH = env.count("KITH_OWN_PROVIDERS", 0)
 #: `KITH_OWN_ANSWER_SECONDS` | `120` | how long a user's own model may take for an answer to background work, which
 #:   occupies a thread of the worker
 OWN_ANSWER_SECONDS = env.seconds("KITH_OWN_ANSWER_SECONDS", 120.0)
-#: `KITH_OWN_PROVIDERS_ALLOWED` | none | comma-separated `host:port` entries that are not on the open Internet but
+#: `KITH_OWN_PROVIDERS_ALLOWED` | none | comma-separated `host:port` entries that are not on the public Internet but
 #:   that users may enter as their model's address. Everybody with an account can reach what listens there
 OWN_PROVIDERS_ALLOWED = env.host_ports("KITH_OWN_PROVIDERS_ALLOWED")
 #: `KITH_CHARACTERS_MB` | `50` | storage for each user's lorebooks and imported cards
@@ -582,7 +582,7 @@ SOCKET_CHECKED_SECONDS = 30.0  # how soon a socket ends if its person is signed 
 LIFE_WAKING_SECONDS = 120.0  # that a companion has to decide what to do
 LIFE_WAKINGS_PER_DAY = 48  # of one companion
 #: `KITH_OUTBOUND_ALLOWED` | none | comma-separated `host:port` entries that Kith may contact although they are not
-#:   on the open Internet, such as a push service. For users' own models, see `KITH_OWN_PROVIDERS_ALLOWED`
+#:   on the public Internet, such as a push service. For users' own models, see `KITH_OWN_PROVIDERS_ALLOWED`
 OUTBOUND_ALLOWED = env.host_ports("KITH_OUTBOUND_ALLOWED")
 #: `KITH_TICK_SECONDS` | `30` | how often Kith checks which timers are due and whom to contact
 TICK_SECONDS = env.seconds("KITH_TICK_SECONDS", 30.0)

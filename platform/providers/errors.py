@@ -96,7 +96,7 @@ class ProviderRefused(ProviderError):
 
 
 class AddressRefused(ProviderRefused):
-    """The address of a person's own provider may not be asked, e.g. because it is not on the open Internet."""
+    """The address of a person's own provider may not be asked, e.g. because it is not on the public Internet."""
 
 
 class AnswerWithheld(ProviderRefused):

@@ -109,7 +109,7 @@ def require_public(
 
 
 def is_public(ip_address: str) -> bool:
-    """Return whether the IP address is on the open Internet; of an IPv4-mapped IPv6 address the IPv4 part decides."""
+    """Return whether the IP address is on the public Internet; of an IPv4-mapped IPv6 address the IPv4 part decides."""
     address: ipaddress.IPv4Address | ipaddress.IPv6Address = ipaddress.ip_address(ip_address.split("%")[0])
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped:
@@ -238,7 +238,7 @@ def choose_ip_address(
     if not ip_addresses:
         raise OutboundError("no_such_host", "There is no such host.")
     if not _is_allowed(parts, allowed) and not all(map(is_public, ip_addresses)):
-        raise OutboundError("not_public", "This host is not on the open Internet.")
+        raise OutboundError("not_public", "This host is not on the public Internet.")
     return ip_addresses[0]
 
 

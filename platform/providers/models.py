@@ -61,9 +61,7 @@ def validate_outside_address(address: str) -> None:
         parse_address(address, settings.OWN_PROVIDERS_ALLOWED)
     except OutboundError as error:
         raise ValidationError(
-            _(
-                "From here only addresses on the open Internet are asked, which begin with https:// and have no port."
-            )
+            _("The address must be on the public Internet, begin with https:// and have no port.")
         ) from error
 
 

@@ -284,4 +284,4 @@ async def test_the_host_is_asked_by_its_own_name_and_certificate(
 async def test_an_address_refused_is_no_failure_of_the_server() -> None:
     with pytest.raises(AddressRefused) as refused:
         await stream("https://169.254.169.254/v1")
-    assert "not on the open Internet" in refused.value.said
+    assert "not on the public Internet" in refused.value.said
