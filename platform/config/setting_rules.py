@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
-from django.http.request import split_domain_port
 
 from cards.risum import read_table
 
@@ -99,6 +98,8 @@ def _is_address(text: str, schemes: tuple[str, ...]) -> bool:
 
 def public_address(text: str) -> str:
     """Return Kith's own address without a slash at the end; raise ImproperlyConfigured if it cannot be one."""
+    from django.http.request import split_domain_port  # with 11 MB that the runner does without
+
     said = f"KITH_URL is {text!r}; it must begin with http:// or https:// and name a host"
     if not _is_address(text, ("http", "https")):
         raise ImproperlyConfigured(f"{said}.")

@@ -21,7 +21,9 @@ app.loader.import_default_modules()
     ("code", "unneeded"),
     [
         pytest.param(WORKER, {"config.urls", "config.api", "companions.pages", "safety.admin"}, id="worker"),
-        pytest.param("import config.up.__main__", {"celery", "redis", "valkey", "numpy"}, id="runner"),
+        pytest.param(
+            "import config.up.__main__", {"celery", "redis", "valkey", "numpy", "django.db"}, id="runner"
+        ),
         pytest.param("import providers.rehearsal.__main__", {"django", "numpy"}, id="rehearsal model"),
     ],
 )
