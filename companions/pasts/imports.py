@@ -156,10 +156,8 @@ def run(import_id: UUID, now: datetime, clock: Clock | None = None, batch: int =
     with note_failures(lease, partial(_note_failure, lease)):
         try:
             _go_on(lease, now, batch)
-        except (
-            FilesError,
-            CompanionsError,
-        ) as error:  # the file is lost, cannot be read, or no room is left for it
+        except (FilesError, CompanionsError) as error:
+            # the file is lost or cannot be read, or no room is left for it
             _note_failure(lease, error.code)
 
 
@@ -168,9 +166,8 @@ def _go_on(lease: Lease, now: datetime, size: int) -> None:
     read = read_file(past.file, past.pattern)
     choice = Choice(pasts=tuple(past.chosen), person=past.person)
     plan = _plan(read, choice, past.before_at, past.created_at)
-    if not Message.everywhere.filter(
-        job=past.job_id
-    ).exists():  # other imports may have come in since it was begun
+    is_begun = Message.everywhere.filter(job=past.job_id).exists()
+    if not is_begun:  # since it was requested, other imports may have taken the room
         existing = find_existing(past.companion_id, past.job_id, plan.messages)
         _require_storage(past.companion, (each for each in plan.messages if each.key not in existing))
     places: dict[str, UUID] = {}
