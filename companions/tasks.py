@@ -36,7 +36,7 @@ def run_long(user_id: int | None, work: Callable[[], None]) -> None:
     with LONG.take(user_id) as is_free:
         if is_free:
             work()
-    if is_free:
+    if is_free and LONG.pop_missed():
         enqueue("companions.tasks.go_on_with_pasts")
         enqueue("companions.tasks.restore_waiting")
 

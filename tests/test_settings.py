@@ -84,6 +84,13 @@ def test_a_number_or_a_switch_that_is_none_is_told_with_its_name(name: str, valu
         ("DATABASE_URL", "mysql://kith:secret@db/kith", "DATABASE_URL is no address of a PostgreSQL: "),
         ("EMAIL_URL", "smtp://:secret@", "EMAIL_URL is no address of a mail server: "),
         ("EMAIL_URL", "mail.example.org", "EMAIL_URL is no address of a mail server: "),
+        (
+            "DEFAULT_FROM_EMAIL",
+            "foo",
+            "DEFAULT_FROM_EMAIL is 'foo'; it must be a mail address, or: Name <address>.",
+        ),
+        ("S3_ENDPOINT", "foo", "S3_ENDPOINT is no address: it must begin with http:// or https://"),
+        ("LLM_ANSWER_TOKENS", "9000", "LLM_ANSWER_TOKENS is 9000; it must be a number from 1 to 8192."),
         ("KITH_OUTBOUND_ALLOWED", "push.lan:8443, nas", "KITH_OUTBOUND_ALLOWED has the entry 'nas'; "),
         ("SPEECH_ENGINE", "piper", "SPEECH_ENGINE is 'piper'; it must be one of: openai, f5, "),
         ("SPEECH_FORMAT", "ogg", "SPEECH_FORMAT is 'ogg'; it must be one of: mp3, "),

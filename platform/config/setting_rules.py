@@ -4,6 +4,7 @@ import base64
 import binascii
 import re
 from datetime import timedelta
+from email.utils import parseaddr
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -64,6 +65,17 @@ class Environment(environ.Env):  # type: ignore[misc]
         if given and not _is_address(given, schemes):
             begins = " or ".join(f"{scheme}://" for scheme in schemes)
             raise ImproperlyConfigured(f"{var} is no address: it must begin with {begins} and name a host.")
+        return given
+
+    def mailbox(self, var: str, default: str) -> str:
+        """Return the variable as a sender, e.g. `Kith <kith@example.org>`; `default` if it is unset or empty.
+
+        Raise ImproperlyConfigured if it names no mail address.
+        """
+        given = str(self.get_value(var, str, default=default)) or default
+        user, _, host = parseaddr(given)[1].rpartition("@")
+        if given != default and not (user and host and given.isprintable()):
+            raise ImproperlyConfigured(f"{var} is {given!r}; it must be a mail address, or: Name <address>.")
         return given
 
     def host_ports(self, var: str) -> set[str]:
@@ -205,12 +217,10 @@ def risuai_table(path: str) -> bytes:
         raise ImproperlyConfigured(f"KITH_RISUAI_MAP cannot be used: {error}.") from error
 
 
-def private_storage(env: environ.Env, folder: Path) -> dict[str, Any]:
+def private_storage(env: Environment, folder: Path) -> dict[str, Any]:
     """Return the entry for STORAGES: the bucket that S3_BUCKET names, or otherwise `folder`."""
-    said = {
-        name: env.str(f"S3_{name}", "")
-        for name in ("BUCKET", "ENDPOINT", "ACCESS_KEY", "SECRET_KEY", "REGION")
-    }
+    said = {name: env.str(f"S3_{name}", "") for name in ("BUCKET", "ACCESS_KEY", "SECRET_KEY", "REGION")}
+    said["ENDPOINT"] = env.address("S3_ENDPOINT")
     if not said["BUCKET"]:
         if any(said.values()):
             raise ImproperlyConfigured("Set S3_BUCKET as well: the other S3 settings do nothing without it.")

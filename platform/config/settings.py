@@ -347,7 +347,7 @@ else:
     EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
     EMAIL_FILE_PATH = KITH_HOME / "mail"
 EMAIL_TIMEOUT = 10  # seconds; a page waits for its mail to be sent
-DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", f"Kith <kith@{HOST}>")
+DEFAULT_FROM_EMAIL = env.mailbox("DEFAULT_FROM_EMAIL", f"Kith <kith@{HOST}>")
 ACCOUNT_EMAIL_VERIFICATION = "mandatory" if EMAIL_URL else "none"
 #: `KITH_MESSAGES_PER_MINUTE`, `KITH_TOKENS_PER_DAY` | `30`, `1000000` | limits per user; the admin can set others
 #:   for a single user
@@ -416,7 +416,7 @@ CHAT_RETRIES = env.count("LLM_RETRIES", 2)
 #: `LLM_CONTEXT_TOKENS`, `LLM_ANSWER_TOKENS` | `8192`, `1024` | the model's context size, and how much of it is
 #:   reserved for the answer
 CONTEXT_TOKENS = env.count("LLM_CONTEXT_TOKENS", 8192, least=1)
-ANSWER_TOKENS = env.count("LLM_ANSWER_TOKENS", 1024, least=1)
+ANSWER_TOKENS = env.count("LLM_ANSWER_TOKENS", min(1024, CONTEXT_TOKENS), least=1, most=CONTEXT_TOKENS)
 
 
 def optional_float(name: str, default: float | None) -> float | None:

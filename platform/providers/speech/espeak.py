@@ -64,7 +64,7 @@ class Espeak:
 
 
 async def run_program(program: str, arguments: Sequence[str], text: str) -> bytes:
-    """Run the program with the text as its input, and return its output. The program never outlives this call.
+    """Run the program with the text as its input, and return its output. It is killed if the call is cancelled.
 
     Raise ProviderUnavailable, with the program's error output, if it fails.
     """
