@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import environ
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from config.setting_rules import encryption_keys, private_storage
+from config.setting_rules import Environment, encryption_keys, private_storage
 from providers.speech.synthesis import BROWSER, ENGINES
 
 PUBLIC = "https://kith.example.org"
@@ -238,7 +237,7 @@ def test_a_bucket_is_named_whole_or_not_at_all() -> None:
 
 
 def test_a_bucket_takes_the_folders_place() -> None:
-    said = environ.Env()
+    said = Environment()
     said.ENVIRON = {}
     assert private_storage(said, Path("media"))["BACKEND"] == "files.storage.PrivateFolder"
     said.ENVIRON = {"S3_BUCKET": "kith", "S3_ENDPOINT": "https://s3.example.org"}

@@ -107,7 +107,7 @@ export class Turns extends EventTarget {
     if (response?.status === 404) here?.remove();
     if (html) {
       const [turn] = parts(html).turns;
-      if (here) here.replaceWith(turn);
+      if (here) replace(here, turn);
       else this.#append(turn);
       this.tellArrived([turn]);
     }
@@ -156,7 +156,7 @@ export class Turns extends EventTarget {
     for (const turn of turns) {
       const here = document.getElementById(turn.id);
       const isSame = here && isStreaming(here) && isStreaming(turn);
-      if (here && !isSame) here.replaceWith(turn);
+      if (here && !isSame) replace(here, turn);
       else if (!here && last) last.after(turn);
       else if (!here && start) start.before(turn);
       else if (!here) this.place.prepend(turn);
@@ -202,6 +202,13 @@ export class Turns extends EventTarget {
       return new Intl.DateTimeFormat("sv-SE").format();
     }
   }
+}
+
+// Replace a turn by its current state. A menu that the person has opened stays open.
+function replace(here, turn) {
+  const opened = here.querySelector(".menu[open]")?.closest("[data-message]").dataset.message;
+  here.replaceWith(turn);
+  turn.querySelector(`[data-message="${opened}"] .menu`)?.setAttribute("open", "");
 }
 
 function showFile({ name, url, isText }) {
