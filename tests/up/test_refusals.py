@@ -13,6 +13,8 @@ import pytest
 
 from config.up.install import InstallError, require_python
 from config.up.ports import find_free_port
+from config.up.run import Run
+from config.up.terminal import Stop
 
 pytestmark = pytest.mark.processes
 
@@ -72,6 +74,12 @@ if sys.platform == "linux":  # the only one that has a device which is always fu
     def test_a_full_data_folder(tmp_path: Path) -> None:
         (tmp_path / ".probe").symlink_to("/dev/full")
         assert refusal(tmp_path).startswith(f"The disk of Kith's data folder {tmp_path} is full")
+
+    def test_a_disk_that_becomes_full_while_kith_starts_is_told_as_such(tmp_path: Path) -> None:
+        (tmp_path / ".probe").symlink_to("/dev/full")
+        run = Run(tmp_path, find_free_port(), Stop(), {"DJANGO_SETTINGS_MODULE": "nowhere"})
+        with pytest.raises(OSError, match="No space left on device"):
+            run._prepare()
 
 
 def test_a_database_that_does_not_answer(tmp_path: Path) -> None:

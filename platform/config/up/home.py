@@ -67,15 +67,20 @@ def hold_home(home: Path) -> Iterator[None]:
             for path in (home / "up.lock", *home.glob("beat-schedule*")):
                 path.chmod(0o600)  # earlier versions of Kith let others read them
             _lock_for_this_process(home, lock.fileno())
-            probe = home / ".probe"
-            with probe.open("wb") as file:  # not empty: that would succeed on a full disk
-                file.write(bytes(PROBE_BYTES))
-                file.flush()
-                os.fsync(file.fileno())
-            probe.unlink()
+            probe(home)
         except OSError as error:
             raise UpError(cannot_write(home, error)) from error
         yield
+
+
+def probe(home: Path) -> None:
+    """Write a file to the data folder and delete it; raise OSError if that is impossible, e.g. if the disk is full."""
+    path = home / ".probe"
+    with path.open("wb") as file:  # not empty: that would succeed on a full disk
+        file.write(bytes(PROBE_BYTES))
+        file.flush()
+        os.fsync(file.fileno())
+    path.unlink()
 
 
 def _lock_for_this_process(home: Path, descriptor: int) -> None:

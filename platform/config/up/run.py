@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from config.up.chat import choose_chat
 from config.up.embedding import choose_embedding
 from config.up.engines import Engines
-from config.up.home import load_secrets, write_private_file
+from config.up.home import load_secrets, probe, write_private_file
 from config.up.ports import LOOPBACK, is_free, is_healthy
 from config.up.processes import Program, die_with_parent
 from config.up.stores import choose_stores
@@ -170,7 +170,7 @@ class Run:
             process.kill()
             process.wait()
         if process.returncode:
-            raise UpError(f"Kith could not be prepared: {last_line(log)} (more in {log})")
+            self._give_up(f"Kith could not be prepared: {last_line(log)} (more in {log})")
 
     def _start(self, program: Program) -> None:
         malloc = {name: value for name, value in MALLOC.items() if name not in os.environ}
@@ -183,7 +183,12 @@ class Run:
             self.supervisor.watch()
             if child.ends >= ENDS_BEFORE_READY:
                 last = last_line(child.tail.path, child.tail.complaint)
-                raise UpError(f"{name} could not start: {last} (more in {child.tail.path})")
+                self._give_up(f"{name} could not start: {last} (more in {child.tail.path})")
             if time.monotonic() > deadline:
                 raise UpError(f"{name} did not answer within {seconds:.0f} s; see {child.tail.path}")
             self.stop.wait(LOOK_SECONDS / 2)
+
+    def _give_up(self, why: str) -> NoReturn:
+        """Raise UpError, or OSError if the disk is full: then the last words in a log are vague or missing."""
+        probe(self.home)
+        raise UpError(why)
