@@ -69,8 +69,8 @@ class Section:
     """The archived rows of one table.
 
     `fields` are the columns, `way` is the lookup from a row to its companion, `most` the number of rows allowed. If
-    `is_numbered`, rows have integer ids that the journal refers to. `shapes` and `plain` check JSON fields; those in
-    `plain` contain no ids of Kith's, so nothing in them is replaced. `only` filters the companion's rows.
+    `is_numbered`, rows have integer ids that the journal refers to. `shapes` and `plain` check JSON fields and lists; those
+    in `plain` contain no ids of Kith's, so nothing in them is replaced. `only` filters the companion's rows.
     """
 
     model: type[models.Model]
@@ -289,7 +289,7 @@ SECTIONS: dict[str, Section] = {
         CharacterVersion,
         ("id", "number", "texts", "changed", "changed_by", "changed_at", "size"),
         most=MAX_VERSIONS,
-        plain={"texts": shapes.check_character},
+        plain={"texts": shapes.check_character, "changed": shapes.check_character_fields},
     ),
     "lorebooks": Section(
         Lorebook,

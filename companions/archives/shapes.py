@@ -102,6 +102,12 @@ def check_character(texts: Any) -> None:
         model_field.clean(value, None)
 
 
+def check_character_fields(names: Any) -> None:
+    """Raise if one of `names` is no field of a companion's character."""
+    if not set(names) <= set(CHARACTER_FIELDS):
+        raise ValueError
+
+
 def check_features(chosen: Any) -> None:
     """Raise if `chosen` has an unknown feature or a long name. Names unknown to this version are ignored in drawing."""
     for feature, name in TypeAdapter(dict[str, str]).validate_python(chosen).items():

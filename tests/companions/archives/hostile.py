@@ -105,6 +105,7 @@ EDITS: dict[str, Edit | tuple[Edit, ...]] = {
     "quotes that are no list": rows("memories", first(quotes={"a": 1})),
     "call without a name": rows("replies", first(tool_calls=[{"arguments": "{}"}])),
     "sampling that there is not": rows("mind", first(sampling={"endpoint": "http://127.0.0.1"})),
+    "change of what is no text of a character": rows("character_versions", first(changed=["user_id"])),
     "JSON that is too deep": rows("changes", first(before=json.loads('{"a":' * 60 + "1" + "}" * 60))),
     "more slots than there can be": rows(
         "slots",
