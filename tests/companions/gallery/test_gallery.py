@@ -98,6 +98,12 @@ def test_what_looks_private_is_said_and_the_own_address_refused(odessa: Companio
         send_in(make_companion(odessa.user, name="Ann"), summary="Write to alice@example.org.")
 
 
+def test_a_publisher_has_a_name_that_can_be_read(alice: User, odessa: Companion) -> None:
+    unseen = body_of(odessa, published_as="\u200b\u2060")
+    assert "can be read" in problem(Api(alice).post("/gallery", unseen), 422, "published_as")["detail"]
+    assert not GalleryVersion.objects.exists()
+
+
 def test_a_note_that_is_none_is_not_published(alice: User, odessa: Companion, client: Client) -> None:
     data = {"data": {"extensions": {"depth_prompt": "Remember the rock."}}}
     Card.objects.create(companion=odessa, content=data, created_at=timezone.now())
