@@ -125,10 +125,9 @@ def _get_scan_depth(book: Lorebook) -> int:
 def _has_new_picture(companion: Companion) -> bool:
     """Return whether the companion got its picture after its card, which may contain another one."""
     shown = find_picture(companion, Emotion.NEUTRAL)
-    return (
-        bool(shown)
-        and Card.objects.filter(companion=companion, created_at__lt=shown.file.created_at).exists()
-    )
+    if shown is None:
+        return False
+    return Card.objects.filter(companion=companion, created_at__lt=shown.file.created_at).exists()
 
 
 def draw_png(companion: Companion) -> bytes:

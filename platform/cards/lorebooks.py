@@ -116,17 +116,17 @@ def normalise_entry(raw: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def find_foreign_book(root: dict[str, Any]) -> tuple[dict[str, Any], str] | None:
-    """Return the lorebook in the JSON of another program's file and the code of a remark on it, or None.
+def find_foreign_book(root: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the lorebook if the JSON is a file of RisuAI, Agnai or NovelAI, or None.
 
     Its entries are still in that program's form, which `normalise_entry` recognises.
     """
     entries, listed = root.get("entries"), root.get("data")
     if root.get("type") == "risu" and isinstance(listed, list):
         found = [entry for entry in listed if isinstance(entry, dict) and entry.get("mode") != "folder"]
-        return {"entries": found}, "other_lorebook"
+        return {"entries": found}
     if isinstance(entries, list) and (root.get("kind") == "memory" or "lorebookVersion" in root):
-        return root, "other_lorebook"
+        return root
     return None
 
 

@@ -89,8 +89,7 @@ def normalise(raw: object) -> tuple[dict[str, Any], list[str]]:
         raise CardFormatError("no_card")
     remarks = {"text_cleaned"} if is_cleaned else set()
     if foreign := find_foreign_book(root):
-        book, remark = foreign
-        return {"spec": LOREBOOK, "data": normalise_book(book)}, sorted(remarks | {remark})
+        return {"spec": LOREBOOK, "data": normalise_book(foreign)}, sorted(remarks | {"other_lorebook"})
     book = _find_book(root)
     if book is not None:
         if root.get("spec") != LOREBOOK and isinstance(root.get("entries"), dict):
