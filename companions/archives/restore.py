@@ -298,7 +298,7 @@ class _Restore:
         if self.spent > self.manifest.files.bytes:  # the room that was checked for
             raise RowError("bytes", _("does not match the size of the file"))
         drawn = clean_content(row["kind"], row["content_type"], content)
-        if drawn and drawn.content != content:
+        if drawn:
             content = drawn.content
             row |= {"width": drawn.width, "height": drawn.height, "bytes": len(content)}
             row["sha256"] = hashlib.sha256(content).hexdigest()

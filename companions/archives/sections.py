@@ -12,7 +12,6 @@ from django.db import models
 
 from companions.archives import shapes
 from companions.archives.shapes import Check
-from companions.lore.editing import check_entry
 from companions.minds.sampling import check_sampling
 from companions.models import (
     Attachment,
@@ -69,8 +68,8 @@ class Section:
     """The archived rows of one table.
 
     `fields` are the columns, `way` is the lookup from a row to its companion, `most` the number of rows allowed. If
-    `is_numbered`, rows have integer ids that the journal refers to. `shapes` and `plain` check JSON fields; those in
-    `plain` contain no ids of Kith's, so nothing in them is replaced. `only` filters the companion's rows.
+    `is_numbered`, rows have integer ids that the journal refers to. `shapes` and `plain` check JSON fields and lists;
+    those in `plain` contain no ids of Kith's, so nothing in them is replaced. `only` filters the companion's rows.
     """
 
     model: type[models.Model]
@@ -283,13 +282,13 @@ SECTIONS: dict[str, Section] = {
         Card,
         ("content", "sha256", "assets_id", "created_at"),
         most=1,
-        plain={"content": shapes.OBJECT},
+        plain={"content": shapes.CARD},
     ),
     "character_versions": Section(
         CharacterVersion,
         ("id", "number", "texts", "changed", "changed_by", "changed_at", "size"),
         most=MAX_VERSIONS,
-        plain={"texts": shapes.check_character},
+        plain={"texts": shapes.check_character, "changed": shapes.check_character_fields},
     ),
     "lorebooks": Section(
         Lorebook,
@@ -304,7 +303,7 @@ SECTIONS: dict[str, Section] = {
         LoreEntry,
         ("id", "lorebook_id", "place", "data"),
         way="lorebook__companion",
-        plain={"data": check_entry},
+        plain={"data": shapes.check_lore_entry},
     ),
     "lore_firings": Section(
         LoreFiring,

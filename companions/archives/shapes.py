@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 from typing_extensions import TypedDict  # Python 3.11's own will not do for pydantic
 
 from companions.face.portraits import TABLES
+from companions.lore.editing import check_entry
 from companions.lore.explanation import explain
 from companions.models import Companion
 from companions.models.companion import CHARACTER_FIELDS
@@ -53,6 +54,23 @@ class Verdict(TypedDict):
     memory: UUID | None
 
 
+class LoreTexts(TypedDict, total=False):
+    keys: list[str]
+    secondary_keys: list[str]
+    content: str
+    extensions: dict[str, Any]
+
+
+class CardData(TypedDict, total=False):
+    tags: list[str]
+    creator_notes: str
+    extensions: dict[str, Any]
+
+
+class CardContent(TypedDict, total=False):
+    data: CardData
+
+
 def _shape(of: Any) -> Check:
     return TypeAdapter(of).validate_python
 
@@ -63,6 +81,8 @@ QUOTES = _shape(list[Quote])
 EMOTIONS = _shape(list[Felt])
 VERDICTS = _shape(list[Verdict])
 DIGESTS = _shape(list[list[str]])
+CARD = _shape(CardContent)
+LORE_TEXTS = _shape(LoreTexts)
 
 
 def _shape_of_calls(of: Any) -> Check:
@@ -86,6 +106,12 @@ def check_lore(lore: Any) -> None:
     explain(TypeAdapter(dict[str, list[dict[str, Any]]]).validate_python(lore))
 
 
+def check_lore_entry(entry: Any) -> None:
+    """Raise if `entry` is no entry of a lorebook, or is too large."""
+    LORE_TEXTS(entry)
+    check_entry(entry)
+
+
 def check_character(texts: Any) -> None:
     """Raise if `texts` are not texts that a companion's character can have, by field name."""
     if not texts.keys() <= set(CHARACTER_FIELDS):
@@ -100,6 +126,12 @@ def check_character(texts: Any) -> None:
         if any(isinstance(text, str) and len(text) > most for text in parts):
             raise ValueError(name)
         model_field.clean(value, None)
+
+
+def check_character_fields(names: Any) -> None:
+    """Raise if one of `names` is no field of a companion's character."""
+    if not set(names) <= set(CHARACTER_FIELDS):
+        raise ValueError
 
 
 def check_features(chosen: Any) -> None:

@@ -175,19 +175,25 @@ def _read_value(section: Section, model_field: Any, name: str, value: Any, place
     if isinstance(model_field, ArrayField):
         if not isinstance(value, list) or len(value) > min(model_field.size or MAX_ITEMS, MAX_ITEMS):
             raise RowError(name, _("is not a list, or is too long"))
-        return [_read_plain(model_field.base_field, item, places) for item in value]
+        items = [_read_plain(model_field.base_field, item, places) for item in value]
+        _check_shape(section, name, items)
+        return items
     return _read_plain(model_field, value, places)
 
 
 def _read_json(section: Section, name: str, value: Any, places: Places) -> Any:
     if not _is_storable(value):
         raise RowError(name, _("contains characters that are not text"))
+    _check_shape(section, name, value)
+    return value if name in section.plain else places.move_within(value)
+
+
+def _check_shape(section: Section, name: str, value: Any) -> None:
     try:
         if check := section.shapes.get(name) or section.plain.get(name):
             check(value)
     except (AttributeError, LookupError, TypeError, ValueError, RefusedError):
         raise RowError(name, _("does not have the right form")) from None
-    return value if name in section.plain else places.move_within(value)
 
 
 def _is_storable(value: Any, depth: int = 0) -> bool:

@@ -65,7 +65,7 @@ def compose_publication(companion: Companion, *, keeps_name: bool = False) -> Pu
     """
     data = compose_card(companion)["data"]
     chosen = {key: data[key] for key in KEPT}
-    if note := data["extensions"].get("depth_prompt"):
+    if isinstance(note := data["extensions"].get("depth_prompt"), dict):
         chosen["extensions"] = {"depth_prompt": {key: note.get(key) for key in ("prompt", "depth", "role")}}
     if book := data.get("character_book"):
         chosen["character_book"] = _choose_of_book(book)

@@ -20,7 +20,7 @@ from companions.models.gallery import AGES
 from files import contents
 from files.models import StoredFile
 from memory.emotion import Emotion
-from text.strings import folded, reads_like_kith
+from text.strings import NOT_SEEN, folded, reads_like_kith
 
 State = GalleryVersion.State
 NOT_FOUND, COMPANION_DELETED = 404, "companion_deleted"
@@ -56,6 +56,10 @@ def check_terms(companion: Companion, terms: Terms) -> None:
     if "@" in folded(terms.published_as):
         raise GalleryError(
             "published_as", _("Choose a name, not an address: everybody will see it."), "published_as"
+        )
+    if not NOT_SEEN.sub("", terms.published_as).strip():
+        raise GalleryError(
+            "published_as", _("Choose a name that can be read: everybody will see it."), "published_as"
         )
     if reads_like_kith(terms.published_as) and not user.has_perm(MAY_DECIDE):
         detail = _("This reads as if Kith itself had published it. Choose a name without “Kith”.")

@@ -1,6 +1,7 @@
 """Read SillyTavern's preset files, of text completion and of chat completion, as far as Kith uses their values.
 
-The form is that of SillyTavern's own presets of 2024 to 2026: one JSON object with a name for each value.
+The form is that of SillyTavern's own presets of 2024 to 2026: one JSON object with a name for each value. Its master
+export contains such an object beside its templates, as `preset`.
 """
 
 from dataclasses import dataclass, field
@@ -52,6 +53,8 @@ def read_preset(content: bytes) -> ReadPreset:
         written = orjson.loads(content)
     except orjson.JSONDecodeError as error:
         raise MindError("file", _("This is not JSON: %(error)s") % {"error": error}) from error
+    if isinstance(written, dict) and isinstance(written.get("preset"), dict):
+        written = written["preset"]
     if not isinstance(written, dict) or not NAMES.keys() & written.keys():
         raise MindError("file", _("This is not a SillyTavern preset: it has no value that Kith knows."))
     read = ReadPreset()

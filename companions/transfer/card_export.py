@@ -2,6 +2,7 @@
 
 import io
 import json
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 from zipfile import ZipFile
@@ -10,14 +11,15 @@ from django.http import HttpResponse
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
-from cards.assets import Asset
+from cards.assets import Asset, replace_icon
 from cards.schema import CARD, normalise
 from cards.values import CardFormatError
 from cards.writer import write_card
 from companions.face.drawing import render_portrait
 from companions.face.expressions import express
 from companions.face.portraits import find_picture, get_features
-from companions.models import Card, Companion
+from companions.lore.entries import DEFAULT_SCAN_DEPTH
+from companions.models import Card, Companion, Lorebook
 from companions.transfer.card_import import ASSETS_LIST, FIELDS, CardError
 from files.contents import read_content
 from files.responses import attach
@@ -38,13 +40,16 @@ def card_response(companion: Companion, now: datetime, *, spec: str, form: str) 
         raise CardError(
             "no_such_form", _("A card can be JSON or PNG in version 2 or 3, or CHARX in version 3.")
         )
+    card, assets = compose_card(companion), load_assets(companion)
+    if _has_new_picture(companion):
+        card = replace_icon(card, assets)
     content = write_card(
-        compose_card(companion),
+        card,
         spec=SPECS[spec],
         form=form,
         modified=now,
         picture_png=None if form == "json" else draw_png(companion),
-        assets=load_assets(companion) if form == "charx" else [],
+        assets=assets if form == "charx" else [],
     )
     name = slugify(companion.name, allow_unicode=True) or str(companion.pk)
     return attach(content, TYPES[form], f"{name}.{form}")
@@ -60,12 +65,8 @@ def compose_card(companion: Companion) -> dict[str, Any]:
     data: dict[str, Any] = {"creation_date": int(companion.created_at.timestamp()), **content.get("data", {})}
     data |= {"name": companion.name, **{key: getattr(companion, field) for field, key in FIELDS.items()}}
     data["extensions"] = _compose_extensions(companion, data.get("extensions") or {})
-    books = [book.as_card() for book in companion.lorebooks.prefetch_related("entries")]
-    if books:  # a card has only one
-        data["character_book"] = {
-            **books[0],
-            "entries": [entry for book in books for entry in book["entries"]],
-        }
+    if books := list(companion.lorebooks.prefetch_related("entries")):
+        data["character_book"] = _merge_books(books)
     try:
         return normalise({**content, "spec": CARD, "spec_version": "3.0", "data": data})[0]
     except CardFormatError:
@@ -89,6 +90,44 @@ def _compose_extensions(companion: Companion, extensions: dict[str, Any]) -> dic
     if before.get("prompt"):  # its user has removed the card's note
         return {key: value for key, value in extensions.items() if key != "depth_prompt"}
     return extensions
+
+
+def _merge_books(books: Sequence[Lorebook]) -> dict[str, Any]:
+    """Return the lorebooks as one, since a card has only one. It has the settings of the first enabled book.
+
+    Entries of a disabled book become disabled. Those of books with other settings get these as rules of their own, and
+    the budget is that of all enabled books together.
+    """
+    used = [book for book in books if book.is_enabled] or books
+    merged, budgets = used[0].as_card(), [book.token_budget for book in used]
+    depth = _get_scan_depth(used[0])
+    if len(used) > 1:
+        merged["token_budget"] = None if None in budgets else sum(filter(None, budgets))
+    if used[0].is_recursive is False and any(book.is_recursive is not False for book in used):
+        merged["recursive_scanning"] = True
+    merged["entries"] = []
+    for book in books:
+        for entry in book.entries.all():
+            rules = {**(entry.data.get("extensions") or {})}
+            if _get_scan_depth(book) != depth and rules.get("scan_depth") is None:
+                rules["scan_depth"] = _get_scan_depth(book)
+            if book.is_recursive is False and merged["recursive_scanning"] is not False:
+                rules |= {"exclude_recursion": True, "prevent_recursion": True}
+            switched = {} if book.is_enabled else {"enabled": False}
+            merged["entries"].append({**entry.data, "extensions": rules, **switched})
+    return merged
+
+
+def _get_scan_depth(book: Lorebook) -> int:
+    return DEFAULT_SCAN_DEPTH if book.scan_depth is None else book.scan_depth
+
+
+def _has_new_picture(companion: Companion) -> bool:
+    """Return whether the companion got its picture after its card, which may contain another one."""
+    shown = find_picture(companion, Emotion.NEUTRAL)
+    if shown is None:
+        return False
+    return Card.objects.filter(companion=companion, created_at__lt=shown.file.created_at).exists()
 
 
 def draw_png(companion: Companion) -> bytes:

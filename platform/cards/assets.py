@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from cards.schema import Known
+from cards.schema import DEFAULT_ASSET, Known
 from cards.values import CardFormatError, decode_base64
 
 MAX_ASSET_BYTES = 10_000_000
@@ -116,3 +116,14 @@ def choose_icon(assets: list[Asset]) -> Asset | None:
     """Return the character's face: of the icons that are pictures, the one named "main", else the first, or None."""
     icons = [asset for asset in assets if asset.type == "icon" and PICTURE.match(asset.content)]
     return next((icon for icon in icons if icon.name == "main"), icons[0] if icons else None)
+
+
+def replace_icon(card: dict[str, Any], assets: list[Asset]) -> dict[str, Any]:
+    """Return the card with the picture of its file as its main icon, instead of the face among its `assets`."""
+    face = choose_icon(assets)
+    others = [
+        entry
+        for entry in card["data"]["assets"]
+        if entry["type"] != "icon" or (entry["name"] != "main" and not (face and entry["uri"] == face.uri))
+    ]
+    return {**card, "data": {**card["data"], "assets": [DEFAULT_ASSET.copy(), *others]}}

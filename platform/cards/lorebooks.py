@@ -1,4 +1,4 @@
-"""Lorebooks normalised to the V3 form from V2, V3 or SillyTavern's world info."""
+"""Lorebooks normalised to the V3 form from V2, V3, SillyTavern's world info, or files of RisuAI, Agnai or NovelAI."""
 
 from typing import Any
 
@@ -45,6 +45,20 @@ WORLD_INFO_FIELDS = {
     "keysecondary": "secondary_keys",
     "order": "insertion_order",
 }
+# The keys that only RisuAI's entries have, and the card's names for the fields of Agnai's and NovelAI's.
+RISUAI_KEYS = {"secondkey", "insertorder", "alwaysActive"}
+AGNAI_BOOK = {
+    "scanDepth": "scan_depth",
+    "tokenBudget": "token_budget",
+    "recursiveScanning": "recursive_scanning",
+}
+AGNAI_FIELDS = {
+    "keywords": "keys",
+    "secondaryKeys": "secondary_keys",
+    "entry": "content",
+    "weight": "insertion_order",
+}
+NOVELAI_FIELDS = {"text": "content", "displayName": "name", "forceActivation": "constant"}
 POSITIONS = ("before_char", "after_char")  # SillyTavern's position 0, and all its other positions
 
 
@@ -53,6 +67,7 @@ def normalise_book(raw: dict[str, Any]) -> dict[str, Any]:
 
     Raise CardFormatError `too_many_entries` if it has more than MAX_ENTRIES.
     """
+    raw = _rename(raw, AGNAI_BOOK)
     entries = raw.get("entries")
     found = list(entries.values()) if isinstance(entries, dict) else entries
     found = [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
@@ -73,7 +88,7 @@ def normalise_book(raw: dict[str, Any]) -> dict[str, Any]:
 
 def normalise_entry(raw: dict[str, Any]) -> dict[str, Any]:
     """Return the entry with every key of V3; missing ones get their default, None or an empty value."""
-    entry = _translate_world_info(raw) if "key" in raw and "keys" not in raw else raw
+    entry = _translate_entry(raw)
     extensions, position = as_mapping(entry.get("extensions")), entry.get("position")
     if isinstance(position, int | float):
         extensions = {"position": position, **extensions}
@@ -99,6 +114,62 @@ def normalise_entry(raw: dict[str, Any]) -> dict[str, Any]:
         "name": as_text(entry.get("name")),
         "comment": as_text(entry.get("comment")),
     }
+
+
+def find_foreign_book(root: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the lorebook if the JSON is a file of RisuAI, Agnai or NovelAI, or None.
+
+    Its entries are still in that program's form, which `normalise_entry` recognises.
+    """
+    entries, listed = root.get("entries"), root.get("data")
+    if root.get("type") == "risu" and isinstance(listed, list):
+        found = [entry for entry in listed if isinstance(entry, dict) and entry.get("mode") != "folder"]
+        return {"entries": found}
+    if isinstance(entries, list) and (root.get("kind") == "memory" or "lorebookVersion" in root):
+        return root
+    return None
+
+
+def translate_risuai(raw: dict[str, Any]) -> dict[str, Any]:
+    """Return an entry of RisuAI's lorebook in the form of a card's entry."""
+    chance = as_number(raw.get("activationPercent"), None)
+    more = as_mapping(raw.get("extentions"))  # RisuAI's own spelling
+    extensions = {"risuai": more} if more else {}
+    return {
+        "keys": as_text(raw.get("key")),
+        "secondary_keys": as_text(raw.get("secondkey")),
+        "content": as_text(raw.get("content")),
+        "name": as_text(raw.get("comment")),
+        "comment": as_text(raw.get("comment")),
+        "insertion_order": raw.get("insertorder"),
+        "constant": raw.get("alwaysActive"),
+        "selective": raw.get("selective"),
+        "use_regex": raw.get("useRegex"),
+        "case_sensitive": as_flag(more.get("risu_case_sensitive"), default=False),
+        "extensions": extensions
+        if chance is None
+        else {"probability": chance, "useProbability": True, **extensions},
+    }
+
+
+def _translate_entry(raw: dict[str, Any]) -> dict[str, Any]:
+    """Return the entry with a card's names for its fields, whichever program wrote it."""
+    if "keys" not in raw:
+        if RISUAI_KEYS & raw.keys():
+            return translate_risuai(raw)
+        if "keywords" in raw:
+            return _rename(raw, AGNAI_FIELDS)
+        return _translate_world_info(raw) if "key" in raw else raw
+    if "text" in raw and "content" not in raw:
+        order = as_mapping(raw.get("contextConfig")).get("budgetPriority")
+        return {"insertion_order": order, **_rename(raw, NOVELAI_FIELDS)}
+    return raw
+
+
+def _rename(raw: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+    """Return a copy with the keys renamed; values that it already has under a new name are kept."""
+    renamed = {new: raw[old] for old, new in names.items() if old in raw}
+    return renamed | {key: value for key, value in raw.items() if key not in names}
 
 
 def _translate_world_info(raw: dict[str, Any]) -> dict[str, Any]:

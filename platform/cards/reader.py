@@ -83,6 +83,9 @@ REMARKS: dict[str, str | Promise] = {
     "newer_version": _(
         "The card was made for a newer version of the format. What Kith does not know is kept, but not used."
     ),
+    "other_lorebook": _(
+        "This is a lorebook from RisuAI, Agnai or NovelAI. It was turned into the form that Kith uses."
+    ),
     "other_chunk": _("One of the two copies of the card in this PNG is broken. The other one was read."),
     "programs_inert": _("The card contains scripts. They are kept in it, but never run."),
     "text_cleaned": _(

@@ -9,14 +9,11 @@ Scripts and triggers are kept where cards have them, and never run.
 
 from typing import Any
 
-from cards.lorebooks import MAX_ENTRIES, normalise_book
+from cards.lorebooks import MAX_ENTRIES, normalise_book, translate_risuai
 from cards.values import (
     MAX_JSON_BYTES,
     CardFormatError,
-    as_flag,
     as_mapping,
-    as_number,
-    as_text,
     clean,
     parse_json,
 )
@@ -52,7 +49,7 @@ def add_module(card: dict[str, Any], content: bytes, table: bytes) -> set[str]:
         return {"module_packed"}
     try:
         module = _read(content, table)
-        book = normalise_book({"entries": [_translate(entry) for entry in _list_entries(module)]})
+        book = normalise_book({"entries": [translate_risuai(entry) for entry in _list_entries(module)]})
     except CardFormatError:
         return {"module_broken"}
     remarks = _add_entries(card["data"], book["entries"])
@@ -79,28 +76,6 @@ def _list_entries(module: dict[str, Any]) -> list[dict[str, Any]]:
     if len(found) > MAX_ENTRIES:
         raise CardFormatError("too_many_entries")
     return [entry for entry in found if entry.get("mode") != "folder"]
-
-
-def _translate(raw: dict[str, Any]) -> dict[str, Any]:
-    """Return an entry of RisuAI's lorebook in the form of a card's entry."""
-    chance = as_number(raw.get("activationPercent"), None)
-    more = as_mapping(raw.get("extentions"))  # RisuAI's own spelling
-    extensions = {"risuai": more} if more else {}
-    return {
-        "keys": as_text(raw.get("key")),
-        "secondary_keys": as_text(raw.get("secondkey")),
-        "content": as_text(raw.get("content")),
-        "name": as_text(raw.get("comment")),
-        "comment": as_text(raw.get("comment")),
-        "insertion_order": raw.get("insertorder"),
-        "constant": raw.get("alwaysActive"),
-        "selective": raw.get("selective"),
-        "use_regex": raw.get("useRegex"),
-        "case_sensitive": as_flag(more.get("risu_case_sensitive"), default=False),
-        "extensions": extensions
-        if chance is None
-        else {"probability": chance, "useProbability": True, **extensions},
-    }
 
 
 def _add_entries(data: dict[str, Any], entries: list[dict[str, Any]]) -> set[str]:

@@ -5,7 +5,7 @@ Neither this module nor what it imports may import Django: it runs in the sandbo
 
 from typing import Any, NamedTuple
 
-from cards.lorebooks import normalise_book
+from cards.lorebooks import find_foreign_book, normalise_book
 from cards.values import CardFormatError, as_mapping, as_number, as_text, as_texts, clean, parse_json
 
 CARD, LOREBOOK = "chara_card_v3", "lorebook_v3"
@@ -73,9 +73,9 @@ def find_version(raw: object) -> str:
     spec = as_text(root.get("spec"))
     if spec.startswith("chara_card_v"):
         return {"chara_card_v1": "1", "chara_card_v2": "2"}.get(spec, "3")
-    return (
-        "3" if spec == LOREBOOK or "entries" in root else "2" if isinstance(root.get("data"), dict) else "1"
-    )
+    if spec == LOREBOOK or "entries" in root or find_foreign_book(root):
+        return "3"
+    return "2" if isinstance(root.get("data"), dict) else "1"
 
 
 def normalise(raw: object) -> tuple[dict[str, Any], list[str]]:
@@ -88,6 +88,8 @@ def normalise(raw: object) -> tuple[dict[str, Any], list[str]]:
     if not isinstance(root, dict):
         raise CardFormatError("no_card")
     remarks = {"text_cleaned"} if is_cleaned else set()
+    if foreign := find_foreign_book(root):
+        return {"spec": LOREBOOK, "data": normalise_book(foreign)}, sorted(remarks | {"other_lorebook"})
     book = _find_book(root)
     if book is not None:
         if root.get("spec") != LOREBOOK and isinstance(root.get("entries"), dict):

@@ -193,6 +193,54 @@ def test_a_habit_is_understood(habit: str) -> None:
     assert find() == expected
 
 
+# A lorebook of one entry, as each of these programs exports it.
+FOREIGN: dict[str, dict[str, Any]] = {
+    "RisuAI": {
+        "type": "risu",
+        "ver": 1,
+        "data": [
+            {"key": "\uf001folder", "comment": "Places", "content": "", "mode": "folder"},
+            {
+                **{"key": "lamp, 灯", "secondkey": "oil", "comment": "The lamp", "content": "It burns."},
+                **{"insertorder": 7, "alwaysActive": True, "selective": True, "mode": "normal"},
+            },
+        ],
+    },
+    "Agnai": {
+        "kind": "memory",
+        "name": "The rock",
+        "entries": [
+            {
+                **{"keywords": ["lamp", "灯"], "secondaryKeys": ["oil"], "name": "The lamp", "priority": 7},
+                **{"entry": "It burns.", "weight": 7, "enabled": True, "constant": True, "selective": True},
+            }
+        ],
+    },
+    "NovelAI": {
+        "lorebookVersion": 5,
+        "entries": [
+            {
+                **{"keys": ["lamp", "灯"], "secondary_keys": ["oil"], "displayName": "The lamp"},
+                **{"text": "It burns.", "contextConfig": {"budgetPriority": 7}, "forceActivation": True},
+                **{"enabled": True, "selective": True},
+            }
+        ],
+        "categories": [],
+    },
+}
+
+
+@pytest.mark.parametrize("program", FOREIGN)
+def test_a_lorebook_of_another_program_keeps_what_its_entries_say(program: str) -> None:
+    form, file = parse(BytesIO(json.dumps(FOREIGN[program]).encode()))
+    [entry] = file.known.card["data"]["entries"]
+    assert (form, file.known.version, file.known.remarks) == ("lorebook", "3", ["other_lorebook"])
+    assert normalise(file.known.card) == (file.known.card, [])
+    told = {"keys": ["lamp", "灯"], "secondary_keys": ["oil"], "content": "It burns.", "name": "The lamp"}
+    rules = {"insertion_order": 7, "constant": True, "selective": True, "enabled": True, "use_regex": False}
+    assert {key: entry[key] for key in (*told, *rules)} == told | rules
+
+
 def test_world_info_becomes_a_lorebook_as_sillytavern_embeds_it() -> None:
     card, remarks = normalise(BOOKS["world info"])
     first, second = card["data"]["entries"]

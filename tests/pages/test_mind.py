@@ -186,6 +186,16 @@ def test_a_chat_preset_is_read_without_its_prompts(as_alice: Api, mira: Companio
     assert not Mind.objects.exists()
 
 
+def test_a_master_export_is_read_as_the_preset_that_it_contains(as_alice: Api, mira: Companion) -> None:
+    where, whole = f"/companions/{mira.pk}/mind/preset-file", {"instruct": {"name": "ChatML"}}
+    alone, within = (
+        as_alice.form(where, {"file": upload(content)}).json()
+        for content in (TEXT_PRESET, {**whole, "preset": TEXT_PRESET})
+    )
+    assert within == alone
+    assert within["sampling"]["temperature"] == 1.1
+
+
 @pytest.mark.parametrize(
     ("content", "named"),
     [

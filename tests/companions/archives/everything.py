@@ -32,8 +32,9 @@ from companions.models import (
 )
 from companions.replies.lifecycle import Said, Start, finish, process_name, start
 from companions.replies.lifecycle import claim as claim_reply
-from files.contents import store_content
+from files.contents import store_content, store_picture
 from files.models import StoredFile
+from files.pictures import Drawn
 from memory.core_memory import set_slot, write_block
 from memory.learning.diary import ClosedSession, Written, keep_entry
 from memory.learning.revisions import revise
@@ -217,10 +218,13 @@ def furnish(companion: Companion, asked: Message, answer: Message, fact: Memory,
         return store_content(companion.user, content, kind, content_type, now, companion=companion)
 
     kinds = StoredFile.Kind
-    Picture.objects.create(companion=companion, file=store(webp(), kinds.PICTURE, "image/webp"))
-    Attachment.objects.create(
-        message=asked, file=store(webp(), kinds.ATTACHMENT, "image/webp"), name="tea.png", **common
+    drawn = Drawn(webp(), 8, 6)
+    face, sent = (
+        store_picture(companion.user, drawn, kind, now, companion=companion)
+        for kind in (kinds.PICTURE, kinds.ATTACHMENT)
     )
+    Picture.objects.create(companion=companion, file=face)
+    Attachment.objects.create(message=asked, file=sent, name="tea.png", **common)
     recorded = store(mp3(sound(), {}), kinds.RECORDING, "audio/mpeg")
     Recording.objects.create(message=asked, file=recorded, heard="tea", seconds=0.5, **common)
     reference = store(wav(sound()), kinds.REFERENCE, "audio/wav")

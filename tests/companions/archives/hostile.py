@@ -14,6 +14,7 @@ from tests.companions.archives.everything import NOON
 from tests.companions.archives.packing import Edit, Entries, edit, listed, read_entries, rows, write_entries
 
 ELSEWHERE = "4b1f9c1e-0000-4000-8000-000000000000"
+LORE = {"keys": ["tea"], "secondary_keys": [], "content": "Tea is hot.", "extensions": {}}
 LATER = "2026-04-10T12:00:00+00:00"
 
 
@@ -105,6 +106,11 @@ EDITS: dict[str, Edit | tuple[Edit, ...]] = {
     "quotes that are no list": rows("memories", first(quotes={"a": 1})),
     "call without a name": rows("replies", first(tool_calls=[{"arguments": "{}"}])),
     "sampling that there is not": rows("mind", first(sampling={"endpoint": "http://127.0.0.1"})),
+    "lore entry whose keys are no texts": rows("lore_entries", first(data={**LORE, "secondary_keys": [{}]})),
+    "lore entry whose extensions are a text": rows("lore_entries", first(data={**LORE, "extensions": "x"})),
+    "card whose data is a text": rows("card", first(content={"data": "x"})),
+    "card whose extensions are a text": rows("card", first(content={"data": {"extensions": "x"}})),
+    "change of what is no text of a character": rows("character_versions", first(changed=["user_id"])),
     "JSON that is too deep": rows("changes", first(before=json.loads('{"a":' * 60 + "1" + "}" * 60))),
     "more slots than there can be": rows(
         "slots",

@@ -78,6 +78,12 @@ def test_pictures_of_an_archive_are_drawn_anew_like_those_that_are_sent(bob: Use
         assert (kept.bytes, kept.sha256) == (len(written), hashlib.sha256(written).hexdigest())
 
 
+def test_a_picture_has_the_size_that_it_has_whatever_the_archive_says(bob: User, archive: bytes) -> None:
+    back = unpack(bob, edit(archive, file_of("picture", None, width=None, height=4)))
+    kept = StoredFile.objects.get(companion=back, kind="picture")
+    assert (kept.width, kept.height) == (8, 6)
+
+
 def test_what_a_newer_version_knows_is_left_out_and_told(bob: User, archive: bytes) -> None:
     from companions.archives.restore import restore
 

@@ -20,6 +20,7 @@ from companions.gallery.adoption import adopt
 from companions.gallery.catalogue import find_entry, preview
 from companions.gallery.publication import compose_publication
 from companions.models import (
+    Card,
     Companion,
     GalleryCharacter,
     GalleryReport,
@@ -95,6 +96,20 @@ def test_what_looks_private_is_said_and_the_own_address_refused(odessa: Companio
     assert refused.value.code == "own_address"
     with pytest.raises(GalleryError):
         send_in(make_companion(odessa.user, name="Ann"), summary="Write to alice@example.org.")
+
+
+def test_a_publisher_has_a_name_that_can_be_read(alice: User, odessa: Companion) -> None:
+    unseen = body_of(odessa, published_as="\u200b\u2060")
+    assert "can be read" in problem(Api(alice).post("/gallery", unseen), 422, "published_as")["detail"]
+    assert not GalleryVersion.objects.exists()
+
+
+def test_a_note_that_is_none_is_not_published(alice: User, odessa: Companion, client: Client) -> None:
+    data = {"data": {"extensions": {"depth_prompt": "Remember the rock."}}}
+    Card.objects.create(companion=odessa, content=data, created_at=timezone.now())
+    client.force_login(alice)
+    assert client.get(f"/companions/{odessa.pk}/settings/publish/").status_code == 200
+    assert "depth_prompt" not in compose_publication(odessa).content["data"]["extensions"]
 
 
 def test_the_page_shows_word_for_word_what_it_sends(alice: User, odessa: Companion, client: Client) -> None:

@@ -16,7 +16,10 @@ from PIL import Image
 from accounts.models import User
 from cards.child import parse
 from cards.reader import read_card
+from companions.face.portraits import put_picture
 from companions.life import inner_state
+from companions.lore import editing
+from companions.lore.books import read_book as read_entries
 from companions.lore.editing import BOOKS_EACH
 from companions.models import Card, CardUpload, Companion, Lorebook, LoreEntry, Message, Picture
 from companions.transfer.card_export import compose_card
@@ -30,6 +33,7 @@ from companions.transfer.card_preview import describe
 from files.contents import read_content
 from files.models import StoredFile
 from tests.cards.corpus import png_of
+from tests.companions.face.paintings import painted
 from tests.files.hostile import drawn
 from tests.fixtures.rest import Api, problem
 
@@ -212,6 +216,56 @@ def test_the_files_of_a_charx_are_kept_and_go_out_again(at_home: Client) -> None
         assert archive.read("assets/emotion/images/joy.png") == joy
         told = json.loads(archive.read("card.json"))["data"]["assets"]
     assert assets[2] in told
+
+
+def test_a_picture_put_in_later_is_the_face_in_every_form(at_home: Client, alice: User) -> None:
+    assets = [{"type": "icon", "uri": "embeded://face.png", "name": "Odessa", "ext": "png"}]
+    assets.append({**assets[0], "type": "emotion", "uri": "embeded://joy.png", "name": "joy"})
+    packed = io.BytesIO()
+    with ZipFile(packed, "w") as archive:
+        archive.writestr("card.json", json.dumps({**CARD, "data": {**DATA, "assets": assets}}))
+        archive.writestr("face.png", painted(colour="#c00"))
+        archive.writestr("joy.png", painted(colour="#0c0"))
+    companion = make_companion(
+        keep_upload(alice, read_card(packed.getvalue()), b"", timezone.now()), timezone.now()
+    )
+
+    def find_face(form: str) -> tuple[int, ...]:
+        sent = at_home.get(f"/companions/{companion.pk}/settings/export/card/?as={form}").content
+        _form, file = parse(io.BytesIO(sent))
+        assert [asset["name"] for asset in file.known.card["data"]["assets"][1:]] in ([], ["joy"])
+        with Image.open(io.BytesIO(file.picture or b"")) as face:
+            return face.convert("RGB").resize((1, 1)).getpixel((0, 0))  # type: ignore[return-value]
+
+    assert [find_face(form)[0] > 100 for form in ("png", "charx")] == [True, True]
+    put_picture(companion, "", painted(colour="#00c"), timezone.now())
+    assert [find_face(form)[2] > 100 for form in ("png", "charx")] == [True, True]
+
+
+def test_lorebooks_that_go_out_as_one_do_as_they_did_apart(odessa: Companion, alice: User) -> None:
+    first = Lorebook.objects.get()
+    first.scan_depth, first.token_budget, first.is_recursive = 2, 100, False
+    first.save()
+    for number, (book, is_enabled) in enumerate(
+        [({"recursive_scanning": True, "token_budget": 50}, True), ({"scan_depth": 2}, False)]
+    ):
+        entry = {**ENTRY, "keys": [f"key {number}"]}
+        kept = editing.read_book({**book, "name": "Another", "entries": [entry]})
+        editing.make_book(alice, kept, timezone.now(), companion=odessa, is_enabled=is_enabled)
+    whole = compose_card(odessa)["data"]["character_book"]
+    settings = {"name": "The rock", "scan_depth": 2, "token_budget": 150, "recursive_scanning": True}
+    assert {key: whole[key] for key in settings} == settings
+    mine, another, off = read_entries("0", whole)
+    assert (mine.scan_depth or mine.book.scan_depth, mine.reads_recursion, mine.feeds_recursion) == (
+        2,
+        False,
+        False,
+    )
+    assert (another.scan_depth, another.reads_recursion, another.feeds_recursion) == (4, True, True)
+    assert [entry.is_enabled for entry in (mine, another, off)] == [True, True, False]
+    Lorebook.objects.exclude(pk=first.pk).update(is_enabled=False)
+    alone = compose_card(odessa)["data"]["character_book"]
+    assert (alone["token_budget"], alone["recursive_scanning"]) == (100, False)
 
 
 def as_large_charx(megabytes: int) -> SimpleUploadedFile:
