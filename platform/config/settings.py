@@ -619,6 +619,7 @@ CELERY_TASK_ROUTES = {
     "companions.tasks.work_a_night": {"queue": "learn"},
     "companions.tasks.compare_models": {"queue": "learn"},
 }
+CELERY_BEAT_SCHEDULER = "config.celery:Scheduler"
 CELERY_BEAT_SCHEDULE_FILENAME = str(KITH_HOME / "beat-schedule")
 
 
