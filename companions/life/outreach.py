@@ -231,9 +231,8 @@ def _send(channel: Channel, deliveries: Sequence[Delivery], now: datetime) -> in
     if sent.is_postponed and is_recent:
         later = now + RETRY_DELAY
         _mark(deliveries, State.WAITING, due_at=later, attempted_at=None, error=sent.error)
-        if (
-            sent.is_down
-        ):  # nobody else waits for the same failure; those whom a worker has leased wait as well
+        if sent.is_down:
+            # Nobody else is to wait for the same failure: also those whom a worker has leased are put off.
             others = Delivery.objects.filter(channel=channel.name, state=State.WAITING, due_at__lt=later)
             others.update(due_at=later)
         return 0
