@@ -96,12 +96,13 @@ def _has_nothing_new(waking: Waking) -> bool:
 
 
 def _count_wakings_today(waking: Waking, companion: Companion, now: datetime) -> int:
-    """Count the other wakings begun on this day in the person's time zone.
+    """Count the other wakings due and begun on this day in the person's time zone.
 
-    If the waking was asked for, only those that were asked for count.
+    If the waking was asked for, only those that were asked for count. Those of earlier days, one for each timer, come
+    after a downtime, and are not to cost a reminder.
     """
     midnight = get_midnight(now.astimezone(companion.user.zone))
-    begun = Waking.objects.filter(companion=companion, started_at__gte=midnight)
+    begun = Waking.objects.filter(companion=companion, started_at__gte=midnight, due_at__gte=midnight)
     counted = begun.filter(is_asked_for=True) if waking.is_asked_for else begun
     return counted.exclude(pk=waking.pk).count()
 

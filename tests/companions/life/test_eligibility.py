@@ -102,6 +102,15 @@ def test_it_wakes_so_often_in_the_persons_day_and_then_no_more(mira: Companion, 
     assert reason(woken(mira, midnight), midnight) == ""
 
 
+def test_after_a_downtime_no_reminder_is_lost_for_coming_with_many_others(
+    mira: Companion, settings: Any
+) -> None:
+    settings.LIFE_WAKINGS_PER_DAY = 2
+    late = [woken(mira, NOON - (days + 1) * DAY) for days in range(4)]
+    today = [woken(mira, NOON - HOUR), woken(mira, NOON), woken(mira, NOON)]
+    assert [reason(one) for one in [*late, *today]] == [""] * 6 + ["too_many_a_day"]
+
+
 def test_half_of_a_days_tokens_is_kept_for_talk_and_reminders(mira: Companion, settings: Any) -> None:
     settings.TOKENS_PER_DAY = 100_000
     spend(mira, 60_000)
