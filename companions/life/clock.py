@@ -10,7 +10,6 @@ import structlog
 from django.db import transaction
 
 from companions.life import schedules
-from companions.life.schedules import After
 from companions.life.timers import UNREADABLE
 from companions.models import Delivery, Life, Timer, Waking
 
@@ -50,9 +49,6 @@ def _restore_timers(now: datetime) -> int:
 
 
 def _find_earlier_time(timer: Timer, now: datetime) -> datetime | None:
-    """Return when the timer is due if the clock was ahead when its due time was set, else None."""
-    schedule = schedules.parse(timer.schedule)
-    if isinstance(schedule, After) and timer.created_at <= now:
-        return None
-    due = schedule.first(now, timer.companion.user.zone)
+    """Return when the timer is due by its schedule, set now, if that is earlier than its due time, else None."""
+    due = schedules.parse(timer.schedule).first(now, timer.companion.user.zone)
     return due if due and timer.due_at and due < timer.due_at else None

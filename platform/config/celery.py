@@ -37,7 +37,7 @@ class Scheduler(PersistentScheduler):
         """Run what is due and return for how many seconds to sleep; a last run that lies ahead counts as run now."""
         now = self.app.now()
         for entry in self.schedule.values():
-            if entry.last_run_at > now:
+            if entry.last_run_at and entry.last_run_at > now:
                 entry.last_run_at = now
                 self._heap = None  # it holds the next times, which lie ahead as well, and is built again
         seconds: float = super().tick(*args, **kwargs)
