@@ -199,7 +199,7 @@ def _postpone_recent(waiting: QuerySet[Delivery], channel: Channel, now: datetim
 
 def _is_wanted(delivery: Delivery, channel: Channel, now: datetime) -> bool:
     companion = delivery.companion
-    is_stale = now - delivery.message.said_at > KEPT_FOR and not _is_asked_for(delivery)  # e.g. Kith was off
+    is_stale = now - delivery.message.said_at >= KEPT_FOR and not _is_asked_for(delivery)  # e.g. Kith was off
     if is_stale or not companion.user.is_active:
         return False
     is_unread = delivery.message.said_at > companion.conversation.read_until

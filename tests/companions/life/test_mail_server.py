@@ -12,7 +12,7 @@ import pytest
 from pytest_django import Settings
 
 from companions.life import outreach
-from companions.models import Companion, Delivery, Life
+from companions.models import Companion, Delivery, Life, Waking
 from tests.companions.life.waking import NOON, wrote
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
@@ -129,9 +129,13 @@ def test_while_it_is_away_it_is_asked_once_for_everybody(
     assert len(server.mails) == 2
 
 
-def test_after_two_days_it_is_given_up(mira: Companion, settings: Settings, server: MailServer) -> None:
+@pytest.mark.parametrize(("is_asked_for", "state"), [(True, "failed"), (False, "dropped")])
+def test_after_two_days_it_is_given_up(
+    mira: Companion, server: MailServer, is_asked_for: bool, state: str
+) -> None:
     write_to(mira)
+    Waking.objects.update(is_asked_for=is_asked_for)
     server.answers = {"hello": "421 away"}
     for hours in range(1, 72):
         outreach.send_due_deliveries(NOON + hours * HOUR)
-    assert deliveries() in ([("failed", "mail_unreachable")], [("dropped", "mail_unreachable")])
+    assert deliveries() == [(state, "mail_unreachable")]
