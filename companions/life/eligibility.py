@@ -1,6 +1,7 @@
 """Whether a waking may happen, and whether a companion may write first now, by its person's settings and answers."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from enum import Enum, StrEnum
@@ -18,6 +19,10 @@ TOO_LATE_AFTER = timedelta(hours=6)  # e.g. the evening's waking makes no sense 
 LONG_GONE_AFTER = timedelta(days=21)
 # How long the companion waits after one, two, three unanswered messages; after more it waits for the person.
 BACK_OFF = (timedelta(days=1), timedelta(days=3), timedelta(days=7))
+# What has its day cannot wait so long: it waits for the next day at most, and counts as one of these messages. After all
+# of them only a birthday is left, if nothing unprompted was said for so long.
+DATED = (Waking.Drive.PROMISE, Waking.Drive.EVENT, Waking.Drive.BIRTHDAY)
+BIRTHDAY_INTERVAL = timedelta(days=30)
 USUAL_MORNING = time(8)
 MAX_GOODBYE_CHARACTERS = 60  # a message up to this length with a goodbye in it counts as one
 
@@ -91,12 +96,13 @@ def _has_nothing_new(waking: Waking) -> bool:
 
 
 def _count_wakings_today(waking: Waking, companion: Companion, now: datetime) -> int:
-    """Count the other wakings begun on this day in the person's time zone.
+    """Count the other wakings due and begun on this day in the person's time zone.
 
-    If the waking was asked for, only those that were asked for count.
+    If the waking was asked for, only those that were asked for count. Those of earlier days, one for each timer, come
+    after a downtime, and are not to cost a reminder.
     """
     midnight = get_midnight(now.astimezone(companion.user.zone))
-    begun = Waking.objects.filter(companion=companion, started_at__gte=midnight)
+    begun = Waking.objects.filter(companion=companion, started_at__gte=midnight, due_at__gte=midnight)
     counted = begun.filter(is_asked_for=True) if waking.is_asked_for else begun
     return counted.exclude(pk=waking.pk).count()
 
@@ -128,7 +134,7 @@ def find_refusal(companion: Companion, waking: Waking, now: datetime) -> str | N
     outreach = load_outreach(companion)
     if waking.started_at and outreach.said_at and outreach.said_at > waking.started_at:
         return "talked_since"
-    return find_outreach_refusal(companion.life, outreach, now)
+    return find_outreach_refusal(companion.life, outreach, now, waking.drive)
 
 
 def load_outreach(companion: Companion) -> Outreach:
@@ -142,8 +148,11 @@ def load_outreach(companion: Companion) -> Outreach:
     return Outreach(last.text if last else "", last.said_at if last else None, newest)
 
 
-def find_outreach_refusal(life: Life, outreach: Outreach, now: datetime) -> str | None:
-    """Return the code of why nothing unprompted may be said now, or None if it may (see `find_refusal`)."""
+def find_outreach_refusal(life: Life, outreach: Outreach, now: datetime, drive: str = "") -> str | None:
+    """Return the code of why nothing unprompted may be said now, or None if it may (see `find_refusal`).
+
+    `drive` is that of the waking, if it has one.
+    """
     local = now.astimezone(life.companion.user.zone)
     if not life.reaches_out:
         return "not_opted_in"
@@ -155,11 +164,18 @@ def find_outreach_refusal(life: Life, outreach: Outreach, now: datetime) -> str 
         return "quiet_hours"
     if sum(at >= get_midnight(local) for at in outreach.unprompted) >= life.most_a_day:
         return "enough_today"
-    unanswered = outreach.unanswered
-    is_spent = len(unanswered) > len(BACK_OFF)
-    if is_spent or (unanswered and now < unanswered[0] + BACK_OFF[len(unanswered) - 1]):
-        return "unanswered"
-    return None
+    return "unanswered" if _waits_for_answer(outreach.unanswered, local, drive) else None
+
+
+def _waits_for_answer(unanswered: Sequence[datetime], local: datetime, drive: str) -> bool:
+    """Return whether the companion must wait before it writes again, after these unanswered messages, newest first."""
+    if not unanswered:
+        return False
+    if len(unanswered) > len(BACK_OFF):
+        return drive != Waking.Drive.BIRTHDAY or local < unanswered[0] + BIRTHDAY_INTERVAL
+    if drive in DATED:
+        return unanswered[0] >= get_midnight(local)
+    return local < unanswered[0] + BACK_OFF[len(unanswered) - 1]
 
 
 def _holds_goodbye(life: Life, outreach: Outreach, local: datetime) -> bool:

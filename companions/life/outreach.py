@@ -4,13 +4,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
-from smtplib import SMTPException
+from smtplib import SMTPRecipientsRefused, SMTPResponseException
 from typing import Protocol
 from uuid import UUID
 
 import structlog
 from django.conf import settings
-from django.core.mail import EmailMultiAlternatives
+from django.core.mail import EmailMultiAlternatives, get_connection
 from django.db import transaction
 from django.db.models import Count, F, Max, Q, QuerySet
 from django.template.loader import render_to_string
@@ -44,14 +44,23 @@ def mark_read(companion: Companion, until: datetime) -> bool:
 log = structlog.get_logger(__name__)
 CLAIMED_AT_ONCE = 200
 LEASE_TIME = timedelta(minutes=10)  # then another worker sends the rest
+RETRY_DELAY = timedelta(minutes=15)  # of what was certainly not sent
+KEPT_FOR = timedelta(
+    days=2
+)  # so long after its message, a delivery is not retried, nor one sent that nobody asked for
 State = Delivery.State
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """The result of sending deliveries: an empty `error`, or the code of what went wrong."""
+    """The result of sending deliveries: an empty `error`, or the code of what went wrong.
+
+    `is_postponed` if certainly nothing was sent and a later try may succeed; `is_down` if it would be so for everybody.
+    """
 
     error: str = ""
+    is_postponed: bool = False
+    is_down: bool = False
 
 
 class Channel(Protocol):
@@ -89,6 +98,9 @@ def register(channel: Channel) -> None:
 def deliver(message: Message, now: datetime, *, is_answer: bool = False) -> list[Delivery]:
     """Create the deliveries of a companion's message, unprompted or an answer, in the transaction that saves it."""
     companion = message.companion
+    # What is said now cannot have been read: otherwise the clock was ahead when the person last read something.
+    ahead = Conversation.objects.filter(companion=companion, read_until__gt=now)
+    ahead.update(read_until=message.said_at - timedelta(microseconds=1))
     if companion.life.is_muted:
         return []
     waiting = [
@@ -106,14 +118,20 @@ def deliver(message: Message, now: datetime, *, is_answer: bool = False) -> list
     return Delivery.objects.bulk_create(waiting, ignore_conflicts=True)
 
 
-def send_due_deliveries(now: datetime) -> int:
-    """Send the deliveries that are due; return how many were sent.
+def find_recipients(now: datetime) -> list[int]:
+    """Return the ids of the users who have deliveries that are due."""
+    due = Delivery.objects.filter(state=State.WAITING, due_at__lte=now)
+    return sorted(set(due.values_list("companion__user", flat=True)))
+
+
+def send_due_deliveries(now: datetime, user_id: int | None = None) -> int:
+    """Send the deliveries that are due, of one user if given; return how many were sent.
 
     If the process dies while sending, the deliveries stay marked as attempted and are not sent again.
     """
     count = 0
     for channel in channels.values():
-        claimed = sorted(_claim(channel, now), key=_get_recipient)
+        claimed = sorted(_claim(channel, now, user_id), key=_get_recipient)
         for _recipient, group in groupby(claimed, key=_get_recipient):
             theirs = list(group)
             for batch in [theirs] if channel.gathers else [[delivery] for delivery in theirs]:
@@ -126,12 +144,14 @@ def _get_recipient(delivery: Delivery) -> tuple[int, str]:
 
 
 @transaction.atomic
-def _claim(channel: Channel, now: datetime) -> list[Delivery]:
+def _claim(channel: Channel, now: datetime, user_id: int | None) -> list[Delivery]:
     """Lease and return the deliveries that are due and still wanted; drop those that are not wanted any more.
 
     Those that quiet hours forbid now are postponed until these end.
     """
     waiting = Delivery.objects.filter(channel=channel.name, state=State.WAITING)
+    if user_id is not None:
+        waiting = waiting.filter(companion__user=user_id)
     due = Q(due_at__lte=now)
     if channel.gathers:  # deliveries that are not due yet are sent with those that are
         _postpone_recent(waiting, channel, now)
@@ -140,7 +160,7 @@ def _claim(channel: Channel, now: datetime) -> list[Delivery]:
     related = ("message__waking", "companion__user", "companion__life", "companion__conversation")
     claimed = []
     for delivery in rows.select_related(*related)[:CLAIMED_AT_ONCE]:
-        if not _is_wanted(delivery, channel):
+        if not _is_wanted(delivery, channel, now):
             _mark([delivery], State.DROPPED, ended_at=now)
         elif morning := _get_end_of_night(delivery, now):
             _mark([delivery], State.WAITING, due_at=morning)
@@ -152,12 +172,17 @@ def _claim(channel: Channel, now: datetime) -> list[Delivery]:
 
 def _get_end_of_night(delivery: Delivery, now: datetime) -> datetime | None:
     """Return when the current quiet hours end, or None outside them and for messages that were asked for."""
-    life, waking = delivery.companion.life, delivery.message.waking
+    life = delivery.companion.life
     local = now.astimezone(delivery.companion.user.zone)
-    is_asked_for = waking is None or waking.is_asked_for  # an answer (without a waking) was asked for
-    if is_asked_for or not is_within(life.quiet_from, life.quiet_until, local.time()):
+    if _is_asked_for(delivery) or not is_within(life.quiet_from, life.quiet_until, local.time()):
         return None
     return get_next_time(life.quiet_until, local)
+
+
+def _is_asked_for(delivery: Delivery) -> bool:
+    """Return whether the person asked for the message; an answer, which has no waking, is asked for."""
+    waking = delivery.message.waking
+    return waking is None or waking.is_asked_for
 
 
 def _postpone_recent(waiting: QuerySet[Delivery], channel: Channel, now: datetime) -> None:
@@ -165,16 +190,17 @@ def _postpone_recent(waiting: QuerySet[Delivery], channel: Channel, now: datetim
 
     Rows that are locked, e.g. since they are being deleted, are skipped.
     """
-    recent = Delivery.objects.filter(channel=channel.name, attempted_at__gt=now - channel.pause)
+    recent = Delivery.objects.filter(channel=channel.name, attempted_at__range=(now - channel.pause, now))
     for user_id, at in recent.values_list("companion__user").annotate(Max("attempted_at")):
         early = waiting.filter(companion__user=user_id, due_at__lt=at + channel.pause)
         ids = list(early.select_for_update(of=("self",), skip_locked=True).values_list("pk", flat=True))
         Delivery.objects.filter(pk__in=ids).update(due_at=at + channel.pause)
 
 
-def _is_wanted(delivery: Delivery, channel: Channel) -> bool:
+def _is_wanted(delivery: Delivery, channel: Channel, now: datetime) -> bool:
     companion = delivery.companion
-    if not companion.user.is_active:
+    is_stale = now - delivery.message.said_at >= KEPT_FOR and not _is_asked_for(delivery)  # e.g. Kith was off
+    if is_stale or not companion.user.is_active:
         return False
     is_unread = delivery.message.said_at > companion.conversation.read_until
     return is_unread and not companion.life.is_muted and channel.wanted(companion.life)
@@ -201,6 +227,15 @@ def _send(channel: Channel, deliveries: Sequence[Delivery], now: datetime) -> in
     sent = channel.send(deliveries, now)
     if sent.error:
         log.warning("not_reached", channel=channel.name, code=sent.error)
+    is_recent = all(now - delivery.message.said_at < KEPT_FOR for delivery in deliveries)
+    if sent.is_postponed and is_recent:
+        later = now + RETRY_DELAY
+        _mark(deliveries, State.WAITING, due_at=later, attempted_at=None, error=sent.error)
+        if sent.is_down:
+            # Nobody else is to wait for the same failure: also those whom a worker has leased are put off.
+            others = Delivery.objects.filter(channel=channel.name, state=State.WAITING, due_at__lt=later)
+            others.update(due_at=later)
+        return 0
     _mark(deliveries, State.FAILED if sent.error else State.SENT, ended_at=now, error=sent.error)
     return 0 if sent.error else len(deliveries)
 
@@ -255,8 +290,26 @@ class Email:
             text = render_to_string("life/email.txt", {"lines": lines})
         settings_page = f"{settings.KITH_URL}{reverse('life_settings', args=[deliveries[0].companion_id])}"
         headers = {"List-Unsubscribe": f"<{settings_page}>"}
+        server = get_connection()
         try:
-            EmailMultiAlternatives(subject, text, to=[user.email], headers=headers).send()
-        except (SMTPException, OSError):
-            return Sent("mail_refused")
+            server.open()
+        except OSError:  # also SMTPException, e.g. if it does not let Kith in
+            return Sent("mail_unreachable", is_postponed=True, is_down=True)
+        letter = EmailMultiAlternatives(subject, text, to=[user.email], headers=headers, connection=server)
+        try:
+            letter.send()
+        except OSError as error:
+            return Sent("mail_refused", is_postponed=_is_refused_for_now(error))
+        finally:
+            server.close()
         return Sent()
+
+
+def _is_refused_for_now(error: OSError) -> bool:
+    """Return whether the mail server refused the mail with codes that ask for a later try, e.g. by greylisting."""
+    codes: list[int] = []
+    if isinstance(error, SMTPRecipientsRefused):
+        codes = [code for code, _words in error.recipients.values()]
+    elif isinstance(error, SMTPResponseException):
+        codes = [error.smtp_code]
+    return bool(codes) and all(400 <= code < 500 for code in codes)

@@ -5,7 +5,7 @@ from uuid import UUID
 from celery import shared_task
 from django.utils import timezone
 
-from companions.life import inner_state, outreach, reflection, timers, triggers, waking
+from companions.life import clock, inner_state, outreach, reflection, timers, triggers, waking
 
 
 @shared_task
@@ -34,8 +34,21 @@ def wake(waking_id: str) -> None:
 
 @shared_task
 def send_deliveries() -> None:
-    """Sweep: send the due deliveries of messages that their person has not read."""
-    outreach.send_due_deliveries(timezone.now())
+    """Sweep: for everyone whose deliveries are due, enqueue sending them, so that nobody waits for another's device."""
+    for user_id in outreach.find_recipients(timezone.now()):
+        send_deliveries_to.delay(user_id)
+
+
+@shared_task
+def send_deliveries_to(user_id: int) -> None:
+    """Send one user's due deliveries of messages that they have not read."""
+    outreach.send_due_deliveries(timezone.now(), user_id)
+
+
+@shared_task
+def restore_times() -> None:
+    """Sweep: bring back what the clock put off while it was ahead."""
+    clock.restore_times(timezone.now())
 
 
 @shared_task

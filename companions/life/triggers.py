@@ -3,7 +3,7 @@
 A look happens only if the person lets the companion write first and at a time when it may; it makes one waking at most.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 from uuid import UUID
@@ -216,9 +216,8 @@ def make_waking(companion_id: UUID, now: datetime) -> UUID | None:
         return None
     Life.objects.filter(companion=companion).update(drives_at=_get_next_look(companion.life, now))
     outreach = load_outreach(companion)
-    if not _may_wake(companion.life, outreach, now):
-        return None
-    occasion = _find_new_occasion(companion, outreach, now)
+    drives = _find_allowed_drives(companion.life, outreach, now)
+    occasion = _find_new_occasion(companion, outreach, drives, now) if drives else None
     if occasion is None:
         return None
     with translation.override(companion.user.language or "en"):
@@ -237,18 +236,23 @@ def make_waking(companion_id: UUID, now: datetime) -> UUID | None:
     return waking.pk
 
 
-def _may_wake(life: Life, outreach: Outreach, now: datetime) -> bool:
-    """Return whether the companion may write first now, the talk is over, and its wakings by drives are not used up."""
+def _find_allowed_drives(life: Life, outreach: Outreach, now: datetime) -> set[Drive]:
+    """Return the drives for which the companion may write first now.
+
+    None while the companion sleeps, soon after a talk, and once its wakings by drives are used up.
+    """
     local = now.astimezone(life.companion.user.zone)
     if not life.is_awake or is_within(life.sleeps_from, life.sleeps_until, local.time()):
-        return False
-    if find_outreach_refusal(life, outreach, now):
-        return False
+        return set()
     if outreach.said_at and now - outreach.said_at < REST_AFTER_TALK:
-        return False
+        return set()
+    drives = {drive for drive in Drive if not find_outreach_refusal(life, outreach, now, drive)}
+    if not drives:
+        return set()
     mine = Waking.objects.filter(companion=life.companion_id, origin=Waking.Origin.DRIVE)
     times = list(mine.filter(created_at__gt=local - timedelta(weeks=1)).values_list("created_at", flat=True))
-    return len(times) < MAX_A_WEEK and sum(at >= get_midnight(local) for at in times) < MAX_A_DAY
+    is_rested = len(times) < MAX_A_WEEK and sum(at >= get_midnight(local) for at in times) < MAX_A_DAY
+    return drives if is_rested else set()
 
 
 def _get_next_look(life: Life, now: datetime) -> datetime:
@@ -262,9 +266,12 @@ def _get_next_look(life: Life, now: datetime) -> datetime:
     return at + timedelta(seconds=life.companion_id.int % SPREAD_SECONDS)
 
 
-def _find_new_occasion(companion: Companion, outreach: Outreach, now: datetime) -> Occasion | None:
-    """Return the first occasion for which the companion has not woken yet, or None."""
-    found = sorted(_find_occasions(companion, outreach, now), key=lambda occasion: occasion.order)
+def _find_new_occasion(
+    companion: Companion, outreach: Outreach, drives: Collection[Drive], now: datetime
+) -> Occasion | None:
+    """Return the first occasion of these drives for which the companion has not woken yet, or None."""
+    allowed = (one for one in _find_occasions(companion, outreach, now) if one.drive in drives)
+    found = sorted(allowed, key=lambda occasion: occasion.order)
     mine = Waking.objects.filter(companion=companion, drive_key__in=[occasion.key for occasion in found])
     known = set(mine.values_list("drive_key", flat=True)) if found else set()
     return next((occasion for occasion in found if occasion.key not in known), None)

@@ -80,6 +80,7 @@ def _think_over(context: WakingContext, now: datetime) -> None:
     reminder = write_reminder(context, now) if reason == Reason.NO_TOKENS else ""
     if reason and not reminder:
         _end(context, state=Waking.State.SKIPPED, reason=reason)
+        _drop_repetitions(waking, reason)
         return
     if not _begin(context, reminder, now):
         lease.release(lease.clock() + BUSY_DELAY, started_at=None)
@@ -135,6 +136,16 @@ def _end(context: WakingContext, **fields: str) -> None:
     """End the waking without a message, with these fields."""
     context.lease.release(None, ended_at=context.lease.clock(), **{"reason": "", **fields})
     _log_end(context, **fields)
+
+
+def _drop_repetitions(waking: Waking, reason: Reason) -> None:
+    """Delete the timer's earlier wakings that were skipped for the same reason, unless it was asked for.
+
+    So the log tells once, not twice a day, that e.g. nobody has talked.
+    """
+    if waking.timer and not waking.is_asked_for:
+        same = Waking.objects.filter(timer=waking.timer, state=Waking.State.SKIPPED, reason=reason)
+        same.filter(started_at=None, due_at__lt=waking.due_at).delete()
 
 
 def _log_end(context: WakingContext, **fields: str) -> None:

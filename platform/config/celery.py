@@ -7,7 +7,7 @@ from typing import Any
 
 import redis
 from celery import Celery, bootsteps
-from celery.beat import Service
+from celery.beat import PersistentScheduler, Service
 from celery.signals import beat_init, worker_ready
 from celery.utils.log import get_logger
 from click import Option
@@ -24,6 +24,24 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 app.autodiscover_tasks(["companions.sessions", "companions.life", "providers.downloads"])
 app.user_options["worker"].add(Option(["--with-beat"], is_flag=True, help="Run beat in this worker as well."))
+
+
+class Scheduler(PersistentScheduler):
+    """Beat's schedule, which goes on if the machine's clock is set back.
+
+    Celery's own waits until the clock has caught up with the last runs, for a year if it was a year ahead, and a restart
+    does not help, as the last runs are kept in a file.
+    """
+
+    def tick(self, *args: Any, **kwargs: Any) -> float:
+        """Run what is due and return for how many seconds to sleep; a last run that lies ahead counts as run now."""
+        now = self.app.now()
+        for entry in self.schedule.values():
+            if entry.last_run_at and entry.last_run_at > now:
+                entry.last_run_at = now
+                self._heap = None  # it holds the next times, which lie ahead as well, and is built again
+        seconds: float = super().tick(*args, **kwargs)
+        return seconds
 
 
 class BeatThread(bootsteps.StartStopStep):

@@ -36,6 +36,7 @@ CODES: dict[str, str | Promise] = {
     "internal_error": _("a fault in Kith itself"),
     # why a message was not sent, and its channel
     "mail_refused": _("the mail server refused the message"),
+    "mail_unreachable": _("the mail server could not be reached"),
     "gone": _("what it was for no longer exists"),
     "not_signed": _("it could not be signed"),
     "sealed_otherwise": _("encrypted with a different key"),

@@ -103,6 +103,39 @@ def test_who_does_not_answer_is_written_to_ever_more_seldom(
     )
 
 
+@pytest.mark.parametrize(
+    ("drive", "unanswered", "days", "told"),
+    [
+        ("birthday", 1, 0.4, "unanswered"),  # it wrote today
+        ("birthday", 1, 0.6, None),
+        ("event", 2, 0.6, None),
+        ("promise", 3, 0.6, None),
+        ("idea", 3, 0.6, "unanswered"),
+        ("event", 4, 300, "unanswered"),
+        ("birthday", 4, 29.9, "unanswered"),
+        ("birthday", 4, 30, None),
+    ],
+)
+def test_what_has_its_day_waits_for_no_answer_and_a_birthday_is_never_passed_over_for_long(
+    juno: Companion, drive: str, unanswered: int, days: float, told: str | None
+) -> None:
+    newest = NOON - timedelta(days=days)
+    before = Outreach("Hello", newest - 100 * DAY, [newest - n * DAY for n in range(unanswered)])
+    assert find_outreach_refusal(life_of(juno), before, NOON, drive) == told
+
+
+@pytest.mark.parametrize("fields", [{"is_muted": True}, {"reaches_out": False}, {"most_a_day": 0}], ids=str)
+def test_a_birthday_overrides_nothing_that_its_person_has_chosen(
+    juno: Companion, fields: dict[str, object]
+) -> None:
+    assert find_outreach_refusal(life_of(juno, **fields), spoke(), NOON, "birthday")
+    life = life_of(juno, is_muted=False, most_a_day=2)
+    assert (
+        find_outreach_refusal(life, spoke("Please stop writing to me.", 40 * DAY), NOON, "birthday")
+        == "goodbye"
+    )
+
+
 def test_a_goodbye_holds_until_the_next_morning_a_lasting_one_until_they_write(juno: Companion) -> None:
     life = life_of(juno)
     assert find_outreach_refusal(life, spoke("Bye!", timedelta(hours=2)), NOON) == "goodbye"

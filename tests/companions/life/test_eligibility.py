@@ -78,6 +78,21 @@ def test_the_evening_looks_back_only_on_a_day_of_which_there_is_something(mira: 
     assert reason(forced, NOON + 3 * DAY + HOUR) == ""
 
 
+@pytest.mark.parametrize("name", ["evening", ""])
+def test_the_log_tells_once_and_not_each_day_that_nothing_came(mira: Companion, name: str) -> None:
+    say(mira, "Hello", at=NOON - 60 * DAY)
+    first = woken(mira, NOON, name=name, is_asked_for=False)
+    Waking.objects.filter(pk=first.pk).update(state="done")
+    for days in range(1, 4):
+        at = NOON + days * DAY
+        waking = Waking.objects.create(
+            companion=mira, timer=first.timer, origin="timer", due_at=at, look_at=at, created_at=at
+        )
+        assert reason(waking, at) == "nothing_new"
+        assert list(Waking.objects.filter(state="skipped")) == [waking]
+    assert set(Waking.objects.values_list("state", flat=True)) == {"done", "skipped"}
+
+
 def test_it_wakes_so_often_in_the_persons_day_and_then_no_more(mira: Companion, settings: Any) -> None:
     settings.LIFE_WAKINGS_PER_DAY = 2
     midnight = NOON + 12 * HOUR  # in Berlin
@@ -85,6 +100,15 @@ def test_it_wakes_so_often_in_the_persons_day_and_then_no_more(mira: Companion, 
         assert reason(woken(mira, at), at) == ""
     assert reason(woken(mira, NOON + 2 * HOUR), NOON + 2 * HOUR) == "too_many_a_day"
     assert reason(woken(mira, midnight), midnight) == ""
+
+
+def test_after_a_downtime_no_reminder_is_lost_for_coming_with_many_others(
+    mira: Companion, settings: Any
+) -> None:
+    settings.LIFE_WAKINGS_PER_DAY = 2
+    late = [woken(mira, NOON - (days + 1) * DAY) for days in range(4)]
+    today = [woken(mira, NOON - HOUR), woken(mira, NOON), woken(mira, NOON)]
+    assert [reason(one) for one in [*late, *today]] == [""] * 6 + ["too_many_a_day"]
 
 
 def test_half_of_a_days_tokens_is_kept_for_talk_and_reminders(mira: Companion, settings: Any) -> None:

@@ -136,6 +136,43 @@ def test_what_was_asked_for_comes_at_night(mira: Companion, bell: Bell) -> None:
     assert outreach.send_due_deliveries(NOON + 14 * HOUR) == 2
 
 
+def test_what_nobody_asked_for_does_not_come_days_late(mira: Companion, bell: Bell) -> None:
+    """Kith was switched off meanwhile."""
+    wrote(mira, "Sleep well")
+    assert outreach.send_due_deliveries(NOON + 49 * HOUR) == 0
+    assert (states(), bell.rung) == (["dropped", "dropped"], [])
+
+
+def test_what_was_asked_for_comes_however_late(mira: Companion, bell: Bell) -> None:
+    wrote(mira, "You asked me to remind you: call Ana.")
+    Waking.objects.update(is_asked_for=True)
+    assert outreach.send_due_deliveries(NOON + 200 * 24 * HOUR) == 2
+
+
+def test_what_is_said_after_the_clock_was_ahead_counts_as_unread(mira: Companion, bell: Bell) -> None:
+    mark_read(mira, NOON + 365 * 24 * HOUR)
+    wrote(mira, "Hello")
+    assert count_unread(mira.user) == {mira.pk: 1}
+    assert outreach.send_due_deliveries(NOON + MINUTE) == 2
+
+
+def test_nobody_waits_for_the_devices_of_others(mira: Companion, tian: Companion, bell: Bell) -> None:
+    wrote(mira, "Hello")
+    wrote(tian, "你好")
+    at = NOON + MINUTE
+    assert outreach.find_recipients(NOON) == []
+    assert outreach.find_recipients(at) == sorted([mira.user_id, tian.user_id])
+
+    def send_meanwhile(deliveries: Sequence[Delivery], now: datetime) -> Sent:
+        if deliveries[0].companion == mira and not states(companion=tian, state="sent"):
+            assert outreach.send_due_deliveries(now, tian.user_id) == 2
+        return Bell.send(bell, deliveries, now)
+
+    bell.send = send_meanwhile  # type: ignore[method-assign]
+    assert outreach.send_due_deliveries(at, mira.user_id) == 2
+    assert outreach.find_recipients(at) == []
+
+
 def test_who_is_shut_out_is_not_reached(mira: Companion, bell: Bell) -> None:
     wrote(mira, "Hello")
     User.objects.filter(pk=mira.user_id).update(is_active=False)
@@ -192,6 +229,14 @@ def test_a_mail_tells_of_all_that_waits_and_another_one_comes_three_hours_later(
     assert outreach.send_due_deliveries(NOON + 3 * HOUR) == 0
     assert outreach.send_due_deliveries(NOON + 3 * HOUR + 15 * MINUTE) == 1
     assert mail.outbox[1].subject == "Mira wrote to you"
+
+
+def test_a_mail_of_a_clock_that_was_ahead_puts_off_no_other(mira: Companion) -> None:
+    with_email(mira)
+    wrote(mira, "Happy new year!")
+    Delivery.objects.update(state="sent", attempted_at=NOON + 365 * 24 * HOUR)
+    wrote(mira, "Hello")
+    assert outreach.send_due_deliveries(NOON + HOUR) == 1
 
 
 def test_a_name_cannot_write_headers(mira: Companion) -> None:

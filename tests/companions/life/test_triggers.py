@@ -12,6 +12,7 @@ from accounts.models import ModelCall
 from companions.conversations.messages import open_session
 from companions.conversations.messages import say as keep_message
 from companions.deletion import forget_many
+from companions.life.eligibility import find_refusal
 from companions.life.tasks import seek_of
 from companions.life.triggers import claim_companions, make_waking
 from companions.memories.editing import set_private
@@ -436,6 +437,18 @@ def test_who_has_not_answered_is_not_thought_of_until_the_back_off_is_over(juno:
     with_an_exam(juno)
     spoke(juno, MONDAY - 5 * MINUTE)
     assert drive(juno, MONDAY) == ""
+
+
+def test_a_birthday_is_thought_of_although_nothing_was_answered_for_long(juno: Companion) -> None:
+    know(juno, "Alice's birthday is on 7 July.", "fact")
+    with_an_exam(juno)
+    for days in (0, 1, 4, 11):
+        spoke(juno, MONDAY + days * DAY)
+    assert drive(juno, MONDAY + 30 * DAY) == ""
+    waking = sought(juno, MONDAY + 64 * DAY)  # 7 July
+    assert waking
+    assert waking.drive == "birthday"
+    assert find_refusal(juno, waking, MONDAY + 64 * DAY) is None
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,141 @@
+"""A mail server that refuses, is away or hangs: no mail is lost or doubled, and nobody waits for it again and again."""
+
+import socketserver
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from types import TracebackType
+from typing import Self
+
+import pytest
+from pytest_django import Settings
+
+from companions.life import outreach
+from companions.models import Companion, Delivery, Life, Waking
+from tests.companions.life.waking import NOON, wrote
+
+MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
+
+
+@dataclass
+class MailServer:
+    """Inside the block it takes mail on a port of this machine; `answers` are what it says instead of yes."""
+
+    answers: dict[str, str] = field(default_factory=dict)
+    connections: int = 0
+    mails: list[str] = field(default_factory=list)
+
+    def __enter__(self) -> Self:
+        me = self
+
+        class Handler(socketserver.StreamRequestHandler):
+            def handle(self) -> None:
+                me.connections += 1
+                self.say(me.answers.get("hello", "220 hello"))
+                while line := self.rfile.readline().decode().strip():
+                    command = line.split()[0].upper()
+                    if command == "DATA" and "DATA" not in me.answers:
+                        self.say("354 go on")
+                        lines = iter(self.rfile.readline, b".\r\n")
+                        me.mails.append(b"".join(lines).decode())
+                        self.say(me.answers.get("end", "250 taken"))
+                    else:
+                        self.say(me.answers.get(command, "250 yes"))
+
+            def say(self, words: str) -> None:
+                if words == "hang":
+                    me.released.wait(5)
+                self.wfile.write(f"{words}\r\n".encode())
+
+        self.released = threading.Event()
+        self._server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
+        self.port = self._server.server_address[1]
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.released.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture
+def server(settings: Settings) -> Iterator[MailServer]:
+    with MailServer() as one:
+        settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+        settings.EMAIL_HOST, settings.EMAIL_PORT, settings.EMAIL_TIMEOUT = "127.0.0.1", one.port, 0.5
+        yield one
+
+
+def write_to(companion: Companion, text: str = "The trams run again.") -> None:
+    Life.objects.filter(companion=companion).update(by_email=True, by_push=False)
+    companion.life.refresh_from_db()
+    wrote(companion, text)
+
+
+def deliveries() -> list[tuple[str, str]]:
+    return list(Delivery.objects.order_by("message__text").values_list("state", "error"))
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [{"RCPT": "451 greylisted"}, {"MAIL": "452 full"}, {"DATA": "421 busy"}, {"end": "450 later"}],
+    ids=str,
+)
+def test_what_is_refused_for_now_comes_a_quarter_of_an_hour_later(
+    mira: Companion, server: MailServer, refusal: dict[str, str]
+) -> None:
+    write_to(mira)
+    server.answers = refusal
+    assert outreach.send_due_deliveries(NOON + HOUR) == 0
+    assert deliveries() == [("waiting", "mail_refused")]
+    server.answers, server.mails = {}, []
+    assert outreach.send_due_deliveries(NOON + HOUR + 14 * MINUTE) == 0
+    assert outreach.send_due_deliveries(NOON + HOUR + 15 * MINUTE) == 1
+    assert outreach.send_due_deliveries(NOON + DAY) == 0
+    assert (deliveries(), len(server.mails)) == ([("sent", "")], 1)
+
+
+@pytest.mark.parametrize(
+    "refusal", [{"RCPT": "550 nobody here"}, {"end": "554 spam"}, {"end": "hang"}], ids=str
+)
+def test_what_is_refused_for_good_or_may_have_been_taken_is_not_sent_again(
+    mira: Companion, server: MailServer, refusal: dict[str, str]
+) -> None:
+    write_to(mira)
+    server.answers = refusal
+    outreach.send_due_deliveries(NOON + HOUR)
+    outreach.send_due_deliveries(NOON + DAY)
+    assert (deliveries(), server.connections) == ([("failed", "mail_refused")], 1)
+
+
+@pytest.mark.parametrize("refusal", ["421 away", "hang"])
+def test_while_it_is_away_it_is_asked_once_for_everybody(
+    mira: Companion, tian: Companion, server: MailServer, refusal: str
+) -> None:
+    write_to(mira, "Hello")
+    write_to(tian, "你好")
+    server.answers = {"hello": refusal}
+    for minutes in range(15):
+        assert outreach.send_due_deliveries(NOON + HOUR + minutes * MINUTE) == 0
+    assert server.connections == 1
+    assert {state for state, _error in deliveries()} == {"waiting"}
+    server.answers = {}
+    assert outreach.send_due_deliveries(NOON + HOUR + 15 * MINUTE) == 2
+    assert len(server.mails) == 2
+
+
+@pytest.mark.parametrize(("is_asked_for", "state"), [(True, "failed"), (False, "dropped")])
+def test_after_two_days_it_is_given_up(
+    mira: Companion, server: MailServer, is_asked_for: bool, state: str
+) -> None:
+    write_to(mira)
+    Waking.objects.update(is_asked_for=is_asked_for)
+    server.answers = {"hello": "421 away"}
+    for hours in range(1, 72):
+        outreach.send_due_deliveries(NOON + hours * HOUR)
+    assert deliveries() == [(state, "mail_unreachable")]

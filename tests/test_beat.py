@@ -1,0 +1,77 @@
+"""Beat goes on whatever is done to the machine's clock."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from celery import Celery
+from django.conf import settings
+
+from config.celery import Scheduler
+from config.celery import app as kith
+
+NOON = datetime(2046, 5, 4, 10, tzinfo=UTC)
+YEAR, DAY, SECOND = timedelta(days=365), timedelta(days=1), timedelta(seconds=1)
+
+
+class Clock(Celery):
+    """An application whose clock shows what the test sets."""
+
+    at = NOON
+
+    def now(self) -> datetime:
+        return self.at
+
+
+@pytest.fixture
+def clock() -> Iterator[Clock]:
+    schedule = {"tick": {"task": "tick", "schedule": 30.0}, "sweep": {"task": "sweep", "schedule": 3600.0}}
+    app = Clock("test", broker="memory://", changes={"beat_schedule": schedule})
+    app.set_current()  # entries that beat reads from its file ask the current application for the time
+    yield app
+    kith.set_current()
+    app.close()
+
+
+def run(beat: Scheduler, clock: Clock, seconds: int) -> int:
+    """Let beat run for so long; return how often it sent the ticks."""
+    before = beat.schedule["tick"].total_run_count
+    for _second in range(seconds):
+        while beat.tick() == 0:
+            pass
+        clock.at += SECOND
+    return int(beat.schedule["tick"].total_run_count) - before
+
+
+def test_kiths_beat_is_this_one() -> None:
+    assert kith.conf.beat_scheduler == settings.CELERY_BEAT_SCHEDULER == "config.celery:Scheduler"
+
+
+@pytest.mark.parametrize("back", [SECOND, DAY, YEAR], ids=str)
+def test_a_clock_that_is_set_back_stops_nothing(clock: Clock, tmp_path: Path, back: timedelta) -> None:
+    beat = Scheduler(clock, schedule_filename=str(tmp_path / "beat"))
+    assert run(beat, clock, 301) == 10
+    clock.at -= back
+    assert run(beat, clock, 300) in {9, 10}
+    beat.close()
+
+
+def test_nor_does_it_after_a_restart(clock: Clock, tmp_path: Path) -> None:
+    clock.at += YEAR
+    beat = Scheduler(clock, schedule_filename=str(tmp_path / "beat"))
+    run(beat, clock, 60)
+    beat.close()
+    clock.at -= YEAR
+    beat = Scheduler(clock, schedule_filename=str(tmp_path / "beat"))
+    assert run(beat, clock, 300) in {9, 10}
+    beat.close()
+
+
+def test_a_clock_that_is_often_corrected_a_little_puts_off_no_rare_task(clock: Clock, tmp_path: Path) -> None:
+    beat = Scheduler(clock, schedule_filename=str(tmp_path / "beat"))
+    for _correction in range(14):
+        run(beat, clock, 300)
+        clock.at -= SECOND
+    assert beat.schedule["sweep"].total_run_count == 1
+    beat.close()
