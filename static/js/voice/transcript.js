@@ -3,7 +3,7 @@
 // What is removed in turn, or what is put in its place. A sentence may end within bold text, so its signs need no pair.
 const SIGNS = [
   [/^[ \t]*(?:`{3}[^`\n]*|~{3}.*)$\n?/gm, ""], // code fences
-  [/^[ \t]*(?:(?:[-*_][ \t]*){3,}|(?=[ \t:|-]{3,}$)[ \t:|]*-.*)$\n?/gm, ""], // rules, also below a table's head
+  [/^(?:[ \t]*(?:[-*_][ \t]*){3,}|(?=[ \t:|-]{3,}$)[ \t:|]*-.*)$\n?/gm, ""], // rules, also below a table's head
   [/^[ \t]*(?:#{1,6}[ \t]+|(?:>[ \t]?)+|[-*+][ \t]+)/gm, ""],
   [/^[ \t]*\|(.+)\|[ \t]*$/gm, (_row, cells) => cells.replaceAll("|", " ")],
   [/!?\[([^[\]\n]*)\]\([^()\s]*\)/g, "$1"], // links
@@ -13,7 +13,7 @@ const SIGNS = [
   [/(?<![\p{L}\p{N}_])__(?=\S)([^_\n]+)__(?![\p{L}\p{N}_])/gu, "$1"],
   [/(?<![\p{L}\p{N}_])_(?=\S)([^_\n]+)(?<=\S)_(?![\p{L}\p{N}_])/gu, "*$1*"],
 ];
-const EMPHASIS = /(?<!\*)\*(?=\S)([^*\n]+)(?<=\S)\*(?!\*)/; // emphasised words, or what the companion does while it speaks
+const EMPHASIS = /(?<!\*)\*(?=\S)([^*\n]+)(?<=\S)\*/; // emphasised words, or what the companion does while it speaks
 
 export class Transcript {
   #replies = new Map();
