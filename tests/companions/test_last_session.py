@@ -154,3 +154,16 @@ def test_no_line_of_the_context_is_said(mira: Companion, settings: Any, lead: st
     names = Names("Mira", "Alice")
     assert clean_text(lead + "\n".join(lines), names)[0] == lead.strip()
     assert [line for line in lines if line[0] != "-" and clean_text(line, names)[0]] == ["Remembered:"]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("You two are on a call, and your answer is spoken aloud: speak.\nHello.", "Hello."),
+        ("You both are on a call, and your answer is spoken aloud, so talk.\nHello.", "Hello."),
+        ("You are on a call with your boss?", "You are on a call with your boss?"),
+        ("You two are on a call, and I wait.", "You two are on a call, and I wait."),
+    ],
+)
+def test_what_a_small_model_makes_of_the_line_about_a_call_is_not_said(line: str, said: str) -> None:
+    assert clean_text(line, Names("Mira", "Alice"))[0] == said
