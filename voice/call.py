@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -33,6 +34,7 @@ MAX_SECONDS = 60  # of an utterance
 MIN_RATE = 8_000  # samples a second
 WITHOUT_WORDS = ("silent", "nothing_heard")  # error codes that are not reported as errors
 STORAGE_TIMEOUT_SECONDS = 2.0
+start_in_call = partial(start, is_in_call=True)
 log = structlog.get_logger(__name__)
 
 
@@ -153,10 +155,14 @@ async def hear(companion: Companion, utterance: Utterance) -> Started | None:
         heard = await _transcribe(companion, utterance, sound)
         recording = await _await_recording(keeping)
         if recording is None:
-            return await turn.send(companion, heard.text, utterance.client_id, timezone.now)
+            return await turn.send(
+                companion, heard.text, utterance.client_id, timezone.now, begin=start_in_call
+            )
         recording.heard, recording.language = heard.text, heard.language
         await in_thread(save_heard, recording)
-        return await send_recording(recording, heard.text, utterance.client_id, timezone.now)
+        return await send_recording(
+            recording, heard.text, utterance.client_id, timezone.now, begin=start_in_call
+        )
     except RefusedError as error:
         if recording := await _await_recording(keeping):
             unsent = Recording.objects.filter(companion=companion, pk=recording.pk, message=None)
@@ -191,7 +197,7 @@ def _find_sent(companion: Companion, client_id: str) -> Started | None:
     """Return the message that was sent under this id before, with its reply, or None."""
     mine = Message.objects.filter(companion=companion, role=Message.Role.USER)
     message = mine.filter(client_id=client_id).first()
-    return start(companion, message.text, client_id, timezone.now()) if message else None
+    return start_in_call(companion, message.text, client_id, timezone.now()) if message else None
 
 
 def read_utterance(content: bytes) -> Sound:

@@ -196,6 +196,7 @@ class ReplyAdmin(PrivateAdmin):
             "template",
             "model",
             "is_stand_in",
+            "is_in_call",
             "seq",
         ),
         *("lease_by", "lease_at", "is_stop_asked"),

@@ -140,8 +140,8 @@ SECTIONS: dict[str, Section] = {
         Reply,
         (
             *("id", "message_id", "answer_id", "continues_id", "state", "text", "thought", "seq"),
-            *("tool_calls", "emotions", "lore", "code", "template", "model", "is_stand_in", "created_at"),
-            *("started_at", "first_piece_at", "ended_at"),
+            *("tool_calls", "emotions", "lore", "code", "template", "model", "is_stand_in", "is_in_call"),
+            *("created_at", "started_at", "first_piece_at", "ended_at"),
         ),
         shapes={"tool_calls": shapes.CALLS, "lore": shapes.check_lore, "emotions": shapes.EMOTIONS},
     ),

@@ -54,7 +54,8 @@ WEEKDAY = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
 # timers are set looks just like it.
 CONTEXT_LINE = (
     rf"(?:Now: {WEEKDAY}[a-z]+ \d|First met: \d|Last spoke: |This talk began: |Last time you two talked: "
-    r"|This is your first conversation, and you are glad|Your diary, of [A-Z]|It ended: [^\n:]{1,80} said: \""
+    r"|This is your first conversation, and you are glad|You [a-z ]{0,10}are on a call, and your answer is spoken aloud"
+    r"|Your diary, of [A-Z]|It ended: [^\n:]{1,80} said: \""
     r"|How you feel inside, since |Your mood by now: |The context is \d{1,3} % full: "
     r"|They have not answered\. You go on:|Answer as [^\n]{1,80} now, with an emotion tag first"
     r"|You woke by: (?:a |the )|They asked you for this: (?:yes|no)\b|What for: \"|They last wrote: |You last wrote: "

@@ -29,9 +29,13 @@ from text.dates import render_age
 from text.strings import block, neutral, one_line, quoted
 
 # Saved with each reply; raise it when the words of the prompt or of a tool change (see test_prompt_words.py).
-TEMPLATE = "turn-10"
+TEMPLATE = "turn-11"
 FIRST_TURNS = 3  # of a session, in which the prompt tells where the two left off
 UNASKED = "Just came to mind, unasked. Speak of it only if it fits, or if it moves you:"
+IN_CALL = (
+    "You two are on a call, and your answer is spoken aloud: speak as one talks, in a few short sentences, without lists,"
+    " headings, links, code or emoji."
+)
 UNSURE = 0.6  # a learnt memory of a lower confidence is called unsure
 KINDS = {
     Memory.Kind.FACT: "Fact",
@@ -155,7 +159,7 @@ def render_person(companion: Companion) -> str:
 
 
 def render_context(parts: PromptParts) -> str:
-    """Return the block of all that changes from turn to turn: the time, the moment, feelings, notes and memories.
+    """Return the block of all that changes from turn to turn: the time, a call, the moment, feelings, notes, memories.
 
     Models copy its lines into answers: `conversations.answer_lines.CONTEXT_LINE` removes them there.
     """
@@ -168,6 +172,7 @@ def render_context(parts: PromptParts) -> str:
         *([f"Last spoke: {render_age(age)}"] if age and age >= RESTED else []),
         *([f"This talk began: {facts.began:%A %d %B, %H:%M}"] if facts.began else []),
         *([render_last_talk(facts.spoke_before, facts.now)] if facts.spoke_before else []),
+        *([IN_CALL] if parts.reply.is_in_call else []),
         *parts.moment,
         *render_inner_state(pinned, facts.now, budgets.share(budgets.INNER_STATE)),
         *render_session_notes(pinned, budgets.share(budgets.SESSION_NOTES)),

@@ -92,11 +92,13 @@ def start(
     *,
     at_once: bool = False,
     quoted: UUID | None = None,
+    is_in_call: bool = False,
 ) -> Started:
     """Save the message, which may quote another one of this branch, and a queued reply to it.
 
-    With `at_once`, the reply gets its turn immediately if the companion has no other open one. For a `client_id` sent
-    before, return the message saved then. Saves nothing if it raises TextError, QuoteError, ConflictError or GateError.
+    With `at_once`, the reply gets its turn immediately if the companion has no other open one. With `is_in_call`, the
+    message was said in a call, and the reply is made to be heard. For a `client_id` sent before, return the message
+    saved then. Saves nothing if it raises TextError, QuoteError, ConflictError or GateError.
     """
     check_text(text)
     locked = hold(companion.pk)
@@ -109,7 +111,8 @@ def start(
         if before.text != text or before.role != Message.Role.USER:
             raise ConflictError("client_id_taken", _("Another message has already been sent under this id."))
         reply = before.replies.order_by("-created_at").first()
-        return Started(before, reply or queue_reply(companion, before, before.said_at), is_new=False)
+        reply = reply or queue_reply(companion, before, before.said_at, is_in_call=is_in_call)
+        return Started(before, reply, is_new=False)
     check_quoted(companion, quoted)
     admit_message(companion, now)
     message = Message(
@@ -127,7 +130,7 @@ def start(
     say(message, now)
     Conversation.objects.filter(pk=conversation.pk).update(head=message)
     conversation.head_id = message.pk
-    reply = queue_reply(companion, message, now, at_once=at_once)
+    reply = queue_reply(companion, message, now, at_once=at_once, is_in_call=is_in_call)
     return Started(message, reply, is_new=True)
 
 
@@ -150,6 +153,7 @@ def queue_reply(
     continues: Reply | None = None,
     *,
     at_once: bool = False,
+    is_in_call: bool = False,
 ) -> Reply:
     """Save a reply at the end of the companion's queue. With `at_once`, it gets its turn if no other one is open.
 
@@ -170,6 +174,7 @@ def queue_reply(
         continues=continues,
         text=continues.text if continues else "",
         emotions=continues.emotions if continues else [],
+        is_in_call=is_in_call,
         created_at=max(now, newest[0][1] + timedelta(microseconds=1)) if newest else now,
         lease_by=process_name(),
         lease_at=now,

@@ -52,8 +52,8 @@ def before(mira: Companion) -> Session:
     return session
 
 
-def context(companion: Companion, text: str = "I am back.") -> str:
-    turn = turn_of(companion, text)
+def context(companion: Companion, text: str = "I am back.", *, is_in_call: bool = False) -> str:
+    turn = turn_of(companion, text, is_in_call=is_in_call)
     end(turn)
     return str(turn.prompt[-1]["content"])
 
@@ -139,7 +139,7 @@ def test_no_line_of_the_context_is_said(mira: Companion, settings: Any, lead: st
     context(mira)
     Session.objects.filter(ended_at=None).update(scratch="she sleeps badly", pressure=0.9)
     settings.FLASHBACK_PROBABILITY = 1  # not before, as what has come to mind does not again so soon
-    sent = context(mira, "Where is my red bicycle?")
+    sent = context(mira, "Where is my red bicycle?", is_in_call=True)
     lines = sent.partition("<kith-context>\n")[2].partition("\n</kith-context>")[0].splitlines()
     for title in (
         "Remembered:",
@@ -148,8 +148,22 @@ def test_no_line_of_the_context_is_said(mira: Companion, settings: Any, lead: st
         "Your notes",
         "It ended",
         "The context is",
+        "You two are on a call",
     ):
         assert any(line.startswith(title) for line in lines), title
     names = Names("Mira", "Alice")
     assert clean_text(lead + "\n".join(lines), names)[0] == lead.strip()
     assert [line for line in lines if line[0] != "-" and clean_text(line, names)[0]] == ["Remembered:"]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("You two are on a call, and your answer is spoken aloud: speak.\nHello.", "Hello."),
+        ("You both are on a call, and your answer is spoken aloud, so talk.\nHello.", "Hello."),
+        ("You are on a call with your boss?", "You are on a call with your boss?"),
+        ("You two are on a call, and I wait.", "You two are on a call, and I wait."),
+    ],
+)
+def test_what_a_small_model_makes_of_the_line_about_a_call_is_not_said(line: str, said: str) -> None:
+    assert clean_text(line, Names("Mira", "Alice"))[0] == said

@@ -19,7 +19,7 @@ from memory.models import DiaryEntry, Memory, Thread
 from memory.recall.recall import Found
 from memory.threads import render_threads
 
-WORDS = ("turn-10", "f75e83d5bec2")
+WORDS = ("turn-11", "c665c889c4e4")
 NOW = datetime(2026, 5, 5, 12, tzinfo=ZoneInfo("Europe/Berlin"))
 ID = UUID(int=7)
 
@@ -48,7 +48,7 @@ def sample_parts() -> PromptParts:
     return PromptParts(
         persona=Persona(companion=companion, now=NOW),
         message=Message(text="And now?"),
-        reply=Reply(continues_id=ID, text="So"),
+        reply=Reply(continues_id=ID, text="So", is_in_call=True),
         facts=Facts(NOW, "Europe/Berlin", NOW, NOW - timedelta(hours=2), NOW, NOW - timedelta(days=1)),
         tool_tokens=0,
         pinned=PinnedContext(

@@ -10,10 +10,12 @@ from pytest_django import DjangoAssertNumQueries
 from companions.conversations.log_import import Line, import_log
 from companions.life import inner_state
 from companions.life.inner_state import Feeling
-from companions.models import Companion, InnerState, Message, Session
+from companions.models import Companion, InnerState, Message, Reply, Session
 from companions.prompting.pinned_context import load_pinned_context, render_pinned
+from companions.prompting.turn_prompt import IN_CALL
+from companions.replies.actions import go_on, retry
 from companions.replies.context import TurnContext, compose, load_context, recall_memories
-from companions.replies.lifecycle import claim, start
+from companions.replies.lifecycle import Said, claim, find_startable, finish, process_name, start
 from memory.core_memory import set_slot, write_block
 from memory.emotion import Emotion
 from memory.models import Recalled, Revision
@@ -70,6 +72,34 @@ def test_the_prompt_knows_now_since_when_they_talk_and_when_they_met(mira: Compa
 def test_in_the_midst_of_a_talk_nobody_tells_when_they_last_spoke(mira: Companion) -> None:
     turn = turn_after(mira, ["I am Alice.", "Hello, Alice."], "How late is it?")
     assert "Last spoke: " not in str(turn.prompt[-1]["content"])
+
+
+def is_told_of_call(reply: Reply | None) -> bool:
+    """Whether the prompt of a claimed reply says that it will be heard."""
+    assert reply
+    turn = TurnContext(reply)
+    load_context(turn, NOW)
+    compose(turn)
+    return IN_CALL in "\n".join(str(line["content"]) for line in turn.prompt)
+
+
+def test_whoever_takes_up_a_reply_of_a_call_knows_that_it_is_heard(mira: Companion) -> None:
+    written, spoken = start(mira, "Hello", None, NOW), start(mira, "Hello?", None, NOW, is_in_call=True)
+    lost = NOW - timedelta(hours=1)
+    Reply.objects.filter(pk=spoken.reply.pk).update(lease_by="a process that is gone", lease_at=lost)
+    assert find_startable(NOW, ()) == [written.reply.pk, spoken.reply.pk]
+    for started, is_told in ((written, False), (spoken, True)):
+        reply = claim(started.reply.pk, NOW)
+        assert is_told_of_call(reply) == is_told
+        assert finish(started.reply, Reply.State.STOPPED, Said("Well,"), NOW, held_by=process_name())
+
+
+@pytest.mark.parametrize("act", [retry, go_on])
+def test_what_is_asked_for_again_in_the_talk_is_read_and_not_heard(mira: Companion, act: Any) -> None:
+    reply = start(mira, "Hello?", None, NOW, at_once=True, is_in_call=True).reply
+    ended = finish(reply, Reply.State.STOPPED, Said("Well,"), NOW, held_by=process_name())
+    assert ended
+    assert not is_told_of_call(claim(act(ended, NOW).pk, NOW))
 
 
 @pytest.mark.parametrize("persona", ["Calm.", "Calm and curious. " * 400])

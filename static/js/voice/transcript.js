@@ -1,4 +1,19 @@
-// The transcript of a call, shown live: of the companion's replies only what has been heard.
+// The transcript of a call, shown live: of the companion's replies only what has been heard, without Markdown's signs.
+
+// What is removed in turn, or what is put in its place. A sentence may end within bold text, so its signs need no pair.
+const SIGNS = [
+  [/^[ \t]*(?:`{3}[^`\n]*|~{3}.*)$\n?/gm, ""], // code fences
+  [/^(?:[ \t]*(?:[-*_][ \t]*){3,}|(?=[ \t:|-]{3,}$)[ \t:|]*-.*)$\n?/gm, ""], // rules, also below a table's head
+  [/^[ \t]*(?:#{1,6}[ \t]+|(?:>[ \t]?)+|[-*+][ \t]+)/gm, ""],
+  [/^[ \t]*\|(.+)\|[ \t]*$/gm, (_row, cells) => cells.replaceAll("|", " ")],
+  [/!?\[([^[\]\n]*)\]\([^()\s]*\)/g, "$1"], // links
+  [/(`+)([^`\n]+)\1/g, "$2"],
+  [/~~(?=\S)([^~\n]+)~~/g, "$1"],
+  [/(?<!\d)\*\*(?=\S)|(?<=\S)\*\*(?!\d)/g, ""],
+  [/(?<![\p{L}\p{N}_])__(?=\S)([^_\n]+)__(?![\p{L}\p{N}_])/gu, "$1"],
+  [/(?<![\p{L}\p{N}_])_(?=\S)([^_\n]+)(?<=\S)_(?![\p{L}\p{N}_])/gu, "*$1*"],
+];
+const EMPHASIS = /(?<!\*)\*(?=\S)([^*\n]+)(?<=\S)\*/; // emphasised words, or what the companion does while it speaks
 
 export class Transcript {
   #replies = new Map();
@@ -50,7 +65,7 @@ export class Transcript {
     const shown = one.until === Infinity ? one.text : [...one.text].slice(0, one.until).join("");
     if (!shown) return;
     one.line ??= this.#line("companion", "");
-    one.line.querySelector(".call-words").textContent = shown;
+    one.line.querySelector(".call-words").replaceChildren(...render(shown));
     this.#follow();
   }
 
@@ -76,4 +91,15 @@ export class Transcript {
   #follow() {
     this.place.scrollTop = this.place.scrollHeight;
   }
+}
+
+// Return the nodes that show Markdown as it is heard: its words, of which those between single asterisks are emphasised.
+function render(markdown) {
+  const text = SIGNS.reduce((rest, [signs, words]) => rest.replace(signs, words), markdown);
+  return text.split(EMPHASIS).map((words, at) => {
+    if (at % 2 === 0) return words;
+    const emphasised = document.createElement("em");
+    emphasised.textContent = words;
+    return emphasised;
+  });
 }

@@ -178,6 +178,7 @@ def furnish(companion: Companion, asked: Message, answer: Message, fact: Memory,
         emotions=[{"at": 0, "emotion": "happy", "intensity": 0.5}],
         lore={"placed": [placed], "dropped": []},
         model="qwen3:8b",
+        is_in_call=True,
     )
     reply = Reply.objects.get(answer=answer)
     recall = Recall.objects.create(

@@ -17,9 +17,11 @@ from providers.selection import get_provider
 NOW = timezone.now()
 
 
-def turn_of(companion: Companion, text: str = "Hello", now: datetime = NOW) -> TurnContext:
+def turn_of(
+    companion: Companion, text: str = "Hello", now: datetime = NOW, *, is_in_call: bool = False
+) -> TurnContext:
     """The turn of this message, with its prompt."""
-    reply = claim(start(companion, text, None, now).reply.pk, now)
+    reply = claim(start(companion, text, None, now, is_in_call=is_in_call).reply.pk, now)
     assert reply
     turn = TurnContext(reply)
     turn.provider = get_provider()

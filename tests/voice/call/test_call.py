@@ -1,12 +1,17 @@
 """A call over its socket: what is said becomes a message, what was not heard was not said."""
 
 import asyncio
+from typing import Any
 
 import pytest
 from django.conf import settings as kith
+from django.utils import timezone
 
 from accounts.models import SoundCall, User
 from companions.models import Companion, Message, Reply
+from companions.prompting.turn_prompt import IN_CALL
+from companions.replies import turn
+from companions.replies.actions import retry
 from files.contents import read_content
 from files.models import StoredFile
 from jobs.background import in_thread
@@ -73,6 +78,48 @@ async def test_utterances_are_heard_in_their_order(
         await call.until("reply.done")
     said = Message.objects.filter(role="user").order_by("said_at")
     assert [one.text async for one in said] == ["First.", "Second."]
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+async def test_the_companion_knows_what_is_heard_and_what_is_read(
+    alice: User, mira: Companion, rehearsal: RehearsalServer, settings: Any, is_kept: bool
+) -> None:
+    settings.FILES_BYTES_EACH = kith.FILES_BYTES_EACH if is_kept else 0  # room for the recordings
+    rehearsal.script({"answer": "It rains.", "delay": 0.5})
+    rehearsal.script_sound(hears("How is the weather?"), hears("And tomorrow?"))
+    async with calling(alice, mira) as call:
+        await say(call, "1")
+        await say(call, "2")
+        await call.until("reply.done")
+        await call.until("reply.done")
+        await call.send("message.send", text="Show me a list.", client_id="3")
+        await call.until("reply.done")
+    async with connected(alice, mira) as talk:
+        heard = await Reply.objects.select_related("companion").aget(message__text="And tomorrow?")
+        again = await in_thread(retry, heard, timezone.now())
+        turn.spawn(again.pk)
+        await talk.until("reply.done")
+    asked = [str(request["messages"][-1]["content"]) for request in rehearsal.requests()]
+    assert [one.partition("\n")[0] for one in asked] == [
+        *("How is the weather?", "And tomorrow?", "Show me a list.", "And tomorrow?")
+    ]
+    assert [IN_CALL in one for one in asked] == [True, True, False, False]
+    assert await Recording.objects.acount() == (2 if is_kept else 0)
+
+
+async def test_a_lost_reply_to_what_is_said_again_is_made_to_be_heard_as_well(
+    alice: User, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    rehearsal.script_sound(hears("How is the weather?"))
+    async with calling(alice, mira) as call:
+        await say(call, "one")
+        await call.until("reply.done")
+        await Reply.objects.all().adelete()
+        await say(call, "one")
+        await call.until("reply.done")
+    assert [IN_CALL in str(request["messages"][-1]["content"]) for request in rehearsal.requests()] == [
+        True
+    ] * 2
 
 
 @pytest.mark.parametrize("seconds", [0.4, 2.0])

@@ -1,0 +1,60 @@
+"""The transcript of a call: what was heard, as far as it was, without the signs of Markdown that nobody hears."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.browser
+SCRIPT = Path(__file__).resolve().parents[2] / "static/js/voice/transcript.js"
+SHOW = """([source, text, until]) => import(source).then(({ Transcript }) => {
+  const said = new Transcript(document.body, { person: "You", companion: "Mira" });
+  said.knows("reply", text);
+  said.hears("reply", until ?? Infinity);
+  const shown = [document.querySelector(".call-words")?.innerHTML, said.textOf("reply")];
+  document.body.replaceChildren();
+  return shown;
+})"""
+WITHOUT_SIGNS = {
+    "It is **so** warm, __so__ ~~cold~~ `now`.": "It is so warm, so cold now.",
+    "这是**重点**，好吗？": "这是重点，好吗？",
+    "**One sentence. Another.**": "One sentence. Another.",
+    "# Tea\n\n1. Boil water.\n- Wait.\n* Drink.\n> Ah.\n---\nEnd.": "Tea\n\n1. Boil water.\nWait.\nDrink.\nAh.\nEnd.",
+    "See [the map](https://example.org/a_b) and ![a cat](cat.png).": "See the map and a cat.",
+    "So:\n```python\nprint(a_b)\n```\nYes.": "So:\nprint(a_b)\nYes.",
+    "```print(1)```": "print(1)",
+    "| tea | milk |\n|---|---|\n| 1 | 2 |": " tea   milk \n 1   2 ",
+    "*smiles* Hello, _you_.": "<em>smiles</em> Hello, <em>you</em>.",
+    "***Never*** again.": "<em>Never</em> again.",
+    "2 * 3 is 6, 2**3 is 8, a_b_c -_- :*": "2 * 3 is 6, 2**3 is 8, a_b_c -_- :*",
+    "<b>1 < 2</b> & *<img src=x>*": "&lt;b&gt;1 &lt; 2&lt;/b&gt; &amp; <em>&lt;img src=x&gt;</em>",
+}
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser) -> Iterator[Page]:
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto("about:blank")
+    yield page
+    context.close()
+
+
+def show(page: Page, text: str, until: int | None = None) -> list[str]:
+    """What is shown of a reply that was heard up to there, and what the page knows that it says."""
+    source = f"data:text/javascript;charset=utf-8,{quote(SCRIPT.read_text())}"
+    shown: list[str] = page.evaluate(SHOW, [source, text, until])
+    return shown
+
+
+@pytest.mark.parametrize("text", WITHOUT_SIGNS)
+def test_the_signs_of_markdown_are_not_shown(page: Page, text: str) -> None:
+    assert show(page, text) == [WITHOUT_SIGNS[text], text]
+
+
+def test_it_is_shown_as_far_as_it_was_heard(page: Page) -> None:
+    text = "😀 **Yes, I know. That is all** that I know. *Really.*"
+    assert show(page, text, 16)[0] == "😀 Yes, I know."
+    assert show(page, text, 43)[0] == "😀 Yes, I know. That is all that I know."
