@@ -16,6 +16,7 @@ from bench.screenshots.archives import keep_archive
 from bench.screenshots.cards import keep_card
 from bench.screenshots.gallery import publish
 from bench.screenshots.given import change_character, give, learn, recall_for_months, write_lore
+from bench.screenshots.lives import live
 from bench.screenshots.mind import grow
 from bench.screenshots.minds import compare, send_away
 from bench.screenshots.pasts import bring_past, keep_past, keep_text
@@ -282,6 +283,7 @@ part_from(parted, first_answer.parent_id, now)
 say(parted, 0, lines[4][1], lines[4][2])
 other_branch = Branch.objects.filter(companion=parted, left_at__isnull=False).order_by("pk").first()
 rename(other_branch, {"en": "As it was at first", "zh-hans": "最初的样子"}[language])
+live(elm, language, now)
 told_of, very_long = wren.diary.first(), busy.diary.last()
 
 
@@ -389,6 +391,9 @@ print(
             "comparison": talk(elm) + "mind/comparison/",
             "comparison-none": talk(away) + "mind/comparison/",
             "pursuits": talk(asker) + "pursuits/",
+            "pursuits-full": talk(elm) + "pursuits/",
+            "pursuits-change": f"{talk(elm)}pursuits/?change={elm.memories.filter(kind='goal').last().pk}",
+            "pursuits-none": talk(new) + "pursuits/",
             "talk-at": f"{talk(wren)}?at={message.pk}",
             "search": talk(wren) + "search/",
             "search-dialog": talk(wren),
@@ -413,8 +418,17 @@ print(
             "advanced": talk(wren) + "settings/advanced/",
             "feels": talk(wren) + "life/inner-state/",
             "life": talk(wren) + "life/",
+            "life-full": talk(elm) + "life/",
+            "life-long": talk(long) + "life/",
+            "feels-full": talk(elm) + "life/inner-state/",
             "may-write": talk(wren) + "life/settings/",
             "timers": talk(wren) + "timers/",
+            "timers-full": talk(elm) + "timers/",
+            "call": talk(elm) + "call/",
+            "voice": talk(wren) + "voice/",
+            "face": talk(wren) + "face/",
+            "companion-delete": talk(wren) + "settings/",
+            "companion-long": talk(long) + "settings/",
             "context": talk(wren) + "settings/context/",
             "settings": "/settings/",
             "password": "/accounts/password/change/",

@@ -15,10 +15,11 @@ from companions.life.schedules import After, Cron, Once, Schedule, resolve_local
 
 DESCRIPTOR_LOCALES = {"zh-hans": "zh_CN"}
 CRON_DAYS = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"]
+CRON_DAY = rf"(?:[0-7]|{'|'.join(CRON_DAYS)})"
 SIMPLE = re.compile(
-    rf"(?P<minute>\d+) (?P<hour>\d+) \* \* (?P<days>\*|1-5|MON-FRI|[0-7]|{'|'.join(CRON_DAYS)})"
+    rf"(?P<minute>\d+) (?P<hour>\d+) \* \* (?P<days>\*|1-5|MON-FRI|{CRON_DAY}(?:,{CRON_DAY})*)"
 )
-SPACE_BETWEEN_HAN = re.compile(r"(?<=[\u3400-\u9fff,]) (?=[\u3400-\u9fff])")
+SPACE_BETWEEN_HAN = re.compile(r"(?<=[\u3400-\u9fff]) (?=[\u3400-\u9fff])")
 LENGTH_WORDS: dict[int, Callable[[int], str]] = {
     86400: lambda many: ngettext("in %(many)d day", "in %(many)d days", many),
     3600: lambda many: ngettext("in %(many)d hour", "in %(many)d hours", many),
@@ -51,7 +52,7 @@ def describe_schedule(schedule: Schedule, zone: tzinfo, language: str, *, is_pas
 
 
 def _describe_simple_cron(cron: Cron) -> str:
-    """Return words for a cron of every day, every weekday, or one day of each week; empty for any other."""
+    """Return words for a cron of every day, every weekday, or certain days of each week; empty for any other."""
     simple = SIMPLE.fullmatch(cron.fields)
     if not simple:
         return ""
@@ -60,8 +61,13 @@ def _describe_simple_cron(cron: Cron) -> str:
         return _("every day at %(time)s") % {"time": clock}
     if "-" in days:
         return _("every weekday at %(time)s") % {"time": clock}
-    number = int(days) if days.isdigit() else CRON_DAYS.index(days)
-    return _("every %(day)s at %(time)s") % {"day": WEEKDAYS[(number - 1) % 7], "time": clock}
+    numbers = {int(day) if day.isdigit() else CRON_DAYS.index(day) for day in days.split(",")}
+    first, *others = sorted({(number - 1) % 7 for number in numbers})
+    named = str(WEEKDAYS[first])
+    for day in others:
+        pair = {"days": named, "day": WEEKDAYS[day]}
+        named = _("%(days)s and %(day)s") % pair if day == others[-1] else _("%(days)s, %(day)s") % pair
+    return _("every %(day)s at %(time)s") % {"day": named, "time": clock}
 
 
 def _describe_cron(cron: Cron, language: str) -> str:
@@ -81,4 +87,4 @@ def _describe_cron(cron: Cron, language: str) -> str:
         english = [str(name) for name in names]
     for given, name in zip(english, names, strict=True):
         words = words.replace(given, str(name))
-    return SPACE_BETWEEN_HAN.sub("", words.replace(", ", ",").replace(",和", "和")).strip()
+    return SPACE_BETWEEN_HAN.sub("", words.replace(", ", "，").replace("，和", "和")).strip()

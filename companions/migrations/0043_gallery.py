@@ -191,7 +191,7 @@ class Migration(migrations.Migration):
                             ("CC-BY-4.0", "CC BY 4.0: any use, as long as its author is named"),
                             (
                                 "CC-BY-SA-4.0",
-                                "CC BY-SA 4.0: the same, and adaptations must have the same licence",
+                                "CC BY-SA 4.0: any use, as long as its author is named and adaptations have the same licence",
                             ),
                             (
                                 "own-rights",

@@ -74,7 +74,10 @@ class GalleryVersion(models.Model):
     class Licence(models.TextChoices):
         CC0 = "CC0-1.0", _("CC0: anyone may use it for any purpose")
         CC_BY = "CC-BY-4.0", _("CC BY 4.0: any use, as long as its author is named")
-        CC_BY_SA = "CC-BY-SA-4.0", _("CC BY-SA 4.0: the same, and adaptations must have the same licence")
+        CC_BY_SA = (
+            "CC-BY-SA-4.0",
+            _("CC BY-SA 4.0: any use, as long as its author is named and adaptations have the same licence"),
+        )
         HERE = "own-rights", _("All rights reserved: for conversations on this Kith, not to be passed on")
 
     class Rating(models.TextChoices):

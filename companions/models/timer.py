@@ -2,6 +2,7 @@ import uuid
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from accounts.models.user import OwnedQuerySet
 from companions.models.companion import Companion
@@ -45,7 +46,7 @@ class Timer(models.Model):
     name = models.CharField(_("predefined as"), max_length=40, blank=True)
     note = models.TextField(_("purpose"), blank=True, max_length=NOTE_CHARACTERS)
     by = models.CharField(_("set by"), max_length=16, choices=By)
-    is_asked_for = models.BooleanField(_("requested"), default=False)
+    is_asked_for = models.BooleanField(pgettext_lazy("by the person", "requested"), default=False)
     state = models.CharField(_("state"), max_length=16, choices=State, default=State.ACTIVE)
     due_at = models.DateTimeField(_("next due"), null=True, blank=True)
     look_at = models.DateTimeField(_("next check"), null=True, blank=True)

@@ -5,6 +5,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils.timezone import localtime
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from accounts.models.user import OwnedQuerySet
 from companions.models.companion import Companion
@@ -66,7 +67,7 @@ class Waking(models.Model):
         "memory.Memory", models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("about")
     )
     note = models.TextField(_("purpose"), blank=True, max_length=NOTE_CHARACTERS)
-    is_asked_for = models.BooleanField(_("requested"), default=False)
+    is_asked_for = models.BooleanField(pgettext_lazy("by the person", "requested"), default=False)
     state = models.CharField(_("state"), max_length=16, choices=State, default=State.WAITING)
     outcome = models.CharField(_("outcome"), max_length=16, choices=Outcome, blank=True)
     reason = models.CharField(_("reason"), max_length=40, blank=True)

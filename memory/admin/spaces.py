@@ -66,7 +66,7 @@ class SpaceAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
     @admin.display(description=_("state"))
     def state(self, space: Any) -> str:
         claims = {gettext("wanted"): space.is_wanted, gettext("serving"): space.serves}
-        return ", ".join(word for word, is_so in claims.items() if is_so) or gettext("not in use")
+        return " · ".join(word for word, is_so in claims.items() if is_so) or gettext("not in use")
 
     @admin.display(description=_("embedded"), ordering="done")
     def embedded(self, space: Any) -> str:

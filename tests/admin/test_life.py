@@ -1,5 +1,7 @@
 """Operators and lives: what was sent in a waking, timers set aside and wakings that failed, and another try for each."""
 
+import re
+
 import pytest
 from django.db.models import Model
 from django.test import Client
@@ -29,6 +31,13 @@ def test_what_went_wrong_is_found_by_a_filter(
 ) -> None:
     found = desk.get(listing(model), {"state__exact": state}).context["cl"].result_list
     assert [one.state for one in found] == [state]
+
+
+def test_every_state_is_named_in_the_operators_language(desk: Client, scene: Scene) -> None:
+    Waking.objects.update(state=Waking.State.SKIPPED)
+    User.objects.filter(is_staff=True).update(language="zh-hans")
+    shown = " ".join(desk.get(listing(Waking)).content.decode().split())
+    assert re.search(r'<td class="field-shown_state[^>]*> <span [^>]*> 已跳过 </span>', shown)
 
 
 def test_a_failed_waking_is_tried_again_on_record(desk: Client, scene: Scene, alice: User) -> None:

@@ -103,4 +103,4 @@ async def test_no_other_model_answers_but_where_it_may_and_says_so(
     await in_thread(follow_change)
     sys.stdout.write(f"\n{TURNS} turns: {outcomes}\n")
     assert all(outcomes.values())
-    assert "loud stood in while Mira's own mind was away" in page
+    assert "loud stood in while Mira's own model was away" in page

@@ -70,7 +70,7 @@ async def test_a_change_of_the_operators_changes_nobody(
     assert made == [("quiet", False)]
     assert "Mira will go on speaking through quiet until you decide." in await read_talk(alice, mira)
     await post(alice, mira, "mind/decide/", decision="take", model="loud")
-    assert "another mind" not in await read_talk(alice, mira)
+    assert "chosen another model" not in await read_talk(alice, mira)
     await ask(alice, mira, 3)
     assert len(second.requests()) == 1
 
@@ -97,7 +97,7 @@ async def test_while_its_model_is_away_the_talk_waits_or_a_stand_in_says_so(
         assert await post(alice, mira, f"replies/{failed['id']}/decide/", **choice) == 201
         answer = (await socket.until("reply.done", seconds=20))[-1]["message"]
     assert (answer["model"], answer["is_stand_in"]) == ("loud", True)
-    assert "loud stood in while Mira's own mind was away" in await read_talk(alice, mira)
+    assert "loud stood in while Mira's own model was away" in await read_talk(alice, mira)
     await ask(alice, mira, 3)
     assert len(second.requests()) == 2
 

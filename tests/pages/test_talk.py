@@ -25,7 +25,7 @@ from tests.fixtures.turns import connected, make_companion
 from tests.pages.conftest import Told, answered
 
 HTMX = {"HX-Request": "true"}
-NO_TIMER = "No timer was set with this answer."
+NO_TIMER = "No reminder was set with this answer."
 
 
 def test_a_turn_shows_both_sides(at_home: Client, told: Told) -> None:

@@ -1,5 +1,6 @@
 """The only access to people's words in the admin: every page opened here leaves an audit entry."""
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
@@ -96,9 +97,11 @@ def number(name: str, description: Any) -> Callable[[Any], int]:
 
 
 def state(colours: Mapping[Any, str]) -> Callable[[Any, Any], tuple[str, str]]:
-    """Return a method for an admin class: a column for the field `state`, with a colour for each of its values."""
+    """Return a method for an admin class: a column for the field `state`, grey where `colours` does not name a value."""
+    # Without a colour, django-unfold would show the stored value instead of its label.
+    every = defaultdict(str, colours)
 
-    @display(description=_("state"), ordering="state", label=colours)  # type: ignore[untyped-decorator]
+    @display(description=_("state"), ordering="state", label=every)  # type: ignore[untyped-decorator]
     def shown_state(self: Any, thing: Any) -> tuple[str, str]:
         return thing.state, thing.get_state_display()
 
@@ -107,7 +110,7 @@ def state(colours: Mapping[Any, str]) -> Callable[[Any, Any], tuple[str, str]]:
 
 def marks(thing: Any, claims: dict[str, Any]) -> str:
     """Return the words of those fields that are true; `claims` maps field names to words."""
-    return ", ".join(str(word) for name, word in claims.items() if getattr(thing, name)) or "–"
+    return " · ".join(str(word) for name, word in claims.items() if getattr(thing, name)) or "–"
 
 
 class PrivateChangeList(ChangeList):  # type: ignore[misc]

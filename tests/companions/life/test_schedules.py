@@ -367,7 +367,9 @@ def _numbers(field: str, among: range) -> set[int]:
         ("cron:0 8 * * sat", "every Saturday at 08:00"),
         ("cron:*/15 * * * *", "every 15 minutes"),
         ("cron:0 9 1 * *", "at 09:00, on day 1 of the month"),
-        ("cron:0 8 * * 1,3", "at 08:00, only on Monday and Wednesday"),
+        ("cron:0 8 * * 1,3", "every Monday and Wednesday at 08:00"),
+        ("cron:30 7 * * 5,MON,3,7", "every Monday, Wednesday, Friday and Sunday at 07:30"),
+        ("cron:0 8 * 5 1,3", "at 08:00, only on Monday and Wednesday, only in May"),
         ("cron:0 9 1 5 *", "at 09:00, on day 1 of the month, only in May"),
     ],
 )
@@ -381,9 +383,9 @@ def test_a_schedule_in_plain_words(text: str, words: str) -> None:
     ("text", "words"),
     [
         ("cron:*/15 * * * *", "每 15 分钟"),
-        ("cron:0 9 1 * *", "在 09:00,每月的 1 号"),
-        ("cron:0 8 * * 1,3", "在 08:00,仅在星期一和星期三"),
-        ("cron:0 9 1 5 *", "在 09:00,每月的 1 号,仅在五月"),
+        ("cron:0 9 1 * *", "在 09:00，每月的 1 号"),
+        ("cron:0 8 * 5 1,3", "在 08:00，仅在星期一和星期三，仅在五月"),
+        ("cron:0 9 1 5 *", "在 09:00，每月的 1 号，仅在五月"),
     ],
 )
 def test_a_schedule_in_chinese(text: str, words: str) -> None:
