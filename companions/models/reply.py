@@ -48,9 +48,7 @@ class Reply(models.Model):
     emotions = models.JSONField(_("emotions"), default=list, blank=True)
     # The lore that entered its prompt, and the lore that matched but was left out, each with why: "placed", "dropped".
     lore = models.JSONField(_("lore"), default=dict, blank=True)
-    is_in_call = models.BooleanField(
-        _("in a call"), default=False
-    )  # answers an utterance, and is spoken aloud
+    is_in_call = models.BooleanField(_("in a call"), default=False)  # answers an utterance
     is_stop_asked = models.BooleanField(_("stop requested"), default=False)
     lease_by = models.CharField(_("made by process"), max_length=80, blank=True)
     lease_at = models.DateTimeField(_("lease renewed"), null=True, blank=True)
