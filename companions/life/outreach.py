@@ -190,7 +190,10 @@ def _postpone_recent(waiting: QuerySet[Delivery], channel: Channel, now: datetim
 
     Rows that are locked, e.g. since they are being deleted, are skipped.
     """
-    recent = Delivery.objects.filter(channel=channel.name, attempted_at__range=(now - channel.pause, now))
+    theirs = Delivery.objects.filter(
+        channel=channel.name, companion__user__in=waiting.values("companion__user")
+    )
+    recent = theirs.filter(attempted_at__range=(now - channel.pause, now))
     for user_id, at in recent.values_list("companion__user").annotate(Max("attempted_at")):
         early = waiting.filter(companion__user=user_id, due_at__lt=at + channel.pause)
         ids = list(early.select_for_update(of=("self",), skip_locked=True).values_list("pk", flat=True))

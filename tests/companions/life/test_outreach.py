@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.core import mail
 from django.db import connection
+from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import User
 from companions.life import outreach
@@ -171,6 +172,17 @@ def test_nobody_waits_for_the_devices_of_others(mira: Companion, tian: Companion
     bell.send = send_meanwhile  # type: ignore[method-assign]
     assert outreach.send_due_deliveries(at, mira.user_id) == 2
     assert outreach.find_recipients(at) == []
+
+
+def test_what_others_were_sent_costs_nobody_a_query(
+    mira: Companion, tian: Companion, bell: Bell, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    bell.gathers, bell.pause = True, HOUR
+    wrote(mira, "Hello")
+    wrote(tian, "你好")
+    assert outreach.send_due_deliveries(NOON + MINUTE, tian.user_id) == 2
+    with django_assert_num_queries(17):
+        assert outreach.send_due_deliveries(NOON + MINUTE, mira.user_id) == 2
 
 
 def test_who_is_shut_out_is_not_reached(mira: Companion, bell: Bell) -> None:
