@@ -10,6 +10,7 @@ from uuid import UUID
 
 from django.db import connection, transaction
 from django.db.models import Case, F, Q, QuerySet, Value, When
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
 from companions.branches.marks import drop_changes
@@ -90,13 +91,13 @@ def part_from(companion: Companion, message_id: UUID, now: datetime, name: str =
 
 def load_branches(companion: Companion) -> QuerySet[Branch]:
     """Return the companion's branches, newest first, annotated with `is_chosen` and with the id and the text of their
-    last message (`end`, `last`): of the chosen branch, that of the conversation.
+    last message (`end`, `last`): of the chosen branch, that of the conversation, if it has one.
     """
     chosen = Q(pk=F("conversation__branch"))
     return Branch.objects.filter(companion=companion).annotate(
         is_chosen=Case(When(chosen, then=Value(True)), default=Value(False)),
-        end=Case(When(chosen, then=F("conversation__head")), default=F("head")),
-        last=Case(When(chosen, then=F("conversation__head__text")), default=F("head__text")),
+        end=Coalesce(Case(When(chosen, then=F("conversation__head"))), F("head")),
+        last=Coalesce(Case(When(chosen, then=F("conversation__head__text"))), F("head__text")),
     )
 
 

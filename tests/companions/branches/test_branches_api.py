@@ -10,7 +10,7 @@ from companions.branches import operations
 from companions.conversations.log_import import Line, import_log
 from companions.deletion import delete_message, forget_newest
 from companions.memories.editing import load_ending
-from companions.models import Branch, Closing, Companion, JournalEntry, Message, Reply
+from companions.models import Branch, Closing, Companion, Conversation, JournalEntry, Message, Reply
 from companions.replies.lifecycle import start
 from companions.sessions.requests import close
 from database.journal import everywhere
@@ -198,3 +198,15 @@ def test_a_talk_that_was_to_end_goes_on_where_another_branch_is_chosen(mira: Com
     job.refresh_from_db()
     assert job.error == "branch_changed"
     assert load_ending(mira).closing is None
+
+
+@pytest.mark.django_db
+def test_a_chosen_branch_of_a_talk_without_an_end_is_listed(as_alice: Api, mira: Companion) -> None:
+    now = timezone.now()
+    lines = [Line(role="user", text="One.", at=now), Line(role="assistant", text="Two.", at=now)]
+    import_log(mira, lines, now)
+    first = Message.objects.get(companion=mira, text="One.")
+    operations.part_from(mira, first.pk, now)
+    Conversation.objects.filter(companion=mira).update(head=None)
+    chosen = [one["last"] for one in branches(as_alice, mira) if one["is_chosen"]]
+    assert chosen == ["One."]
