@@ -226,7 +226,7 @@ def mark_read(request: SignedInRequest, companion_id: UUID, body: ReadIn) -> Sta
 
 @my_router.get("/unread", response=UnreadOut, operation_id="count_unread", summary="Count my unread messages")
 def count_unread(request: SignedInRequest) -> dict[str, Any]:
-    counts = outreach.count_unread(request.user)
+    counts = outreach.count_unread(request.user, timezone.now())
     return {"total": sum(counts.values()), "companions": {str(id): count for id, count in counts.items()}}
 
 

@@ -49,7 +49,7 @@ def find_skip_reason(waking: Waking, companion: Companion, now: datetime) -> Rea
         return Reason.SHUT_OUT
     if not waking.is_asked_for and (reason := _find_unasked_skip_reason(waking, companion, now)):
         return reason
-    if _count_wakings_today(waking, companion, now) >= settings.LIFE_WAKINGS_PER_DAY:
+    if _count_wakings_of_day(waking, companion) >= settings.LIFE_WAKINGS_PER_DAY:
         return Reason.TOO_MANY_A_DAY
     if not get_current_provider(companion).is_own and waits_until(
         companion.user, now, is_asked_for=waking.is_asked_for
@@ -95,14 +95,15 @@ def _has_nothing_new(waking: Waking) -> bool:
     return not (said.filter(said_at__gt=before.due_at) if before else said).exists()
 
 
-def _count_wakings_today(waking: Waking, companion: Companion, now: datetime) -> int:
-    """Count the other wakings due and begun on this day in the person's time zone.
+def _count_wakings_of_day(waking: Waking, companion: Companion) -> int:
+    """Count the other wakings that were begun and due on this one's day in the person's time zone.
 
-    If the waking was asked for, only those that were asked for count. Those of earlier days, one for each timer, come
-    after a downtime, and are not to cost a reminder.
+    If the waking was asked for, only those that were asked for count. After a downtime, those of each day count apart.
     """
-    midnight = get_midnight(now.astimezone(companion.user.zone))
-    begun = Waking.objects.filter(companion=companion, started_at__gte=midnight, due_at__gte=midnight)
+    local = waking.due_at.astimezone(companion.user.zone)
+    day = (get_midnight(local), get_midnight(local + timedelta(days=1)))
+    begun = Waking.objects.filter(companion=companion, started_at__isnull=False)
+    begun = begun.filter(due_at__gte=day[0], due_at__lt=day[1])
     counted = begun.filter(is_asked_for=True) if waking.is_asked_for else begun
     return counted.exclude(pk=waking.pk).count()
 

@@ -25,10 +25,10 @@ from companions.life.eligibility import get_next_time, is_within
 from companions.models import Companion, Conversation, Delivery, Life, Message
 
 
-def count_unread(user: User) -> dict[UUID, int]:
-    """Return the number of unread messages by companion, for those that have any. Runs one query."""
+def count_unread(user: User, now: datetime) -> dict[UUID, int]:
+    """Return the number of messages unread by `now` by companion, for those that have any. Runs one query."""
     said = Message.objects.owned_by(user).exclude(role=Message.Role.USER).filter(job=None)
-    unread = said.filter(said_at__gt=F("conversation__read_until"))
+    unread = said.filter(said_at__gt=F("conversation__read_until"), said_at__lte=now)
     return dict(unread.values_list("companion").annotate(Count("pk")))
 
 
@@ -45,9 +45,8 @@ log = structlog.get_logger(__name__)
 CLAIMED_AT_ONCE = 200
 LEASE_TIME = timedelta(minutes=10)  # then another worker sends the rest
 RETRY_DELAY = timedelta(minutes=15)  # of what was certainly not sent
-KEPT_FOR = timedelta(
-    days=2
-)  # so long after its message, a delivery is not retried, nor one sent that nobody asked for
+# So long after its message, a delivery is not retried, nor one sent that nobody asked for.
+KEPT_FOR = timedelta(days=2)
 State = Delivery.State
 
 
@@ -98,9 +97,6 @@ def register(channel: Channel) -> None:
 def deliver(message: Message, now: datetime, *, is_answer: bool = False) -> list[Delivery]:
     """Create the deliveries of a companion's message, unprompted or an answer, in the transaction that saves it."""
     companion = message.companion
-    # What is said now cannot have been read: otherwise the clock was ahead when the person last read something.
-    ahead = Conversation.objects.filter(companion=companion, read_until__gt=now)
-    ahead.update(read_until=message.said_at - timedelta(microseconds=1))
     if companion.life.is_muted:
         return []
     waiting = [
@@ -230,17 +226,25 @@ def _send(channel: Channel, deliveries: Sequence[Delivery], now: datetime) -> in
     sent = channel.send(deliveries, now)
     if sent.error:
         log.warning("not_reached", channel=channel.name, code=sent.error)
-    is_recent = all(now - delivery.message.said_at < KEPT_FOR for delivery in deliveries)
-    if sent.is_postponed and is_recent:
-        later = now + RETRY_DELAY
-        _mark(deliveries, State.WAITING, due_at=later, attempted_at=None, error=sent.error)
-        if sent.is_down:
-            # Nobody else is to wait for the same failure: also those whom a worker has leased are put off.
-            others = Delivery.objects.filter(channel=channel.name, state=State.WAITING, due_at__lt=later)
-            others.update(due_at=later)
-        return 0
-    _mark(deliveries, State.FAILED if sent.error else State.SENT, ended_at=now, error=sent.error)
-    return 0 if sent.error else len(deliveries)
+    tried_again = [one for one in deliveries if sent.is_postponed and now - one.message.said_at < KEPT_FOR]
+    later = now + RETRY_DELAY
+    _mark(tried_again, State.WAITING, due_at=later, attempted_at=None, error=sent.error)
+    if sent.is_down:
+        _put_off_all(channel, later)
+    ended = [one for one in deliveries if one not in tried_again]
+    _mark(ended, State.FAILED if sent.error else State.SENT, ended_at=now, error=sent.error)
+    return 0 if sent.error else len(ended)
+
+
+@transaction.atomic
+def _put_off_all(channel: Channel, later: datetime) -> None:
+    """Put off everyone's deliveries over a channel that is down, also those that another worker has leased.
+
+    Rows that are locked, e.g. since they are being deleted, are skipped.
+    """
+    due = Delivery.objects.filter(channel=channel.name, state=State.WAITING, due_at__lt=later)
+    ids = list(due.select_for_update(skip_locked=True).values_list("pk", flat=True))
+    Delivery.objects.filter(pk__in=ids).update(due_at=later)
 
 
 def _mark(deliveries: Collection[Delivery], state: State, **fields: object) -> None:

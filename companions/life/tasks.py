@@ -6,6 +6,10 @@ from celery import shared_task
 from django.utils import timezone
 
 from companions.life import clock, inner_state, outreach, reflection, timers, triggers, waking
+from jobs.slots import Slots
+
+LANES, EXPIRE_SECONDS = 3, 30
+SENDING = Slots(LANES)
 
 
 @shared_task
@@ -34,15 +38,23 @@ def wake(waking_id: str) -> None:
 
 @shared_task
 def send_deliveries() -> None:
-    """Sweep: for everyone whose deliveries are due, enqueue sending them, so that nobody waits for another's device."""
-    for user_id in outreach.find_recipients(timezone.now()):
-        send_deliveries_to.delay(user_id)
+    """Sweep: enqueue sending the due deliveries of messages that their person has not read, in a few lanes.
+
+    So nobody waits for long for another's device, and devices that hang never take all of a worker's threads.
+    """
+    due = outreach.find_recipients(timezone.now())
+    for lane in range(LANES):
+        if theirs := due[lane::LANES]:
+            send_deliveries_to.apply_async((lane, theirs), expires=EXPIRE_SECONDS)
 
 
 @shared_task
-def send_deliveries_to(user_id: int) -> None:
-    """Send one user's due deliveries of messages that they have not read."""
-    outreach.send_due_deliveries(timezone.now(), user_id)
+def send_deliveries_to(lane: int, user_ids: list[int]) -> None:
+    """Send these users' due deliveries, unless this process is still at work in the lane: the next sweep finds them."""
+    with SENDING.take(lane) as is_free:
+        if is_free:
+            for user_id in user_ids:
+                outreach.send_due_deliveries(timezone.now(), user_id)
 
 
 @shared_task

@@ -15,6 +15,7 @@ from django.utils import translation
 from django.utils.translation import gettext
 
 from companions.life.eligibility import (
+    DATED,
     Outreach,
     find_outreach_refusal,
     get_midnight,
@@ -246,8 +247,10 @@ def _find_allowed_drives(life: Life, outreach: Outreach, now: datetime) -> set[D
         return set()
     if outreach.said_at and now - outreach.said_at < REST_AFTER_TALK:
         return set()
-    drives = {drive for drive in Drive if not find_outreach_refusal(life, outreach, now, drive)}
-    if not drives:
+    drives, refusal = set(Drive), find_outreach_refusal(life, outreach, now)
+    if refusal == "unanswered":  # which what has its day need not wait for as long
+        drives = {drive for drive in DATED if not find_outreach_refusal(life, outreach, now, drive)}
+    if not drives or refusal not in (None, "unanswered"):
         return set()
     mine = Waking.objects.filter(companion=life.companion_id, origin=Waking.Origin.DRIVE)
     times = list(mine.filter(created_at__gt=local - timedelta(weeks=1)).values_list("created_at", flat=True))
@@ -270,33 +273,43 @@ def _find_new_occasion(
     companion: Companion, outreach: Outreach, drives: Collection[Drive], now: datetime
 ) -> Occasion | None:
     """Return the first occasion of these drives for which the companion has not woken yet, or None."""
-    allowed = (one for one in _find_occasions(companion, outreach, now) if one.drive in drives)
-    found = sorted(allowed, key=lambda occasion: occasion.order)
+    occasions = _find_occasions(companion, outreach, drives, now)
+    found = sorted(occasions, key=lambda occasion: occasion.order)
     mine = Waking.objects.filter(companion=companion, drive_key__in=[occasion.key for occasion in found])
     known = set(mine.values_list("drive_key", flat=True)) if found else set()
     return next((occasion for occasion in found if occasion.key not in known), None)
 
 
-def _find_occasions(companion: Companion, outreach: Outreach, now: datetime) -> Iterator[Occasion]:
+def _find_occasions(
+    companion: Companion, outreach: Outreach, drives: Collection[Drive], now: datetime
+) -> Iterator[Occasion]:
+    """Yield the occasions of these drives; what can give none of them is not searched."""
     zone = companion.user.zone
     today = now.astimezone(zone).date()
     mine = _load_memories(companion)
+    if Drive.EVENT in drives:
+        yield from find_due_memories(_load_dated(companion, mine, now), today, zone)
+    if Drive.BIRTHDAY in drives:
+        # The person's own messages count too, as nothing may have been learnt from the latest yet.
+        learnt = mine.exclude(kind__in=NOT_LEARNT).filter(text__iregex=BIRTHDAY_WORDS)
+        said = mine.filter(kind=Memory.Kind.SAID, speaker=Memory.Speaker.USER)
+        birthdays = [*learnt.newest(MAX_MEMORIES), *said.newest(MAX_MEMORIES)]
+        yield from find_birthdays(birthdays, today, zone)
+    if Drive.GOAL in drives:
+        goals = Pursuit.objects.filter(companion=companion, memory__in=mine.values("pk"))
+        goals = goals.filter(status__in=[Pursuit.Status.NEW, Pursuit.Status.UNDER_WAY])
+        yield from find_resting_goals(goals.select_related("memory").order_by("pk")[:MAX_MEMORIES], now)
+        yield from find_silence(outreach, now)
+
+
+def _load_dated(companion: Companion, mine: MemoryQuerySet, now: datetime) -> list[Memory]:
+    """Return those of the companion's memories that may have a coming day and whose end is not told."""
     happens = Q(kind__in=[Memory.Kind.PROMISE, Memory.Kind.EVENT])
     feared = Q(kind=Memory.Kind.FACT, text__iregex=FEARED_WORDS)
     due = Q(thread__state=Thread.State.OPEN, thread__due_on__isnull=False)
     ended = Q(thread__state__in=[Thread.State.SETTLED, Thread.State.DROPPED])
     dated = mine.filter(happens | feared | due, happened_at__gt=now - DATED_WINDOW).exclude(ended)
-    dated = dated.select_related("thread")
-    yield from find_due_memories(_leave_out_told(companion, dated.newest(MAX_MEMORIES)), today, zone)
-    # The person's own messages count too, as nothing may have been learnt from the latest yet.
-    learnt = mine.exclude(kind__in=NOT_LEARNT).filter(text__iregex=BIRTHDAY_WORDS)
-    said = mine.filter(kind=Memory.Kind.SAID, speaker=Memory.Speaker.USER)
-    birthdays = [*learnt.newest(MAX_MEMORIES), *said.newest(MAX_MEMORIES)]
-    yield from find_birthdays(birthdays, today, zone)
-    goals = Pursuit.objects.filter(companion=companion, memory__in=mine.values("pk"))
-    goals = goals.filter(status__in=[Pursuit.Status.NEW, Pursuit.Status.UNDER_WAY])
-    yield from find_resting_goals(goals.select_related("memory").order_by("pk")[:MAX_MEMORIES], now)
-    yield from find_silence(outreach, now)
+    return _leave_out_told(companion, dated.select_related("thread").newest(MAX_MEMORIES))
 
 
 def _leave_out_told(companion: Companion, memories: Iterable[Memory]) -> list[Memory]:

@@ -80,7 +80,7 @@ def _think_over(context: WakingContext, now: datetime) -> None:
     reminder = write_reminder(context, now) if reason == Reason.NO_TOKENS else ""
     if reason and not reminder:
         _end(context, state=Waking.State.SKIPPED, reason=reason)
-        _drop_repetitions(waking, reason)
+        _drop_repetition(waking, reason)
         return
     if not _begin(context, reminder, now):
         lease.release(lease.clock() + BUSY_DELAY, started_at=None)
@@ -138,14 +138,20 @@ def _end(context: WakingContext, **fields: str) -> None:
     _log_end(context, **fields)
 
 
-def _drop_repetitions(waking: Waking, reason: Reason) -> None:
-    """Delete the timer's earlier wakings that were skipped for the same reason, unless it was asked for.
+def _drop_repetition(waking: Waking, reason: Reason) -> None:
+    """Delete the timer's waking before this one if it was skipped for the same reason, unless it was asked for.
 
     So the log tells once, not twice a day, that e.g. nobody has talked.
     """
     if waking.timer and not waking.is_asked_for:
-        same = Waking.objects.filter(timer=waking.timer, state=Waking.State.SKIPPED, reason=reason)
-        same.filter(started_at=None, due_at__lt=waking.due_at).delete()
+        earlier = Waking.objects.filter(timer=waking.timer, due_at__lt=waking.due_at)
+        before = earlier.order_by("-due_at").first()
+        if before and (before.state, before.reason, before.started_at) == (
+            Waking.State.SKIPPED,
+            reason,
+            None,
+        ):
+            before.delete()
 
 
 def _log_end(context: WakingContext, **fields: str) -> None:

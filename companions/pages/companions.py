@@ -225,7 +225,7 @@ def companions(request: SignedInRequest) -> HttpResponse:
     )
     if not mine:
         return redirect("companion_new")
-    counts = count_unread(request.user)
+    counts = count_unread(request.user, timezone.now())
     context: dict[str, Any] = {
         "people": [(companion, counts.get(companion.pk, 0)) for companion in mine],
         "unread_total": sum(counts.values()),

@@ -411,7 +411,7 @@ class MeConsumer(PersonSocket):
             await self.send(event["frame"])
 
     async def _count(self) -> None:
-        counts = await in_thread(count_unread, self.user)
+        counts = await in_thread(count_unread, self.user, timezone.now())
         companions = {str(id): count for id, count in counts.items()}
         await self.send_frame({"type": "unread", "total": sum(counts.values()), "companions": companions})
 

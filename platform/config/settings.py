@@ -643,7 +643,7 @@ CELERY_BEAT_SCHEDULE = {
     "reach whoever has not read": every(TICK_SECONDS, "companions.life.tasks.send_deliveries", expires=30),
     "go on with downloads": every(TICK_SECONDS, "providers.downloads.tasks.resume_downloads"),
     "look for drives": every(600, "companions.life.tasks.seek"),
-    "bring back what a clock put off": every(600, "companions.life.tasks.restore_times"),
+    "bring back what a clock put off": every(3600, "companions.life.tasks.restore_times"),
     "set missing timers": every(3600, "companions.life.tasks.set_missing_timers"),
     "sweep what is stored": every(3600, "files.tasks.sweep_contents"),
     "drop old keys": every(3600, "accounts.tasks.drop_old_keys"),

@@ -36,7 +36,7 @@ def rendered(**fields: Any) -> list[str]:
     )
     words = {"remembered": {}, "unasked": {"flashback": True}}
     facts = Facts(now=now, zone="UTC", first_met=now, last_spoke=now)
-    reply: Any = SimpleNamespace(continues_id=None, text="")
+    reply: Any = SimpleNamespace(continues_id=None, text="", is_in_call=False)
     message: Any = SimpleNamespace(text=given["text"])
     found: Any = [
         Found(Memory(kind="said", happened_at=now, speaker="user", text=given[name]), 1.0, reasons)

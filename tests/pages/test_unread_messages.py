@@ -39,7 +39,7 @@ def test_the_list_shows_what_is_unread_of_each_and_in_all(
     other = make_companion(alice, name="Other")
     mark_read(other, timezone.now())
     for number in range(2):
-        spoke(quiet, f"Look {number}", timezone.now() + timedelta(seconds=number))
+        spoke(quiet, f"Look {number}", timezone.now() + timedelta(microseconds=number))
     page = at_home.get("/companions/").content.decode()
     assert badge(page, str(quiet.pk)) == "2"
     assert badge(page, str(other.pk)) == ""
@@ -51,11 +51,11 @@ def test_what_was_seen_is_read_up_to_it(at_home: Client, alice: User, quiet: Com
     Conversation.objects.filter(companion=quiet).update(read_until=at - timedelta(minutes=1))
     first, second = spoke(quiet, "One", at), spoke(quiet, "Two", at + timedelta(minutes=1))
     path = f"/companions/{quiet.pk}/read/"
-    assert count_unread(alice) == {quiet.pk: 2}
+    assert count_unread(alice, timezone.now()) == {quiet.pk: 2}
     assert at_home.post(path, {"message": str(first.pk)}).status_code == 204
-    assert count_unread(alice) == {quiet.pk: 1}
+    assert count_unread(alice, timezone.now()) == {quiet.pk: 1}
     assert at_home.post(path, {"message": str(second.pk)}).status_code == 204
-    assert count_unread(alice) == {}
+    assert count_unread(alice, timezone.now()) == {}
 
 
 def test_nothing_is_read_by_what_is_not_there(at_home: Client, alice: User, quiet: Companion) -> None:
@@ -64,7 +64,7 @@ def test_nothing_is_read_by_what_is_not_there(at_home: Client, alice: User, quie
     assert at_home.post(path).status_code == 400
     assert at_home.post(path, {"message": "newest"}).status_code == 404
     assert at_home.post(path, {"message": str(uuid4())}).status_code == 404
-    assert count_unread(alice) == {quiet.pk: 1}
+    assert count_unread(alice, timezone.now()) == {quiet.pk: 1}
 
 
 def test_what_is_said_unprompted_is_a_turn_of_its_own(at_home: Client, told: Told) -> None:

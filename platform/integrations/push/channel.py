@@ -29,7 +29,7 @@ BODY_CHARACTERS = 200
 # All payloads have this length, so that it reveals nothing about the text; push services accept 4096 bytes encrypted.
 PAYLOAD_BYTES = 3072
 LIFETIME = timedelta(days=1)  # how long the push service keeps a message for a browser that is closed
-TIMEOUT_SECONDS = 5.0  # short, since one slow push service delays everybody's messages
+TIMEOUT_SECONDS = 5.0  # short, since a slow push service delays others' messages
 MAX_FAILURES = 10
 GONE = {404, 410}
 OK = range(200, 300)

@@ -9,7 +9,7 @@ from companions.life.clock import restore_times
 from companions.life.timers import begin_wakings, claim_timers, set_timer
 from companions.life.triggers import claim_companions, make_waking
 from companions.life.waking import find_due
-from companions.models import Companion, Delivery, Life, Timer, Waking
+from companions.models import Companion, Delivery, Life, Message, Timer, Waking
 from tests.companions.life.waking import NOON, woken, wrote
 
 HOUR, DAY, YEAR = timedelta(hours=1), timedelta(days=1), timedelta(days=365)
@@ -88,3 +88,13 @@ def test_what_is_put_off_by_right_stays_so(juno: Companion) -> None:
     Waking.objects.update(look_at=NOON + 6 * HOUR)
     Life.objects.filter(companion=juno).update(drives_at=NOON + DAY)
     assert restore_times(NOON) == 0
+
+
+def test_what_is_said_after_it_counts_as_unread_and_what_was_said_ahead_does_not(juno: Companion) -> None:
+    message = wrote(juno, "Happy new year!")
+    Message.objects.filter(pk=message.pk).update(said_at=NOON + YEAR)
+    outreach.mark_read(juno, NOON + YEAR)
+    restore_times(NOON - HOUR)
+    assert outreach.count_unread(juno.user, NOON) == {}
+    wrote(juno, "Hello")
+    assert outreach.count_unread(juno.user, NOON) == {juno.pk: 1}

@@ -102,6 +102,32 @@ def test_it_wakes_so_often_in_the_persons_day_and_then_no_more(mira: Companion, 
     assert reason(woken(mira, midnight), midnight) == ""
 
 
+def test_the_log_keeps_what_lies_before_a_waking(mira: Companion) -> None:
+    say(mira, "Hello", at=NOON - 60 * DAY)
+    first = woken(mira, NOON, name="evening", is_asked_for=False)
+    Waking.objects.filter(pk=first.pk).update(state="skipped", reason="nothing_new", started_at=None)
+    for days, state in ((1, "done"), (2, "skipped")):
+        at = NOON + days * DAY
+        waking = Waking.objects.create(
+            companion=mira, timer=first.timer, origin="timer", due_at=at, look_at=at, created_at=at
+        )
+        if state == "done":
+            Waking.objects.filter(pk=waking.pk).update(state="done")
+        else:
+            assert reason(waking, at) == "nothing_new"
+    assert list(Waking.objects.order_by("due_at").values_list("state", flat=True)) == [
+        "skipped",
+        "done",
+        "skipped",
+    ]
+
+
+def test_what_is_due_before_midnight_counts_for_its_day(mira: Companion, settings: Any) -> None:
+    settings.LIFE_WAKINGS_PER_DAY = 2
+    late = [woken(mira, NOON - 14 * HOUR) for _ in range(3)]
+    assert [reason(one) for one in late] == ["", "", "too_many_a_day"]
+
+
 def test_after_a_downtime_no_reminder_is_lost_for_coming_with_many_others(
     mira: Companion, settings: Any
 ) -> None:

@@ -12,7 +12,7 @@ import pytest
 from pytest_django import Settings
 
 from companions.life import outreach
-from companions.models import Companion, Delivery, Life, Waking
+from companions.models import Companion, Delivery, Life, Message, Waking
 from tests.companions.life.waking import NOON, wrote
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
@@ -67,7 +67,7 @@ class MailServer:
 def server(settings: Settings) -> Iterator[MailServer]:
     with MailServer() as one:
         settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
-        settings.EMAIL_HOST, settings.EMAIL_PORT, settings.EMAIL_TIMEOUT = "127.0.0.1", one.port, 0.5
+        settings.EMAIL_HOST, settings.EMAIL_PORT, settings.EMAIL_TIMEOUT = "127.0.0.1", one.port, 10
         yield one
 
 
@@ -104,8 +104,9 @@ def test_what_is_refused_for_now_comes_a_quarter_of_an_hour_later(
     "refusal", [{"RCPT": "550 nobody here"}, {"end": "554 spam"}, {"end": "hang"}], ids=str
 )
 def test_what_is_refused_for_good_or_may_have_been_taken_is_not_sent_again(
-    mira: Companion, server: MailServer, refusal: dict[str, str]
+    mira: Companion, server: MailServer, settings: Settings, refusal: dict[str, str]
 ) -> None:
+    settings.EMAIL_TIMEOUT = 0.5 if "hang" in refusal.values() else 10
     write_to(mira)
     server.answers = refusal
     outreach.send_due_deliveries(NOON + HOUR)
@@ -115,8 +116,9 @@ def test_what_is_refused_for_good_or_may_have_been_taken_is_not_sent_again(
 
 @pytest.mark.parametrize("refusal", ["421 away", "hang"])
 def test_while_it_is_away_it_is_asked_once_for_everybody(
-    mira: Companion, tian: Companion, server: MailServer, refusal: str
+    mira: Companion, tian: Companion, server: MailServer, settings: Settings, refusal: str
 ) -> None:
+    settings.EMAIL_TIMEOUT = 0.5 if refusal == "hang" else 10
     write_to(mira, "Hello")
     write_to(tian, "你好")
     server.answers = {"hello": refusal}
@@ -139,3 +141,18 @@ def test_after_two_days_it_is_given_up(
     for hours in range(1, 72):
         outreach.send_due_deliveries(NOON + hours * HOUR)
     assert deliveries() == [(state, "mail_unreachable")]
+
+
+def test_what_is_given_up_takes_nothing_newer_along(
+    mira: Companion, tian: Companion, server: MailServer
+) -> None:
+    write_to(mira, "Old")
+    Waking.objects.update(is_asked_for=True)
+    Message.objects.filter(text="Old").update(said_at=NOON - 2 * DAY)
+    write_to(mira, "New")
+    write_to(tian, "其他")
+    server.answers = {"hello": "421 away"}
+    assert outreach.send_due_deliveries(NOON + HOUR) == 0
+    states = ["waiting", "failed", "waiting"]
+    assert [state for state, _error in deliveries()] == states
+    assert server.connections == 1

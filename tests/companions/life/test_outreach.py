@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 from django.core import mail
 from django.db import connection
-from pytest_django import DjangoAssertNumQueries
+from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
-from companions.life import outreach
+from companions.life import outreach, tasks
 from companions.life.outreach import Sent, count_unread, mark_read
 from companions.models import Companion, Delivery, Life, Reply, Waking
 from companions.replies.lifecycle import Said, finish, process_name, start
 from tests.companions.life.waking import NOON, wrote
 
-MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
+MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
 
 
@@ -150,13 +150,6 @@ def test_what_was_asked_for_comes_however_late(mira: Companion, bell: Bell) -> N
     assert outreach.send_due_deliveries(NOON + 200 * 24 * HOUR) == 2
 
 
-def test_what_is_said_after_the_clock_was_ahead_counts_as_unread(mira: Companion, bell: Bell) -> None:
-    mark_read(mira, NOON + 365 * 24 * HOUR)
-    wrote(mira, "Hello")
-    assert count_unread(mira.user) == {mira.pk: 1}
-    assert outreach.send_due_deliveries(NOON + MINUTE) == 2
-
-
 def test_nobody_waits_for_the_devices_of_others(mira: Companion, tian: Companion, bell: Bell) -> None:
     wrote(mira, "Hello")
     wrote(tian, "你好")
@@ -174,15 +167,37 @@ def test_nobody_waits_for_the_devices_of_others(mira: Companion, tian: Companion
     assert outreach.find_recipients(at) == []
 
 
-def test_what_others_were_sent_costs_nobody_a_query(
-    mira: Companion, tian: Companion, bell: Bell, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
+def test_what_others_were_sent_costs_nobody_a_query(mira: Companion, tian: Companion, bell: Bell) -> None:
     bell.gathers, bell.pause = True, HOUR
+
+    def queries(at: datetime) -> int:
+        wrote(mira, "Hello")
+        with CaptureQueriesContext(connection) as made:
+            assert outreach.send_due_deliveries(at, mira.user_id) == 2
+        return len(made)
+
+    alone = queries(NOON + MINUTE)
+    wrote(tian, "你好")
+    assert outreach.send_due_deliveries(NOON + 2 * HOUR, tian.user_id) == 2
+    assert queries(NOON + 2 * HOUR) == alone
+
+
+def test_a_lane_that_is_at_work_is_left_alone(
+    mira: Companion, tian: Companion, bell: Bell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[tuple[int, list[int]]] = []
+    monkeypatch.setattr(tasks.send_deliveries_to, "apply_async", lambda lane, expires: sent.append(lane))
     wrote(mira, "Hello")
     wrote(tian, "你好")
-    assert outreach.send_due_deliveries(NOON + MINUTE, tian.user_id) == 2
-    with django_assert_num_queries(17):
-        assert outreach.send_due_deliveries(NOON + MINUTE, mira.user_id) == 2
+    monkeypatch.setattr(tasks.timezone, "now", lambda: NOON + MINUTE)
+    tasks.send_deliveries()
+    assert sent == [(0, [min(mira.user_id, tian.user_id)]), (1, [max(mira.user_id, tian.user_id)])]
+    with tasks.SENDING.take(0):
+        tasks.send_deliveries_to(*sent[0])
+        assert not bell.rung
+        tasks.send_deliveries_to(*sent[1])
+    tasks.send_deliveries_to(*sent[0])
+    assert len(bell.rung) == 4
 
 
 def test_who_is_shut_out_is_not_reached(mira: Companion, bell: Bell) -> None:
@@ -276,11 +291,11 @@ def test_unread_is_counted_for_each_companion_and_read_once(
     wrote(mira, "One")
     wrote(mira, "Two", NOON + MINUTE)
     wrote(tian, "三")
-    assert count_unread(mira.user) == {mira.pk: 2}
+    assert count_unread(mira.user, NOON + DAY) == {mira.pk: 2}
     assert mark_read(mira, NOON)
-    assert count_unread(mira.user) == {mira.pk: 1}
+    assert count_unread(mira.user, NOON + DAY) == {mira.pk: 1}
     assert not mark_read(mira, NOON - HOUR)
-    assert count_unread(tian.user) == {tian.pk: 1}
+    assert count_unread(tian.user, NOON + DAY) == {tian.pk: 1}
 
 
 def test_who_sends_beside_another_sends_nothing_twice(mira: Companion, bell: Bell) -> None:

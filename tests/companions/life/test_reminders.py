@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import redis
 from django.test import Client
+from django.utils import timezone
 
 from accounts.models import ModelCall
 from companions.conversations.messages import Spoken
@@ -276,7 +277,7 @@ def test_it_is_kiths_word_and_never_the_companions(mira: Companion, rehearsal: R
     assert (notice.role, notice.author, notice.text, notice.is_rehearsed) == ("system", "Kith", BARE, False)
     assert not Memory.objects.filter(companion=mira, text__contains="wanted to be").exists()
     Conversation.objects.filter(companion=mira).update(read_until=NOON - MINUTE)
-    assert count_unread(mira.user) == {mira.pk: 1}
+    assert count_unread(mira.user, timezone.now()) == {mira.pk: 1}
     assert b'"title":"Kith"' in render_payload(notice)
     spoken = Spoken(notice.pk, notice.role, notice.text, False, None, notice.said_at)
     [shown] = render_history([spoken], mira.user.zone)
