@@ -247,10 +247,11 @@ def _find_allowed_drives(life: Life, outreach: Outreach, now: datetime) -> set[D
         return set()
     if outreach.said_at and now - outreach.said_at < REST_AFTER_TALK:
         return set()
-    drives, refusal = set(Drive), find_outreach_refusal(life, outreach, now)
-    if refusal == "unanswered":  # which what has its day need not wait for as long
+    refusal = find_outreach_refusal(life, outreach, now)
+    drives = set() if refusal else set(Drive)
+    if refusal == "unanswered":  # what has its day need not wait for an answer as long
         drives = {drive for drive in DATED if not find_outreach_refusal(life, outreach, now, drive)}
-    if not drives or refusal not in (None, "unanswered"):
+    if not drives:
         return set()
     mine = Waking.objects.filter(companion=life.companion_id, origin=Waking.Origin.DRIVE)
     times = list(mine.filter(created_at__gt=local - timedelta(weeks=1)).values_list("created_at", flat=True))

@@ -36,10 +36,11 @@ class Scheduler(PersistentScheduler):
     def tick(self, *args: Any, **kwargs: Any) -> float:
         """Run what is due and return for how many seconds to sleep; a last run that lies ahead counts as run now."""
         now = self.app.now()
-        for entry in self.schedule.values():
-            if entry.last_run_at and entry.last_run_at > now:
-                entry.last_run_at = now
-                self._heap = None  # it holds the next times, which lie ahead as well, and is built again
+        ahead = [one for one in self.schedule.values() if one.last_run_at and one.last_run_at > now]
+        for entry in ahead:
+            entry.last_run_at = now
+        if ahead:
+            self.populate_heap()  # the heap holds the next times, which lie ahead as well
         seconds: float = super().tick(*args, **kwargs)
         return seconds
 
