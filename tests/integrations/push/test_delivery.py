@@ -96,7 +96,7 @@ def test_a_browser_that_is_gone_is_forgotten(
     assert not Subscription.objects.exists()
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 413, 429, 500, 502, 503])
+@pytest.mark.parametrize("status", [400, 401, 403, 413, 500, 502])
 def test_a_failure_is_counted_and_the_message_is_not_sent_again(
     mira: Companion, subscription: Subscription, service: PushService, status: int
 ) -> None:
@@ -106,6 +106,20 @@ def test_a_failure_is_counted_and_the_message_is_not_sent_again(
     assert outreach.send_due_deliveries(SOON + timedelta(hours=1)) == 0
     assert (deliveries(), len(service.received)) == ([("failed", f"status_{status}")], 1)
     assert Subscription.objects.get().failures == 1
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_service_that_asks_for_it_is_tried_again_later(
+    mira: Companion, subscription: Subscription, service: PushService, status: int
+) -> None:
+    service.status, service.headers = status, {"Retry-After": "1"}
+    wrote(mira, "Hello")
+    assert outreach.send_due_deliveries(SOON) == 0
+    assert (deliveries(), Subscription.objects.get().failures) == ([("waiting", f"status_{status}")], 0)
+    service.status = 201
+    assert outreach.send_due_deliveries(SOON + timedelta(minutes=14)) == 0
+    assert outreach.send_due_deliveries(SOON + timedelta(minutes=15)) == 1
+    assert (deliveries(), len(service.received)) == ([("sent", "")], 2)
 
 
 def test_ten_failures_in_a_row_end_it_and_one_success_begins_anew(
