@@ -6,7 +6,7 @@ from typing import Any
 
 from companions.life.inner_state import Feeling, revise
 from companions.life.timers import cancel, set_timer
-from companions.life.waking import _post_message
+from companions.life.waking import post_message
 from companions.memories import goals
 from companions.models import Companion, InnerState, Timer, Waking
 from memory.models import Memory, Pursuit
@@ -74,7 +74,7 @@ def live(companion: Companion, language: str, now: datetime) -> None:
     spoke = _wake(
         companion, now - timedelta(days=2), words, origin="forced", timer=timers[0], outcome="spoke"
     )
-    _post_message(companion, spoke, words["text"], now - timedelta(days=2), is_notice=False)
+    post_message(companion, spoke, words["text"], now - timedelta(days=2), is_notice=False)
     Waking.objects.create(
         companion=companion, origin="drive", drive="event", drive_key="w", note=words["notes"][0], attempts=2,
         due_at=now, look_at=now, created_at=now,

@@ -198,7 +198,7 @@ def speak(context: WakingContext, text: str, now: datetime) -> Outcome | None:
         reason = find_refusal(companion, waking, now) or refusal or broken_rule
         is_notice = words != text or waking.outcome == Outcome.REMINDED
         if not reason:
-            _post_message(companion, waking, words, now, is_notice=is_notice)
+            post_message(companion, waking, words, now, is_notice=is_notice)
         outcome = Outcome.HELD if reason else Outcome.REMINDED if is_notice else Outcome.SPOKE
         ended = {"state": Waking.State.DONE, "outcome": outcome, "reason": reason, "ended_at": now}
         context.lease.release(None, text=words if reason else "", **ended)  # otherwise the message has it
@@ -209,7 +209,7 @@ def _is_answering(companion: Companion) -> bool:
     return Reply.objects.filter(companion=companion, state__in=Reply.OPEN).exists()
 
 
-def _post_message(companion: Companion, waking: Waking, text: str, now: datetime, *, is_notice: bool) -> None:
+def post_message(companion: Companion, waking: Waking, text: str, now: datetime, *, is_notice: bool) -> None:
     """Append the message to the conversation, create its deliveries, and notify open sockets after the commit.
 
     A notice has Kith as its author: it becomes no memory, and nothing is learnt from it.
