@@ -106,7 +106,7 @@ def test_what_is_refused_for_now_comes_a_quarter_of_an_hour_later(
 def test_what_is_refused_for_good_or_may_have_been_taken_is_not_sent_again(
     mira: Companion, server: MailServer, settings: Settings, refusal: dict[str, str]
 ) -> None:
-    settings.EMAIL_TIMEOUT = 0.5 if "hang" in refusal.values() else 10
+    settings.EMAIL_TIMEOUT = 2 if "hang" in refusal.values() else 10
     write_to(mira)
     server.answers = refusal
     outreach.send_due_deliveries(NOON + HOUR)
