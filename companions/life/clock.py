@@ -10,6 +10,7 @@ import structlog
 from django.db import transaction
 
 from companions.life import schedules
+from companions.life.outreach import CLOCK_SKEW
 from companions.life.timers import UNREADABLE
 from companions.models import Conversation, Delivery, Life, Timer, Waking
 
@@ -26,7 +27,7 @@ def restore_times(now: datetime) -> int:
     count += waiting.filter(due_at__gt=far).update(due_at=now)
     count += Life.objects.filter(drives_at__gt=far).update(drives_at=None)
     count += Life.objects.filter(reflect_at__gt=far).update(reflect_at=None)
-    count += Conversation.objects.filter(read_until__gt=now).update(read_until=now)
+    count += Conversation.objects.filter(read_until__gt=now + CLOCK_SKEW).update(read_until=now)
     if count:
         log.warning("clock_was_ahead", rows=count)
     return count
@@ -39,14 +40,14 @@ def _restore_timers(now: datetime) -> int:
     """
     far = Timer.everywhere.active().filter(look_at__gt=now + MAX_DELAY).exclude(schedule__startswith="once:")
     rows = far.select_related("companion__user").order_by("pk")
-    wrong = [timer.pk for timer in rows.iterator() if _find_earlier_time(timer, now)]
-    for pk in wrong:
+    count = 0
+    for pk in [timer.pk for timer in rows.iterator() if _find_earlier_time(timer, now)]:
         with transaction.atomic():
             timer = rows.select_for_update(of=("self",), skip_locked=True).filter(pk=pk).first()
             due = timer and _find_earlier_time(timer, now)
             if due:
-                Timer.everywhere.filter(pk=pk).update(due_at=due, look_at=due)
-    return len(wrong)
+                count += Timer.everywhere.filter(pk=pk).update(due_at=due, look_at=due)
+    return count
 
 
 def _find_earlier_time(timer: Timer, now: datetime) -> datetime | None:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
+from operator import attrgetter
 from smtplib import SMTPRecipientsRefused, SMTPResponseException
 from typing import Protocol
 from uuid import UUID
@@ -12,7 +13,7 @@ import structlog
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives, get_connection
 from django.db import transaction
-from django.db.models import Count, F, Max, Q, QuerySet
+from django.db.models import Count, Exists, F, Max, Q, QuerySet
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import translation
@@ -24,11 +25,16 @@ from companions.events import notify_unread_changed
 from companions.life.eligibility import get_next_time, is_within
 from companions.models import Companion, Conversation, Delivery, Life, Message
 
+CLOCK_SKEW = timedelta(minutes=5)  # between machines; a time farther ahead is from a clock that was wrong
+
 
 def count_unread(user: User, now: datetime) -> dict[UUID, int]:
-    """Return the number of messages unread by `now` by companion, for those that have any. Runs one query."""
+    """Return the number of unread messages by companion, for those that have any. Runs one query.
+
+    What was said by a clock that was ahead, and cannot be marked as read before its time, is left out.
+    """
     said = Message.objects.owned_by(user).exclude(role=Message.Role.USER).filter(job=None)
-    unread = said.filter(said_at__gt=F("conversation__read_until"), said_at__lte=now)
+    unread = said.filter(said_at__gt=F("conversation__read_until"), said_at__lte=now + CLOCK_SKEW)
     return dict(unread.values_list("companion").annotate(Count("pk")))
 
 
@@ -117,41 +123,35 @@ def deliver(message: Message, now: datetime, *, is_answer: bool = False) -> list
 def find_recipients(now: datetime) -> list[int]:
     """Return the ids of the users who have deliveries that are due."""
     due = Delivery.objects.filter(state=State.WAITING, due_at__lte=now)
-    return sorted(set(due.values_list("companion__user", flat=True)))
+    return list(due.order_by("companion__user").values_list("companion__user", flat=True).distinct())
 
 
-def send_due_deliveries(now: datetime, user_id: int | None = None) -> int:
-    """Send the deliveries that are due, of one user if given; return how many were sent.
+def send_due_deliveries(now: datetime, user_id: int) -> int:
+    """Send the user's deliveries that are due; return how many were sent.
 
     If the process dies while sending, the deliveries stay marked as attempted and are not sent again.
     """
     count = 0
     for channel in channels.values():
-        claimed = sorted(_claim(channel, now, user_id), key=_get_recipient)
-        for _recipient, group in groupby(claimed, key=_get_recipient):
+        claimed = sorted(_claim(channel, now, user_id), key=attrgetter("destination"))
+        for _destination, group in groupby(claimed, key=attrgetter("destination")):
             theirs = list(group)
             for batch in [theirs] if channel.gathers else [[delivery] for delivery in theirs]:
                 count += _send(channel, _mark_attempted(batch, now), now)
     return count
 
 
-def _get_recipient(delivery: Delivery) -> tuple[int, str]:
-    return delivery.companion.user_id, delivery.destination
-
-
 @transaction.atomic
-def _claim(channel: Channel, now: datetime, user_id: int | None) -> list[Delivery]:
-    """Lease and return the deliveries that are due and still wanted; drop those that are not wanted any more.
+def _claim(channel: Channel, now: datetime, user_id: int) -> list[Delivery]:
+    """Lease and return the user's deliveries that are due and still wanted; drop those that are not wanted any more.
 
     Those that quiet hours forbid now are postponed until these end.
     """
-    waiting = Delivery.objects.filter(channel=channel.name, state=State.WAITING)
-    if user_id is not None:
-        waiting = waiting.filter(companion__user=user_id)
-    due = Q(due_at__lte=now)
+    theirs = Delivery.objects.filter(channel=channel.name, companion__user=user_id)
+    waiting, due = theirs.filter(state=State.WAITING), Q(due_at__lte=now)
     if channel.gathers:  # deliveries that are not due yet are sent with those that are
-        _postpone_recent(waiting, channel, now)
-        due |= Q(companion__user__in=waiting.filter(due).values("companion__user"))
+        _postpone_recent(theirs, channel, now)
+        due |= Q(Exists(waiting.filter(due)))
     rows = waiting.filter(due).select_for_update(of=("self",), skip_locked=True).order_by("due_at")
     related = ("message__waking", "companion__user", "companion__life", "companion__conversation")
     claimed = []
@@ -181,19 +181,17 @@ def _is_asked_for(delivery: Delivery) -> bool:
     return waking is None or waking.is_asked_for
 
 
-def _postpone_recent(waiting: QuerySet[Delivery], channel: Channel, now: datetime) -> None:
-    """Postpone deliveries to users whom the channel reached, or tried to, less than its pause ago, until that is over.
+def _postpone_recent(theirs: QuerySet[Delivery], channel: Channel, now: datetime) -> None:
+    """Postpone a user's deliveries if the channel reached them, or tried to, less than its pause ago, until that is over.
 
     Rows that are locked, e.g. since they are being deleted, are skipped.
     """
-    theirs = Delivery.objects.filter(
-        channel=channel.name, companion__user__in=waiting.values("companion__user")
-    )
-    recent = theirs.filter(attempted_at__range=(now - channel.pause, now))
-    for user_id, at in recent.values_list("companion__user").annotate(Max("attempted_at")):
-        early = waiting.filter(companion__user=user_id, due_at__lt=at + channel.pause)
+    recent = theirs.filter(attempted_at__range=(now - channel.pause, now)).aggregate(at=Max("attempted_at"))
+    if recent["at"]:
+        ends_at = recent["at"] + channel.pause
+        early = theirs.filter(state=State.WAITING, due_at__lt=ends_at)
         ids = list(early.select_for_update(of=("self",), skip_locked=True).values_list("pk", flat=True))
-        Delivery.objects.filter(pk__in=ids).update(due_at=at + channel.pause)
+        Delivery.objects.filter(pk__in=ids).update(due_at=ends_at)
 
 
 def _is_wanted(delivery: Delivery, channel: Channel, now: datetime) -> bool:
@@ -226,12 +224,13 @@ def _send(channel: Channel, deliveries: Sequence[Delivery], now: datetime) -> in
     sent = channel.send(deliveries, now)
     if sent.error:
         log.warning("not_reached", channel=channel.name, code=sent.error)
-    tried_again = [one for one in deliveries if sent.is_postponed and now - one.message.said_at < KEPT_FOR]
-    later = now + RETRY_DELAY
-    _mark(tried_again, State.WAITING, due_at=later, attempted_at=None, error=sent.error)
+    ended, later = list(deliveries), now + RETRY_DELAY
+    if sent.is_postponed:
+        ended = [delivery for delivery in deliveries if now - delivery.message.said_at >= KEPT_FOR]
+        tried_again = [delivery for delivery in deliveries if delivery not in ended]
+        _mark(tried_again, State.WAITING, due_at=later, attempted_at=None, error=sent.error)
     if sent.is_down:
         _put_off_all(channel, later)
-    ended = [one for one in deliveries if one not in tried_again]
     _mark(ended, State.FAILED if sent.error else State.SENT, ended_at=now, error=sent.error)
     return 0 if sent.error else len(ended)
 

@@ -146,10 +146,11 @@ def _drop_repetition(waking: Waking, reason: Reason) -> None:
     if waking.timer and not waking.is_asked_for:
         earlier = Waking.objects.filter(timer=waking.timer, due_at__lt=waking.due_at)
         before = earlier.order_by("-due_at").first()
-        if before and (before.state, before.reason, before.started_at) == (
-            Waking.State.SKIPPED,
-            reason,
-            None,
+        if (
+            before
+            and before.state == Waking.State.SKIPPED
+            and not before.started_at
+            and before.reason == reason
         ):
             before.delete()
 

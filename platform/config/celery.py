@@ -36,7 +36,8 @@ class Scheduler(PersistentScheduler):
     def tick(self, *args: Any, **kwargs: Any) -> float:
         """Run what is due and return for how many seconds to sleep; a last run that lies ahead counts as run now."""
         now = self.app.now()
-        ahead = [one for one in self.schedule.values() if one.last_run_at and one.last_run_at > now]
+        entries = self.schedule.values()
+        ahead = [entry for entry in entries if entry.last_run_at and entry.last_run_at > now]
         for entry in ahead:
             entry.last_run_at = now
         if ahead:

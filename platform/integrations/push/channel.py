@@ -32,7 +32,7 @@ LIFETIME = timedelta(days=1)  # how long the push service keeps a message for a 
 TIMEOUT_SECONDS = 5.0  # short, since a slow push service delays others' messages
 MAX_FAILURES = 10
 GONE = {404, 410}
-BUSY = {429, 503}  # RFC 8030: the push service asks for a later try
+BUSY = {"status_429", "status_503"}  # RFC 8030: the push service asks for a later try
 OK = range(200, 300)
 
 
@@ -63,7 +63,7 @@ class Push:
         if subscription is None:
             return Sent("gone")
         code = send(subscription, delivery.message, now)
-        return Sent(code, is_postponed=code in map(_name_status, BUSY))
+        return Sent(code, is_postponed=code in BUSY)
 
 
 def send(subscription: Subscription, message: Message, now: datetime) -> str:
@@ -85,18 +85,15 @@ def send(subscription: Subscription, message: Message, now: datetime) -> str:
     if status in GONE:
         subscription.delete()
         return "gone"
-    if status in BUSY:  # not the browser's fault either
-        return _name_status(status)
+    code = f"status_{status}"
+    if code in BUSY:  # not the browser's fault either
+        return code
     if status not in OK:
-        return _note_failure(subscription, _name_status(status))
+        return _note_failure(subscription, code)
     # Encrypted again with the newest key, so that it can be read once older keys are removed.
     fields = {"used_at": now, "failures": 0, "sealed": address.sealed()}
     Subscription.objects.filter(pk=subscription.pk, sealed=subscription.sealed).update(**fields)
     return ""
-
-
-def _name_status(status: int) -> str:
-    return f"status_{status}"
 
 
 def _post(address: Address, authorization: str, message: Message) -> int:

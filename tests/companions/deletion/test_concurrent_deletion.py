@@ -15,14 +15,14 @@ from django.test import Client
 
 from accounts.models import ModelCall, User
 from companions.deletion import delete_companion, delete_message
-from companions.life import inner_state, outreach, reflection, timers, waking
+from companions.life import inner_state, reflection, timers, waking
 from companions.life.inner_state import Feeling
 from companions.models import Companion, InnerState, Message, Timer, Waking
 from memory.core_memory import set_slot
 from memory.models.core_memory import By
 from tests.companions.deletion.conftest import MARKER, NOW, SECRET, say
 from tests.companions.everywhere import tables_with
-from tests.companions.life.waking import as_it_is, calling
+from tests.companions.life.waking import as_it_is, calling, send_due_deliveries
 from tests.fixtures import faults
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.rest import Api, problem
@@ -193,9 +193,7 @@ def test_nobody_waits_forever_and_nothing_comes_back(
             reflection.run(one.pk, now)
 
     begun = [lambda now: timers.begin_wakings(timers.claim_timers(now, 5), now)] * 2
-    at_work = beside(
-        *(partial(again, deed) for deed in (*begun, wake, wake, reflect, outreach.send_due_deliveries))
-    )
+    at_work = beside(*(partial(again, deed) for deed in (*begun, wake, wake, reflect, send_due_deliveries)))
     deleting = beside(*(partial(_delete_all, messages[::2]) for messages in said))
     try:
         joined(deleting)
@@ -226,7 +224,7 @@ def test_who_is_deleted_while_they_live_leaves_nothing(
         while not over.is_set():
             for id in timers.begin_wakings(timers.claim_timers(now, 3), now):
                 waking.run(id, now)
-            outreach.send_due_deliveries(now)
+            send_due_deliveries(now)
             now += timedelta(seconds=20)
 
     living = beside(live, live)

@@ -98,3 +98,8 @@ def test_what_is_said_after_it_counts_as_unread_and_what_was_said_ahead_does_not
     assert outreach.count_unread(juno.user, NOON) == {}
     wrote(juno, "Hello")
     assert outreach.count_unread(juno.user, NOON) == {juno.pk: 1}
+
+
+def test_what_a_clock_says_that_is_a_little_ahead_counts_as_unread(juno: Companion) -> None:
+    wrote(juno, "Hello")
+    assert outreach.count_unread(juno.user, NOON - timedelta(seconds=1)) == {juno.pk: 1}

@@ -11,9 +11,8 @@ from typing import Self
 import pytest
 from pytest_django import Settings
 
-from companions.life import outreach
 from companions.models import Companion, Delivery, Life, Message, Waking
-from tests.companions.life.waking import NOON, wrote
+from tests.companions.life.waking import NOON, send_due_deliveries, wrote
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
@@ -91,12 +90,12 @@ def test_what_is_refused_for_now_comes_a_quarter_of_an_hour_later(
 ) -> None:
     write_to(mira)
     server.answers = refusal
-    assert outreach.send_due_deliveries(NOON + HOUR) == 0
+    assert send_due_deliveries(NOON + HOUR) == 0
     assert deliveries() == [("waiting", "mail_refused")]
     server.answers, server.mails = {}, []
-    assert outreach.send_due_deliveries(NOON + HOUR + 14 * MINUTE) == 0
-    assert outreach.send_due_deliveries(NOON + HOUR + 15 * MINUTE) == 1
-    assert outreach.send_due_deliveries(NOON + DAY) == 0
+    assert send_due_deliveries(NOON + HOUR + 14 * MINUTE) == 0
+    assert send_due_deliveries(NOON + HOUR + 15 * MINUTE) == 1
+    assert send_due_deliveries(NOON + DAY) == 0
     assert (deliveries(), len(server.mails)) == ([("sent", "")], 1)
 
 
@@ -109,8 +108,8 @@ def test_what_is_refused_for_good_or_may_have_been_taken_is_not_sent_again(
     settings.EMAIL_TIMEOUT = 2 if "hang" in refusal.values() else 10
     write_to(mira)
     server.answers = refusal
-    outreach.send_due_deliveries(NOON + HOUR)
-    outreach.send_due_deliveries(NOON + DAY)
+    send_due_deliveries(NOON + HOUR)
+    send_due_deliveries(NOON + DAY)
     assert (deliveries(), server.connections) == ([("failed", "mail_refused")], 1)
 
 
@@ -123,11 +122,11 @@ def test_while_it_is_away_it_is_asked_once_for_everybody(
     write_to(tian, "你好")
     server.answers = {"hello": refusal}
     for minutes in range(15):
-        assert outreach.send_due_deliveries(NOON + HOUR + minutes * MINUTE) == 0
+        assert send_due_deliveries(NOON + HOUR + minutes * MINUTE) == 0
     assert server.connections == 1
     assert {state for state, _error in deliveries()} == {"waiting"}
     server.answers = {}
-    assert outreach.send_due_deliveries(NOON + HOUR + 15 * MINUTE) == 2
+    assert send_due_deliveries(NOON + HOUR + 15 * MINUTE) == 2
     assert len(server.mails) == 2
 
 
@@ -139,7 +138,7 @@ def test_after_two_days_it_is_given_up(
     Waking.objects.update(is_asked_for=is_asked_for)
     server.answers = {"hello": "421 away"}
     for hours in range(1, 72):
-        outreach.send_due_deliveries(NOON + hours * HOUR)
+        send_due_deliveries(NOON + hours * HOUR)
     assert deliveries() == [(state, "mail_unreachable")]
 
 
@@ -152,7 +151,7 @@ def test_what_is_given_up_takes_nothing_newer_along(
     write_to(mira, "New")
     write_to(tian, "其他")
     server.answers = {"hello": "421 away"}
-    assert outreach.send_due_deliveries(NOON + HOUR) == 0
+    assert send_due_deliveries(NOON + HOUR) == 0
     states = ["waiting", "failed", "waiting"]
     assert [state for state, _error in deliveries()] == states
     assert server.connections == 1

@@ -15,7 +15,7 @@ from companions.life import outreach, tasks
 from companions.life.outreach import Sent, count_unread, mark_read
 from companions.models import Companion, Delivery, Life, Reply, Waking
 from companions.replies.lifecycle import Said, finish, process_name, start
-from tests.companions.life.waking import NOON, wrote
+from tests.companions.life.waking import NOON, send_due_deliveries, wrote
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
@@ -65,9 +65,9 @@ def states(**fields: Any) -> list[str]:
 
 def test_a_message_goes_once_to_each_address(mira: Companion, bell: Bell) -> None:
     wrote(mira, "Hello")
-    assert outreach.send_due_deliveries(NOON) == 0  # it may still be read
-    assert outreach.send_due_deliveries(NOON + 5 * MINUTE) == 2
-    assert outreach.send_due_deliveries(NOON + 5 * MINUTE) == 0
+    assert send_due_deliveries(NOON) == 0  # it may still be read
+    assert send_due_deliveries(NOON + 5 * MINUTE) == 2
+    assert send_due_deliveries(NOON + 5 * MINUTE) == 0
     assert sorted(bell.rung) == [["back: Hello"], ["front: Hello"]]
     assert bell.states == ["attempted", "attempted"]
     assert states() == ["sent", "sent"]
@@ -83,7 +83,7 @@ def answer(companion: Companion, seconds: int) -> None:
 def test_an_answer_that_was_long_in_coming_is_told_to_who_has_left(mira: Companion, bell: Bell) -> None:
     Life.objects.filter(companion=mira).update(quiet_from=time(0), quiet_until=time(23, 59))
     answer(mira, 10)
-    assert outreach.send_due_deliveries(NOON + MINUTE) == 2
+    assert send_due_deliveries(NOON + MINUTE) == 2
     assert sorted(bell.rung) == [["back: At last."], ["front: At last."]]
 
 
@@ -97,7 +97,7 @@ def test_a_quick_answer_is_told_nowhere_and_no_answer_by_mail(mira: Companion, b
 def test_an_answer_that_was_read_is_told_nowhere(mira: Companion, bell: Bell) -> None:
     answer(mira, 10)
     mark_read(mira, NOON + MINUTE)
-    assert outreach.send_due_deliveries(NOON + MINUTE) == 0
+    assert send_due_deliveries(NOON + MINUTE) == 0
     assert bell.rung == []
 
 
@@ -115,39 +115,39 @@ def test_who_dies_in_sending_takes_no_other_delivery_along(mira: Companion, bell
 
     bell.send = die  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt):
-        outreach.send_due_deliveries(NOON + HOUR)
+        send_due_deliveries(NOON + HOUR)
     del bell.send  # type: ignore[method-assign]
-    assert outreach.send_due_deliveries(NOON + HOUR) == 0  # for some minutes it is still the dead one's
-    assert outreach.send_due_deliveries(NOON + 2 * HOUR) == 1
+    assert send_due_deliveries(NOON + HOUR) == 0  # for some minutes it is still the dead one's
+    assert send_due_deliveries(NOON + 2 * HOUR) == 1
     assert (sorted(states()), len(bell.rung)) == (["attempted", "sent"], 1)
 
 
 def test_what_comes_into_the_quiet_hours_waits_for_the_morning(mira: Companion, bell: Bell) -> None:
     """After a downtime, or as a mail that waits for others."""
     wrote(mira, "Hello")
-    assert outreach.send_due_deliveries(NOON + 14 * HOUR) == 0  # two at night in Berlin
-    assert outreach.send_due_deliveries(NOON + 19 * HOUR) == 0
+    assert send_due_deliveries(NOON + 14 * HOUR) == 0  # two at night in Berlin
+    assert send_due_deliveries(NOON + 19 * HOUR) == 0
     assert states() == ["waiting", "waiting"]
-    assert outreach.send_due_deliveries(NOON + 20 * HOUR) == 2
+    assert send_due_deliveries(NOON + 20 * HOUR) == 2
 
 
 def test_what_was_asked_for_comes_at_night(mira: Companion, bell: Bell) -> None:
     wrote(mira, "Hello")
     Waking.objects.update(is_asked_for=True)
-    assert outreach.send_due_deliveries(NOON + 14 * HOUR) == 2
+    assert send_due_deliveries(NOON + 14 * HOUR) == 2
 
 
 def test_what_nobody_asked_for_does_not_come_days_late(mira: Companion, bell: Bell) -> None:
     """Kith was switched off meanwhile."""
     wrote(mira, "Sleep well")
-    assert outreach.send_due_deliveries(NOON + 49 * HOUR) == 0
+    assert send_due_deliveries(NOON + 49 * HOUR) == 0
     assert (states(), bell.rung) == (["dropped", "dropped"], [])
 
 
 def test_what_was_asked_for_comes_however_late(mira: Companion, bell: Bell) -> None:
     wrote(mira, "You asked me to remind you: call Ana.")
     Waking.objects.update(is_asked_for=True)
-    assert outreach.send_due_deliveries(NOON + 200 * 24 * HOUR) == 2
+    assert send_due_deliveries(NOON + 200 * 24 * HOUR) == 2
 
 
 def test_nobody_waits_for_the_devices_of_others(mira: Companion, tian: Companion, bell: Bell) -> None:
@@ -203,20 +203,20 @@ def test_a_lane_that_is_at_work_is_left_alone(
 def test_who_is_shut_out_is_not_reached(mira: Companion, bell: Bell) -> None:
     wrote(mira, "Hello")
     User.objects.filter(pk=mira.user_id).update(is_active=False)
-    assert (outreach.send_due_deliveries(NOON + HOUR), states()) == (0, ["dropped", "dropped"])
+    assert (send_due_deliveries(NOON + HOUR), states()) == (0, ["dropped", "dropped"])
 
 
 def test_what_was_read_meanwhile_is_dropped(mira: Companion, bell: Bell) -> None:
     wrote(mira, "Hello")
     assert mark_read(mira, NOON)
-    assert (outreach.send_due_deliveries(NOON + HOUR), states()) == (0, ["dropped", "dropped"])
+    assert (send_due_deliveries(NOON + HOUR), states()) == (0, ["dropped", "dropped"])
 
 
 @pytest.mark.parametrize("fields", [{"is_muted": True}, {"by_push": False}], ids=repr)
 def test_what_is_not_wanted_any_more_is_dropped(mira: Companion, bell: Bell, fields: dict[str, bool]) -> None:
     wrote(mira, "Hello")
     Life.objects.filter(companion=mira).update(**fields)
-    assert (outreach.send_due_deliveries(NOON + HOUR), states()) == (0, ["dropped", "dropped"])
+    assert (send_due_deliveries(NOON + HOUR), states()) == (0, ["dropped", "dropped"])
 
 
 def test_who_is_muted_is_not_even_put_on_the_way(mira: Companion, bell: Bell) -> None:
@@ -229,7 +229,7 @@ def test_who_is_muted_is_not_even_put_on_the_way(mira: Companion, bell: Bell) ->
 def test_what_fails_is_kept_with_its_code(mira: Companion, bell: Bell) -> None:
     bell.error = "gone"
     wrote(mira, "Hello")
-    assert outreach.send_due_deliveries(NOON + HOUR) == 0
+    assert send_due_deliveries(NOON + HOUR) == 0
     assert set(Delivery.objects.values_list("state", "error")) == {("failed", "gone")}
 
 
@@ -243,8 +243,8 @@ def test_a_mail_tells_of_all_that_waits_and_another_one_comes_three_hours_later(
     with_email(mira)
     wrote(mira, "The trams run again.")
     wrote(mira, "And Ana wrote.", NOON + 10 * MINUTE)
-    assert outreach.send_due_deliveries(NOON + 14 * MINUTE) == 0
-    assert outreach.send_due_deliveries(NOON + 15 * MINUTE) == 2
+    assert send_due_deliveries(NOON + 14 * MINUTE) == 0
+    assert send_due_deliveries(NOON + 15 * MINUTE) == 2
     (letter,) = mail.outbox
     assert (letter.to, letter.subject) == (["alice@example.org"], "2 messages for you")
     assert "The trams run again." in letter.body
@@ -253,8 +253,8 @@ def test_a_mail_tells_of_all_that_waits_and_another_one_comes_three_hours_later(
     assert letter.body.index("And Ana wrote.") < letter.body.index("Reply: ")
     assert "an AI" in letter.body
     wrote(mira, "One more thing.", NOON + 20 * MINUTE)
-    assert outreach.send_due_deliveries(NOON + 3 * HOUR) == 0
-    assert outreach.send_due_deliveries(NOON + 3 * HOUR + 15 * MINUTE) == 1
+    assert send_due_deliveries(NOON + 3 * HOUR) == 0
+    assert send_due_deliveries(NOON + 3 * HOUR + 15 * MINUTE) == 1
     assert mail.outbox[1].subject == "Mira wrote to you"
 
 
@@ -263,7 +263,7 @@ def test_a_mail_of_a_clock_that_was_ahead_puts_off_no_other(mira: Companion) -> 
     wrote(mira, "Happy new year!")
     Delivery.objects.update(state="sent", attempted_at=NOON + 365 * 24 * HOUR)
     wrote(mira, "Hello")
-    assert outreach.send_due_deliveries(NOON + HOUR) == 1
+    assert send_due_deliveries(NOON + HOUR) == 1
 
 
 def test_a_name_cannot_write_headers(mira: Companion) -> None:
@@ -272,7 +272,7 @@ def test_a_name_cannot_write_headers(mira: Companion) -> None:
     with_email(mira)
     mira.refresh_from_db()
     wrote(mira, "Hello")
-    outreach.send_due_deliveries(NOON + HOUR)
+    send_due_deliveries(NOON + HOUR)
     assert mail.outbox[0].subject == "Mira Bcc: eve@example.org wrote to you"
     assert mail.outbox[0].recipients() == ["alice@example.org"]
 
@@ -280,7 +280,7 @@ def test_a_name_cannot_write_headers(mira: Companion) -> None:
 def test_a_mail_is_in_the_persons_language(tian: Companion) -> None:
     with_email(tian)
     wrote(tian, "你好")
-    outreach.send_due_deliveries(NOON + HOUR)
+    send_due_deliveries(NOON + HOUR)
     assert "小天" in mail.outbox[0].subject
     assert "AI" in mail.outbox[0].body
 
@@ -303,9 +303,9 @@ def test_who_sends_beside_another_sends_nothing_twice(mira: Companion, bell: Bel
     again: list[int] = []
 
     def send_meanwhile(deliveries: Sequence[Delivery], now: datetime) -> Sent:
-        again.append(outreach.send_due_deliveries(now))
+        again.append(send_due_deliveries(now))
         return Bell.send(bell, deliveries, now)
 
     bell.send = send_meanwhile  # type: ignore[method-assign]
-    assert outreach.send_due_deliveries(NOON + HOUR) == 2
+    assert send_due_deliveries(NOON + HOUR) == 2
     assert (again, len(bell.rung), connection.in_atomic_block) == ([0, 0], 2, True)

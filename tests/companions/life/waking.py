@@ -70,6 +70,11 @@ def calling(*calls: tuple[str, dict[str, Any]], **more: Any) -> dict[str, Any]:
 __all__ = ["as_it_is", "calling", "let_speak", "ran", "say", "unprompted", "woken"]
 
 
+def send_due_deliveries(now: datetime) -> int:
+    """Send what is due to everybody, as the sweep and its tasks do; how many were sent."""
+    return sum(outreach.send_due_deliveries(now, user_id) for user_id in outreach.find_recipients(now))
+
+
 def wrote(companion: Companion, text: str, at: datetime = NOON) -> Message:
     """What the companion said in a waking, on its way."""
     waking = Waking.objects.create(companion=companion, origin="timer", due_at=at, created_at=at)

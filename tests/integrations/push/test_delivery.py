@@ -17,7 +17,7 @@ from integrations.push import channel
 from integrations.push.channel import BODY_CHARACTERS, PAYLOAD_BYTES, Push, cut, render_payload
 from integrations.push.models import Address, Subscription
 from integrations.push.subscriptions import get_public_key, subscribe
-from tests.companions.life.waking import NOON, wrote
+from tests.companions.life.waking import NOON, send_due_deliveries, wrote
 from tests.fixtures.push_service import Browser, PushService, b64
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
@@ -32,8 +32,8 @@ def test_a_message_comes_as_a_notification_that_only_the_browser_can_read(
     mira: Companion, subscription: Subscription, laptop: Browser, service: PushService
 ) -> None:
     wrote(mira, "The trams run again.")
-    assert outreach.send_due_deliveries(NOON) == 0  # it may still be read
-    assert outreach.send_due_deliveries(SOON) == 1
+    assert send_due_deliveries(NOON) == 0  # it may still be read
+    assert send_due_deliveries(SOON) == 1
     (received,) = service.received
     assert b"trams" not in received.body
     assert laptop.reads(received) == {
@@ -55,7 +55,7 @@ def test_it_says_who_sends_it_for_how_long_and_in_place_of_what(
 ) -> None:
     wrote(mira, "One")
     wrote(mira, "Two", NOON + timedelta(seconds=1))
-    outreach.send_due_deliveries(NOON + timedelta(minutes=1))
+    send_due_deliveries(NOON + timedelta(minutes=1))
     received, after = service.received
     assert laptop.address.endpoint.endswith(received.path)
     assert received.claims() == {
@@ -80,7 +80,7 @@ def test_each_browser_of_the_person_gets_it_and_nobody_elses(
     for user, laptop in ((alice, one), (alice, other), (bob, bobs)):
         subscribe(user, laptop.address, "", NOON)
     wrote(mira, "Hello")
-    assert outreach.send_due_deliveries(SOON) == 2
+    assert send_due_deliveries(SOON) == 2
     ends = {laptop.address.endpoint.removeprefix(service.url) for laptop in (one, other)}
     assert {received.path for received in service.received} == ends
 
@@ -91,7 +91,7 @@ def test_a_browser_that_is_gone_is_forgotten(
 ) -> None:
     service.status = status
     wrote(mira, "Hello")
-    assert outreach.send_due_deliveries(SOON) == 0
+    assert send_due_deliveries(SOON) == 0
     assert deliveries() == [("failed", "gone")]
     assert not Subscription.objects.exists()
 
@@ -102,8 +102,8 @@ def test_a_failure_is_counted_and_the_message_is_not_sent_again(
 ) -> None:
     service.status, service.headers = status, {"Retry-After": "1"}
     wrote(mira, "Hello")
-    assert outreach.send_due_deliveries(SOON) == 0
-    assert outreach.send_due_deliveries(SOON + timedelta(hours=1)) == 0
+    assert send_due_deliveries(SOON) == 0
+    assert send_due_deliveries(SOON + timedelta(hours=1)) == 0
     assert (deliveries(), len(service.received)) == ([("failed", f"status_{status}")], 1)
     assert Subscription.objects.get().failures == 1
 
@@ -114,11 +114,11 @@ def test_a_service_that_asks_for_it_is_tried_again_later(
 ) -> None:
     service.status, service.headers = status, {"Retry-After": "1"}
     wrote(mira, "Hello")
-    assert outreach.send_due_deliveries(SOON) == 0
+    assert send_due_deliveries(SOON) == 0
     assert (deliveries(), Subscription.objects.get().failures) == ([("waiting", f"status_{status}")], 0)
     service.status = 201
-    assert outreach.send_due_deliveries(SOON + timedelta(minutes=14)) == 0
-    assert outreach.send_due_deliveries(SOON + timedelta(minutes=15)) == 1
+    assert send_due_deliveries(SOON + timedelta(minutes=14)) == 0
+    assert send_due_deliveries(SOON + timedelta(minutes=15)) == 1
     assert (deliveries(), len(service.received)) == ([("sent", "")], 2)
 
 
@@ -145,7 +145,7 @@ def test_nobody_is_sent_inside_by_a_redirect(
     with PushService() as inside:
         service.status, service.headers = 307, {"Location": f"{inside.url}/x"}
         wrote(mira, "Hello")
-        outreach.send_due_deliveries(SOON)
+        send_due_deliveries(SOON)
         assert inside.received == []
     assert deliveries() == [("failed", "status_307")]
 
@@ -155,7 +155,7 @@ def test_an_address_that_leads_inside_by_now_is_not_asked(
 ) -> None:
     settings.OUTBOUND_ALLOWED = set()
     wrote(mira, "Hello")
-    outreach.send_due_deliveries(SOON)
+    send_due_deliveries(SOON)
     assert (deliveries(), service.received) == ([("failed", "not_https")], [])
     assert Subscription.objects.get().failures == 1
 
@@ -168,7 +168,7 @@ def test_where_nobody_answers_it_has_failed(
     subscription.sealed = Address("http://127.0.0.1:9/x", mine.p256dh, mine.auth).sealed()
     subscription.save()
     wrote(mira, "Hello")
-    outreach.send_due_deliveries(SOON)
+    send_due_deliveries(SOON)
     assert deliveries() == [("failed", "unreachable")]
 
 
@@ -183,8 +183,8 @@ def test_who_dies_while_sending_leaves_it_at_that(
     with monkeypatch.context() as patched:
         patched.setattr(Push, "send", die)
         with pytest.raises(KeyboardInterrupt):
-            outreach.send_due_deliveries(SOON)
-    assert outreach.send_due_deliveries(SOON + timedelta(hours=1)) == 0
+            send_due_deliveries(SOON)
+    assert send_due_deliveries(SOON + timedelta(hours=1)) == 0
     assert (deliveries(), len(service.received)) == ([("attempted", "")], 1)
 
 
@@ -193,7 +193,7 @@ def test_what_was_read_meanwhile_or_is_not_wanted_is_not_sent(
 ) -> None:
     wrote(mira, "Read")
     mark_read(mira, NOON)
-    outreach.send_due_deliveries(SOON)
+    send_due_deliveries(SOON)
     mira.life.by_push = False
     mira.life.save()
     wrote(mira, "Unwanted", NOON + timedelta(hours=1))
@@ -201,7 +201,7 @@ def test_what_was_read_meanwhile_or_is_not_wanted_is_not_sent(
     mira.life.save()
     settings.VAPID_KEY = ""
     wrote(mira, "No key", NOON + timedelta(hours=1))
-    assert outreach.send_due_deliveries(NOON + timedelta(hours=2)) == 0
+    assert send_due_deliveries(NOON + timedelta(hours=2)) == 0
     assert (service.received, deliveries()) == ([], [("dropped", "")])
 
 
@@ -210,7 +210,7 @@ def test_a_subscription_that_is_gone_meanwhile_is_not_sent_to(
 ) -> None:
     wrote(mira, "Hello")
     subscription.delete()
-    outreach.send_due_deliveries(SOON)
+    send_due_deliveries(SOON)
     assert (deliveries(), service.received) == ([("failed", "gone")], [])
 
 
@@ -219,7 +219,7 @@ def test_another_persons_subscription_is_never_asked(
 ) -> None:
     wrote(mira, "Hello")
     Subscription.objects.update(user=bob)
-    outreach.send_due_deliveries(SOON)
+    send_due_deliveries(SOON)
     assert (deliveries(), service.received) == ([("failed", "gone")], [])
 
 
@@ -229,7 +229,7 @@ def test_with_the_wrong_key_nothing_is_sent_and_the_operator_is_told(
     settings.ENCRYPTION_KEYS = ["b" * 43 + "="]
     wrote(mira, "Hello")
     with capture_logs() as logged:
-        outreach.send_due_deliveries(SOON)
+        send_due_deliveries(SOON)
     assert (deliveries(), service.received) == ([("failed", "sealed_otherwise")], [])
     assert ("push_not_sent", "sealed_otherwise") in [(line["event"], line.get("code")) for line in logged]
     assert Subscription.objects.get().failures == 0
@@ -240,7 +240,7 @@ def test_where_kith_cannot_sign_the_browser_is_not_to_blame(
 ) -> None:
     settings.DEFAULT_FROM_EMAIL = "nobody"
     wrote(mira, "Hello")
-    outreach.send_due_deliveries(SOON)
+    send_due_deliveries(SOON)
     assert (deliveries(), service.received) == ([("failed", "not_signed")], [])
     assert Subscription.objects.get().failures == 0
 
@@ -251,7 +251,7 @@ def test_what_is_sent_is_sealed_anew_with_the_newest_key(
     newest = "b" * 43 + "="
     settings.ENCRYPTION_KEYS = [newest, *settings.ENCRYPTION_KEYS]
     wrote(mira, "Hello")
-    outreach.send_due_deliveries(SOON)
+    send_due_deliveries(SOON)
     settings.ENCRYPTION_KEYS = [newest]
     assert Address.opened(Subscription.objects.get().sealed) == laptop.address
 
@@ -276,7 +276,7 @@ def test_hostile_texts_fit_and_arrive_as_they_are(
     mira.save()
     mira.refresh_from_db()
     wrote(mira, text)
-    assert outreach.send_due_deliveries(SOON) == 1
+    assert send_due_deliveries(SOON) == 1
     (received,) = service.received
     told = laptop.reads(received)
     assert told["body"] == cut(text)
