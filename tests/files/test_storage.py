@@ -174,11 +174,11 @@ def test_one_failure_is_tried_again(alice: User, s3: S3Server) -> None:
         s3.fault = next(stumbles, "")
         return answer(environ, begin)
 
-    s3._server.app = once
+    s3.server.app = once
     try:
         assert read_content(stored(alice, b"kept after all")) == b"kept after all"
     finally:
-        s3._server.app = s3._answer
+        s3.server.app = s3._answer
     assert [method for method, _path in s3.requests[-3:]] == ["PUT", "PUT", "GET"]
 
 

@@ -122,6 +122,22 @@ def test_the_log_keeps_what_lies_before_a_waking(mira: Companion) -> None:
     ]
 
 
+def test_the_log_keeps_a_waking_that_was_skipped_for_another_reason(mira: Companion) -> None:
+    say(mira, "Hello", at=NOON - 60 * DAY)
+    first = woken(mira, NOON - 2 * DAY, name="evening", is_asked_for=False)
+    Waking.objects.filter(pk=first.pk).update(state="done")
+    for days, why in ((1, "asleep"), (0, "")):
+        waking = Waking.objects.create(
+            companion=mira, timer=first.timer, origin="timer", due_at=NOON - days * DAY, look_at=NOON,
+            created_at=NOON, state="skipped" if why else "waiting", reason=why,
+        )  # fmt: skip
+    assert reason(waking, NOON) == "nothing_new"
+    assert set(Waking.objects.filter(state="skipped").values_list("reason", flat=True)) == {
+        "asleep",
+        "nothing_new",
+    }
+
+
 def test_what_is_due_before_midnight_counts_for_its_day(mira: Companion, settings: Any) -> None:
     settings.LIFE_WAKINGS_PER_DAY = 2
     late = [woken(mira, NOON - 14 * HOUR) for _ in range(3)]

@@ -5,28 +5,27 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
-from types import TracebackType
-from typing import Self
 
 import pytest
 from pytest_django import Settings
 
 from companions.models import Companion, Delivery, Life, Message, Waking
 from tests.companions.life.waking import NOON, send_due_deliveries, wrote
+from tests.fixtures.serving import Serving
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
 
 
 @dataclass
-class MailServer:
+class MailServer(Serving):
     """Inside the block it takes mail on a port of this machine; `answers` are what it says instead of yes."""
 
     answers: dict[str, str] = field(default_factory=dict)
     connections: int = 0
     mails: list[str] = field(default_factory=list)
 
-    def __enter__(self) -> Self:
+    def make_server(self) -> socketserver.BaseServer:
         me = self
 
         class Handler(socketserver.StreamRequestHandler):
@@ -49,17 +48,12 @@ class MailServer:
                 self.wfile.write(f"{words}\r\n".encode())
 
         self.released = threading.Event()
-        self._server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
-        self.port = self._server.server_address[1]
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
-        return self
+        server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
+        self.port = server.server_address[1]
+        return server
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def end(self) -> None:
         self.released.set()
-        self._server.shutdown()
-        self._server.server_close()
 
 
 @pytest.fixture
