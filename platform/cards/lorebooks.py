@@ -67,7 +67,7 @@ def normalise_book(raw: dict[str, Any]) -> dict[str, Any]:
 
     Raise CardFormatError `too_many_entries` if it has more than MAX_ENTRIES.
     """
-    raw = _rename(raw, AGNAI_BOOK)
+    raw = _rename(find_foreign_book(raw) or raw, AGNAI_BOOK)
     entries = raw.get("entries")
     found = list(entries.values()) if isinstance(entries, dict) else entries
     found = [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []

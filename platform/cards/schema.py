@@ -88,8 +88,8 @@ def normalise(raw: object) -> tuple[dict[str, Any], list[str]]:
     if not isinstance(root, dict):
         raise CardFormatError("no_card")
     remarks = {"text_cleaned"} if is_cleaned else set()
-    if foreign := find_foreign_book(root):
-        return {"spec": LOREBOOK, "data": normalise_book(foreign)}, sorted(remarks | {"other_lorebook"})
+    if find_foreign_book(root):
+        return {"spec": LOREBOOK, "data": normalise_book(root)}, sorted(remarks | {"other_lorebook"})
     book = _find_book(root)
     if book is not None:
         if root.get("spec") != LOREBOOK and isinstance(root.get("entries"), dict):

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cards.child import Parsed, parse
+from cards.lorebooks import normalise_book
 from cards.png import walk
 from cards.reader import REMARKS, read_card
 from cards.schema import KNOWN, TEXTS, find_version, normalise
@@ -236,6 +237,7 @@ def test_a_lorebook_of_another_program_keeps_what_its_entries_say(program: str) 
     [entry] = file.known.card["data"]["entries"]
     assert (form, file.known.version, file.known.remarks) == ("lorebook", "3", ["other_lorebook"])
     assert normalise(file.known.card) == (file.known.card, [])
+    assert normalise_book(FOREIGN[program])["entries"] == [entry]  # as the API gives it
     told = {"keys": ["lamp", "灯"], "secondary_keys": ["oil"], "content": "It burns.", "name": "The lamp"}
     rules = {"insertion_order": 7, "constant": True, "selective": True, "enabled": True, "use_regex": False}
     assert {key: entry[key] for key in (*told, *rules)} == told | rules
