@@ -213,7 +213,7 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
     ]
     services = _list_tables({"providers.Provider": (_("Providers"), "neurology")}, request, failed)
     if request.user.has_perms(("providers.add_provider", "providers.change_provider")):
-        services.insert(0, {"title": _("Which mind?"), "icon": "psychology", "link": reverse("admin:mind")})
+        services.insert(0, {"title": _("Which model?"), "icon": "psychology", "link": reverse("admin:mind")})
     if request.user.has_perm("accounts.view_soundcall"):
         sound = {"title": _("Speaking and hearing"), "icon": "hearing", "link": reverse("admin:sound")}
         services.append(sound)

@@ -1,4 +1,4 @@
-"""Downloads of models on the operators' page "Which mind?": catalogue, own address, and the state of each download."""
+"""Downloads of models on the operators' page "Which model?": catalogue, own address, and the state of each download."""
 
 from typing import Any, cast
 

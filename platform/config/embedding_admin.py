@@ -1,4 +1,4 @@
-"""The choice of the embedder on the operators' page "Which mind?": a model file, or the built-in model."""
+"""The choice of the embedder on the operators' page "Which model?": a model file, or the built-in model."""
 
 from typing import Any, cast
 

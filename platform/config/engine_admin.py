@@ -1,4 +1,4 @@
-"""Model files on the operators' page "Which mind?": their list, the choice of one, and the state of Kith's engines."""
+"""Model files on the operators' page "Which model?": their list, the choice of one, and the state of Kith's engines."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -245,7 +245,7 @@ def _tell(request: HttpRequest, model: ModelFile, stopped: list[Provider]) -> No
             request, _("%(model)s is saved, but not in use: the environment sets another model.") % values
         )
     else:
-        messages.success(request, _("%(model)s will be the mind as soon as it is loaded.") % values)
+        messages.success(request, _("%(model)s will answer as soon as it is loaded.") % values)
     for other in stopped:
         messages.warning(
             request,

@@ -1,4 +1,4 @@
-"""The operators' page "Which mind?", which finds chat models, tries them, and puts one in force."""
+"""The operators' page "Which model?", which finds chat models, tries them, and puts one in force."""
 
 from dataclasses import dataclass
 from typing import Any, cast
@@ -113,7 +113,7 @@ def mind_desk(request: HttpRequest) -> HttpResponse:
     provider, background = get_provider(), get_provider(Capability.BACKGROUND)
     context |= {
         **admin.site.each_context(request),
-        "title": _("Which mind?"),
+        "title": _("Which model?"),
         "provider": provider,
         "background": None if background == provider else background,
         "is_set_by_environment": is_set_by_environment(),
@@ -187,5 +187,5 @@ def _use(request: HttpRequest, form: MindForm) -> bool:
             _("%(model)s is saved, but not in use: the environment sets another model.") % {"model": model},
         )
     else:
-        messages.success(request, _("%(model)s is now the mind.") % {"model": model})
+        messages.success(request, _("%(model)s answers from now on.") % {"model": model})
     return True

@@ -1,4 +1,4 @@
-"""The operators' page "Which mind?": what is found, what a try tells, what puts a model in force, and who may."""
+"""The operators' page "Which model?": what is found, what a try tells, what puts a model in force, and who may."""
 
 import json
 import re
@@ -121,7 +121,7 @@ def test_use_puts_the_model_in_force_with_its_key_and_no_more_context_than_it_ha
         fields = {"deed": "use", "base_url": f"{address}/v1/", "model": "small", "api_key": SECRET}
         answer = desk.post(reverse("admin:mind"), fields, follow=True)
     shown = answer.content.decode()
-    assert "small is now the mind." in shown
+    assert "small answers from now on." in shown
     assert SECRET not in shown
     provider = get_provider()
     assert (provider.base_url, provider.model, provider.api_key) == (f"{address}/v1", "small", SECRET)

@@ -1,4 +1,4 @@
-"""Models to fetch on the page "Which mind?": the catalogue, an own address, and how each download stands."""
+"""Models to fetch on the page "Which model?": the catalogue, an own address, and how each download stands."""
 
 import re
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Model files on the page "Which mind?": what each one is, what is refused, what puts one in force, how engines stand."""
+"""Model files on the page "Which model?": what each one is, what is refused, what puts one in force, how engines stand."""
 
 import json
 import os
@@ -150,7 +150,7 @@ def test_use_puts_a_file_in_force_and_has_an_engine_run_it(
     path = write_gguf(models / "tiny.gguf")
     with django_capture_on_commit_callbacks(execute=True):
         shown = use(desk, path, context_tokens=2048, slots=2, threads=1)
-    assert "tiny will be the mind as soon as it is loaded." in shown
+    assert "tiny will answer as soon as it is loaded." in shown
     row = Provider.objects.get()
     (engine,) = read_wanted(models.parent).values()
     assert (engine.file, engine.name) == (str(path), "tiny")

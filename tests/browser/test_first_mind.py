@@ -62,7 +62,7 @@ def test_a_model_file_is_chosen_and_answers_in_the_talk(up: Up, browser: Browser
     page = browser.new_page(locale="en-GB", reduced_motion="reduce")
     page.set_default_timeout(SLOW_MS)
     hand, began = Hand(page), time.monotonic()
-    address = re.search(r"Which mind\? Operators can choose one at (\S+)", up.said)
+    address = re.search(r"Which model\? Operators can choose one at (\S+)", up.said)
     login = re.search(r"(operator@kith\.local)\n  (\S+)", up.said)
     assert address
     assert login

@@ -85,7 +85,7 @@ def ask_for_mind() -> None:
     from providers.selection import get_provider  # which loads models
 
     if get_provider().is_rehearsal:
-        say(f"Which mind? Operators can choose one at {settings.KITH_URL}/admin/mind/")
+        say(f"Which model? Operators can choose one at {settings.KITH_URL}/admin/mind/")
 
 
 def main() -> None:
