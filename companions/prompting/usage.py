@@ -36,7 +36,7 @@ class Part(models.TextChoices):
     SUMMARY = "summary", _("summary")
     HISTORY = "history", _("the talk so far")
     MESSAGE = "message", _("the newest message")
-    MOMENT = "moment", _("the moment, and the directive")
+    MOMENT = "moment", _("the present moment, and instructions")
     MEMORIES = "memories", _("what comes to mind")
     RESULTS = "results", _("what tools returned")
     ANSWER = "answer", _("room for the answer")
