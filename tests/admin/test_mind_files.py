@@ -1,4 +1,4 @@
-"""Model files on the page "Which model?": what each one is, what is refused, what puts one in force, how engines stand."""
+"""Model files on the page "Which model?": what each is, what is refused, what puts one in force, how engines stand."""
 
 import json
 import os
