@@ -497,7 +497,7 @@ def _nothing_is_changed(things: Things) -> None:
 )
 async def test_a_socket_to_anothers_companion_closes(things: Things, who: User | None, code: int) -> None:
     socket = Socket(things.companion.pk, *([await bearer(who)] if who else []))
-    await socket.wire.connect(timeout=5)
+    await socket.wire.connect(timeout=30)
     assert await socket.wire.receive_output(5) == {"type": "websocket.close", "code": code}
 
 

@@ -37,7 +37,7 @@ async def _heard(group: str) -> tuple[list[str], list[str], list[str]]:
     heard: asyncio.Queue[Event] = asyncio.Queue()
     async with aclosing(Redis.from_url(settings.REDIS_URL)) as redis, redis.pubsub() as elsewhere:
         await elsewhere.subscribe(settings.EVENTS_CHANNEL)
-        await elsewhere.get_message(timeout=5)
+        await elsewhere.get_message(timeout=30)
         await hub().listen(group, heard.put_nowait)
         kept = await published(["Well, ", "well."])
         told: list[Any] = []

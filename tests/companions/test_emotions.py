@@ -100,7 +100,7 @@ async def test_the_interface_gives_them_with_the_reply(
     mira: Companion, rehearsal: RehearsalServer, as_alice: Api
 ) -> None:
     rehearsal.script({"pieces": CUT})
-    turn = await as_alice.apost(f"/companions/{mira.pk}/messages?wait=10", {"text": "I have a puppy!"})
+    turn = await as_alice.apost(f"/companions/{mira.pk}/messages", {"text": "I have a puppy!"})
     reply = orjson.loads(turn.content)["reply"]
     assert (reply["text"], reply["emotions"]) == (TEXT, FELT)
     streamed = {"Accept": "text/event-stream"}

@@ -81,7 +81,7 @@ async def test_a_lone_surrogate_is_refused(alice: User, mira: Companion) -> None
 
 async def test_frames_before_sign_in_do_nothing(mira: Companion) -> None:
     socket = Socket(mira.pk)
-    await socket.wire.connect(timeout=5)
+    await socket.wire.connect(timeout=30)
     await socket.send("message.send", text="hi", client_id="a")
     assert await socket.wire.receive_output(5) == {"type": "websocket.close", "code": 4401}
     assert not await in_thread(Message.objects.exists)
@@ -89,7 +89,7 @@ async def test_frames_before_sign_in_do_nothing(mira: Companion) -> None:
 
 async def test_an_unknown_companion_closes_the_socket(alice: User) -> None:
     socket = Socket(uuid.uuid4(), await bearer(alice))
-    await socket.wire.connect(timeout=5)
+    await socket.wire.connect(timeout=30)
     assert await socket.wire.receive_output(5) == {"type": "websocket.close", "code": 4404}
 
 
@@ -99,7 +99,7 @@ async def test_a_revoked_token_opens_nothing(alice: User, mira: Companion) -> No
 
     await in_thread(lambda: Token.objects.get().revoke(timezone.now()))
     socket = Socket(mira.pk, header)
-    await socket.wire.connect(timeout=5)
+    await socket.wire.connect(timeout=30)
     assert await socket.wire.receive_output(5) == {"type": "websocket.close", "code": 4401}
 
 
@@ -131,7 +131,7 @@ async def test_a_session_opens_a_socket_from_kiths_own_pages_only(
     headers = [(b"cookie", await in_thread(signed_in, alice)), (b"host", host.encode())]
     headers += [(b"origin", origin.encode())] if origin else []
     wire: Any = Wire(application, f"/ws/companions/{mira.pk}/", headers=headers)
-    is_open, _ = await wire.connect(timeout=5)
+    is_open, _ = await wire.connect(timeout=30)
     assert is_open is opens
     await wire.disconnect()
 
@@ -161,7 +161,7 @@ def test_in_production_a_socket_comes_from_kith_urls_origin(settings: Any, origi
 async def test_an_address_where_there_is_no_socket_is_refused() -> None:
     for path in ("/ws/nowhere/", "/ws/companions/none/", "/"):
         wire = Wire(application, path)
-        assert await wire.connect(timeout=5) == (False, 1000)
+        assert await wire.connect(timeout=30) == (False, 1000)
 
 
 async def test_too_many_frames_close_the_socket(alice: User, mira: Companion, settings: Any) -> None:

@@ -36,9 +36,9 @@ async def test_a_socket_closes_when(alice: User, mira: Companion, settings: Any,
     settings.SOCKET_CHECKED_SECONDS = 0.1
     end, code = ENDS[what]
     socket = Socket(mira.pk, await bearer(alice))
-    assert (await socket.wire.connect(timeout=5))[0]
+    assert (await socket.wire.connect(timeout=30))[0]
     await in_thread(end)
-    assert (await socket.wire.receive_output(timeout=10)).get("code") == code
+    assert (await socket.wire.receive_output(timeout=30)).get("code") == code
 
 
 def signed_in(user: User, client: Client) -> list[tuple[bytes, bytes]]:
@@ -52,10 +52,10 @@ async def test_a_socket_of_a_session_closes_when_one_signs_out(
 ) -> None:
     settings.SOCKET_CHECKED_SECONDS = 0.1
     socket = Socket(mira.pk, *await in_thread(signed_in, alice, Client()))
-    assert (await socket.wire.connect(timeout=5))[0]
+    assert (await socket.wire.connect(timeout=30))[0]
     assert await socket.wire.receive_nothing(timeout=4)
     await in_thread(Session.objects.all().delete)
-    assert (await socket.wire.receive_output(timeout=10))["code"] == 4401
+    assert (await socket.wire.receive_output(timeout=30))["code"] == 4401
 
 
 ANNOUNCED: dict[str, Callable[[], object]] = {
@@ -80,12 +80,12 @@ async def test_a_socket_need_not_wait_to_be_checked_when(
     settings.SOCKET_CHECKED_SECONDS = 3600.0
     path = "/ws/me/" if address == "me" else f"/ws/companions/{mira.pk}/"
     wire = Wire(application, path, headers=[await bearer(alice)])
-    assert (await wire.connect(timeout=5))[0]
+    assert (await wire.connect(timeout=30))[0]
     if address == "companion":
         await wire.send_to(text_data="{}")
-    await wire.receive_output(timeout=5)  # what is unread, or that this is no frame: it is open
+    await wire.receive_output(timeout=30)  # what is unread, or that this is no frame: it is open
     await in_thread(ANNOUNCED[what])
-    assert (await wire.receive_output(timeout=10)) == {"type": "websocket.close", "code": 4401}
+    assert (await wire.receive_output(timeout=30)) == {"type": "websocket.close", "code": 4401}
 
 
 @pytest.mark.parametrize("how", ["signing out", "a new password"])
@@ -95,7 +95,7 @@ async def test_a_sessions_socket_need_not_wait_to_be_checked_after(
     settings.SOCKET_CHECKED_SECONDS = 3600.0
     client = Client()
     socket = Socket(mira.pk, *await in_thread(signed_in, alice, client))
-    assert (await socket.wire.connect(timeout=5))[0]
+    assert (await socket.wire.connect(timeout=30))[0]
     await socket.send("nothing.known")
     assert (await socket.frame())["code"] == "unknown_frame"
     if how == "signing out":
@@ -103,7 +103,7 @@ async def test_a_sessions_socket_need_not_wait_to_be_checked_after(
     else:
         alice.set_password("another one")
         await in_thread(alice.save)
-    assert (await socket.wire.receive_output(timeout=10))["code"] == 4401
+    assert (await socket.wire.receive_output(timeout=30))["code"] == 4401
 
 
 async def test_what_ends_elsewhere_closes_no_other_socket(
@@ -113,17 +113,17 @@ async def test_what_ends_elsewhere_closes_no_other_socket(
         await his.send("nothing.known")
         await his.frame()
         await in_thread(lambda: Token.objects.get(user=bob).revoke(timezone.now()))
-        assert (await his.wire.receive_output(timeout=10))["code"] == 4401
+        assert (await his.wire.receive_output(timeout=30))["code"] == 4401
         await hers.send("nothing.known")
         assert (await hers.frame())["code"] == "unknown_frame"
 
 
 async def test_what_came_before_a_socket_closed_is_passed_over(alice: User, mira: Companion) -> None:
     socket = Socket(mira.pk, await bearer(alice))
-    assert (await socket.wire.connect(timeout=5))[0]
+    assert (await socket.wire.connect(timeout=30))[0]
     for _ in range(70):
         await socket.send("nothing.known")
-    answers = [await socket.wire.receive_output(timeout=10) for _ in range(61)]
+    answers = [await socket.wire.receive_output(timeout=30) for _ in range(61)]
     assert answers[-1].get("code") == 4429
     assert await socket.wire.receive_nothing(timeout=1)
 

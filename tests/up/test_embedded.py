@@ -55,7 +55,7 @@ def test_rows_outlive_a_kill_of_both_and_redis_begins_anew(services: Embedded) -
         client.set("said", "in passing")
     os.kill(services.postgres.pid, signal.SIGKILL)
     os.kill(services.redis.pid, signal.SIGKILL)
-    psutil.wait_procs([psutil.Process(services.postgres.pid), psutil.Process(services.redis.pid)], timeout=3)
+    psutil.wait_procs([psutil.Process(services.postgres.pid), psutil.Process(services.redis.pid)], timeout=30)
 
     services.start()
 

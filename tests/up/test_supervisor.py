@@ -114,7 +114,7 @@ def test_children_end_with_a_parent_that_is_killed_and_nothing_stops_the_next_st
     parent.kill()
     parent.wait()
 
-    assert psutil.wait_procs(children, timeout=5)[1] == []
+    assert psutil.wait_procs(children, timeout=30)[1] == []
 
 
 def test_a_recorded_process_of_an_earlier_run_is_ended(tmp_path: Path) -> None:

@@ -243,7 +243,7 @@ async def test_the_time_of_a_call_counts_as_time_together(
 
 async def test_a_call_of_anothers_companion_does_not_exist(mallory: User, mira: Companion) -> None:
     socket = Socket(mira.pk, await bearer(mallory), part="call/")
-    await socket.wire.connect(timeout=5)
+    await socket.wire.connect(timeout=30)
     closed = await socket.wire.receive_output(5)
     assert (closed["type"], closed["code"]) == ("websocket.close", 4404)
 
