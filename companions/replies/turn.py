@@ -193,7 +193,7 @@ async def renew_leases(now: datetime) -> None:
     making = Running.generations.items()
     unsealed = {id: generation for id, generation in making if not generation.publisher.is_sealed}
     progress = {id: generation.said_under_numbers() for id, generation in unsealed.items()}
-    held = await in_thread(save_progress, progress, now, held_by=process_name()) if progress else set()
+    held = await in_thread(save_progress, progress, now) if progress else set()
     for id, generation in list(Running.generations.items()):
         is_lost = id in unsealed and id not in held
         if generation.publisher.is_sealed or is_lost:
