@@ -73,5 +73,5 @@ def test_the_openapi_document_equals_its_snapshot() -> None:
         for name in before.keys() | after.keys()
         if before.get(name) != after.get(name)
     ]
-    assert sorted(changed) == []
+    assert not changed, f"{sorted(changed)}: if the contract is to change, run `make openapi-snapshot`"
     assert kept == now

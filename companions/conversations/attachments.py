@@ -12,12 +12,14 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from django.db import DatabaseError, transaction
+from django.db.models import Q
 from django.db.models.signals import post_delete
 from django.dispatch import receiver
 from django.utils.translation import gettext as _
 
 from accounts.usage import admit_work
 from companions.deletion.deletion import messages_hidden
+from companions.errors import AttachmentError, ConflictError
 from companions.memories.editing import delete_document, give_document
 from companions.models import Attachment, Companion, Message
 from companions.models.companion import lock
@@ -110,6 +112,21 @@ def as_json(attachment: Attachment) -> dict[str, Any]:
         "url": attachment.url,
         "created_at": attachment.created_at.isoformat(),
     }
+
+
+def attach(message: Message, attachment_ids: Collection[UUID]) -> None:
+    """Attach the files to the message. Raise AttachmentError, or ConflictError if one belongs to another message."""
+    ids = set(attachment_ids)
+    if len(ids) > MAX_ATTACHMENTS:
+        most = _("A message can have up to %(most)d files. Send the rest with your next message.")
+        raise AttachmentError("too_many_attachments", most % {"most": MAX_ATTACHMENTS})
+    mine = Attachment.objects.filter(companion=message.companion_id, pk__in=ids)
+    if mine.count() < len(ids):
+        detail = _("A file in this message is no longer there. Take the message back and add the file again.")
+        raise AttachmentError("no_such_attachment", detail, 404)
+    if mine.exclude(Q(message=None) | Q(message=message)).exists():
+        raise ConflictError("attachment_sent", _("A file in this message has already been sent."))
+    mine.update(message=message)
 
 
 def copy_attachments(source: Message, target: Message) -> None:

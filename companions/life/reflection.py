@@ -88,9 +88,14 @@ SELECT session.companion_id
 """
 
 
-def find_due_companions(now: datetime, limit: int = FOUND_AT_ONCE, only: UUID | None = None) -> list[UUID]:
-    """Return the ids of at most `limit` companions whose reflection is due; with `only`, of that one, if it is due."""
-    named: dict[str, Any] = {"now": now, "limit": limit, "messages": REFLECTION_MESSAGES, "only": only}
+def find_due_companions(now: datetime, only: UUID | None = None) -> list[UUID]:
+    """Return the ids of FOUND_AT_ONCE companions at most whose reflection is due; with `only`, of that one, if it is."""
+    named: dict[str, Any] = {
+        "now": now,
+        "limit": FOUND_AT_ONCE,
+        "messages": REFLECTION_MESSAGES,
+        "only": only,
+    }
     with connection.cursor() as cursor:
         cursor.execute(DUE, named)
         return [id for (id,) in cursor.fetchall()]

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
-from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Max, Q
@@ -160,7 +159,7 @@ def replace_book(
         require_room(kept.user)
 
 
-def add_entry(book: Lorebook, data: Mapping[str, Any], id: UUID | None = None) -> LoreEntry:
+def add_entry(book: Lorebook, data: Mapping[str, Any]) -> LoreEntry:
     """Append an entry to the book. Raise LoreError or LimitError."""
     check_entry(data)
     with transaction.atomic():

@@ -1,4 +1,4 @@
-"""The moment in a prompt: the time, where the person and the companion left off, and the timers that are set."""
+"""The moment in a prompt: the time, where person and companion left off, the open threads, the timers that are set."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,15 +7,19 @@ from uuid import UUID
 
 from django.db.models import Subquery
 
+from companions.conversations.messages import Spoken
 from companions.life.timers import describe
 from companions.models import Companion, Message, Session, Timer
+from companions.models.conversation import DIGEST_MESSAGES
 from companions.prompting import budgets
 from companions.sessions.transcript import select_messages, select_visible
-from memory.models import DiaryEntry
+from memory.models import DiaryEntry, Thread
+from memory.threads import leave_out_told, load_open_threads, render_threads
 from providers.tokens import beginning
 from text.dates import render_age
 from text.strings import one_line, quoted, shorten
 
+FIRST_TURNS = 3  # of a session, in which the prompt tells where the two left off
 MAX_TIMERS = 3  # shown one by one, those due first
 MAX_NOTE_CHARACTERS = 120
 TIMERS = "These timers are set already:"
@@ -116,6 +120,19 @@ def load_last_time(companion: Companion, before: Session | None = None) -> LastT
     return LastTime(last_word_at, entry, newest[::-1])
 
 
+# -- the open threads
+
+
+def load_untold_threads(companion: Companion, before: Sequence[Spoken], now: datetime) -> list[Thread]:
+    """Return the open threads, except those whose end the person has told: these are settled at the next digest.
+
+    `before` are the messages before the newest one, newest first.
+    """
+    threads, newest = load_open_threads(companion.pk, now, companion.user.zone), before[:DIGEST_MESSAGES]
+    user_lines = [(said.text, said.said_at) for said in newest if said.role == Message.Role.USER]
+    return leave_out_told(threads, user_lines, companion.names, companion.user.zone)
+
+
 # -- the timers, without which a companion would guess whether one is set, or set it twice
 
 
@@ -141,3 +158,43 @@ def _render_timer(timer: Timer, companion: Companion) -> str:
     if timer.schedule.startswith("cron:"):
         when += f", {describe(timer, zone, 'en')}"
     return f"- {when}: {quoted(shorten(' '.join(timer.note.split()), MAX_NOTE_CHARACTERS))}"
+
+
+# -- the whole
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What a turn's prompt tells of the moment, except the companion's feeling."""
+
+    facts: Facts
+    last_time: LastTime | None = None
+    threads: Sequence[Thread] = ()
+    timers: Sequence[Timer] = ()
+
+    @property
+    def ids(self) -> set[UUID]:
+        """The ids of all that the lines show."""
+        ids = self.last_time.ids if self.last_time else set()
+        ids |= {thread.memory_id for thread in self.threads}
+        return ids | {timer.pk for timer in self.timers[:MAX_TIMERS]}
+
+    def lines(self, companion: Companion) -> list[str]:
+        """Return where the two left off, the open threads and the timers as lines of a prompt."""
+        before = self.last_time.lines(companion, self.facts.now) if self.last_time else []
+        threads = render_threads(self.threads, self.facts.now.date())
+        return [*before, *threads, *render_timers(self.timers, companion)]
+
+
+def load_moment(
+    companion: Companion, session: Session, message: Message, before: Sequence[Spoken], now: datetime
+) -> Moment:
+    """Load the moment in which `message` is answered; `before` are the session's earlier messages, newest first."""
+    is_beginning = sum(said.role == Message.Role.USER for said in before) < FIRST_TURNS
+    last_time = load_last_time(companion, session) if is_beginning else None
+    return Moment(
+        load_facts(companion, session, message, now, is_told=last_time is not None),
+        last_time,
+        load_untold_threads(companion, before, now),
+        load_running_timers(companion.pk),
+    )

@@ -12,7 +12,7 @@ from companions.conversations.messages import Spoken
 from companions.models import Companion, Message, Reply
 from companions.prompting import budgets
 from companions.prompting.history import RESTED, Line, render_history, render_said
-from companions.prompting.moment import Facts, render_last_talk
+from companions.prompting.moment import Moment, render_last_talk
 from companions.prompting.persona import Persona
 from companions.prompting.pinned_context import (
     NOTHING_PINNED,
@@ -30,7 +30,6 @@ from text.strings import block, neutral, one_line, quoted
 
 # Saved with each reply; raise it when the words of the prompt or of a tool change (see test_prompt_words.py).
 TEMPLATE = "turn-11"
-FIRST_TURNS = 3  # of a session, in which the prompt tells where the two left off
 UNASKED = "Just came to mind, unasked. Speak of it only if it fits, or if it moves you:"
 IN_CALL = (
     "You two are on a call, and your answer is spoken aloud: speak as one talks, in a few short sentences, without lists,"
@@ -71,20 +70,18 @@ PLAYED = "maybe in a game or a story"
 class PromptParts:
     """What a turn's prompt is made of, apart from the history.
 
-    `summary` covers what was said earlier in the session and is left out of the history. The lines of `moment` tell
-    where the two left off, what is open between them and which timers are set. `quote` is what the message quotes;
-    `files` are the names of its attachments, each with whether it is a picture. `recalled` are the recalled memories,
-    and `origins` where they come from. `tool_tokens` is what the offered tools take.
+    `summary` covers what was said earlier in the session and is left out of the history. `quote` is what the message
+    quotes; `files` are the names of its attachments, each with whether it is a picture. `recalled` are the recalled
+    memories, and `origins` where they come from. `tool_tokens` is what the offered tools take.
     """
 
     persona: Persona
     message: Message
     reply: Reply
-    facts: Facts
+    moment: Moment
     tool_tokens: int
     pinned: PinnedContext = NOTHING_PINNED
     summary: str = ""
-    moment: Sequence[str] = ()
     quote: Mapping[str, str] | None = None
     files: Sequence[tuple[str, bool]] = ()
     recalled: Sequence[Found] = ()
@@ -96,7 +93,7 @@ class PromptParts:
         needed = estimate(self.render_system()) + self.persona.talk_tokens
         needed += estimate(render_said(self.message.text, self.quote, self.files))
         needed += estimate("\n".join(render_session_notes(self.pinned, budgets.share(budgets.SESSION_NOTES))))
-        needed += estimate("\n".join(self.moment))
+        needed += estimate("\n".join(self.moment.lines(self.persona.companion)))
         needed += estimate(self.reply.text) if self.reply.continues_id else 0
         return max(budgets.talk_tokens(self.tool_tokens) - needed, 0)
 
@@ -163,7 +160,7 @@ def render_context(parts: PromptParts) -> str:
 
     Models copy its lines into answers: `conversations.answer_lines.CONTEXT_LINE` removes them there.
     """
-    facts, pinned, companion = parts.facts, parts.pinned, parts.persona.companion
+    facts, pinned, companion = parts.moment.facts, parts.pinned, parts.persona.companion
     age = facts.now - facts.last_spoke if facts.last_spoke else None
     lines = [
         f"Now: {facts.now:%A %d %B %Y, %H:%M} ({facts.zone})",
@@ -173,7 +170,7 @@ def render_context(parts: PromptParts) -> str:
         *([f"This talk began: {facts.began:%A %d %B, %H:%M}"] if facts.began else []),
         *([render_last_talk(facts.spoke_before, facts.now)] if facts.spoke_before else []),
         *([IN_CALL] if parts.reply.is_in_call else []),
-        *parts.moment,
+        *parts.moment.lines(companion),
         *render_inner_state(pinned, facts.now, budgets.share(budgets.INNER_STATE)),
         *render_session_notes(pinned, budgets.share(budgets.SESSION_NOTES)),
     ]

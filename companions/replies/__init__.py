@@ -11,7 +11,7 @@ lifecycle                 saves the message with its memory (conversations.messa
 generation                recalls, asks the model, calls its tools (companions.tools), publishes what it says
 context                   loads and recalls (memory.recall) what the prompt is made from, and records each request
 prompting.pinned_context  what is in every prompt
-prompting.moment          what is true only now: the time, where the two left off, the timers
+prompting.moment          what is true only now: the time, where the two left off, the open threads, the timers
 prompting.turn_prompt     renders the prompt as it is sent
 conversations.emotion_tags
                           takes the emotions out of what the model streams

@@ -26,31 +26,17 @@ from companions.minds.choice import (
     get_current_provider,
     get_mind,
 )
-from companions.models import Companion, Message, Prompt, Reply, Session, Timer
-from companions.models.conversation import DIGEST_MESSAGES
+from companions.models import Companion, Message, Prompt, Reply, Session
 from companions.prompting.history import Line, align_window, choose_newest, without_unsent
-from companions.prompting.moment import (
-    MAX_TIMERS,
-    Facts,
-    LastTime,
-    load_facts,
-    load_last_time,
-    load_running_timers,
-    render_timers,
-)
+from companions.prompting.moment import Moment, load_moment
 from companions.prompting.persona import Persona
 from companions.prompting.pinned_context import NOTHING_PINNED, PinnedContext, load_pinned_context
-from companions.prompting.turn_prompt import (
-    FIRST_TURNS,
-    PromptParts,
-    choose_memories,
-    render_prompt,
-)
+from companions.prompting.turn_prompt import PromptParts, choose_memories, render_prompt
 from companions.replies.lifecycle import hold_reply
 from memory.embedding import embed_cue
 from memory.embedding.spaces import CueVector
 from memory.language import pattern_of
-from memory.models import Recall, Thread
+from memory.models import Recall
 from memory.recall.candidates import MemoryFilter
 from memory.recall.query import is_follow_up, split_cue
 from memory.recall.recall import (
@@ -65,7 +51,6 @@ from memory.recall.recall import (
     record,
 )
 from memory.recall.traits import is_small_talk
-from memory.threads import leave_out_told, load_open_threads, render_threads
 from providers.chat.adaptation import merge_roles
 from providers.chat_provider import ChatProvider
 from providers.errors import LimitReached
@@ -103,15 +88,12 @@ class TurnContext:
     summarised_ids: list[UUID] = field(default_factory=list)
     recalled: list[Found] = field(default_factory=list)
     origins: Origins = NOWHERE
-    last_time: LastTime | None = None
-    threads: list[Thread] = field(default_factory=list)
-    timers: list[Timer] = field(default_factory=list)
     prompt: list[Line] = field(default_factory=list)
     shown_ids: set[UUID] = field(default_factory=set)
     quote: Mapping[str, str] | None = None
     persona: Persona = field(init=False)
     pinned: PinnedContext = NOTHING_PINNED
-    facts: Facts = field(init=False)
+    moment: Moment = field(init=False)
     excluded_ids: set[UUID] = field(default_factory=set)
     mood: float = 0.0
     files: Sequence[tuple[str, bool]] = ()
@@ -142,20 +124,12 @@ class TurnContext:
         return next(names, "")
 
     @property
-    def moment(self) -> list[str]:
-        """Return where the last session ended, the open threads and the running timers, as lines of the prompt."""
-        before = self.last_time.lines(self.companion, self.facts.now) if self.last_time else []
-        threads = render_threads(self.threads, self.facts.now.date())
-        return [*before, *threads, *render_timers(self.timers, self.companion)]
-
-    @property
     def parts(self) -> PromptParts:
         """Return what the turn's prompt is made of, except the history."""
         return PromptParts(
             persona=self.persona,
             message=self.message,
             reply=self.reply,
-            facts=self.facts,
             pinned=self.pinned,
             summary=self.summary,
             moment=self.moment,
@@ -276,7 +250,7 @@ def load_context(turn: TurnContext, now: datetime) -> None:
     load_talk(turn, session, visible, lore.placed, now, has_more=len(said) > MAX_HISTORY_MESSAGES)
     turn.mood = load_session_mood(session.pk, turn.pinned.inner_state, now, except_message=message.pk)
     turn.excluded_ids = {spoken.memory_id for spoken in (said[0], *turn.history) if spoken.memory_id}
-    turn.excluded_ids |= {thread.memory_id for thread in turn.threads}
+    turn.excluded_ids |= {thread.memory_id for thread in turn.moment.threads}
 
 
 def load_talk(
@@ -290,10 +264,7 @@ def load_talk(
 ) -> None:
     """Load the moment, the pinned context, and as much of the `visible` messages (newest first) as fits. Only reads."""
     companion, user_turns = turn.companion, sum(spoken.role == Message.Role.USER for spoken in visible)
-    turn.last_time = load_last_time(companion, session) if user_turns < FIRST_TURNS else None
-    turn.threads = load_threads(companion, visible, now)
-    turn.timers = load_running_timers(companion.pk)
-    turn.facts = load_facts(companion, session, turn.message, now, is_told=turn.last_time is not None)
+    turn.moment = load_moment(companion, session, turn.message, visible, now)
     pinned = load_pinned_context(companion.pk)
     state = pinned.inner_state
     turn.pinned = replace(
@@ -307,7 +278,7 @@ def load_talk(
         turn.persona = Persona(
             companion=companion,
             lore=lore,
-            now=turn.facts.now,
+            now=turn.moment.facts.now,
             seed=turn.reply.pk.int,
             has_examples=has_examples,
         )
@@ -316,16 +287,6 @@ def load_talk(
             break
     turn.summarised_ids = [spoken.pk for spoken in visible[len(turn.history) :]]
     turn.summary = session.summary if turn.summarised_ids else ""
-
-
-def load_threads(companion: Companion, visible: Sequence[Spoken], now: datetime) -> list[Thread]:
-    """Return the open threads, except those whose end the person has told: these are settled at the next digest.
-
-    `visible` are the messages before the newest one, newest first.
-    """
-    threads, newest = load_open_threads(companion.pk, now, companion.user.zone), visible[:DIGEST_MESSAGES]
-    user_lines = [(said.text, said.said_at) for said in newest if said.role == Message.Role.USER]
-    return leave_out_told(threads, user_lines, companion.names, companion.user.zone)
 
 
 def choose_history(
@@ -404,10 +365,7 @@ def compose(turn: TurnContext) -> None:
     # An unanswered message, or a card's note, may be followed by a message of the same role.
     turn.prompt = merge_roles(render_prompt(turn.parts, turn.history))
     turn.shown_ids = {*turn.verbatim_ids, *(found.memory.pk for found in turn.recalled)}
-    turn.shown_ids |= {*turn.summarised_ids, *turn.pinned.sources}
-    turn.shown_ids |= turn.last_time.ids if turn.last_time else set()
-    turn.shown_ids |= {thread.memory_id for thread in turn.threads}
-    turn.shown_ids |= {timer.pk for timer in turn.timers[:MAX_TIMERS]}
+    turn.shown_ids |= {*turn.summarised_ids, *turn.pinned.sources, *turn.moment.ids}
     turn.shown_ids |= load_shown_before(turn.history)
 
 

@@ -327,7 +327,7 @@ class Generation:
             elif isinstance(part, Thought):
                 self._think(self.thinking.take(part.text))
             else:
-                self._give([part])
+                self._give(part)
 
     def _cut(self, text: str, meter: Meter) -> str:
         """Return the part of the piece that is within ANSWER_CHARACTERS; end the reply if the limit is exceeded."""
@@ -339,20 +339,19 @@ class Generation:
             self.end(State.INTERRUPTED)
         return text[:room]
 
-    def _give(self, parts: list[str | Felt]) -> None:
+    def _give(self, part: str | Felt) -> None:
         reply = self.turn.reply
-        for part in parts:
-            if isinstance(part, Felt):
-                if len(self.said.emotions) < MAX_EMOTIONS:
-                    self.said.emotions.append(part.row())
-                    self.publisher.send("reply.emotion", **part.row())
-                continue
-            if reply.first_piece_at is None:
-                reply.first_piece_at = self.clock()
-                run_in_background(_mark_streaming_soon(reply.pk, reply.first_piece_at))
-            part, self.gap = self.gap + part, ""
-            self._newest.append(part)
-            self.publisher.add("reply.piece", part)
+        if isinstance(part, Felt):
+            if len(self.said.emotions) < MAX_EMOTIONS:
+                self.said.emotions.append(part.row())
+                self.publisher.send("reply.emotion", **part.row())
+            return
+        if reply.first_piece_at is None:
+            reply.first_piece_at = self.clock()
+            run_in_background(_mark_streaming_soon(reply.pk, reply.first_piece_at))
+        part, self.gap = self.gap + part, ""
+        self._newest.append(part)
+        self.publisher.add("reply.piece", part)
 
     def _think(self, parts: list[str | Felt]) -> None:
         for part in parts:

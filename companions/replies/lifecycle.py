@@ -298,11 +298,11 @@ def seal_and_read(reply: Reply) -> Said:
     return said
 
 
-def save_progress(saying: Mapping[UUID, Said], now: datetime, *, held_by: str) -> set[UUID]:
-    """Renew the leases of the replies and save their content so far; return the ids of those `held_by` still holds."""
+def save_progress(saying: Mapping[UUID, Said], now: datetime) -> set[UUID]:
+    """Renew the leases of the replies and save their content so far; return the ids of those this process still holds."""
     replies = saying.values()
     parameters: dict[str, Any] = {
-        "process": held_by,
+        "process": process_name(),
         "now": now,
         "ids": list(saying),
         "seqs": [said.seq for said in replies],

@@ -16,13 +16,10 @@ from uuid import UUID
 import structlog
 from django.conf import settings
 from django.db import DatabaseError, transaction
-from django.db.models import Q
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from accounts.admission import at_work, places
-from companions.conversations.attachments import MAX_ATTACHMENTS
-from companions.errors import AttachmentError, ConflictError
+from companions.conversations.attachments import attach
 from companions.events import (
     CUT_OFF,
     REDIS_UNAVAILABLE,
@@ -33,7 +30,7 @@ from companions.events import (
     tell_companion,
 )
 from companions.minds.choice import get_current_provider
-from companions.models import Attachment, Companion, Reply
+from companions.models import Companion, Reply
 from companions.replies.actions import STOPS
 from companions.replies.broadcast import Publisher, delete_stream
 from companions.replies.context import TurnContext
@@ -68,35 +65,22 @@ class Running:
 
 
 def start_with(attachment_ids: Collection[UUID], quoted: UUID | None = None) -> Start:
-    """Return a `start` that also attaches these attachments to the message, in the same transaction."""
-    begin = partial(start, quoted=quoted)
-    return partial(_start_with, frozenset(attachment_ids), begin) if attachment_ids else begin
+    """Return a `start` that also attaches these files to the message.
 
+    The `start` raises AttachmentError, ConflictError, and what `lifecycle.start` raises; then it has saved nothing.
+    """
+    if not attachment_ids:
+        return partial(start, quoted=quoted)
 
-@transaction.atomic
-def _start_with(
-    ids: frozenset[UUID],
-    begin: Start,
-    companion: Companion,
-    text: str,
-    client_id: str | None,
-    now: datetime,
-    *,
-    at_once: bool,
-) -> Started:
-    """Call `begin`, and attach the attachments; raise AttachmentError or ConflictError, and then save nothing."""
-    if len(ids) > MAX_ATTACHMENTS:
-        most = _("A message can have up to %(most)d files. Send the rest with your next message.")
-        raise AttachmentError("too_many_attachments", most % {"most": MAX_ATTACHMENTS})
-    started = begin(companion, text, client_id, now, at_once=at_once)
-    mine = Attachment.objects.filter(companion=companion, pk__in=ids)
-    if mine.count() < len(ids):
-        detail = _("A file in this message is no longer there. Take the message back and add the file again.")
-        raise AttachmentError("no_such_attachment", detail, 404)
-    if mine.exclude(Q(message=None) | Q(message=started.message)).exists():
-        raise ConflictError("attachment_sent", _("A file in this message has already been sent."))
-    mine.update(message=started.message)
-    return started
+    @transaction.atomic
+    def begin(
+        companion: Companion, text: str, client_id: str | None, now: datetime, /, *, at_once: bool
+    ) -> Started:
+        started = start(companion, text, client_id, now, at_once=at_once, quoted=quoted)
+        attach(started.message, attachment_ids)
+        return started
+
+    return begin
 
 
 async def send(
@@ -209,7 +193,7 @@ async def renew_leases(now: datetime) -> None:
     making = Running.generations.items()
     unsealed = {id: generation for id, generation in making if not generation.publisher.is_sealed}
     progress = {id: generation.said_under_numbers() for id, generation in unsealed.items()}
-    held = await in_thread(save_progress, progress, now, held_by=process_name()) if progress else set()
+    held = await in_thread(save_progress, progress, now) if progress else set()
     for id, generation in list(Running.generations.items()):
         is_lost = id in unsealed and id not in held
         if generation.publisher.is_sealed or is_lost:

@@ -23,8 +23,7 @@ from accounts.models import User
 from config.up.engines import get_name
 from config.up.supervisor import RECORDS_FILE, find_recorded, last_line
 from providers.downloads.storage import open_folder
-from providers.engine.gguf import ModelFile, ModelFileError, read_model_file
-from providers.engine.parts import find_parts
+from providers.engine.gguf import ModelFile, ModelFileError, find_parts, read_model_file
 from providers.engine.plan import EnginePlan, measure_room, plan_embedder, plan_engine, require_chat
 from providers.engine.registry import Health, read_health, read_running
 from providers.engine.rows import count_context, is_embedder

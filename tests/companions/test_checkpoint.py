@@ -38,7 +38,7 @@ def test_all_replies_are_saved_at_once_but_those_taken_over(mira: Companion) -> 
     said = Said(text="It's {so} 100 % \\ fine, 好", seq=3, tool_calls=[{"name": "recall", "result": "“x”"}])
     saying = {speaking.pk: said, silent.pk: Said(), lost.pk: Said(text="mine")}
     later = NOW + timedelta(seconds=5)
-    assert save_progress(saying, later, held_by=process_name()) == {speaking.pk, silent.pk}
+    assert save_progress(saying, later) == {speaking.pk, silent.pk}
     for reply in (speaking, silent, lost):
         reply.refresh_from_db()
     assert (speaking.text, speaking.seq, speaking.tool_calls) == (said.text, 3, said.tool_calls)
@@ -79,7 +79,7 @@ def test_a_reply_that_nobody_took_up_waits_again(mira: Companion, settings: Any)
 
 def test_a_reply_that_is_made_or_was_taken_over_does_not_wait_again(mira: Companion) -> None:
     reply, late = start(mira, "One", None, NOW, at_once=True).reply, NOW + timedelta(minutes=1)
-    save_progress({reply.pk: Said()}, NOW + timedelta(seconds=1), held_by=process_name())
+    save_progress({reply.pk: Said()}, NOW + timedelta(seconds=1))
     assert find_startable(late, ()) == []
     Reply.objects.filter(pk=reply.pk).update(lease_at=NOW, lease_by="another process")
     assert find_startable(late, ()) == []

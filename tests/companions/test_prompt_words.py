@@ -10,14 +10,13 @@ from accounts.models import User
 from companions import tools
 from companions.conversations.messages import Spoken
 from companions.models import Companion, InnerState, Message, Reply, Timer
-from companions.prompting.moment import Facts, LastTime, render_timers
+from companions.prompting.moment import Facts, LastTime, Moment
 from companions.prompting.persona import DIRECTIVE, MANNER, Persona
 from companions.prompting.pinned_context import PinnedContext, PinnedText
 from companions.prompting.turn_prompt import RULES, TEMPLATE, PromptParts, render_prompt
 from companions.tools.more_tools import GROUPS
 from memory.models import DiaryEntry, Memory, Thread
 from memory.recall.recall import Found
-from memory.threads import render_threads
 
 WORDS = ("turn-11", "c665c889c4e4")
 NOW = datetime(2026, 5, 5, 12, tzinfo=ZoneInfo("Europe/Berlin"))
@@ -49,7 +48,12 @@ def sample_parts() -> PromptParts:
         persona=Persona(companion=companion, now=NOW),
         message=Message(text="And now?"),
         reply=Reply(continues_id=ID, text="So", is_in_call=True),
-        facts=Facts(NOW, "Europe/Berlin", NOW, NOW - timedelta(hours=2), NOW, NOW - timedelta(days=1)),
+        moment=Moment(
+            Facts(NOW, "Europe/Berlin", NOW, NOW - timedelta(hours=2), NOW, NOW - timedelta(days=1)),
+            LastTime(NOW - timedelta(days=1), entry, last_words),
+            [Thread(memory=promise, due_on=NOW.date()), Thread(memory=promise)],
+            [Timer(due_at=NOW, note="tea", schedule="cron:0 9 * * 1")] * 4,
+        ),
         tool_tokens=0,
         pinned=PinnedContext(
             self_concept=["I like rain."],
@@ -61,11 +65,6 @@ def sample_parts() -> PromptParts:
             pressure=0.9,
         ),
         summary="They spoke of the sea.",
-        moment=[
-            *LastTime(NOW - timedelta(days=1), entry, last_words).lines(companion, NOW),
-            *render_threads([Thread(memory=promise, due_on=NOW.date()), Thread(memory=promise)], NOW.date()),
-            *render_timers([Timer(due_at=NOW, note="tea", schedule="cron:0 9 * * 1")] * 4, companion),
-        ],
         quote={"role": "assistant", "text": "Look."},
         files=[("cat.png", True), ("notes.txt", False)],
         recalled=[Found(fact, 1.0, {"flashback": True} if fact.kind == "event" else {}) for fact in facts],

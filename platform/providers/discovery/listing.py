@@ -21,7 +21,7 @@ from providers.discovery.models import Kind, Model, Server, can_chat
 from providers.errors import ProviderError
 from providers.guarded_client import build_guard
 from providers.guarded_http import OutboundError
-from providers.tls import get_tls_context
+from providers.http_options import get_tls_context
 from text.strings import is_storable
 
 if TYPE_CHECKING:

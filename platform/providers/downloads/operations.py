@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from jobs.background import enqueue
 from providers.downloads.models import Download, PinnedDigest
 from providers.downloads.storage import choose_file_name, get_part_path, open_folder
-from providers.engine.parts import PART
+from providers.engine.gguf import PART
 from providers.guarded_http import OutboundError, parse_address
 
 State = Download.State

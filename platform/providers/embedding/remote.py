@@ -11,10 +11,9 @@ import numpy as np
 import openai
 
 from providers.embedding.embedder import PLAIN_PROFILE, EmbeddingProfile, Floats, normalised
-from providers.error_bodies import cut_error_body
 from providers.errors import NoVectors, ProviderError
+from providers.http_options import cut_error_body, get_tls_context
 from providers.sdk_errors import SDK_ERRORS, excerpt, redact, translate_error
-from providers.tls import get_tls_context
 from providers.tokens import Metered, estimate, note, split
 
 BATCH_TEXTS = 64

@@ -5,6 +5,7 @@ vocabulary into Python, which takes seconds and hundreds of megabytes, for the t
 may be hostile: what is not wanted is skipped, and the size and contents of its head are limited.
 """
 
+import re
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -14,10 +15,12 @@ from typing import Any
 
 from django.utils.translation import gettext
 
-from providers.engine.parts import find_parts
 from text.strings import storable
 
 MAGIC = b"GGUF"
+# The name of one file of a model in several files, as llama.cpp's gguf-split writes them; the engine is given the first.
+PART = re.compile(r"(?P<name>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})\.gguf", re.DOTALL)
+MAX_PARTS = 1000  # a file named as one of more parts is treated as a whole model
 VERSIONS = {2, 3}
 MAX_HEAD_BYTES = 64_000_000  # a vocabulary of 262,144 tokens takes about 10 MB
 MAX_STRINGS = 1_000_000  # in all lists together; the largest vocabularies, with their merges, have 780,000
@@ -90,6 +93,15 @@ class ModelFile:
     def estimate_bytes(self, context_tokens: int) -> int:
         """Estimate how much memory the model takes with so many tokens of context."""
         return int(self.size_bytes * 1.05) + context_tokens * self.context_token_bytes + 200_000_000
+
+
+def find_parts(path: Path) -> list[Path]:
+    """Return all files, existing or not, of the model that `path` is a part of; `path` alone if it is no part."""
+    part = PART.fullmatch(path.name)
+    if not part or not 1 <= int(part["number"]) <= int(part["count"]) <= MAX_PARTS:
+        return [path]
+    numbers = range(1, int(part["count"]) + 1)
+    return [path.with_name(f"{part['name']}-{number:05}-of-{part['count']}.gguf") for number in numbers]
 
 
 def read_model_file(path: Path) -> ModelFile:

@@ -77,7 +77,9 @@ def test_bad_arguments_give_an_error_that_can_be_mended(turn: TurnContext, name:
         if name == "list_timers" and (arguments.startswith('{"') or not arguments):
             continue  # it takes nothing, and lists what there is
         given = tools.call(turn, name, arguments, NOW)
-        assert given.keys() == {"error"}, arguments
+        assert given.keys() == {"error"}, (
+            f"{name} takes {arguments!r}: let a field have no default, or leave this out above"
+        )
         assert given["error"] != tools.registry.FULL, arguments
         assert 0 < len(given["error"]) <= 1500, arguments
 
@@ -108,7 +110,7 @@ def test_every_tool_is_offered_at_once_or_in_a_group_that_can_be_asked_for(mira:
     offered = {*names(tools.get_offers(GROUPS))}
     assert offered == TOOLS.keys(), "put a new tool into ALWAYS (registry.py) or into GROUPS (more_tools.py)"
     taken = estimate(json.dumps(tools.get_offers(), ensure_ascii=False))
-    assert taken <= MOST_TOKENS, f"every turn pays for {taken} tokens"
+    assert taken <= MOST_TOKENS, f"every turn pays for {taken} tokens: be shorter, or raise MOST_TOKENS"
     turn = turn_of(mira)
     for group, tool_names in GROUPS.items():
         assert use(turn, "more_tools", group=group)["you_may_call_now"] == [*tool_names]
