@@ -143,9 +143,10 @@ class CallConsumer(CompanionConsumer):
         """Tell the companion's other calls that this one has begun; or, if it is taken up, whether another has since."""
         key = f"kith:call:{self.companion.pk}"
         with contextlib.suppress(*REDIS_UNAVAILABLE):
-            newest = await get_redis().get(key)
-            if begun.again and newest not in (None, begun.call.encode()):
-                await self.send_frame({"type": "call.begun", "call": newest.decode()})
+            found = await get_redis().get(key) or begun.call
+            newest = found.decode() if isinstance(found, bytes) else found
+            if begun.again and newest != begun.call:
+                await self.send_frame({"type": "call.begun", "call": newest})
                 return
             await get_redis().set(key, begun.call, ex=CALL_SECONDS)
             frame = {"type": "call.begun", "call": begun.call}
