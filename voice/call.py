@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 import structlog
@@ -14,15 +14,16 @@ from pydantic import Field, TypeAdapter
 
 from accounts.admission import at_work
 from accounts.errors import RefusedError
-from companions.events import render_saved
+from companions.errors import ConflictError
+from companions.events import REDIS_UNAVAILABLE, render_saved, tell_companion
 from companions.models import Companion, Message
 from companions.replies import turn
 from companions.replies.actions import break_off
-from companions.replies.lifecycle import Started, start
+from companions.replies.lifecycle import Start, Started, start
 from companions.sockets.consumers import FRAMES, CompanionConsumer, Frame, read_frame
 from database.queries import DATABASE_UNAVAILABLE
 from files.errors import FilesError
-from jobs.background import in_thread
+from jobs.background import get_redis, in_thread
 from providers.sound import Sound, SoundError, read_plain_wav
 from providers.transcription import Transcript
 from voice.errors import HearingError
@@ -34,6 +35,12 @@ MAX_SECONDS = 60  # of an utterance
 MIN_RATE = 8_000  # samples a second
 WITHOUT_WORDS = ("silent", "nothing_heard")  # error codes that are not reported as errors
 STORAGE_TIMEOUT_SECONDS = 2.0
+HUNG_UP = {
+    1000,
+    1001,
+    1005,
+}  # codes of a client that closes; others are of a line that fell, and may be taken up
+CALL_SECONDS = 24 * 3600  # for which a call is known, in which its line may fall and be taken up
 start_in_call = partial(start, is_in_call=True)
 log = structlog.get_logger(__name__)
 
@@ -54,8 +61,16 @@ class ReplyHeard(Frame):
     until: int = Field(ge=0, le=2**31 - 1)
 
 
+class CallBegin(Frame):
+    """Begins the call that has this id of the client's; with `again`, takes it up after its line fell."""
+
+    type: Literal["call.begin"]
+    call: str = Field(min_length=1, max_length=100)
+    again: bool = False
+
+
 CALL_FRAMES: TypeAdapter[Frame] = TypeAdapter(
-    Annotated[FRAMES | CallUtterance | ReplyHeard, Field(discriminator="type")]
+    Annotated[FRAMES | CallUtterance | ReplyHeard | CallBegin, Field(discriminator="type")]
 )
 
 
@@ -72,6 +87,7 @@ class CallConsumer(CompanionConsumer):
     """One person's call with one of their companions, within their usual conversation."""
 
     hearing: asyncio.Task[None] | None = None
+    is_over = False
 
     async def on_open(self) -> None:
         await super().on_open()
@@ -79,10 +95,15 @@ class CallConsumer(CompanionConsumer):
         self.said: asyncio.Queue[Utterance] = asyncio.Queue(MAX_WAITING_UTTERANCES)
         self.hearing = asyncio.create_task(self._hear_all())
 
-    async def end(self) -> None:
+    async def disconnect(self, code: int) -> None:
+        self.is_over = code in HUNG_UP
+
+    async def on_end(self) -> None:
+        """Let what was said before hanging up become messages. After a fall the client sends it again."""
         if self.hearing:
+            if self.is_over:
+                await self.said.join()
             self.hearing.cancel()
-        await super().end()
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         if bytes_data is None:
@@ -113,36 +134,63 @@ class CallConsumer(CompanionConsumer):
                 async with at_work(self.user.pk):
                     reply = await self.find_reply(frame.id)
                 await break_off(reply, frame.until, timezone.now())
+            case CallBegin():
+                await self._begin(frame)
             case _:
                 await super().handle_frame(frame)
+
+    async def _begin(self, begun: CallBegin) -> None:
+        """Tell the companion's other calls that this one has begun; or, if it is taken up, whether another has since."""
+        key = f"kith:call:{self.companion.pk}"
+        with contextlib.suppress(*REDIS_UNAVAILABLE):
+            found = await get_redis().get(key) or begun.call
+            newest = found.decode() if isinstance(found, bytes) else found
+            if begun.again and newest != begun.call:
+                await self.send_frame({"type": "call.begun", "call": newest})
+                return
+            await get_redis().set(key, begun.call, ex=CALL_SECONDS)
+            frame = {"type": "call.begun", "call": begun.call}
+            await tell_companion(self.companion.pk, frame, self.name)
+
+    def _start(self, *message: Any, at_once: bool) -> Started:
+        """Start the turn of what was said. Its answer is made to be heard, unless the person has hung up since."""
+        return start(*message, at_once=at_once, is_in_call=not self.is_over)
 
     async def _hear_all(self) -> None:
         """Process queued utterances one after the other, until cancelled."""
         while True:
             said = await self.said.get()
             with translation.override(self.user.language or "en"):
-                try:
-                    started = await hear(self.companion, said)
-                    if started is None:
-                        await self.send_frame({"type": "call.nothing", "client_id": said.client_id})
-                    elif not started.is_new:  # a new one is broadcast to every socket, this one included
-                        await self.send_frame(render_saved(started.message, started.reply))
-                except RefusedError as error:
-                    await self.send_error(error.code, str(error.detail), said.client_id)
-                except DATABASE_UNAVAILABLE:
-                    detail = _("Kith's database is not answering right now. Send it again in a moment.")
-                    await self.send_error("database_away", detail, said.client_id)
-                except Exception:  # the outermost loop: a failure must not end the next utterances
-                    log.exception("utterance_failed", companion_id=str(self.companion.pk))
-                    await self.send_error(
-                        "internal_error", _("Something went wrong here. Say it again."), said.client_id
-                    )
+                frame = await self._hear(said)
+                with contextlib.suppress(RuntimeError, OSError):  # the line is gone
+                    if frame:
+                        await self.send_frame(frame)
+            self.said.task_done()
+
+    async def _hear(self, said: Utterance) -> dict[str, Any] | None:
+        """Make the utterance a message; return the frame that tells of it, or None if everyone is told anyway."""
+        try:
+            started = await hear(self.companion, said, self._start)
+            if started is None:
+                return {"type": "call.nothing", "client_id": said.client_id}
+            # A new one is broadcast to every socket, this one included.
+            return None if started.is_new else render_saved(started.message, started.reply)
+        except RefusedError as error:
+            code, detail = error.code, str(error.detail)
+        except DATABASE_UNAVAILABLE:
+            code = "database_away"
+            detail = _("Kith's database is not answering right now. Send it again in a moment.")
+        except Exception:  # a failure must not end the next utterances
+            log.exception("utterance_failed", companion_id=str(self.companion.pk))
+            code, detail = "internal_error", _("Something went wrong here. Say it again.")
+        return {"type": "error", "code": code, "detail": detail, "client_id": said.client_id}
 
 
-async def hear(companion: Companion, utterance: Utterance) -> Started | None:
-    """Transcribe the utterance and send it as a message; return the message and its reply, or None if it has no words.
+async def hear(companion: Companion, utterance: Utterance, begin: Start) -> Started | None:
+    """Transcribe the utterance and send it as a message, whose turn `begin` starts.
 
-    A repeated `client_id` returns the same message. If the recording cannot be stored, the words are sent without it.
+    Return the message and its reply, or None if it has no words. A repeated `client_id` returns the same message, even
+    if it is transcribed otherwise meanwhile. If the recording cannot be stored, the words are sent without it.
     Raise HearingError, GateError, CompanionsError; then nothing is kept.
     """
     if before := await in_thread(_find_sent, companion, utterance.client_id):
@@ -155,20 +203,20 @@ async def hear(companion: Companion, utterance: Utterance) -> Started | None:
         heard = await _transcribe(companion, utterance, sound)
         recording = await _await_recording(keeping)
         if recording is None:
-            return await turn.send(
-                companion, heard.text, utterance.client_id, timezone.now, begin=start_in_call
-            )
+            return await turn.send(companion, heard.text, utterance.client_id, timezone.now, begin=begin)
         recording.heard, recording.language = heard.text, heard.language
         await in_thread(save_heard, recording)
-        return await send_recording(
-            recording, heard.text, utterance.client_id, timezone.now, begin=start_in_call
-        )
+        return await send_recording(recording, heard.text, utterance.client_id, timezone.now, begin=begin)
     except RefusedError as error:
         if recording := await _await_recording(keeping):
             unsent = Recording.objects.filter(companion=companion, pk=recording.pk, message=None)
             await in_thread(unsent.delete)
         if isinstance(error, HearingError) and error.code in WITHOUT_WORDS:
             return None
+        if isinstance(error, ConflictError) and (
+            sent := await in_thread(_find_sent, companion, utterance.client_id)
+        ):
+            return sent
         raise
     finally:
         keeping.cancel()

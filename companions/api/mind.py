@@ -107,6 +107,9 @@ class ReadPresetOut(Schema):
     sampling: SamplingFields
     context_tokens: int | None
     unused: list[str] = Field(description="The names of settings in the file that Kith does not use.")
+    refused: list[str] = Field(
+        description="For each value in the file that is not possible here, a sentence on why."
+    )
 
 
 @router.get(

@@ -39,7 +39,18 @@ companions_router = Router(tags=["pasts"])
 COMPANION = "/{uuid:companion_id}"
 IMPORT = COMPANION + "/imports/{uuid:import_id}"
 TEXT, YES, NUMBER = {"type": "string"}, {"type": "boolean"}, {"type": "integer"}
-FormName = Literal["", "sillytavern", "chatgpt", "character_ai", "risuai", "koboldai", "oobabooga", "text"]
+FormName = Literal[
+    "",
+    "sillytavern",
+    "chatgpt",
+    "claude",
+    "deepseek",
+    "character_ai",
+    "risuai",
+    "koboldai",
+    "oobabooga",
+    "text",
+]
 
 
 class SpeakerOut(Schema):

@@ -38,15 +38,18 @@ BY_CHANCE = {"seed": -1, "top_k": -1}  # values by which files leave a parameter
 
 @dataclass(slots=True)
 class ReadPreset:
-    """The values of a preset file that Kith uses, and the names of those that it does not."""
+    """The values of a preset file that Kith uses, the names of those that it does not, and for each value that it
+    cannot use a sentence that says why.
+    """
 
     sampling: dict[str, Any] = field(default_factory=dict)
     context_tokens: int | None = None
     unused: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
 
 
 def read_preset(content: bytes) -> ReadPreset:
-    """Parse the content of a preset file. Raise MindError if it is too large, no preset, or has an invalid value."""
+    """Parse the content of a preset file. Raise MindError if it is too large, no preset, or has only invalid values."""
     if len(content) > MAX_BYTES:
         raise MindError("file", _("This file is too large: it can have at most %(most)s MB.") % {"most": 2})
     try:
@@ -57,13 +60,19 @@ def read_preset(content: bytes) -> ReadPreset:
         written = written["preset"]
     if not isinstance(written, dict) or not NAMES.keys() & written.keys():
         raise MindError("file", _("This is not a SillyTavern preset: it has no value that Kith knows."))
-    read = ReadPreset()
+    read, first_error = ReadPreset(), None
     for name, value in written.items():
         known = NAMES.get(name)
         if known is None or known in read.sampling:
             read.unused.append(shorten(storable(name), MAX_NAME_CHARACTERS))
         elif value is not None and value != BY_CHANCE.get(known):
-            _take(read, name, known, value)
+            try:
+                _take(read, name, known, value)
+            except MindError as error:
+                read.refused.append(str(error.detail))
+                first_error = first_error or error
+    if first_error and not read.sampling and read.context_tokens is None:
+        raise first_error
     del read.unused[MAX_NAMED:]
     return read
 

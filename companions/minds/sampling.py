@@ -92,7 +92,7 @@ PARAMETERS = {
             gettext_lazy("For small models that go round in circles: 0.8. Few servers support it; 0: off."),
         ),
         Parameter(
-            "max_tokens", 16, 32_768, 1,
+            "max_tokens", 16, 131_072, 1,
             gettext_lazy("Longest answer"),
             gettext_lazy("In tokens; a token is about three quarters of a word. Anything longer is cut off."),
         ),

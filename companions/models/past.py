@@ -18,6 +18,8 @@ class PastForm(models.TextChoices):
 
     SILLYTAVERN = "sillytavern", _("a chat from SillyTavern")
     CHATGPT = "chatgpt", _("conversations from ChatGPT")
+    CLAUDE = "claude", _("conversations from Claude")
+    DEEPSEEK = "deepseek", _("conversations from DeepSeek")
     CHARACTER_AI = "character_ai", _("chats from Character.AI")
     RISUAI = "risuai", _("chats from RisuAI")
     KOBOLDAI = "koboldai", _("a story from KoboldAI Lite")

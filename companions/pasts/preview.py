@@ -18,6 +18,11 @@ from text.strings import one_line, shorten
 
 PASTS_SHOWN = 500
 FIRST_LINES, LINE_CHARACTERS = 4, 200
+ASSISTANTS: dict[str, str] = {
+    PastForm.CHATGPT: "ChatGPT",
+    PastForm.CLAUDE: "Claude",
+    PastForm.DEEPSEEK: "DeepSeek",
+}
 COUNTED = "times_missing"  # the remark that the plan makes itself, with the number of messages
 
 
@@ -133,8 +138,8 @@ def name_form(form: str) -> str:
 
 def _label_speakers(form: str) -> dict[str, str]:
     """Return labels for the speakers, in forms whose files name only their roles."""
-    if form == PastForm.CHATGPT:
-        return {"user": _("whoever asked"), "assistant": "ChatGPT"}
+    if assistant := ASSISTANTS.get(form):
+        return {"user": _("whoever asked"), "assistant": assistant}
     if form in {PastForm.OOBABOOGA, PastForm.RISUAI}:
         return {"user": _("whoever asked"), "assistant": ""}  # whose name is not in the file
     return {}

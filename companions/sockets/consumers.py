@@ -128,6 +128,9 @@ class PersonSocket(AsyncWebsocketConsumer):
     async def on_open(self) -> None:
         """Hook: called once the person is known and the socket listens to its group."""
 
+    async def on_end(self) -> None:
+        """Hook: called once the socket has ended, before the person has its place free again."""
+
     async def handle_event(self, event: Event) -> None:
         """Handle an event of the group."""
         raise NotImplementedError
@@ -191,12 +194,13 @@ class PersonSocket(AsyncWebsocketConsumer):
         return None
 
     async def end(self) -> None:
-        """Stop the socket's tasks, stop listening, and end its visit."""
+        """Stop the socket's tasks, stop listening, finish what is to be finished, and end its visit."""
         for task in filter(None, (self.idle, *self.tasks)):
             task.cancel()
         if self.group:
             for group in (self.group, group_of_sockets(self.user.pk)):
                 hub().leave(group, self.listener)
+        await self.on_end()
         await self.visit.end()
 
     async def _handle_events(self) -> None:

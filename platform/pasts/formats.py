@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import IO
 
 from files.zips import START
-from pasts import character_ai, chatgpt, koboldai, oobabooga, risuai, sillytavern, text
+from pasts import character_ai, chatgpt, claude, deepseek, koboldai, oobabooga, risuai, sillytavern, text
 from pasts.archive import choose_paths, list_paths, read_files
 from pasts.collector import Collector
 from pasts.encoding import read_utf8
@@ -19,6 +19,8 @@ OTHER_ARCHIVE = re.compile(rb"Rar!\x1a\x07|7z\xbc\xaf\x27\x1c")
 MIND = {"longTermMemory", "shortTermMemory"}  # keys of DigitalLife's files, which are read elsewhere
 READERS: dict[str, Callable[[Collector, Piece], None]] = {
     "chatgpt": chatgpt.read_conversations,
+    "claude": claude.read_conversations,
+    "deepseek": deepseek.read_conversations,
     "character_ai": character_ai.read_export,
     "risuai": risuai.read_export,
     "koboldai": koboldai.read_story,
@@ -91,7 +93,9 @@ def find_form(content: bytes) -> str | None:
     if "spec" in keys or MIND & keys or found.group().count(b"[") > 1:
         return None
     if "mapping" in keys and "inserted_at" in keys:
-        return None  # DeepSeek's export, which has other messages than ChatGPT's
+        return "deepseek"  # whose messages are other than ChatGPT's
+    if "chat_messages" in keys:
+        return "claude"
     if "mapping" in keys or ("conversations" in keys and fields["conversations"].startswith(b"[")):
         return "chatgpt"
     if fields.get("type", b"")[1:20].split(b'"')[0].decode("latin-1") in risuai.KINDS and not is_list:

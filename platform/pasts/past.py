@@ -12,7 +12,17 @@ MAX_CHARACTERS = 100_000  # of one message
 MAX_NAME = 200  # of a speaker, and of a title
 MAX_ID = 100
 MAX_TEMPLATE = 200  # of a pattern for plain text
-FORMS = ("sillytavern", "chatgpt", "character_ai", "risuai", "koboldai", "oobabooga", "text")
+FORMS = (
+    "sillytavern",
+    "chatgpt",
+    "claude",
+    "deepseek",
+    "character_ai",
+    "risuai",
+    "koboldai",
+    "oobabooga",
+    "text",
+)
 
 
 class PastFormatError(Exception):

@@ -1,5 +1,5 @@
-"""Files of earlier talk that people upload, from SillyTavern, ChatGPT, Character.AI, RisuAI, KoboldAI Lite and
-text-generation-webui, and plain text.
+"""Files of earlier talk that people upload, from SillyTavern, ChatGPT, Claude, DeepSeek, Character.AI, RisuAI, KoboldAI
+Lite and text-generation-webui, and plain text.
 
 They are parsed in a process of their own, whose answer is validated again here: a file that took the process over could
 make it answer anything.
@@ -51,8 +51,9 @@ COMMAND = module_command("pasts.child")
 READ_AT_ONCE = BoundedSemaphore(1)  # per process of Kith: a read may take 256 MB, and its answer as much here
 REFUSALS: dict[str, str | Promise] = {
     "no_past": _(
-        "There is no talk in this file that Kith can read. Send a chat from SillyTavern (.jsonl), ChatGPT's export, a"
-        " chat from Character.AI, RisuAI or text-generation-webui, a story from KoboldAI Lite, or plain text."
+        "There is no talk in this file that Kith can read. Send a chat from SillyTavern (.jsonl), the export of ChatGPT,"
+        " Claude or DeepSeek, a chat from Character.AI, RisuAI or text-generation-webui, a story from KoboldAI Lite, or"
+        " plain text."
     ),
     "no_messages": _("There are no messages in this file. Export the talk again, or choose another file."),
     "no_speakers": _(

@@ -9,6 +9,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from accounts.models import Token, User
+from tests.fixtures.people import PASSWORD
 
 
 def run(*arguments: str) -> str:
@@ -19,9 +20,9 @@ def run(*arguments: str) -> str:
 
 @pytest.mark.django_db
 def test_an_account_with_a_password_is_made_without_a_word() -> None:
-    assert run("create_account", "Carol@Example.org", "--password", "p") == ""
+    assert run("create_account", "Carol@Example.org", "--password", PASSWORD) == ""
     carol = User.objects.get(email="carol@example.org")
-    assert carol.check_password("p")
+    assert carol.check_password(PASSWORD)
     assert not carol.is_staff
     assert not carol.is_superuser
     assert EmailAddress.objects.get(user=carol).verified
@@ -42,14 +43,14 @@ def test_without_a_password_only_a_random_one_is_printed() -> None:
     [(["--staff"], True, False), (["--superuser"], True, True), (["--staff", "--superuser"], True, True)],
 )
 def test_operators_are_made_by_flags(flags: list[str], is_staff: bool, is_superuser: bool) -> None:
-    run("create_account", "carol@example.org", "--password", "p", *flags)
+    run("create_account", "carol@example.org", "--password", PASSWORD, *flags)
     carol = User.objects.get(email="carol@example.org")
     assert (carol.is_staff, carol.is_superuser) == (is_staff, is_superuser)
 
 
 def test_an_address_that_is_taken_is_one_clear_line(alice: User) -> None:
     with pytest.raises(CommandError, match=r"There is an account for ALICE@example\.org already"):
-        run("create_account", "ALICE@example.org", "--password", "p")
+        run("create_account", "ALICE@example.org", "--password", PASSWORD)
     assert User.objects.count() == 1
 
 
@@ -57,7 +58,7 @@ def test_an_address_that_is_taken_is_one_clear_line(alice: User) -> None:
 @pytest.mark.parametrize("email", ["", "nothing", "a@b", "a\x00@example.org", f"{'a' * 250}@example.org"])
 def test_what_is_no_address_is_refused(email: str) -> None:
     with pytest.raises(CommandError, match="is not an e-mail address"):
-        run("create_account", email, "--password", "p")
+        run("create_account", email, "--password", PASSWORD)
     assert not User.objects.exists()
 
 
@@ -65,6 +66,23 @@ def test_what_is_no_address_is_refused(email: str) -> None:
 def test_an_empty_password_is_refused() -> None:
     with pytest.raises(CommandError, match="empty"):
         run("create_account", "carol@example.org", "--password", "")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("password", "reason"),
+    [
+        ("short1", "too short"),
+        ("password123", "too common"),
+        ("839201746552", "entirely numeric"),
+        ("carol@example", "too similar"),
+        ("x" * 1_001, "longer than"),
+    ],
+)
+def test_a_password_that_the_page_would_refuse_is_refused(password: str, reason: str) -> None:
+    with pytest.raises(CommandError, match=reason):
+        run("create_account", "carol@example.org", "--password", password)
+    assert not User.objects.exists()
 
 
 def test_a_token_is_printed_once_and_only_it(alice: User) -> None:

@@ -257,6 +257,35 @@ def test_a_call_begun_in_another_window_ends_this_one_and_lets_the_screen_sleep(
     expect(page.get_by_role("button", name="Mute yourself")).to_be_visible()
 
 
+def test_a_call_begun_on_another_device_ends_this_one(microphone: Any, live: Live) -> None:
+    page = begin(microphone(("silence", 60)))
+    expect(page.get_by_role("button", name="Hang up")).to_be_visible()
+    device = page.context.browser.new_context(locale="en-GB", storage_state=page.context.storage_state())
+    other = device.new_page()
+    other.goto(page.url)
+    other.get_by_role("button", name="Call", exact=True).click()
+    expect(page.locator("#call-state")).to_contain_text("or on another device")
+    expect(page.get_by_role("button", name="Call", exact=True)).to_be_visible()
+    expect(other.get_by_role("button", name="Hang up")).to_be_visible()
+    device.close()
+
+
+def test_who_hangs_up_while_still_speaking_finds_it_in_the_talk(microphone: Any, live: Live) -> None:
+    person = microphone(("silence", 4), ("voice", 8), ("silence", 60))
+    live.rehearsal.script_sound(hears("Good night, Mira.", delay=1.0))
+    live.rehearsal.script({"answer": "Sleep well."})
+    page = begin(person)
+    expect(page.locator("#call")).to_have_attribute("data-state", "hearing")
+    page.get_by_role("button", name="Hang up").click()
+    expect(page.locator("#call-state")).to_have_text(
+        "The call has ended. What you said last will be in the talk in a moment."
+    )
+    page.goto(page.url.removesuffix("call/"))
+    expect(page.locator(".said-by-person .words").last).to_have_text("Good night, Mira.")
+    expect(person.last_answer).to_have_text("Sleep well.")
+    assert rows(live, "SELECT is_in_call FROM companions_reply ORDER BY created_at")[-1] is False
+
+
 def test_who_hangs_up_on_a_fallen_line_is_told_what_did_not_get_through(microphone: Any, live: Live) -> None:
     person = microphone(("silence", 4), ("voice", 1.2), ("silence", 60))
 

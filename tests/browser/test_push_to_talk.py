@@ -96,6 +96,7 @@ def test_what_is_said_aloud_is_read_through_sent_answered_and_played_again(
     box = page.locator("#message")
     expect(box).to_have_value(f"{SAID}, I think")
     expect(line(page)).to_have_text("Read it through, then send it.")
+    assert live.rehearsal.sound_requests()[-1]["language"] == "en"  # the page's
     box.fill(SAID)
     box.press("Enter")
     speaker.hears("sister")

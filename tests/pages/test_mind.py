@@ -231,6 +231,22 @@ def test_a_file_that_is_no_preset_is_refused_with_a_sentence(
     assert not Mind.objects.exists()
 
 
+def test_values_that_are_not_possible_are_left_out_with_a_sentence(at_home: Client, mira: Companion) -> None:
+    content = TEXT_PRESET | {"genamt": 10**7, "top_k": "all", "max_length": 12}
+    response = at_home.post(path(mira, "preset-file/"), {"file": upload(content)})
+    assert response.status_code == 200
+    read = response.context["read"]
+    assert [sentence.split(":")[0] for sentence in read.refused] == ["top_k", "genamt", "max_length"]
+    assert "max_tokens" not in read.sampling
+    assert read.sampling["temperature"] == 1.1
+    assert "genamt: Longest answer has to be between 16 and 131,072." in response.content.decode()
+
+
+def test_an_answer_may_be_as_long_as_the_presets_of_today_say(at_home: Client, mira: Companion) -> None:
+    response = at_home.post(path(mira, "preset-file/"), {"file": upload({"openai_max_tokens": 65_536})})
+    assert response.context["read"].sampling == {"max_tokens": 65_536}
+
+
 def test_what_a_file_is_called_in_it_is_shown_as_text(at_home: Client, mira: Companion) -> None:
     shown = at_home.post(path(mira, "preset-file/"), {"file": upload(CHAT_PRESET)}).content.decode()
     assert "<b>name" not in shown

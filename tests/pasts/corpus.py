@@ -221,6 +221,82 @@ def chatgpt(talk: Sequence[Line] = TALK, time: Callable[[datetime], object] = TI
     }
 
 
+def deepseek_node(key: str, parent: str | None, children: Sequence[str], message: Raw | None = None) -> Raw:
+    return {"id": key, "parent": parent, "children": list(children), "message": message}
+
+
+def deepseek(
+    talk: Sequence[Line] = TALK,
+    time: Callable[[datetime], object] = datetime.isoformat,
+    *,
+    older: bool = False,
+) -> Raw:
+    """One conversation: a root without a message, and the talk with its other answers, oldest first."""
+    nodes = {"root": deepseek_node("root", None, [])}
+    parent = "root"
+    for number, line in enumerate(talk):
+        for other, text in enumerate((*line.others, line.text)):
+            key = f"{number}-{other}"
+            at = time(moment(number))
+            if older:
+                message = {"files": [], "search_results": None, "model": "deepseek-chat", "inserted_at": at}
+                message |= {"reasoning_content": None, "content": text}
+            else:
+                kind = "REQUEST" if line.is_person else "RESPONSE"
+                message = {"files": [], "model": "deepseek-chat", "inserted_at": at}
+                message |= {"fragments": [{"type": kind, "content": text}]}
+            nodes[key] = deepseek_node(key, parent, [], message)
+            nodes[parent]["children"].append(key)
+        parent = key
+    at = time(BEGIN)
+    return {
+        "id": "5b0c-chat",
+        "title": "The lighthouse",
+        "inserted_at": at,
+        "updated_at": at,
+        "mapping": nodes,
+    }
+
+
+def claude_message(uuid: str, sender: str, text: str, at: object, **more: Any) -> Raw:
+    message = {
+        "uuid": uuid,
+        "text": text,
+        "content": [{"start_timestamp": at, "type": "text", "text": text, "citations": []}],
+        "sender": sender,
+        "created_at": at,
+        "updated_at": at,
+        "attachments": [],
+        "files": [],
+    }
+    return {**message, **more}
+
+
+def claude(
+    talk: Sequence[Line] = TALK, time: Callable[[datetime], object] = TIMES["ISO"], **more: Any
+) -> Raw:
+    """One conversation; its messages name the one that they follow only if the talk has alternatives."""
+    messages = []
+    parent, is_tree = "00000000-0000-4000-8000-000000000000", any(line.others for line in talk)
+    for number, line in enumerate(talk):
+        sender = "human" if line.is_person else "assistant"
+        for other, text in enumerate((*line.others, line.text)):
+            key = f"{number}-{other}"
+            follows = {"parent_message_uuid": parent} if is_tree else {}
+            messages.append(claude_message(key, sender, text, time(moment(number)), **follows))
+        parent = key
+    return {
+        "uuid": "90e1-chat",
+        "name": "The lighthouse",
+        "summary": "",
+        "created_at": time(BEGIN),
+        "updated_at": time(BEGIN),
+        "account": {"uuid": "x"},
+        "chat_messages": messages,
+        **more,
+    }
+
+
 def role(line: Line) -> str:
     return "user" if line.is_person else "assistant"
 
@@ -449,6 +525,60 @@ def chatgpt_cases() -> Iterator[tuple[str, Case]]:
         yield f"ChatGPT {name}", Case("chatgpt", make, CHATGPT_PATHS, pasts)
 
 
+def deepseek_cases() -> Iterator[tuple[str, Case]]:
+    one = deepseek()
+    # Who speaks in an older one is known only from the order.
+    pair = [line._replace(is_person=number % 2 == 0) for number, line in enumerate(TALK)]
+    older = deepseek(pair, older=True)
+    roles = deepseek(older=True)
+    for node in roles["mapping"].values():
+        if node["message"]:
+            text = node["message"]["content"]
+            is_person = any(line.is_person and text == line.text for line in TALK)
+            node["message"]["role"] = "USER" if is_person else "ASSISTANT"
+    files: dict[str, tuple[Callable[[], bytes], Paths, int]] = {
+        "list": (lambda: dumped([one, one]), CHATGPT_PATHS, 2),
+        "conversation alone": (lambda: escaped(one), CHATGPT_PATHS, 1),
+        "with empty ones": (
+            lambda: dumped([{"inserted_at": "x", "mapping": {"root": None}}, one]),
+            CHATGPT_PATHS,
+            1,
+        ),
+        "ZIP": (
+            lambda: zipped({"user.json": b'{"user_id": "x"}', "conversations.json": dumped([one])}),
+            CHATGPT_PATHS,
+            1,
+        ),
+        "older": (lambda: dumped([older]), expected(pair, names=role), 1),
+        "older with roles": (lambda: dumped([roles]), CHATGPT_PATHS, 1),
+    }
+    for name, (make, found, pasts) in files.items():
+        yield f"DeepSeek {name}", Case("deepseek", make, found, pasts)
+
+
+def claude_cases() -> Iterator[tuple[str, Case]]:
+    one, plain = claude(), claude(PLAIN)
+    plain_paths = expected(PLAIN, names=role)
+    older = {**plain, "chat_messages": [{**message, "content": []} for message in plain["chat_messages"]]}
+    files: dict[str, tuple[Callable[[], bytes], Paths, int]] = {
+        "list": (lambda: dumped([plain, plain]), plain_paths, 2),
+        "older": (lambda: dumped([older]), plain_paths, 1),
+        "conversation alone": (lambda: escaped(plain), plain_paths, 1),
+        "with alternatives": (lambda: dumped([one]), CHATGPT_PATHS, 1),
+        "with a current one": (lambda: dumped([claude(current_leaf_message_uuid="4-0")]), CHATGPT_PATHS, 1),
+        "with empty ones": (lambda: dumped([{**plain, "chat_messages": []}, plain]), plain_paths, 1),
+        "ZIP": (
+            lambda: zipped(
+                {"users.json": b"[]", "projects.json": b"[]", "conversations.json": dumped([one])}
+            ),
+            CHATGPT_PATHS,
+            1,
+        ),
+    }
+    for name, (make, found, pasts) in files.items():
+        yield f"Claude {name}", Case("claude", make, found, pasts)
+
+
 def character_ai_cases() -> Iterator[tuple[str, Case]]:
     histories = {"histories": [cai_history(), cai_history()]}
     untimed = expected(TALK, has_times=False)
@@ -658,6 +788,8 @@ CORPUS: dict[str, Case] = dict(
     for cases in (
         sillytavern_cases(),
         chatgpt_cases(),
+        deepseek_cases(),
+        claude_cases(),
         character_ai_cases(),
         risuai_cases(),
         koboldai_cases(),

@@ -16,6 +16,8 @@ from tests.pasts.corpus import (
     cai_turns,
     chatgpt,
     chatgpt_node,
+    claude,
+    deepseek,
     dumped,
     jsonl,
     kobold,
@@ -114,6 +116,25 @@ REFUSED: Mapping[str, tuple[str, Make]] = {
     "a mapping of other things": (
         "no_messages",
         lambda: b'[{"mapping": {"a": 1, "b": {"message": [], "parent": 5}}}]',
+    ),
+    "chats of Claude of nothing": (
+        "no_messages",
+        lambda: b'[{"chat_messages": {"a": 1}}, {"chat_messages": [1, null, [], {"sender": []}]}, 3]',
+    ),
+    "200,001 messages of Claude": (
+        "too_many_messages",
+        lambda: b'{"chat_messages":[%s]}' % b",".join([b'{"sender":"human","text":"x"}'] * 200_001),
+    ),
+    "a million fragments of nothing": (
+        "too_many_messages",
+        lambda: (
+            b'[{"inserted_at":0,"mapping":{%s}}]'
+            % b",".join(b'"%d":{"message":{"fragments":[%s0]}}' % (n, b"0," * 240_000) for n in range(4))
+        ),
+    ),
+    "a message of Claude of 100,001": (
+        "message_too_long",
+        lambda: b'[{"chat_messages":[{"sender":"human","text":"%s"}]}]' % (b"x" * 100_001),
     ),
     "histories of nothing": ("no_messages", lambda: b'{"histories": {"histories": [[], 1, {"msgs": 5}]}}'),
     "histories in histories": ("no_messages", lambda: b'{"histories":' * 60 + b"1" + b"}" * 60),
@@ -350,6 +371,9 @@ SEEDS = [
     jsonl(sillytavern_lines(SHORT), "\r\n"),
     json.dumps(sillytavern_lines(SHORT)).encode(),
     dumped([chatgpt(SHORT)]),
+    dumped([claude(SHORT)]),
+    dumped([deepseek(SHORT)]),
+    dumped([deepseek(SHORT, older=True)]),
     json.dumps(chatgpt(SHORT), indent=1).encode(),
     dumped({"histories": [cai_history(SHORT)]}),
     dumped({"turns": cai_turns(SHORT)}),
@@ -370,6 +394,8 @@ WORDS = [
     b"\r",
     b"\0",
     b'"mapping":{',
+    b'"chat_messages":[',
+    b'"inserted_at":0,',
     b'"parent":"root",',
     b'"children":["root","system"],',
     b'"message":null,',

@@ -25,6 +25,8 @@ from tests.pasts.corpus import (
     cai_turns,
     chatgpt,
     chatgpt_node,
+    claude_message,
+    deepseek_node,
     dumped,
     jsonl,
     kobold,
@@ -280,10 +282,116 @@ def test_the_export_of_deepseek_is_not_taken_for_that_of_chatgpt() -> None:
     }
     node = {"id": "1", "parent": None, "children": [], "message": message}
     content = dumped([{"id": "x", "title": "x", "inserted_at": "2025-02-01", "mapping": {"1": node}}])
-    assert not looks_like_past(BytesIO(content))
-    with pytest.raises(PastFormatError) as told:
-        read(content)
-    assert told.value.code == "no_past"
+    assert looks_like_past(BytesIO(content))
+    assert read(content).form == "deepseek"
+
+
+def fragments(*parts: tuple[str, object], **more: object) -> Raw:
+    return {"fragments": [{"type": kind, "content": content} for kind, content in parts], **more}
+
+
+DEEPSEEK_HABITS: dict[str, tuple[Raw, str, set[str]]] = {
+    "reasoning": (fragments(("THINK", "Hm."), ("RESPONSE", "Yes")), "Yes", {"reasoning_left_out"}),
+    "reasoning alone": (fragments(("THINK", "Hm.")), "", {"reasoning_left_out"}),
+    "older reasoning": ({"content": "Yes", "reasoning_content": "Hm."}, "Yes", {"reasoning_left_out"}),
+    "a search": (
+        fragments(
+            ("TOOL_SEARCH", None), ("RESPONSE", "Yes [citation:3]."), ("SEARCH", 1), ("RESPONSE", "It is.")
+        ),
+        "Yes.\n\nIt is.",
+        {"tools_left_out", "citations_left_out"},
+    ),
+    "an older search": ({"content": "Yes", "search_results": [{"url": "x"}]}, "Yes", {"tools_left_out"}),
+    "a file": (fragments(("FILE", None), ("RESPONSE", "Yes"), files=[{}]), "Yes", {"files_left_out"}),
+    "no fragments": ({"fragments": [], "content": "Yes", "role": "ASSISTANT"}, "Yes", set()),
+    "nothing": ({"fragments": None}, "", set()),
+    "other types": (
+        {"fragments": [1, None, [], {"type": []}, {"type": "RESPONSE", "content": {}}]},
+        "",
+        set(),
+    ),
+    "fragments that are none": ({"fragments": {"type": "RESPONSE"}, "content": [1], "role": 5}, "", set()),
+}
+
+
+@pytest.mark.parametrize("habit", DEEPSEEK_HABITS)
+def test_a_habit_of_deepseek_is_understood(habit: str) -> None:
+    message, text, remarks = DEEPSEEK_HABITS[habit]
+    at = {"inserted_at": "2025-02-01T10:00:00+08:00"}
+    nodes = [
+        deepseek_node("root", None, ["9"]),
+        deepseek_node("9", "root", ["10"], fragments(("REQUEST", "Is it lit?"), **at)),
+        deepseek_node("10", "9", ["11"], message | at),  # a question and its answer have the same time
+        deepseek_node("11", "10", [], fragments(("REQUEST", "Good."), **at)),
+    ]
+    file = read(dumped([{"mapping": {node["id"]: node for node in nodes}, "inserted_at": 5}]))
+    assert set(file.remarks) == remarks
+    assert leaf(file.pasts[0]) == tuple(filter(None, ("Is it lit?", text, "Good.")))
+    assert [m.is_person for m in file.pasts[0].messages] == [True, *([False] if text else []), True]
+
+
+CLAUDE_HABITS: dict[str, tuple[Raw, str, set[str]]] = {
+    "thinking": (
+        {"content": [{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "Yes"}]},
+        "Yes",
+        {"reasoning_left_out"},
+    ),
+    "tools": (
+        {
+            "text": "Yes\nThis block is not supported on your current device yet.\nIt is.",
+            "content": [
+                {"type": "text", "text": "Yes"},
+                {"type": "tool_use", "name": "web_search", "input": {}},
+                {"type": "tool_result", "content": [{"type": "text", "text": "x"}]},
+                {"type": "text", "text": "It is."},
+            ],
+        },
+        "Yes\n\nIt is.",
+        {"tools_left_out"},
+    ),
+    "a paste": (
+        {"content": [], "text": "", "attachments": [{"file_name": "", "extracted_content": "x"}]},
+        "",
+        {"files_left_out"},
+    ),
+    "a picture": ({"files": [{"file_name": "x.png"}]}, "Yes", {"files_left_out"}),
+    "another sender": ({"sender": "system"}, "", {"system_left_out"}),
+    "no sender": ({"sender": None}, "", {"system_left_out"}),
+    "another time": ({"created_at": None}, "Yes", set()),
+    "no time": ({"created_at": [], "updated_at": {}}, "Yes", {"times_missing"}),
+    "no content": ({"content": None}, "Yes", set()),
+    "other types": ({"content": [1, None, {"type": "text", "text": 5}, {"type": {}}], "text": 1}, "", set()),
+    "an id that is another's": ({"uuid": "a"}, "Yes", set()),
+    "no id": ({"uuid": None}, "Yes", set()),
+}
+
+
+@pytest.mark.parametrize("habit", CLAUDE_HABITS)
+def test_a_habit_of_claude_is_understood(habit: str) -> None:
+    fields, text, remarks = CLAUDE_HABITS[habit]
+    at = "2025-02-01T10:00:00.000000Z"
+    messages = [
+        claude_message("a", "human", "Is it lit?", at),
+        claude_message("b", "assistant", "Yes", at) | fields,
+        claude_message("c", "human", "Good.", at),
+    ]
+    file = read(dumped([{"uuid": 5, "name": None, "chat_messages": messages}]))
+    assert set(file.remarks) == remarks
+    assert leaf(file.pasts[0]) == tuple(filter(None, ("Is it lit?", text, "Good.")))
+
+
+def test_messages_of_claude_that_follow_each_other_in_a_circle_are_read_once() -> None:
+    at = "2025-02-01T10:00:00Z"
+    messages = [
+        claude_message("a", "human", "a", at, parent_message_uuid="c"),
+        claude_message("b", "assistant", "b", at, parent_message_uuid="a"),
+        claude_message("c", "human", "c", at, parent_message_uuid="b"),
+        claude_message("d", "assistant", "d", at, parent_message_uuid="d"),
+        claude_message("e", "human", "e", at, parent_message_uuid="gone"),
+    ]
+    file = read(dumped([{"chat_messages": messages}]))
+    assert paths(file.pasts[0]).keys() == {("a",), ("a", "b"), ("a", "b", "c"), ("d",), ("e",)}
+    assert file.remarks == ("tree_mended",)
 
 
 TEXTS: dict[str, tuple[str, list[tuple[str, str]], set[str]]] = {
@@ -551,6 +659,8 @@ def test_whatever_was_said_in_chatgpt_comes_back(made: list[Any], chance: Any) -
 THROUGH = [
     "SillyTavern, American",
     "ChatGPT ZIP",
+    "Claude ZIP",
+    "DeepSeek ZIP",
     "Character.AI turns",
     "RisuAI all chats",
     "one's own pattern {date}|{name}|{text}",

@@ -13,7 +13,7 @@ from companions.models import Companion
 from memory.documents.gists import Gists
 from memory.learning.answers import Diary, Digest, Facts, Reflection, Understanding
 from providers.chat.completion import MAX_CHARACTERS
-from providers.chat.structured import ask, parse_answer
+from providers.chat.structured import ask, find_objects, parse_answer
 from providers.errors import MalformedError, ProviderError, ProviderRefused, ProviderUnavailable
 from providers.tokens import metered
 from tests.fixtures.malformed import (
@@ -220,6 +220,14 @@ def test_a_field_out_of_form_falls_back_to_its_default(field: str, value: object
 def test_an_entry_that_cannot_be_read_is_dropped_alone_and_counted() -> None:
     facts = Facts.model_validate({"memories": [LEARNT, {"text": "No line."}, "words", None, LEARNT]})
     assert (len(facts.memories), facts.unreadable) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    "bad", ['{"a": 1, "a": 2}', '{"a": NaN}', '{"a": [{"b": 1e999}]}', '{"a": %s}' % ("9" * 5_000)]
+)
+def test_an_object_out_of_bounds_does_not_hide_the_ones_after_it(bad: str) -> None:
+    assert find_objects(f'At first {bad}, then {{"b": 1}} and {bad} and {{"c": 2}}.') == [{"b": 1}, {"c": 2}]
+    assert find_objects(f'{bad[:-1]}, "x": ! {{"b": 1}}') == find_objects('{"a": 1, "x": ! {"b": 1}')
 
 
 @pytest.mark.parametrize("text", ['{"' * 100_000, '{"a": ' * 100_000, "{" * 200_000, '{"a": 1} ' * 20_000])

@@ -50,7 +50,10 @@ def call_words(name: str) -> dict[str, str]:
         "in_use": _("Another program is using the microphone. Close it, then call again."),
         "insecure": _("Browsers let only https pages use the microphone. Ask the operator of this Kith."),
         "lost": _("The microphone was disconnected. Reconnect it, then call again."),
-        "elsewhere": _("The call has ended here, since you began one in another window."),
+        "elsewhere": _(
+            "The call has ended here, since you began one in another window or on another device."
+        ),
+        "last": _("The call has ended. What you said last will be in the talk in a moment."),
         "unheard": _(
             "The call has ended. What you said last did not get through; everything before it is in the talk."
         ),

@@ -20,13 +20,13 @@ FACES = re.compile(
     r"|[xX][dD]+|<3+|\^[_.-]?\^|[oO]_[oO]|[tT]_[tT]|>_<|-_-+|=_=|¯\\_\(ツ\)_/¯"
     r")(?=\s|$|[.,!?。，！？])"
 )
-CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.S)
+CODE = re.compile(r"```.*?(?:```|\Z)", re.S)
 TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
 CUE = re.compile(r"\[[A-Za-z_ ]{1,24}\](?!\()")  # [joy]: what some engines take for the name of a voice
 LINK = re.compile(r"!?\[([^\[\]]*)\]\((?:[^()\s]|\([^()\s]*\))*(?:\s[^()]*)?\)")
 ADDRESS = re.compile(r"<?(?:https?://|www\.)[^\s<>。，！？）】」]+>?", re.I)
 HEADING = re.compile(r"^\s*(?:#{1,6}\s+|>\s?|[-+*•]\s+(?:\[[ xX]\]\s+)?)+")
-SIGNS = re.compile(r"\*+|~~+|(?<!\w)_+|_+(?!\w)|\\(?=[^\w\s])|^\s*[-=_*]{3,}\s*$")
+SIGNS = re.compile(r"`+|\*+|~~+|(?<!\w)_+|_+(?!\w)|\\(?=[^\w\s])|^\s*[-=_*]{3,}\s*$")
 ENDS = r"[\s.!?…。！？~～\"'”’]*$"
 AT_FIRST = re.compile(
     r"^\s*(?:\*(?!\*)[^*\n]+\*(?=\s|$|[\u2e80-\uffef])|\([^()\n]{1,80}\)(?=\s|$)|（[^（）\n]{1,60}）)\s*"
@@ -39,7 +39,8 @@ WITHOUT_WORDS = re.compile(r"[(（](?:[^()（）\w]|[_\u203f])*[)）]")
 def filter_speech(sentence: str) -> str:
     """Return what is said aloud of the sentence, or "" if nothing is.
 
-    Emoji, smileys, stage directions, code, addresses, tags and Markdown's marks are left out; the words of links stay.
+    Emoji, smileys, stage directions, blocks of code, addresses, tags and Markdown's marks are left out; the words of
+    links and of code within a line stay.
     """
     text = LINK.sub(r"\1", CODE.sub(" ", sentence))
     for unspoken in (TAG, ADDRESS, CUE):

@@ -16,8 +16,8 @@ from companions.pasts.uploads import keep_upload, read_content_of
 
 class Command(BaseCommand):
     help = (
-        "Import a file of earlier talk: from SillyTavern, ChatGPT, Character.AI, RisuAI, KoboldAI Lite,"
-        " text-generation-webui, or plain text."
+        "Import a file of earlier talk: from SillyTavern, ChatGPT, Claude, DeepSeek, Character.AI, RisuAI, KoboldAI"
+        " Lite, text-generation-webui, or plain text."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

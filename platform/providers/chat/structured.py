@@ -122,8 +122,8 @@ def _describe_faults(error: ValidationError, answer: type[BaseModel]) -> str:
 def find_objects(text: str) -> list[dict[str, Any]]:
     """Return the JSON objects in the text that are not part of another value, in order, e.g. after prose or in fences.
 
-    An object with a NUL or a lone surrogate is skipped. The search ends at one with a duplicate key, too large a number
-    or NaN, and after MAX_STARTS tries.
+    An object with a NUL, a lone surrogate, a duplicate key, too large a number or NaN is skipped. The search ends at one
+    that is nested too deep, and after MAX_STARTS tries.
     """
     found: list[dict[str, Any]] = []
     at = 0
@@ -137,12 +137,24 @@ def find_objects(text: str) -> list[dict[str, Any]]:
             candidate, at = DECODER.raw_decode(text, begin)
         except json.JSONDecodeError as error:
             at = max(error.pos, begin + 1)
-        except (ValueError, RecursionError):
+        except RecursionError:
             break
+        except ValueError:
+            at = _find_end(text, begin)
         else:
             if not is_part and _is_storable(candidate):
                 found.append(candidate)
     return found
+
+
+def _find_end(text: str, begin: int) -> int:
+    """Return where the object ends that begins there and has a value out of bounds, or where it breaks."""
+    try:
+        return LENIENT_DECODER.raw_decode(text, begin)[1]
+    except json.JSONDecodeError as error:
+        return max(error.pos, begin + 1)
+    except RecursionError:
+        return len(text)
 
 
 def _is_storable(candidate: object) -> bool:
@@ -183,3 +195,4 @@ DECODER = json.JSONDecoder(
     parse_float=_parse_float,
     parse_constant=_parse_float,
 )
+LENIENT_DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)

@@ -124,14 +124,16 @@ function up() {
   texts.resumeAll();
 }
 
-function hangUp(why = line?.isHeard === false ? words.unheard : words.ended) {
+function hangUp(why = "") {
+  microphone?.finish();
+  const farewell = line?.isHeard === false ? (line.isOpen ? words.last : words.unheard) : words.ended;
   lasts?.abort();
   turns?.hangsUp();
   microphone?.close();
   line?.close();
   sound?.close();
   line = turns = microphone = texts = sound = lasts = null;
-  ended(why);
+  ended(why || farewell);
 }
 
 function ended(why) {
@@ -157,6 +159,7 @@ function take(frame) {
   if (frame.type === "message.saved") saved(frame);
   if (frame.type === "message.said") told(frame.message);
   if (frame.type === "call.nothing") turns.nothing(frame.client_id);
+  if (frame.type === "call.begun" && frame.call !== line.name) hangUp(words.elsewhere);
   if (frame.type === "reply.heard") said.is(frame.id, frame.text);
   if (frame.type === "reply.failed") trouble(frame.detail ?? words.failed);
 }

@@ -10,12 +10,15 @@ const LATER = ["database_away", "too_many_waiting", "too_many_recordings"]; // t
 export class Line extends EventTarget {
   #letters = [];
   #number = 0;
+  #hasBegun = false; // if so, another call of the person's may have begun since the line fell
 
   constructor(companion) {
     super();
     this.connection = new Connection(`/ws/companions/${companion}/call/`);
     this.name = Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("");
     this.connection.addEventListener("up", () => {
+      this.connection.send({ type: "call.begin", call: this.name, again: this.#hasBegun });
+      this.#hasBegun = true;
       for (const letter of this.#letters) this.#send(letter);
       this.#tell("up");
     });

@@ -44,6 +44,12 @@ export class Microphone extends EventTarget {
     this.#stream = null;
   }
 
+  // Give an utterance in progress as far as it was said, as on hanging up right after a goodbye.
+  finish() {
+    if (this.#activity.isVoice && this.#frames.length) this.#give();
+    this.#activity = new Activity();
+  }
+
   get isOpen() {
     return this.#stream !== null;
   }

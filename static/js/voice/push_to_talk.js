@@ -130,7 +130,7 @@ export class PushToTalk {
 
   async #bring(blob) {
     this.#set("ending", this.words.hearing);
-    const told = await this.recordings.add(blob);
+    const told = await this.recordings.add(blob, this.language);
     if (told.status === 201) return this.#heard(told);
     const isLater = LATER.includes(told.status);
     return this.#trouble(told.detail ?? this.words.not_brought, isLater ? () => this.#bring(blob) : null);
@@ -138,7 +138,7 @@ export class PushToTalk {
 
   async #hearAgain(id) {
     this.#set("ending", this.words.hearing);
-    const told = await this.recordings.hearAgain(id);
+    const told = await this.recordings.hearAgain(id, this.language);
     if (told.status === 200) return this.#heard(told);
     return this.#trouble(told.detail ?? this.words.not_brought, () => this.#hearAgain(id));
   }

@@ -23,12 +23,12 @@ export class Recordings {
     this.url = url;
   }
 
-  add(blob) {
-    return told(send(this.url, { file: new File([blob], "recording", { type: blob.type }) }));
+  add(blob, language) {
+    return told(send(this.url, { file: new File([blob], "recording", { type: blob.type }), language }));
   }
 
-  hearAgain(id) {
-    return told(send(`${this.url}${id}/transcribe/`));
+  hearAgain(id, language) {
+    return told(send(`${this.url}${id}/transcribe/`, { language }));
   }
 
   send(id, text, clientId, { quoted = "", attachments = [] } = {}) {

@@ -1,5 +1,6 @@
 """Pasts through the API, the pages and the command: told before anything is made, begun once, and the owner's alone."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from files.models import StoredFile
 from memory.embedding import embed_waiting
 from tests.companions.talking import say
 from tests.fixtures.rest import Api, problem
+from tests.pasts.corpus import TALK, claude, deepseek, dumped
 
 pytestmark = pytest.mark.django_db
 THEN = datetime(2023, 5, 2, 9, tzinfo=UTC)
@@ -214,6 +216,21 @@ def test_roles_of_chatgpt_are_told_as_names(at_home: Client) -> None:
         "ChatGPT",
         {"ChatGPT", "whoever asked"},
     )
+
+
+@pytest.mark.parametrize(("make", "name"), [(claude, "Claude"), (deepseek, "DeepSeek")])
+def test_an_export_of_another_assistant_is_looked_at_and_remembered(
+    at_home: Client, make: Callable[[], object], name: str
+) -> None:
+    looked_at = at_home.post("/companions/new/card/", given(dumped([make()])))["Location"]
+    page = at_home.get(looked_at)
+    assert f"conversations from {name}" in page.content.decode()
+    assert {speaker.label for speaker in page.context["shown"].speakers} == {name, "whoever asked"}
+    at_home.post(looked_at, {"remember": "yes", "companion": "", "name": "Odo", "talk": "0"})
+    imports.run(PastImport.objects.get().pk, timezone.now())
+    assert list(Message.objects.order_by("said_at").values_list("text", flat=True)) == [
+        line.text for line in TALK
+    ]
 
 
 def test_a_new_companion_needs_a_name_and_nothing_is_made_without(at_home: Client) -> None:

@@ -258,3 +258,71 @@ async def test_what_was_heard_of_anothers_reply_is_not_asked(
         await call.send("reply.heard", id=saved["reply"]["id"], until=0)
         assert (await call.frame())["code"] == "no_such_reply"
     assert (await Reply.objects.aget()).state == "done"
+
+
+async def end_while_heard(call: Socket, rehearsal: RehearsalServer, code: int) -> None:
+    """End the call with this code while what was said last is being transcribed."""
+    await say(call, "one")
+    while not rehearsal.sound_requests():
+        await asyncio.sleep(0.02)
+    await call.wire.send_input({"type": "websocket.disconnect", "code": code})
+
+
+async def test_what_was_said_right_before_hanging_up_is_a_message_and_answered_to_be_read(
+    alice: User, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    rehearsal.script_sound(hears("Good night.", delay=0.5))
+    rehearsal.script({"answer": "Sleep well."})
+    async with connected(alice, mira) as talk, calling(alice, mira) as call:
+        await end_while_heard(call, rehearsal, code=1005)
+        frames = await talk.until("reply.done")
+    assert frames[0]["message"]["text"] == "Good night."
+    assert not (await Reply.objects.aget()).is_in_call
+    assert await Recording.objects.filter(message__text="Good night.").aexists()
+
+
+async def test_where_the_line_fell_the_client_says_it_again(
+    alice: User, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    rehearsal.script_sound(hears("Good night.", delay=0.5), hears("Good night, Mira."))
+    async with calling(alice, mira) as call:
+        await end_while_heard(call, rehearsal, code=1006)
+    async with calling(alice, mira) as call:
+        await say(call, "one")
+        await call.until("reply.done")
+    assert [one.text async for one in Message.objects.filter(role="user")] == ["Good night, Mira."]
+    assert (await Reply.objects.aget()).is_in_call
+
+
+async def test_what_is_said_again_before_it_was_understood_is_one_message(
+    alice: User, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    rehearsal.script_sound(hears("Good night.", delay=0.5), hears("Good knight.", delay=1.5))
+    async with calling(alice, mira) as first, calling(alice, mira) as call:
+        await end_while_heard(first, rehearsal, code=1000)
+        await say(call, "one")
+        frames = await call.until("reply.done")
+        frames += await call.until("message.saved")
+    assert {one["message"]["text"] for one in frames if one["type"] == "message.saved"} == {"Good night."}
+    assert await Message.objects.filter(role="user").acount() == 1
+    assert await Recording.objects.acount() == 1
+
+
+async def test_the_newest_call_ends_the_others_even_one_whose_line_had_fallen(
+    alice: User, bob: User, mira: Companion, tian: Companion
+) -> None:
+    async with calling(alice, mira) as phone, calling(alice, mira) as desk, calling(bob, tian) as other:
+        for call in (phone, desk, other):  # each listens once it answers
+            await call.send("unknown")
+            assert (await call.frame())["code"] == "unknown_frame"
+        await other.send("call.begin", call="other")
+        await phone.send("call.begin", call="phone")
+        assert await desk.frame() == {"type": "call.begun", "call": "phone"}
+        await desk.send("call.begin", call="desk")
+        assert await phone.frame() == {"type": "call.begun", "call": "desk"}
+        await phone.send("call.begin", call="phone", again=True)
+        assert await phone.frame() == {"type": "call.begun", "call": "desk"}
+        await desk.send("call.begin", call="desk", again=True)  # which is told to the phone alone
+        assert await phone.frame() == {"type": "call.begun", "call": "desk"}
+        for call in (desk, other):
+            assert await call.wire.receive_nothing(timeout=0.3)

@@ -1,10 +1,12 @@
 import secrets
 from typing import Any
 
+from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.errors import AccountExistsError
+from accounts.forms import MAX_PASSWORD_CHARACTERS
 from accounts.models import User
 from accounts.signup import create_account
 
@@ -24,6 +26,8 @@ class Command(BaseCommand):
         email, password = options["email"], options["password"]
         if password == "":
             raise CommandError("The password is empty.")
+        if password is not None:
+            self._check(password, email)
         is_superuser = options["superuser"]
         is_staff = options["staff"] or is_superuser
         given = password or secrets.token_urlsafe(12)
@@ -36,3 +40,15 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         if password is None:
             self.stdout.write(given)
+
+    def _check(self, password: str, email: str) -> None:
+        """Raise CommandError for a password that the page would refuse."""
+        if len(password) > MAX_PASSWORD_CHARACTERS:
+            raise CommandError(f"The password is longer than {MAX_PASSWORD_CHARACTERS} characters.")
+        try:
+            validate_password(password, User(email=email))
+        except ValidationError as error:
+            reasons = " ".join(error.messages)
+            raise CommandError(
+                f"{reasons} Choose another one, or leave --password out to get a random one."
+            ) from error
