@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from inspect import signature
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,18 @@ def run(beat: Scheduler, clock: Clock, seconds: int) -> int:
 
 def test_kiths_beat_is_this_one() -> None:
     assert kith.conf.beat_scheduler == settings.CELERY_BEAT_SCHEDULER == "config.celery:Scheduler"
+
+
+def test_every_task_that_needs_no_argument_runs_by_beat() -> None:
+    """The sweeps; all others are enqueued for something."""
+    kith.loader.import_default_modules()
+    sweeps = {
+        name
+        for name, task in kith.tasks.items()
+        if not name.startswith("celery.") and not signature(task.run).parameters
+    }
+    assert "companions.life.tasks.tick" in sweeps
+    assert sweeps == {entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()}
 
 
 @pytest.mark.parametrize("back", [SECOND, DAY, YEAR], ids=str)

@@ -1,11 +1,14 @@
 """What is written to the logs: structured lines, and never what was said."""
 
 import json
+import re
 import subprocess
 import sys
 from typing import Any
 
 import pytest
+from django.test import Client
+from structlog.testing import capture_logs
 
 SAID = "Lavender-and-honey"
 
@@ -90,3 +93,11 @@ def test_an_error_is_known_by_its_class_and_place(written: str) -> None:
     assert task["event"] == "Task embed: RuntimeError"
     assert away["exception"].endswith("OperationalError: connection refused")
     assert forgotten["event"] == "Task exception was never retrieved"
+
+
+def test_no_key_that_an_address_holds_is_logged(client: Client, db: None) -> None:
+    with capture_logs() as requests:
+        client.get("/accounts/password/reset/key/1-lavender/?next=honey")
+    started = [line["request"] for line in requests if line["event"] == "request_started"]
+    assert started == ["GET /accounts/password/reset/key/(?P<uidb36>[0-9A-Za-z]+)-(?P<key>.+)/$"]
+    assert not {"lavender", "honey"} & set(re.findall(r"[a-z]+", str(requests)))

@@ -6,9 +6,11 @@ import time
 from typing import Any
 
 import pytest
+import redis
 from allauth.mfa.models import Authenticator
 from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
 from allauth.mfa.totp.internal.auth import TOTP, format_hotp_value, generate_totp_secret, hotp_value
+from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.core.cache import cache
 from django.core.management import call_command
@@ -109,6 +111,21 @@ def test_a_clock_may_be_half_a_minute_wrong_and_a_code_opens_once(
     sign_in(other, alice.email)
     assert "Incorrect code" in submit(other, STEP, code=shown).content.decode()
     assert who(other) is None
+    with redis.Redis.from_url(
+        settings.REDIS_URL
+    ) as client:  # it is remembered for as long as it would be right
+        assert client.ttl(cache.make_key(f"code-used:{alice.pk}:{shown}")) > 60
+
+
+def test_a_code_that_another_has_used_opens(visitor: Client, alice: User, bob: User, secret: str) -> None:
+    TOTP.activate(bob, secret)
+    shown = code(secret)
+    sign_in(visitor, alice.email)
+    assert submit(visitor, STEP, code=shown).status_code == 302
+    other = Client(enforce_csrf_checks=True)
+    sign_in(other, bob.email)
+    submit(other, STEP, code=shown)
+    assert who(other) == str(bob.pk)
 
 
 @pytest.mark.parametrize("steps", [-3, 3])
@@ -251,7 +268,7 @@ def test_a_passkeys_name_and_their_number_have_an_end(visitor: Client, alice: Us
     assert submit(visitor, page, name="My phone").status_code == 302
     key.refresh_from_db()
     assert key.data["name"] == "My phone"
-    for _ in range(MAX_KEYS):
+    for _ in range(MAX_KEYS - 1):
         Authenticator.objects.create(user=alice, type="webauthn", data={"name": "k", "credential": {}})
     form = AddPasskeyForm(user=alice, data={"name": "x", "credential": "{}"})
     assert "limit for passkeys" in str(form.errors)

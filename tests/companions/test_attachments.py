@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.test import AsyncClient
+from django.test import AsyncClient, Client
 from django.utils import timezone
 
 from accounts.models import User
@@ -161,6 +161,17 @@ def test_a_picture_that_is_deleted_is_gone_on_every_branch(mira: Companion) -> N
     remove(Attachment.objects.earliest("created_at"), timezone.now())
     assert not Attachment.objects.exists()
     assert not StoredFile.objects.exists()
+
+
+@pytest.mark.django_db
+def test_what_another_tab_has_sent_stays_with_its_message(client: Client, mira: Companion) -> None:
+    sent, unsent = keep(mira), keep(mira)
+    send(mira, sent)
+    client.force_login(mira.user)
+    for attachment in (sent, unsent):
+        path = f"/companions/{mira.pk}/attachments/{attachment.pk}/delete/"
+        assert client.post(path).status_code == 204
+    assert list(Attachment.objects.all()) == [sent]
 
 
 @pytest.mark.django_db

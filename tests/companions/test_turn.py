@@ -7,6 +7,7 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import ModelCall, User
+from companions.events import CUT_OFF, render_ending
 from companions.models import Companion, Message, Prompt, Reply
 from companions.replies.lifecycle import start
 from companions.replies.turn import make
@@ -135,6 +136,11 @@ async def test_a_failed_reply_keeps_the_message_and_can_be_tried_again(
     call = await in_thread(ModelCall.objects.get)
     assert "the machine room is on fire" in call.said
     assert await in_thread(Message.objects.filter(text="Are you there?").exists)
+
+
+def test_a_failure_is_told_in_the_persons_language(tian: Companion) -> None:
+    told = render_ending(Reply(companion=tian, code=CUT_OFF), tian)
+    assert told == {"message": None, "code": "cut_off", "detail": "回答中途断了，已经说的都留着。"}
 
 
 async def test_a_cut_socket_resumes_after_the_piece_it_had(

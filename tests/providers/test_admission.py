@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -181,3 +182,9 @@ async def test_a_breaker_is_one_for_all_processes(redis: Redis) -> None:
         for process in others:
             process.kill()
             process.communicate()
+
+
+async def test_a_persons_own_provider_is_not_the_installations_of_that_number() -> None:
+    await open_breaker()
+    own = replace(FIRST, user_id=1)
+    assert await choose([own]) == own

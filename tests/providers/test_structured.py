@@ -138,8 +138,11 @@ def test_an_example_that_is_given_back_is_no_answer(rehearsal: RehearsalServer) 
     """Its numbers would be those of memories and goals that nobody meant."""
     form = json.dumps(json.loads(WHOLE) | {"insights": [{"text": "…", "from": [1, 4]}]}, ensure_ascii=False)
     asked = [{"role": "system", "content": f'Task: night\nAnswer {{"merges": []}} or in this form:\n{form}'}]
-    rehearsal.script({"task": "night", "answer": f"```json\n{form}\n```"}, {"task": "night", "answer": WHOLE})
-    assert isinstance(came("night", asked), MalformedError)
+    given_back = (f"```json\n{form}\n```", f'{{"properties": {form}}}', form.replace(",", ",,", 1))
+    for answer in (*given_back, WHOLE):
+        rehearsal.script({"task": "night", "answer": answer})
+        if answer != WHOLE:
+            assert isinstance(came("night", asked), MalformedError), answer
     assert came("night", asked) == Night.model_validate(GOOD)
 
 

@@ -186,6 +186,13 @@ def test_an_address_that_an_operator_changed_is_told_at_the_one_before(
     assert [letter.to for letter in mail.outbox] == [["alice@example.org"]]
 
 
+def test_what_an_operator_does_next_is_told_at_the_first_address_as_well(desk: Client, alice: User) -> None:
+    desk.post("/admin/account/emailaddress/add/", address(alice, "olive2@example.org"))
+    User.objects.filter(pk=alice.pk).update(email="olive2@example.org")
+    assert set_password(desk, alice) == 302
+    assert [letter.to for letter in mail.outbox] == 2 * [["alice@example.org"]]
+
+
 def reset(email: str, password: str) -> None:
     """Choose a new password by the letter that comes to the address."""
     mail.outbox.clear()

@@ -48,6 +48,11 @@ def test_a_pause_of_half_an_hour_begins_anew(alice: User) -> None:
     assert ContinuousUse.objects.get(user=alice).begun_at == NINE + timedelta(minutes=189)
 
 
+def test_after_a_pause_the_last_notice_counts_no_more(alice: User) -> None:
+    assert talk(alice, *range(0, 200, 20)) == [(0, "ai"), (180, "break")]
+    assert talk(alice, *range(220, 401, 20)) == [(400, "break")]
+
+
 def test_an_answer_that_takes_long_is_no_pause(alice: User) -> None:
     notices.record_use(alice, NINE, NINE + timedelta(minutes=25))
     notices.record_use(alice, NINE + timedelta(minutes=50), NINE + timedelta(minutes=51))

@@ -61,11 +61,14 @@ async def test_who_has_no_name_leaves_no_gap_before_the_companions(
     assert speech_rehearsal.sound_requests()[-1]["prompt"] == "Mira"
 
 
-async def test_its_seconds_are_counted(speech_rehearsal: RehearsalServer, phone: Browser) -> None:
+async def test_its_seconds_are_counted(
+    speech_rehearsal: RehearsalServer, phone: Browser, mira: Companion
+) -> None:
     speech_rehearsal.script_sound(hears())
     await phone.record(spoken(2.0))
     call = await SoundCall.objects.aget()
     assert (call.capability, call.outcome, call.user_id) == ("transcription", "done", phone.user.pk)
+    assert call.companion_id == mira.pk
     assert call.seconds == pytest.approx(2.0, abs=0.1)
 
 

@@ -17,6 +17,7 @@ from jobs.background import in_thread
 from memory.models import Memory
 from tests.companions.everywhere import tables_with
 from tests.fixtures.rehearsal import RehearsalServer
+from tests.fixtures.turns import make_companion
 from tests.voice.speeches import Listener, answered, contents, said_by_itself
 from voice import tasks
 from voice.models import Speech, Spoken, Voice
@@ -62,6 +63,16 @@ async def test_what_another_message_says_too_stays(listener: Listener, mira: Com
     assert await in_thread(left) == (1, 1, 1, 1)
     await in_thread(delete_message, second.answer, timezone.now())
     assert await in_thread(left) == (0, 0, 0, 0)
+
+
+async def test_nobody_hears_what_was_spoken_for_another(
+    speech_rehearsal: RehearsalServer, listener: Listener, mira: Companion, mallory: User
+) -> None:
+    theirs = await in_thread(make_companion, mallory)
+    await spoken(listener, await in_thread(answered, mira, "Good evening."))
+    await spoken(Listener(mallory, theirs), await in_thread(answered, theirs, "Good evening."))
+    assert len(speech_rehearsal.sound_requests()) == 2
+    assert await in_thread(left) == (2, 2, 2, 2)
 
 
 async def test_the_question_takes_its_answer_along(listener: Listener, mira: Companion) -> None:

@@ -1,5 +1,6 @@
 """A companion's voice is chosen, tried, and taught by a recording whose owner has agreed."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,10 +10,12 @@ from accounts.models import User
 from companions.models import Companion
 from files.models import StoredFile
 from providers.sound import read, wav
+from providers.speech import SpeechRequest, get_engine
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.rest import Api, problem
 from tests.fixtures.sound import hum
 from voice.models import Voice
+from voice.speech.synthesis import VoiceSettings
 
 pytestmark = pytest.mark.django_db(transaction=True)
 CONSENT = "This is my own voice."
@@ -87,3 +90,12 @@ def test_the_page_names_the_engine_and_its_licence(
     assert "Fish Speech" in page
     assert "licence from Fish Audio" in page
     assert "has agreed" in page
+
+
+def test_another_recording_to_imitate_is_another_sound() -> None:
+    engine = get_engine()
+    assert engine is not None
+    voice = VoiceSettings(engine, "", 1.0, "en", StoredFile(sha256="a" * 64), "")
+    request = SpeechRequest("Good evening.")
+    other = replace(voice, reference=StoredFile(sha256="b" * 64))
+    assert voice.digest(request) == replace(voice).digest(request) != other.digest(request)

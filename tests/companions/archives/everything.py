@@ -195,6 +195,7 @@ def furnish(companion: Companion, asked: Message, answer: Message, fact: Memory,
     Forgotten.objects.create(companion=companion, salt=b"sixteen bytes...", statements=[["00ff"]], at=now)
     document = Document.objects.create(companion=companion, title="On tea", characters=9, given_at=now)
     gist = keep_fact(companion.pk, "It is about tea.", now, now)
+    Memory.objects.filter(pk=gist.pk).update(kind=Memory.Kind.GIST)
     Page.objects.create(
         companion=companion, document=document, number=1, text="Tea grows.", gist="About tea.", memory=gist
     )

@@ -80,6 +80,7 @@ EDITS: dict[str, Edit | tuple[Edit, ...]] = {
     "no version": listed(version="one"),
     "another format": listed(format="zip"),
     "files beyond the quota": listed(files={"count": 1, "bytes": 10**12}),
+    "more in its files than it says": listed(files={"count": 6, "bytes": 100}),
     "name of nothing": listed(companion={"name": ""}),
     "time that no calendar has": listed(span={"first": "0001-01-01T00:00:00+00:00"}),
     "two companions": rows("companion", lambda listed: listed.append({**listed[0], "id": ELSEWHERE})),

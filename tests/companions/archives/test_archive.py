@@ -11,6 +11,8 @@ from companions.models import Branch, Companion, Prompt
 from files.contents import read_content
 from files.models import StoredFile
 from memory.models import Embedding
+from memory.recall.candidates import EVERYTHING
+from memory.recall.recall import search
 from tests.companions.archives.everything import NOON, live_fully
 from tests.companions.archives.packing import pack, unpack
 from tests.fixtures.alike import find_difference, read_rows
@@ -58,6 +60,8 @@ def test_a_companion_comes_back_as_it_was_on_every_branch(alice: User, bob: User
     assert files == {file.kind: read_content(file) for file in StoredFile.objects.filter(companion=companion)}
     assert not Embedding.objects.filter(companion=back).exists()
     assert not Prompt.objects.filter(companion=back).exists()
+    found = search(back.pk, "grows", EVERYTHING, NOON, bob.zone)  # a word of the page alone
+    assert found == [back.documents.get().pages.get().memory_id]
     for branch in Branch.objects.filter(companion=companion).order_by("made_at", "id"):
         theirs = Branch.objects.get(companion=back, made_at=branch.made_at, name=branch.name)
         choose(branch, NOON)

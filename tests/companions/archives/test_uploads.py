@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from companions.archives import uploads
+from companions.archives.storage import measure_bytes
 from companions.models import ArchiveUpload, Companion, Message, Reply
 from companions.replies.lifecycle import start
 from config.asgi_layers import BodyLimit
@@ -105,8 +106,10 @@ def test_what_cannot_be_restored_says_why_and_leaves_nothing(bob: User, small: C
     assert (contents(), Companion.objects.owned_by(bob).count()) == (stored, 0)
 
 
-def test_an_answer_under_way_comes_back_as_interrupted(bob: User, small: Companion) -> None:
-    start(small, "and now?", None, NOON + timedelta(hours=1))
+@pytest.mark.parametrize("state", Reply.OPEN)
+def test_an_answer_under_way_comes_back_as_interrupted(bob: User, small: Companion, state: str) -> None:
+    reply = start(small, "and now?", None, NOON + timedelta(hours=1)).reply
+    Reply.objects.filter(pk=reply.pk).update(state=state)
     back = unpack(bob, pack(small))
     assert list(
         Reply.objects.filter(companion=back).order_by("created_at").values_list("state", flat=True)
@@ -114,6 +117,11 @@ def test_an_answer_under_way_comes_back_as_interrupted(bob: User, small: Compani
         "done",
         "interrupted",
     ]
+
+
+def test_nobodys_storage_is_taken_by_others(bob: User, small: Companion) -> None:
+    assert measure_bytes(small.user) > 0
+    assert measure_bytes(bob) == 0
 
 
 def test_a_face_that_followed_from_the_id_stays(bob: User, small: Companion) -> None:

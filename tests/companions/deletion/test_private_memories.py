@@ -7,8 +7,9 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
+from companions.branches.operations import choose, part_from
 from companions.memories.editing import set_private
-from companions.models import Companion, Message
+from companions.models import Branch, Companion, Message
 from jobs.background import in_thread
 from memory.embedding import embed_waiting
 from memory.learning.neighbours import find_neighbours
@@ -59,6 +60,17 @@ def test_models_are_not_given_it_and_its_owner_is(mira: Companion, said: list[Me
         one.memory for one in recall(mira.pk, MARKER, 9, filters=MemoryFilter(with_private=True), **asked)
     ]
     assert memory not in find_neighbours(mira.pk, [SECRET], **asked)
+
+
+def test_what_was_drawn_from_it_on_another_branch_is_private_there_too(
+    mira: Companion, said: list[Message]
+) -> None:
+    there = learnt(mira, f"Alice opens it with {MARKER}.", [(said[0], SECRET)])
+    part_from(mira, said[1].pk, NOW)
+    make_private(Memory.objects.get(message=said[0]))
+    choose(Branch.objects.get(companion=mira, left_at=NOW), NOW)
+    there.refresh_from_db()
+    assert there.is_private
 
 
 def test_its_owner_finds_it_marked_and_gives_it_back(

@@ -25,6 +25,7 @@ def write(companion: Companion, message: Message) -> None:
     """A word from elsewhere, in all that the companion keeps in mind."""
     keep = {"by": By.COMPANION, "now": LATER}
     set_slot(companion.pk, "locker", f"It is {MARKER}", source_ids=[message.pk], **keep)
+    set_slot(companion.pk, MARKER, "Opens it", source_ids=[message.pk], **keep)
     set_slot(companion.pk, "tea", "Green tea with milk", source_ids=[message.pk], **keep)
     write_block(companion.pk, "notes", f"Be kind.\nThe word: {MARKER}\nDrinks tea.", **keep)
     Session.objects.filter(companion=companion, ended_at=None).update(

@@ -6,6 +6,7 @@ from io import BytesIO
 from typing import Any
 
 import pytest
+from allauth.account.models import EmailAddress
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test import Client
@@ -93,6 +94,12 @@ def test_what_looks_private_is_said_and_the_own_address_refused(odessa: Companio
     odessa.persona = "Writes to ALICE@example.org."
     with pytest.raises(GalleryError) as refused:
         compose_publication(odessa)
+    assert refused.value.code == "own_address"
+    EmailAddress.objects.create(user=odessa.user, email="rock@example.org")
+    odessa.persona = "Write to Rock@Example.org."
+    odessa.save()
+    with pytest.raises(GalleryError) as refused:
+        send_in(odessa)
     assert refused.value.code == "own_address"
     with pytest.raises(GalleryError):
         send_in(make_companion(odessa.user, name="Ann"), summary="Write to alice@example.org.")

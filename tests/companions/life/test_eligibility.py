@@ -122,6 +122,16 @@ def test_the_log_keeps_what_lies_before_a_waking(mira: Companion) -> None:
     ]
 
 
+def test_the_log_keeps_each_reminder_that_was_skipped(mira: Companion, settings: Any) -> None:
+    settings.LIFE_WAKINGS_PER_DAY = 0
+    first = woken(mira, NOON)
+    assert reason(first) == "too_many_a_day"
+    again = woken(mira, NOON + HOUR)
+    Waking.objects.filter(pk=again.pk).update(timer=first.timer_id)
+    assert reason(again, NOON + HOUR) == "too_many_a_day"
+    assert Waking.objects.filter(state="skipped").count() == 2
+
+
 def test_the_log_keeps_a_waking_that_was_skipped_for_another_reason(mira: Companion) -> None:
     say(mira, "Hello", at=NOON - 60 * DAY)
     first = woken(mira, NOON - 2 * DAY, name="evening", is_asked_for=False)

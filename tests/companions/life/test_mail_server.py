@@ -124,6 +124,16 @@ def test_while_it_is_away_it_is_asked_once_for_everybody(
     assert len(server.mails) == 2
 
 
+def test_while_it_is_away_notifications_come_as_ever(mira: Companion, server: MailServer) -> None:
+    write_to(mira)
+    at = NOON + HOUR + MINUTE
+    message = Message.objects.get()
+    Delivery.objects.create(companion=mira, message=message, channel="push", destination="x", due_at=at)
+    server.answers = {"hello": "421 away"}
+    send_due_deliveries(NOON + HOUR)
+    assert Delivery.objects.get(channel="push").due_at == at
+
+
 @pytest.mark.parametrize(("is_asked_for", "state"), [(True, "failed"), (False, "dropped")])
 def test_after_two_days_it_is_given_up(
     mira: Companion, server: MailServer, is_asked_for: bool, state: str

@@ -16,6 +16,7 @@ from config.asgi import application
 from jobs.background import in_thread
 from safety.models import ContinuousUse
 from tests.companions.life.test_notifications_api import wrote
+from tests.companions.life.waking import ran, woken
 from tests.fixtures.turns import Wire, connected
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("web")]
@@ -64,6 +65,16 @@ async def test_an_answer_is_counted_until_it_is_read_and_nobody_else_hears(
     assert await anothers.receive_nothing(timeout=1)
     await hers.disconnect()
     await anothers.disconnect()
+
+
+async def test_what_a_companion_says_unprompted_is_told_and_counted(alice: User, mira: Companion) -> None:
+    hers = await listening(alice)
+    assert (await heard(hers, "unread"))["total"] == 0
+    await in_thread(lambda: ran(woken(mira, timezone.now()), timezone.now()))
+    told = await heard(hers, "outreach")
+    assert told["companion"] == {"id": str(mira.pk), "name": "Mira"}
+    assert await heard(hers, "unread") == {"type": "unread", "total": 1, "companions": {str(mira.pk): 1}}
+    await hers.disconnect()
 
 
 async def test_without_redis_what_is_unread_is_looked_for(

@@ -33,6 +33,7 @@ class Bell:
     rung: list[list[str]] = field(default_factory=list)
     states: list[str] = field(default_factory=list)
     error: str = ""
+    is_down: bool = False
 
     def find_obstacle(self) -> str:
         return ""
@@ -48,7 +49,7 @@ class Bell:
         self.states += Delivery.objects.filter(pk__in=[one.pk for one in deliveries]).values_list(
             "state", flat=True
         )
-        return Sent(self.error)
+        return Sent(self.error, is_postponed=self.is_down, is_down=self.is_down)
 
 
 @pytest.fixture
@@ -233,6 +234,16 @@ def test_what_fails_is_kept_with_its_code(mira: Companion, bell: Bell) -> None:
     assert set(Delivery.objects.values_list("state", "error")) == {("failed", "gone")}
 
 
+def test_what_a_worker_has_taken_already_waits_as_well_once_a_channel_is_down(
+    mira: Companion, bell: Bell
+) -> None:
+    bell.error, bell.is_down = "away", True
+    wrote(mira, "Hello")
+    assert (send_due_deliveries(NOON + HOUR), len(bell.rung)) == (0, 1)
+    bell.error, bell.is_down = "", False
+    assert send_due_deliveries(NOON + HOUR + 15 * MINUTE) == 2
+
+
 def with_email(*companions: Companion) -> None:
     Life.objects.filter(companion__in=companions).update(by_email=True, by_push=False)
     for one in companions:
@@ -281,8 +292,9 @@ def test_a_mail_is_in_the_persons_language(tian: Companion) -> None:
     with_email(tian)
     wrote(tian, "你好")
     send_due_deliveries(NOON + HOUR)
-    assert "小天" in mail.outbox[0].subject
+    assert mail.outbox[0].subject == "小天给你发了消息"
     assert "AI" in mail.outbox[0].body
+    assert "Reply" not in mail.outbox[0].body
 
 
 def test_unread_is_counted_for_each_companion_and_read_once(

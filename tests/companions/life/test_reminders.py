@@ -233,6 +233,16 @@ def test_of_what_the_companion_noted_the_persons_own_words_come(
     assert unprompted(mira) == [f"You wanted to be reminded: {told}"]
 
 
+def test_words_that_the_person_has_hidden_since_do_not_come(
+    mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    [hidden, message] = say(mira, "Remind me to see Dr. Lin about the pills", "At 7:30", at=NOON - HOUR)
+    Message.objects.filter(pk=hidden.pk).update(is_hidden=True)
+    rehearsal.script({"answer": "", "when": "<kith-waking>"})
+    ran(woken(mira, NOON, "see Dr. Lin", message=message), NOON)
+    assert unprompted(mira) == ["You wanted to be reminded: see Dr. Lin"]
+
+
 @pytest.mark.parametrize(
     ("asked", "told"),
     [

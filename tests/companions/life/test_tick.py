@@ -8,7 +8,7 @@ import pytest
 from django.db import connection, transaction
 from pytest_django import DjangoAssertNumQueries
 
-from companions.life.timers import MAX_ATTEMPTS, begin_wakings, cancel, claim_timers, set_timer
+from companions.life.timers import MAX_ATTEMPTS, MAX_MISSED, begin_wakings, cancel, claim_timers, set_timer
 from companions.models import Companion, Timer, Waking
 from companions.models.companion import lock
 
@@ -52,6 +52,15 @@ def test_a_cron_wakes_again_and_again(juno: Companion) -> None:
     assert days == [NINE - HOUR + n * DAY for n in (1, 2, 3)]
     one.refresh_from_db()
     assert (one.state, one.due_at, one.look_at) == ("active", NINE - HOUR + 4 * DAY, NINE - HOUR + 4 * DAY)
+
+
+def test_after_a_downtime_of_months_there_is_one_waking_too(juno: Companion) -> None:
+    one = timer(juno, "cron:*/10 * * * *")
+    at = NINE + 100 * DAY
+    (waking,) = tick(at)
+    assert waking.missed == MAX_MISSED
+    one.refresh_from_db()
+    assert one.due_at == at + timedelta(minutes=10)
 
 
 def test_after_a_downtime_there_is_one_waking_which_knows_what_was_missed(juno: Companion) -> None:

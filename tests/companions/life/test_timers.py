@@ -70,6 +70,9 @@ def test_a_companion_has_fifty_timers_at_most(mira: Companion, tian: Companion) 
     assert a_timer(tian)
     timers.cancel(made[0], NOW)
     assert a_timer(mira)
+    with pytest.raises(TimerError) as refused:
+        timers.restart(made[0], NOW)
+    assert refused.value.code == "too_many_timers"
 
 
 def test_in_one_turn_ten_are_set_at_most_and_the_same_one_once(mira: Companion) -> None:

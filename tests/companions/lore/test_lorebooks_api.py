@@ -100,5 +100,16 @@ def test_lorebooks_and_cards_have_bounded_room(as_alice: Api, mira: Companion, s
     assert mira.user.card_uploads.count() == 1
 
 
+def test_a_book_for_all_companions_is_for_ones_own_alone(
+    as_alice: Api, as_mallory: Api, mira: Companion
+) -> None:
+    as_mallory.post("/lorebooks", book(ENTRY))
+    tried = as_alice.post(f"/companions/{mira.pk}/lore/try", {"text": "A dragon!"}).json()
+    assert tried["fired"] == []
+    as_alice.post("/lorebooks", book(ENTRY))
+    tried = as_alice.post(f"/companions/{mira.pk}/lore/try", {"text": "A dragon!"}).json()
+    assert len(tried["fired"]) == 1
+
+
 def test_another_ones_companion_gets_no_book(as_mallory: Api, mira: Companion) -> None:
     assert as_mallory.post("/lorebooks", book(companion_id=str(mira.pk))).status_code == 404

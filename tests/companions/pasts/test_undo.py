@@ -9,9 +9,9 @@ from django.db import connection, transaction
 
 from bench.common.past_files import chatgpt
 from companions.branches.operations import choose, part_from
-from companions.models import Branch, Companion, Message, PastImport, Session
+from companions.models import Branch, Companion, Conversation, Message, PastImport, Session
 from companions.models.companion import hold
-from companions.pasts import undo
+from companions.pasts import imports, undo
 from companions.pasts.imports import Wanted
 from files.contents import DIGITS
 from files.models import StoredFile
@@ -21,6 +21,7 @@ from memory.core_memory import set_slot
 from memory.embedding import embed_waiting
 from memory.models import Memory, Slot
 from memory.models.core_memory import By
+from tests.companions.deletion.test_concurrent_deletion import at
 from tests.companions.everywhere import tables_with
 from tests.companions.pasts.files import begin, imported
 from tests.companions.pasts.test_imports import told
@@ -172,3 +173,23 @@ def test_one_that_is_still_coming_in_is_undone_with_its_file(mira: Companion) ->
     assert not PastImport.objects.exists()
     assert not StoredFile.objects.exists()
     assert not Message.everywhere.exists()
+
+
+def test_an_undoing_that_is_asked_for_as_the_import_ends_is_not_lost(mira: Companion) -> None:
+    past = begin(mira, FILE, NOW)
+    ends = faults.begins('UPDATE "companions_pastimport" SET "state"')
+    with at((ends, 1), lambda: undo.begin_undo(past, NOW)):
+        imports.run(past.pk, NOW)
+    assert PastImport.objects.get().state == PastImport.State.UNDOING
+
+
+def test_the_chosen_branch_stays_although_it_ended_with_the_import(mira: Companion) -> None:
+    first, *_ = say(mira, "I bake bread.", "With rye?", at=THEN - timedelta(days=9))
+    part_from(mira, first.pk, NOW, "without rye")
+    chosen = Conversation.objects.get(companion=mira).branch
+    past = imported(mira, FILE, NOW)
+    assert chosen is not None
+    Branch.objects.filter(pk=chosen.pk).update(head=Message.objects.filter(job=past.job_id).last())
+    undo.begin_undo(past, NOW)
+    undo.run(past.pk, NOW)
+    assert Conversation.objects.get(companion=mira).branch == chosen

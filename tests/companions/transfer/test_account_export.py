@@ -7,20 +7,25 @@ import zipfile
 
 import pytest
 from allauth.mfa.models import Authenticator
+from allauth.usersessions.models import UserSession
 from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import AsyncClient
 from django.utils import timezone
 
 from accounts.models import Token, User
+from cards.lorebooks import normalise_book
 from companions.creation import create
-from companions.models import Companion
+from companions.lore.editing import make_book
+from companions.models import Companion, GalleryReport
+from companions.transfer.account import describe_account
 from files.errors import StorageAwayError
 from files.models import StoredFile
 from files.storage import private
 from integrations.push.models import Address, Subscription
 from jobs.background import in_thread
 from providers.models import OwnProvider
+from safety.models import Notice
 from tests.companions.gallery.conftest import send_in
 from tests.voice.recordings import recorded
 
@@ -73,6 +78,23 @@ def make_secrets(user: User) -> list[str]:
     row = {"name": "Mine", "base_url": "https://models.example/v1", "model": "m"}
     OwnProvider(user=user, api_key="markerkey", **row).save()
     return [plaintext, user.password, "marker", settings.SECRET_KEY]
+
+
+def test_of_others_there_is_nothing(alice: User, bob: User, mira: Companion) -> None:
+    now = timezone.now()
+    make_secrets(alice)
+    UserSession.objects.create(user=alice, session_key="s", ip="192.0.2.1", user_agent="Firefox")
+    make_book(alice, normalise_book({"name": "Towns", "entries": []}), now)
+    make_book(alice, normalise_book({"name": "Only Mira's", "entries": []}), now, companion=mira)
+    version = send_in(mira)
+    told = {"number": version.number, "kind": "other", "text": "Odd.", "created_at": now}
+    GalleryReport.objects.create(user=alice, character=version.character, **told)
+    Notice.objects.create(user=alice, kind="ai", made_at=now)
+    lists = {name: rows for name, rows in describe_account(alice, now).items() if isinstance(rows, list)}
+    assert [name for name, rows in lists.items() if len(rows) != 1] == []
+    mine = describe_account(bob, now)
+    assert {name: mine[name] for name in lists if mine[name]} == {"addresses": mine["addresses"]}
+    assert [row["email"] for row in mine["addresses"]] == [bob.email]
 
 
 async def test_no_secret_is_in_it(alice: User, mira: Companion) -> None:

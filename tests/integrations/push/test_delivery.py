@@ -1,6 +1,7 @@
 """A notification reaches its browser encrypted, signed and at most once; who is gone or fails again is dropped."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 import orjson
@@ -254,6 +255,16 @@ def test_what_is_sent_is_sealed_anew_with_the_newest_key(
     send_due_deliveries(SOON)
     settings.ENCRYPTION_KEYS = [newest]
     assert Address.opened(Subscription.objects.get().sealed) == laptop.address
+
+
+def test_a_browser_that_subscribed_anew_meanwhile_keeps_its_new_keys(
+    alice: User, mira: Companion, subscription: Subscription, laptop: Browser, service: PushService
+) -> None:
+    message = wrote(mira, "Hello")
+    renewed = replace(Browser(service.url).address, endpoint=laptop.address.endpoint)
+    subscribe(alice, renewed, "Firefox · Linux", NOON)
+    assert channel.send(subscription, message, SOON) == ""
+    assert Address.opened(Subscription.objects.get().sealed) == renewed
 
 
 HOSTILE = {

@@ -83,6 +83,10 @@ async def test_bytes_without_their_frame_are_refused(alice: User, mira: Companio
     async with calling(alice, mira) as call:
         await call.wire.send_to(bytes_data=WAV)
         assert (await call.frame())["code"] == "bad_frame"
+        await say(call, "good")
+        await call.until(*ENDINGS)
+        await call.wire.send_to(bytes_data=WAV)
+        assert (await call.frame())["code"] == "bad_frame"
 
 
 async def test_more_than_a_few_at_once_are_refused(
