@@ -42,6 +42,7 @@ class SpaceAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
         moment("created_at", _("created")),
     )
     search_fields = ("model",)
+    search_help_text = _("Part of a model's name")
     ordering = ("-pk",)
     fields = readonly_fields = (
         *("model", "width", "edition", "query_prefix", "document_prefix"),

@@ -94,6 +94,8 @@ admin.site.unregister(Group)
 class GroupAdmin(PlainLookups, DjangoGroupAdmin, ModelAdmin):  # type: ignore[misc]
     """Groups. As with users, only superusers may grant rights."""
 
+    search_help_text = _("Part of a group's name")
+
     def has_add_permission(self, request: HttpRequest) -> bool:
         return request.user.is_superuser
 
@@ -112,6 +114,7 @@ class TokenAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
     list_filter = (("revoked_at", admin.EmptyFieldListFilter), "created_at", "last_used_at")
     list_select_related = ("user",)
     search_fields = ("name", "prefix", "user__email")
+    search_help_text = _("Its name or beginning, or the owner's e-mail")
     fields = readonly_fields = list_display
     actions = ("revoke",)
 
@@ -130,6 +133,7 @@ class InvitationAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
     list_filter = (("used_at", admin.EmptyFieldListFilter), "created_at")
     list_select_related = ("created_by", "used_by")
     search_fields = ("note", "code", "used_by__email")
+    search_help_text = _("Its note or code, or its user's e-mail")
     fields = ("note", "link", "made_by", "created_at", "taken_by", "used_at")
     readonly_fields = fields[1:]
 
@@ -164,6 +168,7 @@ class IdempotencyKeyAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[m
     list_filter = ("created_at",)
     list_select_related = ("user",)
     search_fields = ("user__email", "operation", "key")
+    search_help_text = _("The owner's e-mail, an operation or a key")
     ordering = ("-created_at",)
     fields = ("owner", "what", "under", "made", "at")
     readonly_fields = fields

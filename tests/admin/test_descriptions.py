@@ -5,14 +5,15 @@ import re
 import pytest
 from django.contrib import admin
 from django.contrib.admin.utils import label_for_field
-from django.test import RequestFactory
+from django.template.defaultfilters import floatformat
+from django.test import Client, RequestFactory
 from django.utils import translation
 
 from accounts.models import User
 from safety.admin import code_column
 from safety.descriptions import describe_code, describe_model, describe_table, render_data
 from tests.admin.conftest import Scene
-from tests.admin.walk import ALL, MARKER, PRIVATE
+from tests.admin.walk import ALL, MARKER, PRIVATE, listing
 
 ROOMS = {"accounts", "files", "safety", "memory", "companions", "voice", "push", "providers"}
 # Names of what bears no other name in any language.
@@ -73,3 +74,21 @@ def test_django_has_nothing_to_say_of_the_admin() -> None:
     assert (
         admin.site.check(None) == []
     )  # `manage.py check` may come to it before the admin's modules are loaded
+
+
+@pytest.mark.parametrize("language", ["en", "zh-hans"])
+def test_large_numbers_have_commas_in_each_language(language: str) -> None:
+    with translation.override(language):
+        assert floatformat(1284000, "0g") == "1,284,000"
+
+
+def test_every_search_says_what_it_finds() -> None:
+    pages = (admin.site._registry[model] for model in ALL)
+    assert [page for page in pages if page.search_fields and not page.search_help_text] == []
+
+
+def test_no_is_a_word_and_no_alarm(desk: Client, scene: Scene) -> None:
+    _, text = desk.get(listing(User)).content.decode().split('id="result_list"')
+    assert 'aria-label="Yes"' in text
+    assert 'aria-label="No"' in text
+    assert "bg-red-100" not in text

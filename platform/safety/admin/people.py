@@ -130,6 +130,7 @@ class UserAdmin(PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc
     )
     list_filter = ("is_active", "is_staff", "is_superuser", ("language", code_filter(describe_language)))
     search_fields = ("email", "name")
+    search_help_text = _("Part of an e-mail address or a name")
     ordering = ("-date_joined",)
     date_hierarchy = "date_joined"
     fieldsets = (
@@ -227,6 +228,7 @@ class EmailAddressAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
     list_filter = ("verified", "primary")
     list_select_related = ("user",)
     search_fields = ("email", "user__email")
+    search_help_text = _("Part of an e-mail address")
     autocomplete_fields = ("user",)
 
     def has_add_permission(self, request: HttpRequest) -> bool:

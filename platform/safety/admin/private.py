@@ -143,7 +143,7 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
     is_erasable: ClassVar[bool] = False
 
     search_fields = ("pk",)
-    search_help_text = _("An id, or part of the owner's e-mail address")
+    search_help_text = _("An id, or part of the owner's e-mail")
     list_per_page = 50
     list_select_related: Any = False
     show_full_result_count = False

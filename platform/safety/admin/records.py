@@ -27,7 +27,7 @@ class AuditEntryAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
     list_filter = ("deed", ("kind", code_filter(describe_model)), "at")
     list_select_related = ("operator", "owner")
     search_fields = ("operator__email", "owner__email", "object_id")
-    search_help_text = _("Either person's e-mail address, or the thing's id")
+    search_help_text = _("An id, or part of an e-mail address")
     fields = readonly_fields = ("at", "operator", "deed", KIND, "object_id", "owner", "asked_for", "reason")
     list_per_page = 50
     show_full_result_count = False

@@ -1,0 +1,1 @@
+"""How numbers are written where Django's own formats of a language do not serve."""
