@@ -4,13 +4,18 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from inspect import signature
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from celery import Celery
 from django.conf import settings
+from django.utils import timezone
 
-from config.celery import Scheduler
+from companions.models import Companion
+from config.celery import BeatThread, Scheduler
 from config.celery import app as kith
+from jobs.lease import LEASE_TIME, RETRY_DELAY
+from memory.models import Document
 
 NOON = datetime(2046, 5, 4, 10, tzinfo=UTC)
 YEAR, DAY, SECOND = timedelta(days=365), timedelta(days=1), timedelta(seconds=1)
@@ -88,3 +93,21 @@ def test_a_clock_that_is_often_corrected_a_little_puts_off_no_rare_task(clock: C
         clock.at -= SECOND
     assert beat.schedule["sweep"].total_run_count == 1
     beat.close()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_that_runs_beat_soon_goes_on_with_what_the_one_before_it_held(
+    clock: Clock, tmp_path: Path, mira: Companion
+) -> None:
+    now = timezone.now()
+    document = Document.objects.create(
+        companion=mira, title="On tea", characters=9, given_at=now, next_at=now + LEASE_TIME
+    )
+    clock.conf.update(beat_schedule={}, beat_schedule_filename=str(tmp_path / "beat"))
+    worker = SimpleNamespace(app=clock)
+    beat = BeatThread(worker, with_beat=True).create(worker)
+    beat.start(worker)
+    beat.stop(worker)
+    document.refresh_from_db()
+    assert document.next_at is not None
+    assert now <= document.next_at - RETRY_DELAY <= timezone.now()

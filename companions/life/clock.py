@@ -9,24 +9,25 @@ from datetime import datetime, timedelta
 import structlog
 from django.db import transaction
 
+from companions.leases import end_leases_after
 from companions.life import schedules
 from companions.life.outreach import CLOCK_SKEW
 from companions.life.timers import UNREADABLE
-from companions.models import Conversation, Delivery, Life, Timer, Waking
+from companions.models import Conversation, Delivery, Life, Timer
 
 log = structlog.get_logger(__name__)
 MAX_DELAY = timedelta(days=2)  # nothing but a timer is put off for longer
 
 
 def restore_times(now: datetime) -> int:
-    """Bring back timers, wakings, deliveries, reflections, drives and reading; return how many rows changed."""
+    """Bring back timers, all that workers lease, deliveries, drives and reading; return how many rows changed."""
     far = now + MAX_DELAY
     count = _restore_timers(now)
-    count += Waking.objects.waiting().filter(look_at__gt=far).update(look_at=now)
+    count += Life.objects.filter(reflect_at__gt=far).update(reflect_at=None)
+    count += end_leases_after(far, now)
     waiting = Delivery.objects.filter(state=Delivery.State.WAITING)
     count += waiting.filter(due_at__gt=far).update(due_at=now)
     count += Life.objects.filter(drives_at__gt=far).update(drives_at=None)
-    count += Life.objects.filter(reflect_at__gt=far).update(reflect_at=None)
     count += Conversation.objects.filter(read_until__gt=now + CLOCK_SKEW).update(read_until=now)
     if count:
         log.warning("clock_was_ahead", rows=count)

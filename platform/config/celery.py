@@ -12,6 +12,10 @@ from celery.signals import beat_init, worker_ready
 from celery.utils.log import get_logger
 from click import Option
 from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+
+from database.queries import DATABASE_UNAVAILABLE
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 logger = get_logger(__name__)
@@ -63,6 +67,7 @@ class BeatThread(bootsteps.StartStopStep):
         return self
 
     def start(self, parent: Any) -> None:
+        _shorten_leases()
         threading.Thread(target=self._run, name="beat", daemon=True).start()
 
     def stop(self, parent: Any) -> None:
@@ -79,6 +84,18 @@ class BeatThread(bootsteps.StartStopStep):
 
 
 app.steps["worker"].add(BeatThread)
+
+
+def _shorten_leases() -> None:
+    """Shorten what an earlier worker has leased, before this one takes any work: it is the only one if it runs beat."""
+    from companions.leases import shorten_leases  # which loads models
+
+    try:
+        shorten_leases(timezone.now())
+    except DATABASE_UNAVAILABLE as error:  # the leases then end by themselves
+        logger.warning("leases_not_shortened", extra={"error": type(error).__name__})
+    finally:
+        connection.close()
 
 
 def _leave_sign(*keys: str) -> None:
