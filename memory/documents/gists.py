@@ -5,6 +5,7 @@ In the request, the pages are quoted as data.
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -16,12 +17,11 @@ from pydantic import BaseModel, Field
 from accounts.models import ModelCall
 from accounts.usage import NO_TOKENS, Payer, charged, waits_until
 from database.journal import everywhere
-from jobs.lease import MAX_ATTEMPTS, RETRY_DELAY, Lease, retry_at
+from jobs.lease import MAX_ATTEMPTS, Lease, note_failures, retry_at
 from memory.learning.answers import each, text
 from memory.models import Document, Memory, Page
 from memory.store import entry_of, nudge
 from providers.chat import structured
-from providers.errors import ProviderBusy, ProviderError
 from providers.selection import Capability, get_provider, preferring
 from providers.tokens import estimate, split
 from text.strings import quoted, storable
@@ -57,6 +57,12 @@ def write_gists(document_id: UUID, now: datetime, lock: Lock) -> int:
     lease = Lease.take(Document.objects.filter(pk=document_id), "next_at", lambda: now)
     if lease is None:
         return 0
+    with note_failures(lease, partial(_put_off, lease, document_id)):
+        return _write_next(document_id, lease, now, lock)
+    return 0
+
+
+def _write_next(document_id: UUID, lease: Lease, now: datetime, lock: Lock) -> int:
     document = (
         Document.objects.select_related("companion__user", "companion__mind").filter(pk=document_id).first()
     )
@@ -68,22 +74,15 @@ def write_gists(document_id: UUID, now: datetime, lock: Lock) -> int:
         lease.release(tomorrow, error=NO_TOKENS)
         return 0
     payer = Payer(document.companion.user_id, document.companion_id)
-    try:
-        with preferring(document.companion.preference):
-            limits = get_provider(Capability.BACKGROUND).context_tokens, settings.ANSWER_TOKENS
-            pages = choose_fitting(waiting, *limits)
-            with charged(payer, ModelCall.Purpose.GISTS) as charge:
-                answer = structured.ask("gists", render_request(pages, *limits), Gists)
-    except ProviderBusy:
-        lease.release(now + RETRY_DELAY)
-        return 0
-    except ProviderError as error:
-        _put_off(lease, document, error.code, now)
-        return 0
+    with preferring(document.companion.preference):
+        limits = get_provider(Capability.BACKGROUND).context_tokens, settings.ANSWER_TOKENS
+        pages = choose_fitting(waiting, *limits)
+        with charged(payer, ModelCall.Purpose.GISTS) as charge:
+            answer = structured.ask("gists", render_request(pages, *limits), Gists)
     call = charge.calls[-1].pk if charge.calls else None
     kept = _keep(document, pages, {gist.number: gist.gist for gist in answer.gists}, call, now, lock)
     if kept == 0:
-        _put_off(lease, document, INCOMPLETE, now)
+        _put_off(lease, document_id, INCOMPLETE)
     return kept or 0
 
 
@@ -132,13 +131,13 @@ def _row(document: Document) -> QuerySet[Document]:
     return Document.objects.filter(companion_id=document.companion_id, pk=document.pk)
 
 
-def _put_off(lease: Lease, document: Document, code: str, now: datetime) -> None:
+def _put_off(lease: Lease, document_id: UUID, code: str) -> None:
     """Record a failed try and postpone the document, longer each time."""
-    attempts = document.attempts + 1
-    lease.release(retry_at(attempts, now), attempts=attempts, error=code)
-    log.warning("gists_put_off", document=str(document.pk), code=code, attempts=attempts)
+    attempts = (lease.held_row.values_list("attempts", flat=True).first() or 0) + 1
+    lease.release(retry_at(attempts, lease.clock()), attempts=attempts, error=code)
+    log.warning("gists_put_off", document=str(document_id), code=code, attempts=attempts)
     if attempts == MAX_ATTEMPTS:  # the document is still tried, four times a day
-        log.error("gists_failed", document=str(document.pk), code=code)
+        log.error("gists_failed", document=str(document_id), code=code)
 
 
 def with_progress(documents: QuerySet[Document]) -> QuerySet[Document]:

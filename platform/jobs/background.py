@@ -78,6 +78,22 @@ async def in_thread_with_retry(function: Callable[P, T], *args: P.args, **kwargs
         await asyncio.sleep(RETRY_SECONDS)
 
 
+def with_retry(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call the function in this thread, again and again for a minute while the database is unavailable.
+
+    The function may run twice.
+    """
+    deadline = time.monotonic() + RETRY_TIMEOUT_SECONDS
+    while True:
+        try:
+            return function(*args, **kwargs)
+        except DATABASE_UNAVAILABLE:
+            if time.monotonic() > deadline:
+                raise
+        release_connections()
+        time.sleep(RETRY_SECONDS)
+
+
 # -- as a task of the event loop
 
 TASKS: set[asyncio.Task[None]] = set()

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from django.db.models import F, Q, QuerySet
 
+from jobs.background import with_retry
 from jobs.errors import PostponedError, RetryableError
 
 LEASE_TIME = timedelta(minutes=20)  # longer than one model call may take; renew before each further call
@@ -77,14 +78,15 @@ def retry_at(attempts: int, now: datetime) -> datetime:
 def note_failures(lease: Lease, note: Callable[[str], object], **put_off: Any) -> Iterator[None]:
     """Call `note` with the code of an error in the block; suppress a RetryableError, and raise any other error again.
 
-    For a PostponedError `note` is not called: the lease is released for a minute, with the fields `put_off` set.
+    For a PostponedError `note` is not called: the lease is released for a minute, with the fields `put_off` set. If the
+    database is unavailable, it is waited for, for a minute at most: else the row would wait for the end of the lease.
     """
     try:
         yield
     except PostponedError:
-        lease.release(lease.clock() + RETRY_DELAY, **put_off)
+        with_retry(lease.release, lease.clock() + RETRY_DELAY, **put_off)
     except RetryableError as error:
-        note(error.code)
+        with_retry(note, error.code)
     except Exception:
-        note("internal_error")
+        with_retry(note, "internal_error")
         raise

@@ -2,9 +2,12 @@
 
 from datetime import timedelta
 from typing import Any
+from unittest.mock import Mock
 
 import orjson
 import pytest
+from django.db import OperationalError
+from django.db.models import QuerySet
 
 from accounts.models import ModelCall, User
 from companions.deletion import delete_companion
@@ -12,7 +15,9 @@ from companions.memories.editing import delete_document, give_document
 from companions.models import Companion
 from companions.models.companion import lock
 from companions.tasks import write_waiting_gists
+from jobs import background
 from jobs.lease import MAX_ATTEMPTS, MAX_BACKOFF_MINUTES
+from memory.documents import gists
 from memory.documents.gists import choose_fitting, find_due, render_request, system_prompt, write_gists
 from memory.embedding import embed_waiting
 from memory.models import Document, Embedding, Memory, Page
@@ -206,3 +211,26 @@ def test_the_sweep_nudges_each_document(given: Give, settings: Any, monkeypatch:
     document = given(count=1)
     write_waiting_gists()
     assert nudged == [str(document.pk)]
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_database_that_is_away_for_a_moment_leaves_no_document_waiting_for_its_lease(
+    given: Give, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    document, away = given(count=1), iter([True] * times)
+    update = QuerySet.update
+
+    def write(rows: QuerySet[Any], **fields: Any) -> int:
+        if "error" in fields and next(away, False):
+            raise OperationalError("the connection is closed")
+        return update(rows, **fields)
+
+    monkeypatch.setattr(background, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(gists, "_keep", Mock(side_effect=OperationalError("the connection is closed")))
+    monkeypatch.setattr(QuerySet, "update", write)
+    with pytest.raises(OperationalError):
+        write_gists(document.pk, NOON, lock)
+    document.refresh_from_db()
+    assert (document.attempts, document.error) == (1, "internal_error")
+    assert document.next_at == NOON + timedelta(minutes=2)
+    assert next(away, None) is None
