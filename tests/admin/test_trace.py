@@ -1,8 +1,10 @@
 """A reply's page shows how it came to be; a memory's page where it comes from and who found it. No page asks N+1."""
 
 import html
+import re
 from datetime import timedelta
 
+import pytest
 from django.contrib.contenttypes.models import ContentType
 from django.test import Client
 from django.urls import reverse
@@ -240,3 +242,17 @@ def test_every_table_stands_in_one_group_by_a_name_of_its_own() -> None:
     labels, names = zip(*tables, strict=True)
     assert sorted(labels) == sorted({name_of(model) for model in ALL} - {"providers.Provider"})
     assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("model", ["companions_closing", "memory_consolidation", "auth_group"])
+def test_a_table_is_called_the_same_in_the_sidebar_and_above_it(desk: Client, model: str) -> None:
+    names = {
+        label.lower().replace(".", "_"): name
+        for room in list_rooms().values()
+        for label, (name, _) in room.items()
+    }
+    text = shown(desk, reverse(f"admin:{model}_changelist"))
+    path = reverse(f"admin:{model}_changelist")
+    above = re.search(rf'<a href="{path}" class="align-middle[^>]*>(.*?)</a>', text, re.DOTALL)
+    assert above
+    assert above[1].strip() == names[model]
