@@ -35,11 +35,8 @@ MAX_SECONDS = 60  # of an utterance
 MIN_RATE = 8_000  # samples a second
 WITHOUT_WORDS = ("silent", "nothing_heard")  # error codes that are not reported as errors
 STORAGE_TIMEOUT_SECONDS = 2.0
-HUNG_UP = {
-    1000,
-    1001,
-    1005,
-}  # codes of a client that closes; others are of a line that fell, and may be taken up
+FAREWELL_SECONDS = 120  # for which what was said before hanging up may be transcribed
+HUNG_UP = {1000, 1001}  # codes of a client that closes; the server gives 1005 for a line that fell
 CALL_SECONDS = 24 * 3600  # for which a call is known, in which its line may fall and be taken up
 start_in_call = partial(start, is_in_call=True)
 log = structlog.get_logger(__name__)
@@ -88,6 +85,7 @@ class CallConsumer(CompanionConsumer):
 
     hearing: asyncio.Task[None] | None = None
     is_over = False
+    begun = ""  # the client's id of this call
 
     async def on_open(self) -> None:
         await super().on_open()
@@ -102,7 +100,10 @@ class CallConsumer(CompanionConsumer):
         """Let what was said before hanging up become messages. After a fall the client sends it again."""
         if self.hearing:
             if self.is_over:
-                await self.said.join()
+                await self._forget_call()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(FAREWELL_SECONDS):
+                        await self.said.join()
             self.hearing.cancel()
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
@@ -140,17 +141,28 @@ class CallConsumer(CompanionConsumer):
                 await super().handle_frame(frame)
 
     async def _begin(self, begun: CallBegin) -> None:
-        """Tell the companion's other calls that this one has begun; or, if it is taken up, whether another has since."""
-        key = f"kith:call:{self.companion.pk}"
+        """Tell all calls of the companion that this one has begun; or this one, if it is taken up, that another has."""
         with contextlib.suppress(*REDIS_UNAVAILABLE):
-            found = await get_redis().get(key) or begun.call
-            newest = found.decode() if isinstance(found, bytes) else found
+            newest = await self._find_newest_call() or begun.call
             if begun.again and newest != begun.call:
                 await self.send_frame({"type": "call.begun", "call": newest})
                 return
-            await get_redis().set(key, begun.call, ex=CALL_SECONDS)
-            frame = {"type": "call.begun", "call": begun.call}
-            await tell_companion(self.companion.pk, frame, self.name)
+            self.begun = begun.call
+            await get_redis().set(self._call_key(), begun.call, ex=CALL_SECONDS)
+            await tell_companion(self.companion.pk, {"type": "call.begun", "call": begun.call})
+
+    async def _forget_call(self) -> None:
+        """Forget this call, which is over, if it is the companion's newest."""
+        with contextlib.suppress(*REDIS_UNAVAILABLE):
+            if self.begun and await self._find_newest_call() == self.begun:
+                await get_redis().delete(self._call_key())
+
+    async def _find_newest_call(self) -> str | None:
+        found = await get_redis().get(self._call_key())
+        return found.decode() if isinstance(found, bytes) else found
+
+    def _call_key(self) -> str:
+        return f"kith:call:{self.companion.pk}"
 
     def _start(self, *message: Any, at_once: bool) -> Started:
         """Start the turn of what was said. Its answer is made to be heard, unless the person has hung up since."""
@@ -160,12 +172,14 @@ class CallConsumer(CompanionConsumer):
         """Process queued utterances one after the other, until cancelled."""
         while True:
             said = await self.said.get()
-            with translation.override(self.user.language or "en"):
-                frame = await self._hear(said)
-                with contextlib.suppress(RuntimeError, OSError):  # the line is gone
-                    if frame:
-                        await self.send_frame(frame)
-            self.said.task_done()
+            try:
+                with translation.override(self.user.language or "en"):
+                    frame = await self._hear(said)
+                    with contextlib.suppress(RuntimeError, OSError):  # the line is gone
+                        if frame:
+                            await self.send_frame(frame)
+            finally:
+                self.said.task_done()
 
     async def _hear(self, said: Utterance) -> dict[str, Any] | None:
         """Make the utterance a message; return the frame that tells of it, or None if everyone is told anyway."""

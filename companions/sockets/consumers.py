@@ -200,8 +200,10 @@ class PersonSocket(AsyncWebsocketConsumer):
         if self.group:
             for group in (self.group, group_of_sockets(self.user.pk)):
                 hub().leave(group, self.listener)
-        await self.on_end()
-        await self.visit.end()
+        try:
+            await self.on_end()
+        finally:
+            await self.visit.end()
 
     async def _handle_events(self) -> None:
         """Handle the group's events one by one; close the socket if the database, Redis or the connection fails."""

@@ -81,7 +81,7 @@ async def in_thread_with_retry(function: Callable[P, T], *args: P.args, **kwargs
 def with_retry(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Call the function in this thread, again and again for a minute while the database is unavailable.
 
-    The function may run twice.
+    The function may run twice, so it has to be one transaction. The thread may not be within another one.
     """
     deadline = time.monotonic() + RETRY_TIMEOUT_SECONDS
     while True:

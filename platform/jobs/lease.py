@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Self
 
+from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
 from jobs.background import with_retry
@@ -51,6 +52,7 @@ class Lease:
         self.until = until if is_held else self.until
         return is_held
 
+    @transaction.atomic
     def count_failure(self, code: str, most: int = MAX_ATTEMPTS) -> bool:
         """Count a failed attempt in the row's `attempts`, put `code` into its `error`, and release it until the next.
 

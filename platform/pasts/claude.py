@@ -54,6 +54,8 @@ def _read_nodes(collector: Collector, messages: Piece) -> Iterator[tuple[str, No
         parent = message.get("parent_message_uuid", previous)
         uuid = as_text(message.get("uuid"))
         key = uuid if uuid and uuid not in known else f"{uuid[:40]}#{number}"
+        while key in known:
+            key += "#"
         known.add(key)
         previous = key
         follows = as_text(parent) if parent != NO_PARENT else ""
@@ -78,6 +80,7 @@ def _read_message(collector: Collector, message: dict[str, Any]) -> Said | None:
         elif kind in OTHERS:
             collector.remarks.add(OTHERS[kind])
     # `text` repeats the parts, with a placeholder for those that it cannot show.
-    text = "\n\n".join(filter(None, texts)) if parts else as_text(message.get("text"))
+    is_known = any(as_text(part.get("type")) in TEXTS | OTHERS.keys() for part in map(as_mapping, parts))
+    text = "\n\n".join(filter(None, texts)) if is_known else as_text(message.get("text"))
     at = read_time(message.get("created_at")) or read_time(message.get("updated_at"))
     return Said(speaker, speaker == "user", text, at)

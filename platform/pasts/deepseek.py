@@ -72,7 +72,7 @@ def _read_message(collector: Collector, message: dict[str, Any], *, answers: boo
         is_person = role
     else:
         is_person = not answers and not message.get("reasoning_content")
-    texts = said[is_person] if fragments else [as_text(message.get("content"))]
+    texts = said[is_person] or [as_text(message.get("content"))]
     text = "\n\n".join(filter(None, texts))
     if not is_person and CITATION.search(text):
         collector.remarks.add("citations_left_out")

@@ -96,7 +96,10 @@ def find_form(content: bytes) -> str | None:
         return "deepseek"  # whose messages are other than ChatGPT's
     if "chat_messages" in keys:
         return "claude"
-    if "mapping" in keys or ("conversations" in keys and fields["conversations"].startswith(b"[")):
+    if "conversations" in keys and fields["conversations"].startswith(b"["):
+        inner = find_form(fields["conversations"])
+        return inner if inner in {"claude", "deepseek"} else "chatgpt"
+    if "mapping" in keys:
         return "chatgpt"
     if fields.get("type", b"")[1:20].split(b'"')[0].decode("latin-1") in risuai.KINDS and not is_list:
         return "risuai"

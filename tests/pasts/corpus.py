@@ -549,6 +549,7 @@ def deepseek_cases() -> Iterator[tuple[str, Case]]:
             CHATGPT_PATHS,
             1,
         ),
+        "by a key": (lambda: dumped({"conversations": [one, one]}), CHATGPT_PATHS, 2),
         "older": (lambda: dumped([older]), expected(pair, names=role), 1),
         "older with roles": (lambda: dumped([roles]), CHATGPT_PATHS, 1),
     }
@@ -562,6 +563,7 @@ def claude_cases() -> Iterator[tuple[str, Case]]:
     older = {**plain, "chat_messages": [{**message, "content": []} for message in plain["chat_messages"]]}
     files: dict[str, tuple[Callable[[], bytes], Paths, int]] = {
         "list": (lambda: dumped([plain, plain]), plain_paths, 2),
+        "by a key": (lambda: dumped({"conversations": [plain, plain]}), plain_paths, 2),
         "older": (lambda: dumped([older]), plain_paths, 1),
         "conversation alone": (lambda: escaped(plain), plain_paths, 1),
         "with alternatives": (lambda: dumped([one]), CHATGPT_PATHS, 1),

@@ -360,6 +360,7 @@ CLAUDE_HABITS: dict[str, tuple[Raw, str, set[str]]] = {
     "another time": ({"created_at": None}, "Yes", set()),
     "no time": ({"created_at": [], "updated_at": {}}, "Yes", {"times_missing"}),
     "no content": ({"content": None}, "Yes", set()),
+    "parts of unknown types": ({"content": [{"text": "?"}, {"type": "aside"}]}, "Yes", set()),
     "other types": ({"content": [1, None, {"type": "text", "text": 5}, {"type": {}}], "text": 1}, "", set()),
     "an id that is another's": ({"uuid": "a"}, "Yes", set()),
     "no id": ({"uuid": None}, "Yes", set()),
@@ -378,6 +379,13 @@ def test_a_habit_of_claude_is_understood(habit: str) -> None:
     file = read(dumped([{"uuid": 5, "name": None, "chat_messages": messages}]))
     assert set(file.remarks) == remarks
     assert leaf(file.pasts[0]) == tuple(filter(None, ("Is it lit?", text, "Good.")))
+
+
+def test_no_message_of_claude_is_lost_to_another_of_its_id() -> None:
+    at = "2025-02-01T10:00:00Z"
+    ids = ["abc#2", "abc", "abc", "abc#2", "abc"]
+    messages = [claude_message(id, "human", f"{n}", at) for n, id in enumerate(ids)]
+    assert leaf(read(dumped([{"chat_messages": messages}])).pasts[0]) == ("0", "1", "2", "3", "4")
 
 
 def test_messages_of_claude_that_follow_each_other_in_a_circle_are_read_once() -> None:

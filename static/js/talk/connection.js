@@ -4,6 +4,7 @@ const SOONEST_MS = 400;
 const LATEST_MS = 15000;
 const STEADY_MS = 3000;
 const OPENING_MS = 15000; // a line that leads nowhere says nothing
+const NORMAL = 1000;
 const SIGNED_OUT = 4401;
 const GONE = 4404;
 const IDLE = 4408;
@@ -59,7 +60,7 @@ export class Connection extends EventTarget {
   close() {
     this.isOver = true;
     clearTimeout(this.#timer);
-    this.#socket?.close();
+    this.#socket?.close(NORMAL);
   }
 
   #fell(code) {

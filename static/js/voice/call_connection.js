@@ -10,7 +10,7 @@ const LATER = ["database_away", "too_many_waiting", "too_many_recordings"]; // t
 export class Line extends EventTarget {
   #letters = [];
   #number = 0;
-  #hasBegun = false; // if so, another call of the person's may have begun since the line fell
+  #hasBegun = false; // as Kith has told; another call of the person's may have begun since the line fell
 
   constructor(companion) {
     super();
@@ -18,12 +18,14 @@ export class Line extends EventTarget {
     this.name = Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("");
     this.connection.addEventListener("up", () => {
       this.connection.send({ type: "call.begin", call: this.name, again: this.#hasBegun });
-      this.#hasBegun = true;
       for (const letter of this.#letters) this.#send(letter);
       this.#tell("up");
     });
     this.connection.addEventListener("down", ({ detail }) => this.#tell("down", detail));
-    this.connection.addEventListener("frame", ({ detail }) => this.#take(detail));
+    this.connection.addEventListener("frame", ({ detail }) => {
+      this.#hasBegun ||= detail.type === "call.begun" && detail.call === this.name;
+      this.#take(detail);
+    });
   }
 
   open() {

@@ -274,7 +274,7 @@ async def test_what_was_said_right_before_hanging_up_is_a_message_and_answered_t
     rehearsal.script_sound(hears("Good night.", delay=0.5))
     rehearsal.script({"answer": "Sleep well."})
     async with connected(alice, mira) as talk, calling(alice, mira) as call:
-        await end_while_heard(call, rehearsal, code=1005)
+        await end_while_heard(call, rehearsal, code=1000)
         frames = await talk.until("reply.done")
     assert frames[0]["message"]["text"] == "Good night."
     assert not (await Reply.objects.aget()).is_in_call
@@ -286,7 +286,7 @@ async def test_where_the_line_fell_the_client_says_it_again(
 ) -> None:
     rehearsal.script_sound(hears("Good night.", delay=0.5), hears("Good night, Mira."))
     async with calling(alice, mira) as call:
-        await end_while_heard(call, rehearsal, code=1006)
+        await end_while_heard(call, rehearsal, code=1005)  # as the server gives for a lost line
     async with calling(alice, mira) as call:
         await say(call, "one")
         await call.until("reply.done")
@@ -316,13 +316,30 @@ async def test_the_newest_call_ends_the_others_even_one_whose_line_had_fallen(
             await call.send("unknown")
             assert (await call.frame())["code"] == "unknown_frame"
         await other.send("call.begin", call="other")
+        assert await other.frame() == {"type": "call.begun", "call": "other"}
         await phone.send("call.begin", call="phone")
-        assert await desk.frame() == {"type": "call.begun", "call": "phone"}
+        for call in (phone, desk):
+            assert await call.frame() == {"type": "call.begun", "call": "phone"}
         await desk.send("call.begin", call="desk")
+        for call in (phone, desk):
+            assert await call.frame() == {"type": "call.begun", "call": "desk"}
+        await phone.send("call.begin", call="phone", again=True)  # answered alone
         assert await phone.frame() == {"type": "call.begun", "call": "desk"}
-        await phone.send("call.begin", call="phone", again=True)
-        assert await phone.frame() == {"type": "call.begun", "call": "desk"}
-        await desk.send("call.begin", call="desk", again=True)  # which is told to the phone alone
-        assert await phone.frame() == {"type": "call.begun", "call": "desk"}
+        await desk.send("call.begin", call="desk", again=True)
+        for call in (phone, desk):
+            assert await call.frame() == {"type": "call.begun", "call": "desk"}
         for call in (desk, other):
             assert await call.wire.receive_nothing(timeout=0.3)
+
+
+async def test_a_call_that_is_over_does_not_end_one_that_begins_after_it(
+    alice: User, mira: Companion
+) -> None:
+    async with calling(alice, mira) as before:
+        await before.send("call.begin", call="before")
+        assert await before.frame() == {"type": "call.begun", "call": "before"}
+        await before.wire.send_input({"type": "websocket.disconnect", "code": 1000})
+        await before.wire.wait()
+    async with calling(alice, mira) as call:
+        await call.send("call.begin", call="call", again=True)  # its first line fell before Kith had taken it
+        assert await call.frame() == {"type": "call.begun", "call": "call"}
