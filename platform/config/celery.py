@@ -88,7 +88,7 @@ app.steps["worker"].add(BeatThread)
 
 def _shorten_leases() -> None:
     """Shorten what an earlier worker has leased, before this one takes any work: it is the only one if it runs beat."""
-    from companions.leases import shorten_leases  # which loads models
+    from companions.life.leases import shorten_leases  # which loads models
 
     try:
         shorten_leases(timezone.now())

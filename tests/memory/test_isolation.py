@@ -30,7 +30,7 @@ ABOVE = {  # in companions: each starts from a row that is one companion's, and 
     "companions.archives.restore._finish_gists": "the restored companion's own gists, by their ids; nothing comes back",
     "companions.api.diary._write_once": "the revision that was written just now or under the same key, its owner's",
     "companions.deletion.traces._scrub_replies": "the cues of the companion's own recalls, by their ids",
-    "companions.leases._list_leased": "all rows that workers lease, whosever they are: only their times change",
+    "companions.life.leases._list_leased": "all rows that workers lease, whosever they are: only their times change",
     "companions.life.triggers._load_memories": "a condition on the companion's own: that no message behind one is hidden",
     "companions.transfer.digital_life_export._write_sessions": "what the companion's own recalls had found",
     "companions.conversations.transcript.with_replies": "fetched with the companion's own messages, by their replies",

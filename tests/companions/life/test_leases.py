@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from django.db.models import Model
 
-from companions.leases import shorten_leases
 from companions.life.clock import restore_times
+from companions.life.leases import shorten_leases
 from companions.models import (
     ArchiveUpload,
     Closing,
