@@ -35,7 +35,7 @@ MAX_SECONDS = 60  # of an utterance
 MIN_RATE = 8_000  # samples a second
 WITHOUT_WORDS = ("silent", "nothing_heard")  # error codes that are not reported as errors
 STORAGE_TIMEOUT_SECONDS = 2.0
-FAREWELL_SECONDS = 120  # for which what was said before hanging up may be transcribed
+FAREWELL_SECONDS = 120  # that transcribing what was said before hanging up may take
 HUNG_UP = {1000, 1001}  # codes of a client that closes; the server gives 1005 for a line that fell
 CALL_SECONDS = 24 * 3600  # for which a call is known, in which its line may fall and be taken up
 start_in_call = partial(start, is_in_call=True)

@@ -1,4 +1,4 @@
-"""All rows that workers lease, and what befalls their leases if a worker dies or the machine's clock was wrong.
+"""All rows that workers lease, and what happens to their leases if a worker dies or the machine's clock was wrong.
 
 The column of a lease is also where a row waits for its next attempt, so the two cannot be told apart. To try a row too
 early does no harm: a worker that has lost its lease writes nothing.
@@ -11,15 +11,7 @@ from typing import Any
 import structlog
 from django.db.models import QuerySet
 
-from companions.models import (
-    ArchiveUpload,
-    Closing,
-    Comparison,
-    Life,
-    PastImport,
-    Session,
-    Waking,
-)
+from companions.models import ArchiveUpload, Closing, Comparison, Life, PastImport, Session, Waking
 from jobs.lease import LEASE_TIME, RETRY_DELAY
 from memory.models import Consolidation, DiaryEntry, Document
 

@@ -4,10 +4,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from pasts import tree
 from pasts.collector import Collector
 from pasts.json_scan import Piece, as_list, as_mapping, as_text
 from pasts.times import read_time
-from pasts.tree import Node, Said, add_conversation, collect_nodes, list_conversations
+from pasts.tree import Node, Said
 
 ITEMS_A_NODE = 2  # counted for a node in addition to its parts
 SPEAKERS = {"user": True, "assistant": False}
@@ -27,22 +28,10 @@ CITATION = re.compile("\ue200[^\ue200\ue201]{0,2000}\ue201|【\\d{1,4}(?::\\d{1,
 
 def read_conversations(collector: Collector, root: Piece) -> None:
     """Read a list of conversations, also under the key `conversations`, or a single one. Raise PastFormatError."""
-    for conversation in list_conversations(root, "mapping"):
-        collector.count_talk()
-        fields: dict[str, Any] = {}
-        nodes: dict[str, Node] = {}
-        for key, piece in conversation.members():
-            if key in {"title", "current_node", "conversation_id", "id"}:
-                fields[key] = piece.load()
-            elif key == "mapping":
-                nodes = collect_nodes(collector, _read_nodes(collector, piece))
-        add_conversation(
-            collector,
-            nodes,
-            title=fields.get("title"),
-            id=fields.get("conversation_id") or fields.get("id") or "",
-            current=fields.get("current_node"),
-        )
+    ids = ("conversation_id", "id")
+    tree.read_conversations(
+        collector, root, "mapping", _read_nodes, title="title", ids=ids, current="current_node"
+    )
 
 
 def _read_nodes(collector: Collector, mapping: Piece) -> Iterator[tuple[str, Node]]:

@@ -6,10 +6,11 @@ Newer exports name the message that each one follows, so that edited questions a
 from collections.abc import Iterator
 from typing import Any
 
+from pasts import tree
 from pasts.collector import Collector
 from pasts.json_scan import Piece, as_list, as_mapping, as_text
 from pasts.times import read_time
-from pasts.tree import Node, Said, add_conversation, collect_nodes, list_conversations
+from pasts.tree import Node, Said
 
 ITEMS_A_MESSAGE = 2  # counted for a message in addition to its parts
 NO_PARENT = "00000000-0000-4000-8000-000000000000"  # what the first message follows
@@ -27,22 +28,10 @@ OTHERS = {
 
 def read_conversations(collector: Collector, root: Piece) -> None:
     """Read a list of conversations, also under the key `conversations`, or a single one. Raise PastFormatError."""
-    for conversation in list_conversations(root, "chat_messages"):
-        collector.count_talk()
-        fields: dict[str, Any] = {}
-        nodes: dict[str, Node] = {}
-        for key, piece in conversation.members():
-            if key in {"name", "uuid", "current_leaf_message_uuid"}:
-                fields[key] = piece.load()
-            elif key == "chat_messages":
-                nodes = collect_nodes(collector, _read_nodes(collector, piece))
-        add_conversation(
-            collector,
-            nodes,
-            title=fields.get("name"),
-            id=fields.get("uuid") or "",
-            current=fields.get("current_leaf_message_uuid"),
-        )
+    current = "current_leaf_message_uuid"
+    tree.read_conversations(
+        collector, root, "chat_messages", _read_nodes, title="name", ids=("uuid",), current=current
+    )
 
 
 def _read_nodes(collector: Collector, messages: Piece) -> Iterator[tuple[str, Node]]:

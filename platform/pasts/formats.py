@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import IO
 
 from files.zips import START
@@ -92,15 +92,12 @@ def find_form(content: bytes) -> str | None:
     keys = fields.keys()
     if "spec" in keys or MIND & keys or found.group().count(b"[") > 1:
         return None
-    if "mapping" in keys and "inserted_at" in keys:
-        return "deepseek"  # whose messages are other than ChatGPT's
-    if "chat_messages" in keys:
-        return "claude"
+    if form := _find_assistant(keys):
+        return form
     if "conversations" in keys and fields["conversations"].startswith(b"["):
-        inner = find_form(fields["conversations"])
-        return inner if inner in {"claude", "deepseek"} else "chatgpt"
-    if "mapping" in keys:
-        return "chatgpt"
+        listed = peek_members(content, found.end() - 1, PEEKED_BYTES)["conversations"]
+        first = BRACKETS.match(listed)
+        return (first and _find_assistant(peek_members(listed, first.end() - 1).keys())) or "chatgpt"
     if fields.get("type", b"")[1:20].split(b'"')[0].decode("latin-1") in risuai.KINDS and not is_list:
         return "risuai"
     if character_ai.is_export(keys) or b'"src__is_human"' in fields.get("messages", b""):
@@ -110,6 +107,15 @@ def find_form(content: bytes) -> str | None:
     if not is_list and koboldai.is_story(keys):
         return "koboldai"
     return "sillytavern" if sillytavern.is_chat_line(keys) else None
+
+
+def _find_assistant(keys: Collection[str]) -> str | None:
+    """Return the form of an assistant's conversation that has these keys, or None if it is none."""
+    if "chat_messages" in keys:
+        return "claude"
+    if "mapping" in keys:
+        return "deepseek" if "inserted_at" in keys else "chatgpt"
+    return None
 
 
 def _read(collector: Collector, content: bytes, pattern: TextPattern | None) -> str:

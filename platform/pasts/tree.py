@@ -3,9 +3,9 @@
 Nodes without a message that is imported are left out, and their children are attached to their parents.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pasts.collector import Collector
 from pasts.json_scan import Piece
@@ -27,7 +27,40 @@ class Node(NamedTuple):
     said: Said | None
 
 
-def list_conversations(root: Piece, key: str) -> Iterator[Piece]:
+def read_conversations(
+    collector: Collector,
+    root: Piece,
+    key: str,
+    read_nodes: Callable[[Collector, Piece], Iterable[tuple[str, Node]]],
+    *,
+    title: str,
+    ids: Sequence[str],
+    current: str | None = None,
+) -> None:
+    """Read a list of conversations, also under the key `conversations`, or a single one. Raise PastFormatError.
+
+    The value under `key` holds a conversation's nodes, which `read_nodes` reads. `title`, `ids` and `current` are the
+    keys of its title, of its id (the first that is there) and of the node that the person saw last.
+    """
+    for conversation in _list_conversations(root, key):
+        collector.count_talk()
+        fields: dict[str | None, Any] = {}
+        nodes: dict[str, Node] = {}
+        for name, piece in conversation.members():
+            if name in {title, *ids, current}:
+                fields[name] = piece.load()
+            elif name == key:
+                nodes = _collect_nodes(collector, read_nodes(collector, piece))
+        given = _add_messages(collector, nodes)
+        seen = fields.get(current)
+        leaf = given.get(seen) if isinstance(seen, str) else None
+        if leaf is None and given:
+            leaf = _find_newest(nodes, given)
+        id = next(filter(None, map(fields.get, ids)), "")
+        collector.end(title=fields.get(title), id=id, leaf=leaf)
+
+
+def _list_conversations(root: Piece, key: str) -> Iterator[Piece]:
     """Yield the conversations of a list, also under the key `conversations`, or a single one, which has the `key`."""
     if root.is_object:
         inner = dict(root.members())
@@ -38,7 +71,7 @@ def list_conversations(root: Piece, key: str) -> Iterator[Piece]:
     yield from root.elements()
 
 
-def collect_nodes(collector: Collector, nodes: Iterable[tuple[str, Node]]) -> dict[str, Node]:
+def _collect_nodes(collector: Collector, nodes: Iterable[tuple[str, Node]]) -> dict[str, Node]:
     """Return the nodes by their keys. Raise PastFormatError as soon as they have too many messages.
 
     The collector would find it too, but only after all nodes are read.
@@ -51,17 +84,6 @@ def collect_nodes(collector: Collector, nodes: Iterable[tuple[str, Node]]) -> di
             raise PastFormatError("too_many_messages")
         found[key] = node
     return found
-
-
-def add_conversation(
-    collector: Collector, nodes: dict[str, Node], *, title: object, id: object, current: object = None
-) -> None:
-    """Add the messages and end the past. Its leaf is the message of the node `current`, or else the newest."""
-    given = _add_messages(collector, nodes)
-    leaf = given.get(current) if isinstance(current, str) else None
-    if leaf is None and given:
-        leaf = _find_newest(nodes, given)
-    collector.end(title=title, id=id, leaf=leaf)
 
 
 def _add_messages(collector: Collector, nodes: dict[str, Node]) -> dict[str, str]:

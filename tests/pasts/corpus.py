@@ -564,6 +564,11 @@ def claude_cases() -> Iterator[tuple[str, Case]]:
     files: dict[str, tuple[Callable[[], bytes], Paths, int]] = {
         "list": (lambda: dumped([plain, plain]), plain_paths, 2),
         "by a key": (lambda: dumped({"conversations": [plain, plain]}), plain_paths, 2),
+        "by a key, with a long summary": (
+            lambda: dumped({"conversations": [{**plain, "summary": "x" * 5000}]}),
+            plain_paths,
+            1,
+        ),
         "older": (lambda: dumped([older]), plain_paths, 1),
         "conversation alone": (lambda: escaped(plain), plain_paths, 1),
         "with alternatives": (lambda: dumped([one]), CHATGPT_PATHS, 1),

@@ -14,7 +14,8 @@ def sidebar_title(part: Mapping[str, Any]) -> Any:
     """Return the sidebar's name of the table that a part of the header's path links to; else the part's own title."""
     from config.dashboard import list_rooms  # which needs the theme, whose forms load all template libraries
 
+    link = (resolve(str(part["link"])).url_name or "") if part.get("link") else ""
+    if not link.endswith("_changelist"):
+        return part["title"]
     tables = {label.lower(): name for room in list_rooms().values() for label, (name, _icon) in room.items()}
-    link = resolve(str(part["link"])).url_name if part.get("link") else None
-    table = (link or "").removesuffix("_changelist").replace("_", ".", 1)
-    return tables.get(table, part["title"])
+    return tables.get(link.removesuffix("_changelist").replace("_", ".", 1), part["title"])
