@@ -175,11 +175,21 @@ class CallConsumer(CompanionConsumer):
             try:
                 with translation.override(self.user.language or "en"):
                     frame = await self._hear(said)
-                    with contextlib.suppress(RuntimeError, OSError):  # the line is gone
-                        if frame:
+                    if frame and self.is_over:
+                        await self._tell_what_was_lost(frame)
+                    elif frame:
+                        with contextlib.suppress(RuntimeError, OSError):  # the line is gone
                             await self.send_frame(frame)
             finally:
                 self.said.task_done()
+
+    async def _tell_what_was_lost(self, frame: dict[str, Any]) -> None:
+        """Tell the companion's other sockets, such as the open talk's, of an utterance lost after hanging up."""
+        if frame["type"] == "error":
+            detail = _(
+                "Kith could not listen to what you said last in the call. Write it here, or call again."
+            )
+            await tell_companion(self.companion.pk, {**frame, "detail": detail})
 
     async def _hear(self, said: Utterance) -> dict[str, Any] | None:
         """Make the utterance a message; return the frame that tells of it, or None if everyone is told anyway."""

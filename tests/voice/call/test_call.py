@@ -281,6 +281,20 @@ async def test_what_was_said_right_before_hanging_up_is_a_message_and_answered_t
     assert await Recording.objects.filter(message__text="Good night.").aexists()
 
 
+async def test_who_hung_up_before_the_last_words_failed_is_told_in_the_talk(
+    alice: User, bob: User, mira: Companion, tian: Companion, rehearsal: RehearsalServer
+) -> None:
+    rehearsal.script_sound(hears(delay=0.5, error={"status": 400}))
+    async with connected(alice, mira) as talk, connected(bob, tian) as other, calling(alice, mira) as call:
+        await end_while_heard(call, rehearsal, code=1000)
+        told = await talk.frame()
+        assert (told["type"], told["code"], told["client_id"]) == ("error", "transcription_refused", "one")
+        assert "what you said last in the call" in told["detail"]
+        await other.send("unknown")
+        assert (await other.frame())["code"] == "unknown_frame"
+    assert not await Message.objects.aexists()
+
+
 async def test_where_the_line_fell_the_client_says_it_again(
     alice: User, mira: Companion, rehearsal: RehearsalServer
 ) -> None:
