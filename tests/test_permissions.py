@@ -288,22 +288,9 @@ IN_THE_WRONG_STATE = {
 
 
 # Each finds what those before it have left: the reply is open until it is stopped.
-ASYNC = [
-    "try_character",
-    "transcribe",
-    "add_attachment",
-    "add_recording",
-    "transcribe_recording",
-    "send_recording",
-]
-ASYNC += [
-    "speak",
-    "get_message_speech",
-    "get_reply_speech",
-    "get_voice",
-    "change_voice",
-    "set_voice_reference",
-]
+ASYNC = ["try_character", "transcribe", "add_attachment", "add_recording"]
+ASYNC += ["transcribe_recording", "send_recording", "speak", "get_message_speech", "get_reply_speech"]
+ASYNC += ["get_voice", "change_voice", "set_voice_reference"]
 ASYNC += ["retry_reply", "continue_reply", "say_anew", "send_message", "stop_reply"]
 
 
