@@ -205,8 +205,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Keep the garbage collector from going through modules and collected tests again and again, and often."""
-    gc.collect()
+    """Keep the garbage collector from going through modules and collected tests, and from running often."""
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
     gc.enable()

@@ -22,19 +22,25 @@ def operations() -> list[tuple[str, str, dict]]:
     ]
 
 
-@pytest.mark.parametrize(("method", "path", "operation"), operations(), ids=lambda value: str(value)[:60])
-def test_every_operation_asks_for_a_token(method: str, path: str, operation: dict) -> None:
-    assert operation["security"] == [{"BearerToken": []}]
+def test_every_operation_asks_for_a_token() -> None:
+    open_to_all = [
+        f"{method} {path}"
+        for method, path, operation in operations()
+        if operation.get("security") != [{"BearerToken": []}]
+    ]
+    assert not open_to_all
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(("method", "path", "operation"), operations(), ids=lambda value: str(value)[:60])
-def test_nobody_gets_in_without_one(client: Client, method: str, path: str, operation: dict) -> None:
-    path = re.sub(r"\{\w+_id\}", "00000000-0000-4000-8000-000000000000", path).replace("{number}", "1")
-    response = client.generic(method.upper(), path, b"{}", content_type="application/json")
-    assert response.status_code == 401
-    assert response["Content-Type"] == "application/problem+json"
-    assert response.json()["code"] == "not_signed_in"
+def test_nobody_gets_in_without_one(client: Client) -> None:
+    answers = {}
+    for method, path, _operation in operations():
+        where = re.sub(r"\{\w+_id\}", "00000000-0000-4000-8000-000000000000", path).replace("{number}", "1")
+        response = client.generic(method.upper(), where, b"{}", content_type="application/json")
+        answers[method, path] = (response.status_code, response["Content-Type"], response.json().get("code"))
+    refused = (401, "application/problem+json", "not_signed_in")
+    assert len(answers) > 150
+    assert {where: answer for where, answer in answers.items() if answer != refused} == {}
 
 
 class StrictSchema(OpenAPISchema):

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from fnmatch import filter as matching
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -49,9 +50,16 @@ def sources(home: Path) -> list[Path]:
     return sorted(home.rglob("*.py"))
 
 
+@cache
+def imports(path: Path) -> list[ast.Import | ast.ImportFrom]:
+    """All imports of a file."""
+    nodes = ast.walk(ast.parse(path.read_text()))
+    return [node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom))]
+
+
 def imported(path: Path) -> set[str]:
     """The top-level packages that a file imports anywhere."""
-    nodes = list(ast.walk(ast.parse(path.read_text())))
+    nodes = imports(path)
     names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
     names += [
         node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level
@@ -81,7 +89,7 @@ def test_an_edge_of_companions_imports_no_other_edge(edge: str) -> None:
     others = tuple(f"companions.{other}." for other in EDGES if other != edge)
     found = {}
     for path in sources(ROOT / "companions" / edge):
-        nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
+        nodes = [node for node in imports(path) if isinstance(node, ast.ImportFrom)]
         names = [f"{node.module}.{alias.name}." for node in nodes for alias in node.names]
         found[path.name] = [name for name in names if name.startswith(others)]
     assert any(found)
@@ -96,7 +104,7 @@ def module_name(path: Path) -> str:
 def imported_modules(path: Path, modules: set[str]) -> set[str]:
     """The modules of Kith that a file imports, a package's own where a name is none of its modules."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in imports(path):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:

@@ -51,6 +51,7 @@ from tests.companions.face.paintings import painted
 from tests.fixtures.rest import Api
 from tests.fixtures.routes import openapi, routes
 from tests.fixtures.turns import Socket, bearer, connected
+from tests.pages.test_page_access import PAGES
 from tests.voice.recordings import recorded, spoken
 
 pytestmark = pytest.mark.django_db
@@ -286,35 +287,24 @@ IN_THE_WRONG_STATE = {
 # message of a new branch not there, and the published character hers and not approved: 409
 
 
-ASYNC = {
-    "send_message",
-    "say_anew",
-    "message_edit",
-    "stop_reply",
-    "retry_reply",
-    "continue_reply",
-    "reply_retry",
-    "reply_continue",
-}
-ASYNC |= {"try_character", "about_try", "reply_decide", "add_attachment", "attachment_add"}
-ASYNC |= {"transcribe", "add_recording", "transcribe_recording", "send_recording"}
-ASYNC |= {"recording_add", "recording_transcribe", "recording_send", "call_notice"}
-ASYNC |= {"speak", "get_reply_speech", "get_message_speech", "reply_speech", "message_speech", "voice_sample"}
-ASYNC |= {"get_voice", "change_voice", "set_voice_reference"}
+# Each finds what those before it have left: the reply is open until it is stopped.
+ASYNC = ["try_character", "transcribe", "add_attachment", "add_recording"]
+ASYNC += ["transcribe_recording", "send_recording", "speak", "get_message_speech", "get_reply_speech"]
+ASYNC += ["get_voice", "change_voice", "set_voice_reference"]
+ASYNC += ["retry_reply", "continue_reply", "say_anew", "send_message", "stop_reply"]
 
 
 PARAMETER = re.compile(r"[{<](?:\w+:)?(\w+)[}>]")  # of an operation's path, or of a page's route
 Operation = tuple[str, str, str]
 
 
-def operations(*, is_async: bool) -> list[Operation]:
-    """Return name, method and path of every operation."""
-    found = [
-        (operation["operationId"], method.upper(), path)
+def operations() -> dict[str, Operation]:
+    """Return every operation by its name."""
+    return {
+        operation["operationId"]: (operation["operationId"], method.upper(), path)
         for path, methods in openapi()["paths"].items()
         for method, operation in methods.items()
-    ]
-    return [operation for operation in found if (operation[0] in ASYNC) == is_async]
+    }
 
 
 def call(api: Api, things: Things, name: str, method: str, path: str) -> Any:
@@ -374,7 +364,7 @@ def test_who_may_call_an_operation(
     things: Things, people: dict[str, User], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("ERROR")  # what is wrong would stand above the lines of a thousand requests
-    found = operations(is_async=False)
+    found = [operation for name, operation in operations().items() if name not in ASYNC]
     assert len(found) > 60
     apis = give_tokens(people)
     wrong = find_wrong(found, lambda operation: check_operation(things, apis, operation))
@@ -383,11 +373,14 @@ def test_who_may_call_an_operation(
 
 @ON_THE_LOOP
 @pytest.mark.usefixtures("speech_rehearsal", "rehearsal")
-@pytest.mark.parametrize("operation", operations(is_async=True), ids=lambda operation: operation[0])
-def test_who_may_call_an_operation_on_the_loop(
-    things: Things, people: dict[str, User], operation: Operation
-) -> None:
-    check_operation(things, give_tokens(people), operation)
+def test_who_may_call_an_operation_on_the_loop(things: Things, people: dict[str, User]) -> None:
+    found, apis, wrong = operations(), give_tokens(people), {}
+    for name in ASYNC:
+        try:
+            check_operation(things, apis, found[name])
+        except AssertionError as error:
+            wrong[name] = str(error)
+    assert not wrong
 
 
 def test_a_child_is_found_only_through_its_own_companion(
@@ -416,12 +409,13 @@ FOR_ALL = {
 NOT_OURS = ("admin", "api", "account_", "mfa_", "jsi18n")
 
 
-def pages(*, is_async: bool) -> list[tuple[str, str]]:
-    """Return our own pages by name and route: those of allauth, the admin and the API have their tests elsewhere."""
+def pages() -> list[tuple[str, str]]:
+    """Return our own pages by name and route, without those of a companion: see `tests/pages/test_page_access.py`.
+
+    Those of allauth, the admin and the API have their tests elsewhere, too.
+    """
     found = {url.name: route for route, url in routes() if url.name and not url.name.startswith(NOT_OURS)}
-    return [
-        (name, route) for name, route in found.items() if name not in FOR_ALL and (name in ASYNC) == is_async
-    ]
+    return [(name, route) for name, route in found.items() if name not in FOR_ALL | PAGES.keys()]
 
 
 def address(route: str, things: Things) -> str:
@@ -452,18 +446,10 @@ def check_page(things: Things, browsers: dict[str, Client], page: tuple[str, str
 
 def test_a_page_is_its_owners(things: Things, people: dict[str, User], settings: Any) -> None:
     settings.OWN_PROVIDERS_EACH = 1
-    found = pages(is_async=False)
-    assert len(found) > 60
+    found = pages()
+    assert len(found) > 30
     browsers = sign_in(people)
     assert not find_wrong(found, lambda page: check_page(things, browsers, page))
-
-
-@ON_THE_LOOP
-@pytest.mark.parametrize("named", pages(is_async=True), ids=lambda named: named[0])
-def test_a_page_on_the_loop_is_its_owners(
-    things: Things, people: dict[str, User], named: tuple[str, str]
-) -> None:
-    check_page(things, sign_in(people), named)
 
 
 def _refused(client: Client, who: str, method: str, route: str, things: Things) -> None:

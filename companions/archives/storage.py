@@ -1,13 +1,15 @@
 """The storage that each user's companions may take in the database, above which nothing more is imported."""
 
 from collections.abc import Iterable
+from typing import Any
+from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Func, IntegerField, Sum
+from django.db.models import Func, IntegerField, QuerySet, Sum, Value
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from companions.archives.sections import SECTIONS
+from companions.archives.sections import SECTIONS, Section
 from companions.errors import LimitError
 from companions.models import Companion
 
@@ -22,13 +24,17 @@ def estimate_bytes(texts: Iterable[str]) -> int:
 def measure_bytes(user: User) -> int:
     """Return how many bytes the rows of the user's companions take, as stored; without vectors and indexes."""
     mine = list(Companion.objects.owned_by(user).values_list("pk", flat=True))
-    used = 0
-    for section in SECTIONS.values():
-        table = section.model._meta.db_table
-        size = Func(template=f'pg_column_size("{table}".*)', output_field=IntegerField())  # no ORM equivalent
-        rows = section.model._base_manager.filter(**{f"{section.way}__in": mine})
-        used += rows.aggregate(bytes=Sum(size, default=0))["bytes"]
-    return used
+    first, *others = (_measure_section(section, mine) for section in SECTIONS.values())
+    return sum(first.union(*others, all=True))
+
+
+def _measure_section(section: Section, companions: list[UUID]) -> QuerySet[Any, int]:
+    """Return the query for the bytes of the companions' rows of a section."""
+    table = section.model._meta.db_table
+    size = Func(template=f'pg_column_size("{table}".*)', output_field=IntegerField())  # no ORM equivalent
+    rows = section.model._base_manager.filter(**{f"{section.way}__in": companions}).order_by()
+    sums: QuerySet[Any, int] = rows.values(whole=Value(1)).annotate(bytes=Sum(size, default=0))
+    return sums.values_list("bytes", flat=True)
 
 
 def require_storage(user: User, more: int = 0) -> None:

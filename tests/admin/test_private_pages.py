@@ -6,16 +6,19 @@ import pytest
 from django.apps import apps
 from django.contrib import admin
 from django.contrib.auth.models import Permission
+from django.contrib.contenttypes.models import ContentType
 from django.db import DatabaseError, connection
 from django.db.models import Model
 from django.test import Client, RequestFactory
 from django.urls import reverse
+from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import ModelCall, User
 from companions.models import Bookmark, Companion, Message, MessageWords, Prompt, ReportedVersion
 from memory.models import Memory
+from memory.store import keep_fact
 from safety.models import AuditEntry, AuditKey
-from tests.admin.conftest import NOON, Scene
+from tests.admin.conftest import NOON, Scene, answer, ask
 from tests.admin.walk import ALL, MARKER, OPEN, PRIVATE, holds_words, listing, name_of, page
 
 ROOMS = {"accounts", "files", "safety", "memory", "companions", "voice", "push"}
@@ -38,9 +41,18 @@ def test_a_private_model_says_how_it_is_searched() -> None:
         assert admin.site._registry[model].search_fields == ("pk",)
 
 
-def test_private_lists_hold_no_words_and_are_on_record(desk: Client, scene: Scene, olive: User) -> None:
+def test_private_lists_hold_no_words_and_are_on_record(
+    desk: Client, scene: Scene, olive: User, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    """They ask as often for many rows as for few."""
+    for n in range(6):
+        message = ask(scene.companion, f"{MARKER} {n}", NOON)
+        fact = keep_fact(scene.companion.pk, f"{MARKER} {n}", NOON, NOON, source_ids=[message.pk])
+        answer(scene.companion, message, fact)
+    ContentType.objects.get_for_models(*ALL)  # what a process asks once
     for model in PRIVATE:
-        response = desk.get(listing(model))
+        with django_assert_max_num_queries(12, info=name_of(model)):
+            response = desk.get(listing(model))
         assert response.status_code == 200, model
         assert str(response.context["cl"].result_count) != "0", model
         assert MARKER not in response.content.decode(), model
@@ -69,9 +81,11 @@ def test_private_pages_say_so_and_are_on_record(
 
 @every_open
 def test_other_pages_hold_no_words_and_are_not_on_record(
-    desk: Client, scene: Scene, olive: User, model: type[Model]
+    desk: Client, scene: Scene, model: type[Model], django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    shown = desk.get(listing(model))
+    ContentType.objects.get_for_models(*ALL)  # what a process asks once
+    with django_assert_max_num_queries(12):
+        shown = desk.get(listing(model))
     assert shown.status_code == 200
     assert MARKER not in shown.content.decode()
     thing = model._base_manager.first()

@@ -5,7 +5,6 @@ import re
 from datetime import timedelta
 
 import pytest
-from django.contrib.contenttypes.models import ContentType
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -18,8 +17,8 @@ from config.dashboard import list_rooms
 from memory.admin.memories import RECALLS_PER_PAGE
 from memory.models import Memory, Recall, Recalled
 from memory.store import keep_fact
-from tests.admin.conftest import NOON, Scene, answer, ask
-from tests.admin.walk import ALL, MARKER, listing, name_of, page
+from tests.admin.conftest import NOON, Scene, ask
+from tests.admin.walk import ALL, MARKER, name_of, page
 
 
 def shown(desk: Client, address: str) -> str:
@@ -130,19 +129,6 @@ def test_a_memorys_recalls_come_in_pages(desk: Client, scene: Scene) -> None:
     )
     assert page(scene.recall) not in shown(desk, page(scene.fact))
     assert page(scene.recall) in shown(desk, page(scene.fact) + "?recalls=2")
-
-
-def test_lists_ask_as_often_for_many_as_for_few(
-    desk: Client, scene: Scene, django_assert_max_num_queries: DjangoAssertNumQueries
-) -> None:
-    for n in range(6):
-        message = ask(scene.companion, f"{MARKER} {n}", NOON)
-        fact = keep_fact(scene.companion.pk, f"{MARKER} {n}", NOON, NOON, source_ids=[message.pk])
-        answer(scene.companion, message, fact)
-    ContentType.objects.get_for_models(*ALL)  # what a process asks once
-    for model in ALL:
-        with django_assert_max_num_queries(12, info=name_of(model)):
-            desk.get(listing(model))
 
 
 def test_a_replys_page_asks_as_often_for_much_as_for_little(

@@ -1,10 +1,13 @@
 """Slots and blocks through the API: set, listed, deleted; what cannot be is refused and changes nothing."""
 
 import pytest
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from companions.models import Companion
+from memory.core_memory import set_slot
 from memory.models import Block, Slot
+from memory.models.core_memory import By
 from tests.fixtures.rest import Api, problem
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
@@ -46,9 +49,10 @@ def test_a_name_that_cannot_be_is_refused(as_alice: Api, path: str, what: str, n
     assert not Block.objects.exists()
 
 
-def test_the_101st_slot_and_201_characters_are_refused(as_alice: Api, path: str) -> None:
-    for n in range(100):
-        put(as_alice, f"{path}/slots/{n}", text="x")
+def test_the_101st_slot_and_201_characters_are_refused(as_alice: Api, mira: Companion, path: str) -> None:
+    for n in range(99):
+        set_slot(mira.pk, str(n), "x", by=By.USER, now=timezone.now())
+    put(as_alice, f"{path}/slots/99", text="x")
     problem(as_alice.call("PUT", f"{path}/slots/one-more", {"text": "x"}), 409, "slots_full")
     problem(as_alice.call("PUT", f"{path}/slots/7", {"text": "y" * 201}), 422, "text_too_long")
     assert Slot.objects.count() == 100

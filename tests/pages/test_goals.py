@@ -86,11 +86,12 @@ def test_what_is_a_part_of_its_own_part_is_shown_once(at_home: Client, mira: Com
 
 
 def test_parts_of_parts_are_set_in_so_far_and_no_further(at_home: Client, mira: Companion) -> None:
-    parent = None
-    for n in range(1200):
-        memory = Memory(companion=mira, kind="goal", text=f"Step {n}", happened_at=NOW, learnt_at=NOW)
-        memory.save()
-        parent = Pursuit.objects.create(companion=mira, memory=memory, parent=parent and parent.memory)
+    given = {"companion": mira, "kind": "goal", "happened_at": NOW, "learnt_at": NOW}
+    memories = Memory.objects.bulk_create(Memory(text=f"Step {n}", **given) for n in range(1200))
+    Pursuit.objects.bulk_create(
+        Pursuit(companion=mira, memory=memory, parent=parent)
+        for memory, parent in zip(memories, [None, *memories], strict=False)
+    )
     found = placed(page(at_home, mira))
     assert len(found) == 500
     assert found[-1][1] == str(MAX_DEPTH)

@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -36,13 +37,19 @@ def ask(task: str, messages: Messages, answer: type[Answer]) -> Answer:
     Raise ProviderUnavailable, ProviderRefused, or MalformedError if the answer holds no object in that form, or only
     gives back the form itself, as the messages show it by an example.
     """
-    schema = {"name": task, "schema": answer.model_json_schema(), "strict": False}
+    schema = {"name": task, "schema": _load_schema(answer), "strict": False}
     provider = get_provider(Capability.BACKGROUND)
     providers = [provider, *find_fallbacks(provider, Capability.BACKGROUND)]
     with metered_completion(
         providers, messages, form={"type": "json_schema", "json_schema": schema}
     ) as completion:
         return parse_answer(completion.text, answer, _find_examples(messages))
+
+
+@cache
+def _load_schema(answer: type[BaseModel]) -> dict[str, Any]:
+    """Return the JSON schema of that type; to make it takes some milliseconds."""
+    return answer.model_json_schema()
 
 
 def _find_examples(messages: Messages) -> list[dict[str, Any]]:

@@ -27,7 +27,7 @@ from tests.companions.talking import say
 from tests.fixtures import faults
 from tests.fixtures.malformed import HOPELESS, PARTLY, READABLE, SOME
 from tests.fixtures.rehearsal import RehearsalServer
-from tests.fixtures.turns import connected
+from tests.fixtures.turns import connected, make_companion
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rehearsal")]
 ON_THE_LOOP = pytest.mark.django_db(transaction=True)
@@ -188,20 +188,19 @@ def test_whatever_is_told_the_request_fits(
 # -- whatever happens meanwhile
 
 
-@pytest.mark.parametrize("share", [number / 10 for number in range(10)])
-def test_a_reflection_killed_at_any_statement_is_made_once(
-    mira: Companion, tian: Companion, share: float
-) -> None:
+def test_a_reflection_killed_at_any_statement_is_made_once(alice: User, tian: Companion) -> None:
     talk(tian)
     statements = faults.count(lambda: run(tian.pk, NOON))
-    talk(mira)
-    with faults.killed(number=3 + int(share * (statements - 3))):  # the first two claim it
-        run(mira.pk, NOON)
-    assert held(mira).number == 1
-    assert find_due_companions(NOON) == []  # whoever was killed may still be at it
-    run(mira.pk, NOON + LEASE_TIME)
-    assert held(mira).number == 2
-    assert find_due_companions(NOON + LEASE_TIME) == []
+    for number in range(10):
+        mira = make_companion(alice)
+        talk(mira)
+        with faults.killed(number=3 + number * (statements - 3) // 10):  # the first two claim it
+            run(mira.pk, NOON)
+        assert held(mira).number == 1
+        assert find_due_companions(NOON) == []  # whoever was killed may still be at it
+        run(mira.pk, NOON + LEASE_TIME)
+        assert held(mira).number == 2
+        assert find_due_companions(NOON + LEASE_TIME) == []
 
 
 @pytest.mark.parametrize("matches", [GATHERED, faults.ANSWERED])

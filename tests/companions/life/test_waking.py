@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from accounts.models import ModelCall
+from accounts.models import ModelCall, User
 from companions.life.waking import BUSY_DELAY, LEASE_TIME, find_due, run
 from companions.models import Companion, InnerState, Message, Timer, Waking
 from jobs.lease import MAX_ATTEMPTS
@@ -16,6 +16,7 @@ from providers.tokens import estimate
 from tests.companions.life.waking import as_it_is, calling, let_speak, ran, say, unprompted, woken
 from tests.fixtures import faults
 from tests.fixtures.rehearsal import RehearsalServer
+from tests.fixtures.turns import make_companion
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("rehearsal")]
 NOON = datetime(2026, 5, 5, 10, tzinfo=UTC)  # twelve in Berlin
@@ -29,6 +30,7 @@ TOOLS = [
     ("set_timer", {"schedule": "1d", "text": "ask how it goes"}),
     ("remember", {"text": "enough", "slot": "water"}),
 ]
+WHOLE = [calling(*TOOLS), {"answer": "Drink something, dear.", "when": "<kith-waking>"}]
 
 
 def effects(companion: Companion) -> list[Any]:
@@ -81,17 +83,24 @@ def test_the_evening_leaves_a_page_in_the_diary_and_says_nothing(mira: Companion
     assert entry.session.ended_at == NOON
 
 
-@pytest.mark.parametrize("share", SHARES)
 def test_a_waking_killed_at_any_statement_speaks_once_and_does_each_thing_once(
-    mira: Companion, tian: Companion, rehearsal: RehearsalServer, share: float
+    alice: User, tian: Companion, rehearsal: RehearsalServer
 ) -> None:
-    whole = [calling(*TOOLS), {"answer": "Drink something, dear.", "when": "<kith-waking>"}]
-    rehearsal.script(*whole)
+    rehearsal.script(*WHOLE)
     whole_run = woken(tian, NOON)
     statements = faults.count(lambda: run(whole_run.pk, NOON))
-    rehearsal.script(*whole)
+    assert [step["name"] for step in as_it_is(whole_run.pk).steps] == [name for name, _given in TOOLS]
+    wanted = [*map(len, effects(tian))]
+    for share in SHARES:
+        check_killed_waking(make_companion(alice), 2 + int(share * (statements - 1)), rehearsal, wanted)
+
+
+def check_killed_waking(mira: Companion, number: int, rehearsal: RehearsalServer, wanted: list[int]) -> None:
+    """Have a waking killed before its so-many-th statement; the first one claims it."""
+    rehearsal.reset()
+    rehearsal.script(*WHOLE)
     waking = woken(mira, NOON)
-    with faults.killed(number=2 + int(share * (statements - 1))):  # the first one claims it
+    with faults.killed(number=number):
         run(waking.pk, NOON)
     left = as_it_is(waking.pk)
     assert unprompted(mira) == []
@@ -107,7 +116,7 @@ def test_a_waking_killed_at_any_statement_speaks_once_and_does_each_thing_once(
     assert (done.state, done.outcome) == ("done", "spoke")
     assert [step["name"] for step in done.steps] == [name for name, _given in TOOLS]
     assert not any("error" in step["result"] for step in done.steps)
-    assert [*map(len, effects(mira))] == [*map(len, effects(tian))]
+    assert [*map(len, effects(mira))] == wanted
     if left.steps and not left.text:
         asked = rehearsal.requests()[0]["messages"]
         assert [line["role"] for line in asked[2:]] == ["assistant", *["tool"] * len(left.steps)]

@@ -16,7 +16,6 @@ from files.contents import store_content
 from integrations.push.models import Subscription
 from jobs.background import in_thread
 from memory.models import Memory
-from memory.store import keep_fact
 from tests.companions.deletion.conftest import MARKER, NOW, learnt, say
 from tests.fixtures.rest import Api
 
@@ -97,8 +96,8 @@ async def test_what_it_lived_is_in_it_without_what_was_sent(alice: User, mira: C
 
 async def test_more_than_a_batch_is_in_it_once(alice: User, mira: Companion) -> None:
     def keep_many() -> None:
-        for number in range(BATCH + 3):
-            keep_fact(mira.pk, f"Fact {number}", NOW, NOW)
+        given = {"companion": mira, "kind": "fact", "happened_at": NOW, "learnt_at": NOW}
+        Memory.objects.bulk_create(Memory(text=f"Fact {number}", **given) for number in range(BATCH + 3))
 
     await in_thread(keep_many)
     whole = await exported(alice, mira)
