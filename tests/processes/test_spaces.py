@@ -21,9 +21,9 @@ from tests.processes.test_worker_killed import imported, sweep
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(600)]  # the worker is started more than once
 
-LINES = 320
-CUE = "line 309 of our talk"
-ANSWER = "Line 309 of our talk."
+LINES = 200
+CUE = "line 189 of our talk"
+ANSWER = "Line 189 of our talk."
 WIDE = 3072
 BATCH_SECONDS = 0.2  # slow enough for a kill to come between two batches
 
