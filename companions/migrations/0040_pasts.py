@@ -140,6 +140,19 @@ class Migration(migrations.Migration):
                 "verbose_name": "imported past",
                 "verbose_name_plural": "imported pasts",
                 "ordering": ["-created_at", "-id"],
+                "indexes": [
+                    models.Index(fields=["companion", "-created_at", "-id"], name="past_import_companion"),
+                    models.Index(
+                        condition=models.Q(("state__in", ["waiting", "undoing"])),
+                        fields=["look_at"],
+                        name="past_import_due",
+                    ),
+                    models.Index(
+                        condition=models.Q(("learning", "running")),
+                        fields=["asked_at"],
+                        name="past_import_learning",
+                    ),
+                ],
             },
         ),
         migrations.AddField(
@@ -202,28 +215,9 @@ class Migration(migrations.Migration):
                 "verbose_name": "uploaded past",
                 "verbose_name_plural": "uploaded pasts",
                 "ordering": ["-created_at"],
+                "indexes": [
+                    models.Index(fields=["created_at"], name="past_upload_age"),
+                ],
             },
-        ),
-        migrations.AddIndex(
-            model_name="pastimport",
-            index=models.Index(fields=["companion", "-created_at", "-id"], name="past_import_companion"),
-        ),
-        migrations.AddIndex(
-            model_name="pastimport",
-            index=models.Index(
-                condition=models.Q(("state__in", ["waiting", "undoing"])),
-                fields=["look_at"],
-                name="past_import_due",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="pastimport",
-            index=models.Index(
-                condition=models.Q(("learning", "running")), fields=["asked_at"], name="past_import_learning"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="pastupload",
-            index=models.Index(fields=["created_at"], name="past_upload_age"),
         ),
     ]

@@ -50,6 +50,9 @@ class Migration(migrations.Migration):
                 "verbose_name": "published character",
                 "verbose_name_plural": "published characters",
                 "ordering": ["-created_at"],
+                "indexes": [
+                    models.Index(fields=["user", "-created_at"], name="gallery_user_time"),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -101,6 +104,13 @@ class Migration(migrations.Migration):
                 "verbose_name": "report of a published character",
                 "verbose_name_plural": "reports of published characters",
                 "ordering": ["-created_at"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("settled_at", None)),
+                        fields=("user", "character"),
+                        name="gallery_one_open_report_a_person",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -267,46 +277,23 @@ class Migration(migrations.Migration):
                 "permissions": [
                     ("decide_galleryversion", "Can approve, reject and take down characters of the gallery")
                 ],
+                "indexes": [
+                    models.Index(fields=["state", "-decided_at"], name="gallery_state_decided"),
+                    models.Index(fields=["state", "submitted_at"], name="gallery_state_submitted"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("character", "number"), name="gallery_version_number"),
+                    models.UniqueConstraint(
+                        condition=models.Q(("state", "approved")),
+                        fields=("character",),
+                        name="gallery_one_approved_version",
+                    ),
+                    models.UniqueConstraint(
+                        condition=models.Q(("state", "waiting")),
+                        fields=("character",),
+                        name="gallery_one_waiting_version",
+                    ),
+                ],
             },
-        ),
-        migrations.AddIndex(
-            model_name="gallerycharacter",
-            index=models.Index(fields=["user", "-created_at"], name="gallery_user_time"),
-        ),
-        migrations.AddConstraint(
-            model_name="galleryreport",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("settled_at", None)),
-                fields=("user", "character"),
-                name="gallery_one_open_report_a_person",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="galleryversion",
-            index=models.Index(fields=["state", "-decided_at"], name="gallery_state_decided"),
-        ),
-        migrations.AddIndex(
-            model_name="galleryversion",
-            index=models.Index(fields=["state", "submitted_at"], name="gallery_state_submitted"),
-        ),
-        migrations.AddConstraint(
-            model_name="galleryversion",
-            constraint=models.UniqueConstraint(fields=("character", "number"), name="gallery_version_number"),
-        ),
-        migrations.AddConstraint(
-            model_name="galleryversion",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("state", "approved")),
-                fields=("character",),
-                name="gallery_one_approved_version",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="galleryversion",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("state", "waiting")),
-                fields=("character",),
-                name="gallery_one_waiting_version",
-            ),
         ),
     ]

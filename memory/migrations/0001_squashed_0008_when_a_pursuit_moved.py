@@ -77,6 +77,16 @@ class Migration(migrations.Migration):
                 "verbose_name": "consolidation",
                 "verbose_name_plural": "consolidations",
                 "ordering": ["-night_of"],
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("state", "waiting")), fields=["next_at"], name="consolidation_due"
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("companion", "night_of"), name="consolidation_once_a_night"
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -105,6 +115,9 @@ class Migration(migrations.Migration):
                 "verbose_name": "document",
                 "verbose_name_plural": "documents",
                 "ordering": ["-given_at"],
+                "indexes": [
+                    models.Index(fields=["companion", "-given_at"], name="document_companion_time"),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -148,7 +161,14 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
-            options={"verbose_name": "learning", "verbose_name_plural": "learnings", "ordering": ["-at"]},
+            options={
+                "verbose_name": "learning",
+                "verbose_name_plural": "learnings",
+                "ordering": ["-at"],
+                "indexes": [
+                    models.Index(fields=["companion", "-at"], name="learning_companion_time"),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Memory",
@@ -317,6 +337,33 @@ class Migration(migrations.Migration):
                 "verbose_name": "memory",
                 "verbose_name_plural": "memories",
                 "ordering": ["-happened_at", "-id"],
+                "indexes": [
+                    models.Index(fields=["companion", "-happened_at", "-id"], name="memory_companion_time"),
+                    models.Index(
+                        condition=models.Q(("kind__in", ["said", "diary", "gist", "insight"]), _negated=True),
+                        fields=["companion", "learnt_at"],
+                        name="memory_companion_learnt",
+                    ),
+                ],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("message", None), ("kind", "said"), _connector="OR"),
+                        name="memory_of_a_message_is_said",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("importance__range", (1, 10))), name="memory_importance_1_to_10"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("evidence__gte", 1)), name="memory_evidence_from_1"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("aversion__range", (0, 1)), ("joy__range", (0, 1))),
+                        name="memory_feelings_0_to_1",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("confidence__range", (0, 1))), name="memory_confidence_0_to_1"
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -404,6 +451,12 @@ class Migration(migrations.Migration):
                 "verbose_name": "diary entry",
                 "verbose_name_plural": "diary entries",
                 "ordering": ["-started_at", "-id"],
+                "indexes": [
+                    models.Index(fields=["companion", "-started_at", "-id"], name="diary_companion_time"),
+                    models.Index(
+                        condition=models.Q(("is_stale", True)), fields=["next_at"], name="diary_entry_stale"
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -470,6 +523,9 @@ class Migration(migrations.Migration):
                 "verbose_name": "change",
                 "verbose_name_plural": "changes",
                 "ordering": ["consolidation", "number"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("consolidation", "number"), name="change_number_unique"),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -524,6 +580,14 @@ class Migration(migrations.Migration):
                 "verbose_name": "page",
                 "verbose_name_plural": "pages",
                 "ordering": ["document", "number"],
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("gist", "")), fields=["document"], name="page_without_gist"
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("document", "number"), name="page_number_unique"),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -606,7 +670,18 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
-            options={"verbose_name": "pursuit", "verbose_name_plural": "pursuits"},
+            options={
+                "verbose_name": "pursuit",
+                "verbose_name_plural": "pursuits",
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("progress__lte", 100)), name="pursuit_progress_to_100"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("excitement__range", (1, 10))), name="pursuit_excitement_1_to_10"
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Recall",
@@ -651,7 +726,14 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
-            options={"verbose_name": "recall", "verbose_name_plural": "recalls", "ordering": ["-at"]},
+            options={
+                "verbose_name": "recall",
+                "verbose_name_plural": "recalls",
+                "ordering": ["-at"],
+                "indexes": [
+                    models.Index(fields=["companion", "-at"], name="recall_companion_time"),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Recalled",
@@ -685,6 +767,9 @@ class Migration(migrations.Migration):
                 "verbose_name": "recalled memory",
                 "verbose_name_plural": "recalled memories",
                 "ordering": ["rank"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("recall", "memory"), name="recalled_once"),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -754,6 +839,11 @@ class Migration(migrations.Migration):
                 "verbose_name": "revision",
                 "verbose_name_plural": "revisions",
                 "ordering": ["-made_at", "-number"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("companion", "about", "number"), name="revision_number_unique"
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -786,7 +876,14 @@ class Migration(migrations.Migration):
                 ),
                 ("sources", models.ManyToManyField(blank=True, related_name="+", to="companions.message")),
             ],
-            options={"verbose_name": "slot", "verbose_name_plural": "slots", "ordering": ["name"]},
+            options={
+                "verbose_name": "slot",
+                "verbose_name_plural": "slots",
+                "ordering": ["name"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("companion", "name"), name="slot_name_unique"),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Space",
@@ -910,7 +1007,16 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
-            options={"verbose_name": "embedding", "verbose_name_plural": "embeddings"},
+            options={
+                "verbose_name": "embedding",
+                "verbose_name_plural": "embeddings",
+                "indexes": [
+                    models.Index(fields=["companion", "space", "window"], name="embedding_companion_space"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("memory", "space", "window"), name="embedding_unique"),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Block",
@@ -959,132 +1065,5 @@ class Migration(migrations.Migration):
                     models.UniqueConstraint(fields=("companion", "name"), name="block_name_unique")
                 ],
             },
-        ),
-        migrations.AddIndex(
-            model_name="consolidation",
-            index=models.Index(
-                condition=models.Q(("state", "waiting")), fields=["next_at"], name="consolidation_due"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="consolidation",
-            constraint=models.UniqueConstraint(
-                fields=("companion", "night_of"), name="consolidation_once_a_night"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="document",
-            index=models.Index(fields=["companion", "-given_at"], name="document_companion_time"),
-        ),
-        migrations.AddIndex(
-            model_name="learning",
-            index=models.Index(fields=["companion", "-at"], name="learning_companion_time"),
-        ),
-        migrations.AddIndex(
-            model_name="memory",
-            index=models.Index(fields=["companion", "-happened_at", "-id"], name="memory_companion_time"),
-        ),
-        migrations.AddIndex(
-            model_name="memory",
-            index=models.Index(
-                condition=models.Q(("kind__in", ["said", "diary", "gist", "insight"]), _negated=True),
-                fields=["companion", "learnt_at"],
-                name="memory_companion_learnt",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="memory",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("message", None), ("kind", "said"), _connector="OR"),
-                name="memory_of_a_message_is_said",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="memory",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("importance__range", (1, 10))), name="memory_importance_1_to_10"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="memory",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("evidence__gte", 1)), name="memory_evidence_from_1"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="memory",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("aversion__range", (0, 1)), ("joy__range", (0, 1))),
-                name="memory_feelings_0_to_1",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="memory",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("confidence__range", (0, 1))), name="memory_confidence_0_to_1"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="diaryentry",
-            index=models.Index(fields=["companion", "-started_at", "-id"], name="diary_companion_time"),
-        ),
-        migrations.AddIndex(
-            model_name="diaryentry",
-            index=models.Index(
-                condition=models.Q(("is_stale", True)), fields=["next_at"], name="diary_entry_stale"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="change",
-            constraint=models.UniqueConstraint(
-                fields=("consolidation", "number"), name="change_number_unique"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="page",
-            index=models.Index(
-                condition=models.Q(("gist", "")), fields=["document"], name="page_without_gist"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="page",
-            constraint=models.UniqueConstraint(fields=("document", "number"), name="page_number_unique"),
-        ),
-        migrations.AddConstraint(
-            model_name="pursuit",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("progress__lte", 100)), name="pursuit_progress_to_100"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="pursuit",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("excitement__range", (1, 10))), name="pursuit_excitement_1_to_10"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="recall", index=models.Index(fields=["companion", "-at"], name="recall_companion_time")
-        ),
-        migrations.AddConstraint(
-            model_name="recalled",
-            constraint=models.UniqueConstraint(fields=("recall", "memory"), name="recalled_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="revision",
-            constraint=models.UniqueConstraint(
-                fields=("companion", "about", "number"), name="revision_number_unique"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="slot",
-            constraint=models.UniqueConstraint(fields=("companion", "name"), name="slot_name_unique"),
-        ),
-        migrations.AddIndex(
-            model_name="embedding",
-            index=models.Index(fields=["companion", "space", "window"], name="embedding_companion_space"),
-        ),
-        migrations.AddConstraint(
-            model_name="embedding",
-            constraint=models.UniqueConstraint(fields=("memory", "space", "window"), name="embedding_unique"),
         ),
     ]

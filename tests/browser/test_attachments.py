@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import FilePayload, expect
 
+from tests.browser.line import Line, come_back
 from tests.browser.person import Person
 from tests.companions.face.paintings import painted
 from tests.fixtures.live import Live
@@ -73,16 +74,20 @@ def test_pictures_are_pasted_and_dropped_and_wait_with_their_message(person: Per
             : new DragEvent(event, { ...given, bubbles: true, cancelable: true });
         document.getElementById("message").dispatchEvent(made);
     }"""
-    for event, name in (("paste", "pasted.png"), ("drop", "dropped.png")):
-        page.evaluate(drop, [event, name, list(painted())])
-        expect(page.locator("#attached li", has_text=name).locator("img")).to_be_visible()
-    page.get_by_role("button", name="Remove · pasted.png").click()
-    live.stop_web()
-    page.locator("#send").click()
-    waiting = page.locator(".turn", has=page.locator(".waits"))
-    expect(waiting.get_by_role("img", name="dropped.png")).to_have_count(1)
-    live.start_web()
-    person.hears("I am listening")
-    page.reload()
-    expect(page.locator(".said-by-person .words")).to_have_text(["dropped.png"])
-    expect(page.get_by_role("img", name="dropped.png")).to_be_visible()
+    with Line(live.port) as line:
+        page.goto(f"{line.url}{page.url.removeprefix(live.url)}")
+        expect(page.locator("#send")).to_be_enabled()
+        for event, name in (("paste", "pasted.png"), ("drop", "dropped.png")):
+            page.evaluate(drop, [event, name, list(painted())])
+            expect(page.locator("#attached li", has_text=name).locator("img")).to_be_visible()
+        page.get_by_role("button", name="Remove · pasted.png").click()
+        line.fall()
+        page.locator("#send").click()
+        waiting = page.locator(".turn", has=page.locator(".waits"))
+        expect(waiting.get_by_role("img", name="dropped.png")).to_have_count(1)
+        line.is_down = False
+        come_back(page)
+        person.hears("I am listening")
+        page.reload()
+        expect(page.locator(".said-by-person .words")).to_have_text(["dropped.png"])
+        expect(page.get_by_role("img", name="dropped.png")).to_be_visible()

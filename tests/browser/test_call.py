@@ -1,5 +1,6 @@
 """A call in a browser whose microphone is a file: one speaks, is answered, breaks in, is answered again."""
 
+import time
 import wave
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ import psycopg
 import pytest
 from playwright.sync_api import Browser, BrowserType, Page, WebSocketRoute, expect
 
+from providers.selection import FRESH_SECONDS
 from tests.browser.person import Person
 from tests.fixtures.live import Live
 
@@ -27,14 +29,14 @@ SENTENCES = [
 ]
 
 
-class LiveCalls(Live):
-    """A Kith whose voice and ears are the rehearsal's."""
-
-    @property
-    def environment(self) -> dict[str, str]:
-        asked = {"BASE_URL": self.rehearsal.url, "MODEL": "rehearsal"}
-        sound = {f"{of}_{name}": value for of in ("SPEECH", "TRANSCRIPTION") for name, value in asked.items()}
-        return super().environment | sound
+VOICE = """
+from providers.models import Provider
+Provider.objects.create(name="Voice", capability="speech", base_url=URL, model="rehearsal")
+"""
+SILENCE = """
+from providers.models import Provider
+Provider.objects.filter(name="Voice").delete()
+"""
 
 
 def spoken(*parts: tuple[str, float]) -> np.ndarray:
@@ -61,10 +63,14 @@ def kept(path: Path, *parts: tuple[str, float]) -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
-def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    with LiveCalls(tmp_path_factory.mktemp("calls"), "browser_calls") as running:
-        yield running
+@pytest.fixture(scope="module", autouse=True)
+def _voice(live: Live) -> Iterator[None]:
+    """Companions have the rehearsal's voice meanwhile, as where an operator adds one."""
+    live.run(VOICE.replace("URL", repr(live.rehearsal.url)))
+    time.sleep(FRESH_SECONDS + 0.5)  # by then the web process follows
+    yield
+    live.run(SILENCE)
+    time.sleep(FRESH_SECONDS + 0.5)
 
 
 @pytest.fixture
@@ -156,7 +162,9 @@ def test_one_speaks_is_answered_breaks_in_and_is_answered_again(microphone: Any,
     assert said[0] == "Mira is an AI, not a person."
     assert said[-1] == "The one in the hall."
     assert SENTENCES[-1] not in said
-    assert rows(live, "SELECT count(*) FROM voice_recording WHERE message_id IS NOT NULL") == [2]
+    recorded = "SELECT count(*) FROM voice_recording WHERE message_id IS NOT NULL AND companion_id = "
+    newest = "(SELECT id FROM companions_companion ORDER BY created_at DESC LIMIT 1)"
+    assert rows(live, f"{recorded}{newest}") == [2]
 
     page.get_by_role("button", name="Hang up").click()
     expect(page.locator("#call-state")).to_contain_text("The call has ended")

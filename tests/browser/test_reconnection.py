@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Browser, Locator, Route, WebSocketRoute, expect
 
+from tests.browser.line import Line
 from tests.browser.person import Person
 from tests.fixtures.live import Live
 
@@ -84,31 +85,35 @@ def test_words_that_wait_are_marked_may_be_changed_and_go_out_once_in_their_orde
 ) -> None:
     person.make_companion()
     page = person.page
-    talk, said = page.url, page.locator(".said-by-person .words")
-    live.stop_web()
-    for text in ("Is anyone there?", "Nobody", "I wait", "I weight"):
-        person.write(text)
-    waiting = page.locator(".turn", has=page.locator(".waits"))
-    expect(waiting).to_have_count(4)
-    expect(waiting.first).to_contain_text("Waiting. It will be sent when the connection is back.")
-    waiting.filter(has_text="Nobody").get_by_role("button", name="Discard").click()
-    waiting.filter(has_text="I weight").get_by_role("button", name="Edit").click()
-    expect(page.locator("#message")).to_have_value("I weight")
-    greeting = page.locator(".said-by-companion").first
-    greeting.get_by_label("More").click()
-    greeting.get_by_role("button", name="Quote").click()
-    person.write("It rains")
-    expect(said).to_have_text(["Is anyone there?", "I wait", "It rains"])
-    page.goto("about:blank")
-    live.start_web()
-    page.goto(talk)
-    expect(page.locator("#turns .said-by-companion .words")).to_have_count(4)
-    person.hears("I am listening")
-    expect(waiting).to_have_count(0)
-    page.reload()
-    expect(said).to_have_text(["Is anyone there?", "I wait", "It rains"])
-    expect(page.locator(".said-by-person .quoted")).to_have_count(1)
-    expect(page.locator(".said-by-person").last.locator(".quoted")).to_contain_text("Mira")
+    said = page.locator(".said-by-person .words")
+    with Line(live.port) as line:
+        talk = f"{line.url}{page.url.removeprefix(live.url)}"
+        page.goto(talk)
+        expect(page.locator("#send")).to_be_enabled()
+        line.fall()
+        for text in ("Is anyone there?", "Nobody", "I wait", "I weight"):
+            person.write(text)
+        waiting = page.locator(".turn", has=page.locator(".waits"))
+        expect(waiting).to_have_count(4)
+        expect(waiting.first).to_contain_text("Waiting. It will be sent when the connection is back.")
+        waiting.filter(has_text="Nobody").get_by_role("button", name="Discard").click()
+        waiting.filter(has_text="I weight").get_by_role("button", name="Edit").click()
+        expect(page.locator("#message")).to_have_value("I weight")
+        greeting = page.locator(".said-by-companion").first
+        greeting.get_by_label("More").click()
+        greeting.get_by_role("button", name="Quote").click()
+        person.write("It rains")
+        expect(said).to_have_text(["Is anyone there?", "I wait", "It rains"])
+        page.goto("about:blank")
+        line.is_down = False
+        page.goto(talk)
+        expect(page.locator("#turns .said-by-companion .words")).to_have_count(4)
+        person.hears("I am listening")
+        expect(waiting).to_have_count(0)
+        page.reload()
+        expect(said).to_have_text(["Is anyone there?", "I wait", "It rains"])
+        expect(page.locator(".said-by-person .quoted")).to_have_count(1)
+        expect(page.locator(".said-by-person").last.locator(".quoted")).to_contain_text("Mira")
 
 
 def test_what_comes_while_what_was_missed_is_asked_for_stays_in_its_place(person: Person, live: Live) -> None:

@@ -1,45 +1,49 @@
 """All is embedded again by another model, in vectors of another width, while people go on asking."""
 
+import asyncio
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from memory.models import Embedding
+from providers.models import Provider
 from providers.rehearsal.server import embed
-from tests.processes.house import ROOT, House, eventually, kill
+from providers.selection import FRESH_SECONDS
+from tests.fixtures.model_servers import serve
+from tests.processes.house import ALIAS, House, eventually, kill
 from tests.processes.person import Person
 from tests.processes.test_worker_killed import imported, sweep
 
-pytestmark = [pytest.mark.processes, pytest.mark.timeout(600)]  # processes are started more than once
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(600)]  # the worker is started more than once
 
-LINES = 320
-CUE = "line 309 of our talk"
-ANSWER = "Line 309 of our talk."
+LINES = 200
+CUE = "line 189 of our talk"
+ANSWER = "Line 189 of our talk."
 WIDE = 3072
+BATCH_SECONDS = 0.2  # slow enough for a kill to come between two batches
 
 
-def restart(house: House, **settings: str) -> None:
-    """Everything but the stores ends, and starts again with these settings."""
-    for child in (*house.webs, house.worker):
-        if child.is_running():
-            kill(child)
-        child.program = child.program.within(ROOT, {**house.environment(), **settings})
-    house.start()
+async def embed_slowly(request: web.Request) -> web.Response:
+    """Answer with vectors 3,072 wide; many texts at once take long."""
+    texts = (await request.json())["input"]
+    if len(texts) > 1:
+        await asyncio.sleep(BATCH_SECONDS)
+    vectors = [{"index": number, "embedding": embed(text, WIDE)} for number, text in enumerate(texts)]
+    return web.json_response({"data": vectors})
 
 
 @pytest.fixture
-def wide(house: House) -> Iterator[dict[str, str]]:
-    """The settings that want the rehearsal model's embeddings, 3,072 wide; afterwards the house is as it was."""
-    yield {
-        "EMBEDDING_BASE_URL": house.rehearsal.url,
-        "EMBEDDING_MODEL": "rehearsal-embedding",
-        "EMBEDDING_QUERY_FIELDS": f'{{"dimensions": {WIDE}}}',
-        "EMBEDDING_DOCUMENT_FIELDS": f'{{"dimensions": {WIDE}}}',
-    }
-    restart(house, EMBEDDING_BASE_URL="", EMBEDDING_QUERY_FIELDS="", EMBEDDING_DOCUMENT_FIELDS="")
+def wide(house: House) -> Iterator[Provider]:
+    """A provider of other embeddings, not saved yet; afterwards the house is as it was."""
+    with serve({"/embeddings": embed_slowly}) as url:
+        yield Provider(name="Wide", capability="embedding", base_url=url, model="wide", slots=0)
+        house.rows(Provider).all().delete()
+        time.sleep(FRESH_SECONDS + 0.5)  # for the tests after this one
 
 
 def likeness(alice: Person, number: int) -> float:
@@ -79,7 +83,7 @@ def embedded(house: House, alice: Person, width: int) -> int:
 
 
 def test_recall_answers_while_all_is_embedded_again_though_that_is_killed_twice(
-    house: House, alice: Person, wide: dict[str, str]
+    house: House, alice: Person, wide: Provider
 ) -> None:
     job = imported(alice, LINES)
     eventually(lambda: alice.api().get(job).json()["job"]["state"] == "done", 120)
@@ -87,7 +91,8 @@ def test_recall_answers_while_all_is_embedded_again_though_that_is_killed_twice(
     after = sum(one * other for one, other in zip(embed(CUE, WIDE), embed(ANSWER, WIDE), strict=True))
     assert before != pytest.approx(after, abs=0.01)
 
-    restart(house, **wide)
+    wide.save(using=ALIAS)
+    time.sleep(FRESH_SECONDS + 0.5)  # by then every process follows
     with asking(alice) as came:
         done = 0
         for _ in range(2):

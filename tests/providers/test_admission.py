@@ -1,5 +1,6 @@
 """A provider that fails is left alone for a while, and one is asked no more than operators allow; in all processes."""
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -158,30 +159,28 @@ asyncio.run(main())
 
 
 async def test_a_breaker_is_one_for_all_processes(redis: Redis) -> None:
-    """Two others see failures and choose at the same moment: of all, one request is let through as a trial."""
+    """Another process and this one see failures and choose at the same moment: one request is let through as a trial."""
     environment = os.environ | {"DJANGO_SETTINGS_MODULE": "tests.settings"}
     environment["PYTHONPATH"] = os.pathsep.join([str(SOURCE_ROOT.parent), str(SOURCE_ROOT)])
     command, pipe = [sys.executable, "-c", OTHER_PROCESS], subprocess.PIPE
-    others = [
-        subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, text=True) for _ in range(2)
-    ]
+    with subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, text=True) as other:
+        assert other.stdin
+        assert other.stdout
 
-    def tell(deed: str, *processes: Any) -> list[str]:
-        for process in processes:
-            print(deed, file=process.stdin, flush=True)
-        return [process.stdout.readline().strip() for process in processes]
+        async def choose_in_both() -> list[int]:
+            """How many of twenty requests each of the two may send to FIRST."""
+            print("choose", file=other.stdin, flush=True)
+            mine = await asyncio.gather(*(choose([FIRST, OTHER]) for _ in range(20)))
+            return [mine.count(FIRST), int(other.stdout.readline())]
 
-    try:
-        assert tell(f"fail {MAX_FAILURES - 2}", others[0]) == ["failed"]
-        assert tell("choose", *others) == ["20", "20"]
-        assert tell("fail 2", others[1]) == ["failed"]
-        assert tell("choose", *others) == ["0", "0"]
+        print(f"fail {MAX_FAILURES - 2}", file=other.stdin, flush=True)
+        assert other.stdout.readline() == "failed\n"
+        assert await choose_in_both() == [20, 20]
+        await open_breaker(2)
+        assert await choose_in_both() == [0, 0]
         await end_pause(redis)
-        assert sorted(tell("choose", *others)) == ["0", "1"]
-    finally:
-        for process in others:
-            process.kill()
-            process.communicate()
+        assert sorted(await choose_in_both()) == [0, 1]
+        other.kill()
 
 
 async def test_a_persons_own_provider_is_not_the_installations_of_that_number() -> None:

@@ -1,9 +1,5 @@
 """Which chat provider is in force: the environment's, else the database's, else what was found; in every process."""
 
-import os
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +8,6 @@ from django.core.exceptions import ValidationError
 from django.db import connection, connections, transaction
 
 from jobs.background import in_thread
-from jobs.sandbox import SOURCE_ROOT
 from providers.errors import ModelMissing
 from providers.models import Provider
 from providers.selection import (
@@ -27,8 +22,6 @@ from providers.selection import (
 )
 from providers.speech import get_engine, get_engine_name
 from providers.transcription import is_offered, model, place
-from tests.fixtures.databases import address_of
-from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.sound import NO_SPEECH, NO_TRANSCRIPTION
 
 KEY = "sk-of-the-operator-4711"
@@ -180,41 +173,6 @@ def test_what_is_no_address_of_a_server_is_refused(address: str) -> None:
     with pytest.raises(ValidationError) as refused:
         row.clean_fields()
     assert list(refused.value.message_dict) == ["base_url"]
-
-
-ASKER = """
-import time
-from collections.abc import Iterator
-import django
-django.setup()
-from providers.chat.completion import complete
-from providers.selection import get_provider
-while True:
-    print(complete(get_provider(), [{"role": "user", "content": "Who are you?"}]).text, flush=True)
-    time.sleep(0.1)
-"""
-
-
-def test_another_process_follows_a_change_within_five_seconds(found: None) -> None:
-    """It asks the model in force again and again; each of two servers says another name."""
-    address = {"DATABASE_URL": address_of(str(connection.settings_dict["NAME"]))}
-    chat = {"LLM_BASE_URL": FOUND["base_url"], "LLM_MODEL": "found", "KITH_CHAT_FOUND": "1"}
-    environment = os.environ | address | chat | {"DJANGO_SETTINGS_MODULE": "config.settings"}
-    environment["PYTHONPATH"] = os.pathsep.join([str(SOURCE_ROOT.parent), str(SOURCE_ROOT)])
-    with RehearsalServer() as first, RehearsalServer() as second:
-        for name, server in (("Ada", first), ("Bea", second)):
-            server.script({"answer": f"I am {name}.", "repeat": 10_000})
-        choose_chat("First", first.url, "rehearsal")
-        command = [sys.executable, "-c", ASKER]
-        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as asker:
-            assert asker.stdout is not None
-            assert asker.stdout.readline() == "I am Ada.\n"
-            choose_chat("Second", second.url, "rehearsal")
-            changed_at = time.monotonic()
-            answers = iter(asker.stdout.readline, "")
-            assert next(answer for answer in answers if answer != "I am Ada.\n") == "I am Bea.\n"
-            assert time.monotonic() - changed_at < 5
-            asker.kill()
 
 
 @pytest.mark.usefixtures("found")

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 from django.conf import settings
+from django.core.management import load_command_class
 
 from config.up.run import worker_program
 
@@ -42,3 +43,8 @@ def test_a_process_loads_nothing_that_it_seldom_needs(code: str, unneeded: set[s
 
 def test_a_worker_skips_the_checks_that_would_load_every_page() -> None:
     assert "--skip-checks" in worker_program().command
+
+
+@pytest.mark.parametrize("name", ["create_account", "create_token", "remove_second_step"])
+def test_a_command_about_an_account_skips_them_too(name: str) -> None:
+    assert load_command_class("accounts", name).requires_system_checks == []

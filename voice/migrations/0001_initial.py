@@ -48,6 +48,9 @@ class Migration(migrations.Migration):
             options={
                 "verbose_name": "speech",
                 "verbose_name_plural": "speech",
+                "constraints": [
+                    models.UniqueConstraint(fields=("companion", "digest"), name="speech_once_a_companion"),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -98,6 +101,18 @@ class Migration(migrations.Migration):
             options={
                 "verbose_name": "spoken sentence",
                 "verbose_name_plural": "spoken sentences",
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("message__isnull", False), ("reply", None)),
+                            models.Q(("message", None), ("reply__isnull", False)),
+                            _connector="OR",
+                        ),
+                        name="spoken_of_one_thing",
+                    ),
+                    models.UniqueConstraint(fields=("reply", "number"), name="spoken_once_a_reply"),
+                    models.UniqueConstraint(fields=("message", "number"), name="spoken_once_a_message"),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -150,6 +165,17 @@ class Migration(migrations.Migration):
             options={
                 "verbose_name": "voice",
                 "verbose_name_plural": "voices",
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("speed__range", (0.5, 2.0))), name="voice_speed_within_bounds"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("reference", None), ("consented_at__isnull", False), _connector="OR"
+                        ),
+                        name="voice_reference_with_consent",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -203,43 +229,5 @@ class Migration(migrations.Migration):
                     )
                 ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name="speech",
-            constraint=models.UniqueConstraint(
-                fields=("companion", "digest"), name="speech_once_a_companion"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="spoken",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("message__isnull", False), ("reply", None)),
-                    models.Q(("message", None), ("reply__isnull", False)),
-                    _connector="OR",
-                ),
-                name="spoken_of_one_thing",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="spoken",
-            constraint=models.UniqueConstraint(fields=("reply", "number"), name="spoken_once_a_reply"),
-        ),
-        migrations.AddConstraint(
-            model_name="spoken",
-            constraint=models.UniqueConstraint(fields=("message", "number"), name="spoken_once_a_message"),
-        ),
-        migrations.AddConstraint(
-            model_name="voice",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("speed__range", (0.5, 2.0))), name="voice_speed_within_bounds"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="voice",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("reference", None), ("consented_at__isnull", False), _connector="OR"),
-                name="voice_reference_with_consent",
-            ),
         ),
     ]

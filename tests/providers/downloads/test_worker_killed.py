@@ -17,7 +17,6 @@ from tests.fixtures.file_server import FileServer
 from tests.fixtures.gguf import write_gguf
 
 BYTES = 8_000_000
-KILLS = 2
 PATIENCE_SECONDS = 150
 
 
@@ -46,22 +45,18 @@ def test_a_killed_workers_download_goes_on_where_it_was(tmp_path: Path) -> None:
         row = Download.objects.create(
             url=server.url, name="Tiny", file_name="tiny.gguf", next_at=datetime(2026, 1, 1, tzinfo=UTC)
         )
-        received = 0
         try:
-            for _ in range(KILLS):
-                worker.start()
-                wait_for(Download.objects.filter(received_bytes__gt=received))
-                worker.kill()
-                row.refresh_from_db()
-                received = row.received_bytes
-                assert received < len(content)
+            worker.start()
+            wait_for(Download.objects.filter(received_bytes__gt=0))
+            worker.kill()
+            row.refresh_from_db()
+            received = row.received_bytes
+            assert received < len(content)
             server.slice_seconds = 0.0
             worker.start()
             wait_for(Download.objects.filter(state=Download.State.DONE))
         finally:
             worker.kill()
-    assert server.ranges[0] is None
-    assert len(server.ranges) == KILLS + 1
-    assert server.ranges[-1] == f"bytes={received}-"
+    assert server.ranges == [None, f"bytes={received}-"]
     assert (tmp_path / "models" / "tiny.gguf").read_bytes() == content
     assert not list((tmp_path / "models").glob("*.part"))

@@ -1,8 +1,5 @@
 """Which engine the settings mean, what is wrong with them, and in which language a sentence is."""
 
-import os
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -60,19 +57,6 @@ def test_mistakes_are_explained(settings: Any, given: dict[str, Any], ids: list[
     messages = check_speech()
     assert [message.id for message in messages] == ids
     assert all(message.hint for message in messages)
-
-
-@pytest.mark.parametrize(("given", "words"), [("[", "is no JSON"), ("[1]", "must be a JSON object")])
-def test_references_that_are_none_stop_the_start(given: str, words: str) -> None:
-    told = subprocess.run(
-        [sys.executable, "-c", "import config.settings"],
-        env=os.environ | {"SPEECH_REFERENCES": given},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert told.returncode
-    assert f"SPEECH_REFERENCES {words}" in told.stderr
 
 
 def test_a_missing_program_is_a_warning(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:

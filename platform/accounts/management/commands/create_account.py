@@ -13,6 +13,7 @@ from accounts.signup import create_account
 
 class Command(BaseCommand):
     help = "Create an account. Without --password, print a random one and nothing else."
+    requires_system_checks: list[str] = []  # they load every page, which takes longer than the command
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("email")

@@ -14,6 +14,7 @@ from accounts.models import User
 
 class Command(BaseCommand):
     help = "Remove an account's authenticator app, passkeys and recovery codes."
+    requires_system_checks: list[str] = []  # they load every page, which takes longer than the command
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("email")
