@@ -7,13 +7,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
 import pytest
 
+from config.up.ports import find_free_port
 from config.up.processes import Program
+from config.up.run import Run
 from config.up.supervisor import Supervisor, end_recorded
+from config.up.terminal import Stop, StoppedError
 
 pytestmark = pytest.mark.processes
 
@@ -182,3 +186,29 @@ def test_groups_are_stopped_one_after_another(supervisor: Supervisor, tmp_path: 
 def test_what_happens_on_the_terminal_is_not_sent_to_the_children(supervisor: Supervisor) -> None:
     child = supervisor.start(Program("sleeper", SLEEPER))
     assert os.getsid(child.pid) == child.pid
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
+def test_while_the_disk_is_full_kith_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What ends is restarted, and recorded once there is room."""
+    run = Run(tmp_path, find_free_port(), Stop())
+    sleeper = run.supervisor.start(Program("sleeper", SLEEPER))
+    records, new = tmp_path / "processes.json", tmp_path / "processes.new"
+    new.symlink_to("/dev/full")
+    sleeper.kill()
+
+    def free_the_disk() -> None:
+        assert until(sleeper.is_running)
+        time.sleep(1)
+        new.unlink()
+        assert until(lambda: f", {sleeper.pid}," in records.read_text())
+        run.stop.is_wished = True
+
+    with ThreadPoolExecutor(1) as threads:
+        freed = threads.submit(free_the_disk)
+        with pytest.raises(StoppedError):
+            run.stay()
+        freed.result()
+    run.supervisor.stop(("sleeper",))
+    said = capsys.readouterr().out
+    assert said.count(f"The disk of Kith's data folder {tmp_path} is full. Free some space") == 1
