@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -111,7 +112,7 @@ def test_children_end_with_a_parent_that_is_killed_and_nothing_stops_the_next_st
     )
     assert parent.stdout is not None
     assert parent.stdout.readline() == b"started\n"
-    pids = [pid for _, pid, _ in json.loads((tmp_path / "processes.json").read_text())]
+    pids = [pid for _, pid, *_ in json.loads((tmp_path / "processes.json").read_text())]
     children = [psutil.Process(pid) for pid in pids]
     assert len(children) == 2
 
@@ -142,6 +143,17 @@ def test_another_process_that_got_the_same_id_is_left_alone(tmp_path: Path) -> N
     assert stranger.poll() is None
     stranger.kill()
     stranger.wait()
+
+
+def test_a_copy_of_the_data_folder_leaves_the_originals_processes_alone(
+    supervisor: Supervisor, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    child = supervisor.start(Program("sleeper", SLEEPER))
+    copy = shutil.copytree(supervisor.home, tmp_path_factory.mktemp("copy") / "home")
+    Supervisor(copy).end_orphans()
+    assert child.is_running()
+    Supervisor(supervisor.home).end_orphans()
+    assert not child.is_running()
 
 
 @pytest.mark.parametrize("text", ["", "[[", "{}", '[["web"]]', "[1]"])

@@ -92,16 +92,25 @@ RECORDS_FILE = "processes.json"
 
 
 class Record(NamedTuple):
-    """A process, identified by its id and start time, since an id alone may be reused."""
+    """A process, identified by its id and start time, since an id alone may be reused.
+
+    `folder` identifies the data folder, since a copy of it has the same records while the original's processes run.
+    """
 
     name: str
     pid: int
     created: float
+    folder: str = ""  # not written by earlier versions
 
 
 def write_records(path: Path, children: Iterable[Child]) -> None:
     """Replace the file with records of the children that are running now."""
-    rows = [Record(child.program.name, child.pid, child.created) for child in children if child.is_running()]
+    folder = _identify_folder(path)
+    rows = [
+        Record(child.program.name, child.pid, child.created, folder)
+        for child in children
+        if child.is_running()
+    ]
     new = path.with_suffix(".new")
     new.write_text(json.dumps(rows))
     new.replace(path)
@@ -125,9 +134,16 @@ def find_recorded(path: Path, name: str) -> psutil.Process | None:
 
 
 def _read_records(path: Path) -> list[Record]:
+    """Return the records of this data folder's processes, not those that were copied along with it."""
     with suppress(FileNotFoundError, ValueError, TypeError):  # a truncated file counts as empty
-        return [Record(*row) for row in json.loads(path.read_text())]
+        records = [Record(*row) for row in json.loads(path.read_text())]
+        return [record for record in records if record.folder in ("", _identify_folder(path))]
     return []
+
+
+def _identify_folder(path: Path) -> str:
+    found = path.parent.stat()
+    return f"{found.st_dev}:{found.st_ino}"
 
 
 def _find_process(record: Record) -> psutil.Process | None:
