@@ -93,7 +93,7 @@ def live_through(home: Path, port: int) -> None:
 
 def measure_memory(runner: psutil.Process, home: Path) -> dict[str, float]:
     """Return the megabytes of each of Kith's processes with its children, by the process's name."""
-    named = {pid: name for name, pid, _ in json.loads((home / "processes.json").read_text())}
+    named = {pid: name for name, pid, *_ in json.loads((home / "processes.json").read_text())}
     families = {psutil.Process(pid): name for pid, name in named.items()}
     held = {"runner": _megabytes(runner)}
     for process, name in families.items():

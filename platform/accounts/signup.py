@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import structlog
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.models import EmailAddress
+from allauth.core import ratelimit
 from django import forms
 from django.conf import settings
 from django.contrib.auth.models import Group
@@ -43,13 +44,18 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return cast(str, super().clean_email(email))
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """Send a mail whose links lead to KITH_URL, whatever host the request named. Raise MailError."""
+        """Send a mail whose links lead to KITH_URL, whatever host the request named.
+
+        Raise MailError if that fails. It does not count as sent, so another try soon sends one: allauth would say that
+        a mail to verify the address was sent within the last three minutes, and send none.
+        """
         links = {name: at_kith_url(link) for name, link in context.items() if name.endswith("_url")}
         site = {"current_site": {"domain": urlsplit(settings.KITH_URL).netloc}}
         try:
             super().send_mail(template_prefix, email, context | links | site)
         except (SMTPException, OSError) as error:
             log.error("mail_not_sent", error=type(error).__name__)
+            ratelimit.clear(self.request, action="confirm_email", key=email.lower())
             detail = _("Kith cannot send mail right now. Nothing was changed; try again in a few minutes.")
             raise MailError("mail_away", detail) from error
 

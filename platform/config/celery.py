@@ -31,10 +31,10 @@ app.user_options["worker"].add(Option(["--with-beat"], is_flag=True, help="Run b
 
 
 class Scheduler(PersistentScheduler):
-    """Beat's schedule, which goes on if the machine's clock is set back.
+    """Beat's schedule, which goes on if the machine's clock is set back, and while the disk is full.
 
     Celery's own waits until the clock has caught up with the last runs, for a year if it was a year ahead, and a restart
-    does not help, as the last runs are kept in a file.
+    does not help, as the last runs are kept in a file. If it cannot write that file, it ends.
     """
 
     def tick(self, *args: Any, **kwargs: Any) -> float:
@@ -48,6 +48,14 @@ class Scheduler(PersistentScheduler):
             self.populate_heap()  # the heap holds the next times, which lie ahead as well
         seconds: float = super().tick(*args, **kwargs)
         return seconds
+
+    def sync(self) -> None:
+        """Write the last runs to the file; on a full disk, leave that to the next time."""
+        try:
+            super().sync()
+        except OSError as error:
+            self._store.writeback = True  # which the failed attempt has turned off
+            logger.warning("schedule_not_written", extra={"error": type(error).__name__})
 
 
 class BeatThread(bootsteps.StartStopStep):

@@ -78,6 +78,19 @@ def test_while_the_mail_server_is_away_nothing_is_begun(
     assert list(User.objects.all()) == [alice]
 
 
+def test_whoever_tries_again_once_the_mail_server_is_back_is_sent_the_mail(
+    visitor: Client, settings: Settings
+) -> None:
+    settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+    works = settings.EMAIL_BACKEND
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", find_free_port()
+    assert sign_up(visitor, "Carol@example.org").status_code == 503
+    settings.EMAIL_BACKEND = works
+    assert sign_up(visitor, "Carol@example.org").url == "/accounts/confirm-email/"
+    assert [letter.to for letter in mail.outbox] == [["carol@example.org"]]
+
+
 def test_zone_and_language_are_taken_along(visitor: Client) -> None:
     visitor.defaults["HTTP_ACCEPT_LANGUAGE"] = "zh-Hans"
     sign_up(visitor, time_zone="Asia/Shanghai")

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import fields
+from html import unescape
 from typing import NamedTuple
 from uuid import UUID
 
 import pytest
 from django.conf import settings
+from django.db import OperationalError, connection
 from django.template.loader import render_to_string
 from django.test import Client
 from django.urls import URLPattern, URLResolver
@@ -507,3 +509,19 @@ def test_pages_forbid_what_they_do_not_need(client: Client, db: None, path: str)
 
 def test_the_page_for_what_went_wrong_needs_nothing() -> None:
     assert "Something went wrong on Kith" in render_to_string("500.html")
+
+
+def test_while_the_database_is_away_pages_say_so_and_ask_to_wait(alice: User) -> None:
+    def refuse(*_: object) -> None:
+        raise OperationalError("remaining connection slots are reserved")
+
+    at_home, stranger = Client(raise_request_exception=False), Client(raise_request_exception=False)
+    at_home.force_login(alice)
+    with connection.execute_wrapper(refuse):
+        for answer in (
+            at_home.get("/companions/"),
+            at_home.get("/accounts/login/"),
+            stranger.post("/accounts/login/", {"login": alice.email, "password": "a long one"}),
+        ):
+            assert answer.status_code == 503
+            assert "database is not answering right now" in unescape(answer.content.decode())

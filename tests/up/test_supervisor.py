@@ -2,18 +2,23 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
 import pytest
 
+from config.up.ports import find_free_port
 from config.up.processes import Program
+from config.up.run import Run
 from config.up.supervisor import Supervisor, end_recorded
+from config.up.terminal import Stop, StoppedError
 
 pytestmark = pytest.mark.processes
 
@@ -107,7 +112,7 @@ def test_children_end_with_a_parent_that_is_killed_and_nothing_stops_the_next_st
     )
     assert parent.stdout is not None
     assert parent.stdout.readline() == b"started\n"
-    pids = [pid for _, pid, _ in json.loads((tmp_path / "processes.json").read_text())]
+    pids = [pid for _, pid, *_ in json.loads((tmp_path / "processes.json").read_text())]
     children = [psutil.Process(pid) for pid in pids]
     assert len(children) == 2
 
@@ -138,6 +143,17 @@ def test_another_process_that_got_the_same_id_is_left_alone(tmp_path: Path) -> N
     assert stranger.poll() is None
     stranger.kill()
     stranger.wait()
+
+
+def test_a_copy_of_the_data_folder_leaves_the_originals_processes_alone(
+    supervisor: Supervisor, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    child = supervisor.start(Program("sleeper", SLEEPER))
+    copy = shutil.copytree(supervisor.home, tmp_path_factory.mktemp("copy") / "home")
+    Supervisor(copy).end_orphans()
+    assert child.is_running()
+    Supervisor(supervisor.home).end_orphans()
+    assert not child.is_running()
 
 
 @pytest.mark.parametrize("text", ["", "[[", "{}", '[["web"]]', "[1]"])
@@ -182,3 +198,29 @@ def test_groups_are_stopped_one_after_another(supervisor: Supervisor, tmp_path: 
 def test_what_happens_on_the_terminal_is_not_sent_to_the_children(supervisor: Supervisor) -> None:
     child = supervisor.start(Program("sleeper", SLEEPER))
     assert os.getsid(child.pid) == child.pid
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
+def test_while_the_disk_is_full_kith_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What ends is restarted, and recorded once there is room."""
+    run = Run(tmp_path, find_free_port(), Stop())
+    sleeper = run.supervisor.start(Program("sleeper", SLEEPER))
+    records, new = tmp_path / "processes.json", tmp_path / "processes.new"
+    new.symlink_to("/dev/full")
+    sleeper.kill()
+
+    def free_the_disk() -> None:
+        assert until(sleeper.is_running)
+        time.sleep(1)
+        new.unlink()
+        assert until(lambda: f", {sleeper.pid}," in records.read_text())
+        run.stop.is_wished = True
+
+    with ThreadPoolExecutor(1) as threads:
+        freed = threads.submit(free_the_disk)
+        with pytest.raises(StoppedError):
+            run.stay()
+        freed.result()
+    run.supervisor.stop(("sleeper",))
+    said = capsys.readouterr().out
+    assert said.count(f"The disk of Kith's data folder {tmp_path} is full. Free some space") == 1

@@ -6,12 +6,12 @@ import signal
 import sys
 from pathlib import Path
 
-from config.up.home import cannot_write, hold_home
+from config.up.home import DISK_IS_FULL, cannot_write, hold_home
 from config.up.processes import die_with_parent
 from config.up.run import ROOT, Run
 from config.up.terminal import Stop, StoppedError, UpError, say
 
-FOLDER_WILL_NOT_DO = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
+FOLDER_WILL_NOT_DO = DISK_IS_FULL | {errno.EROFS, errno.EACCES, errno.EPERM}
 
 
 def main(arguments: list[str]) -> int:

@@ -44,10 +44,11 @@ class Engines:
     wanted: dict[int, WantedEngine] = field(default_factory=dict)
     running: dict[int, RunningEngine] = field(default_factory=dict)
     _seen: tuple[int, int] | None = None  # inode and modification time of the file of wanted engines
+    _written: dict[int, RunningEngine] = field(default_factory=dict)
 
     def look(self) -> None:
         """Stop engines that are no longer wanted, start newly wanted ones, and write down the state of all."""
-        home, before = self.supervisor.home, dict(self.running)
+        home = self.supervisor.home
         if (seen := _identify(get_wanted_path(home))) != self._seen:
             self._seen, wanted = seen, read_wanted(home)
             for id in [id for id, engine in self.wanted.items() if wanted.get(id) != engine]:
@@ -60,8 +61,9 @@ class Engines:
             self.wanted = wanted
         for id, engine in self.running.items():
             self.running[id] = RunningEngine(engine.port, self.supervisor.watched[get_name(id)].ends)
-        if self.running != before:
+        if self.running != self._written:
             write_running(home, self.running)
+            self._written = dict(self.running)
 
     def forget(self) -> None:
         """Delete the files of wanted and of running engines, of an earlier run or of this one."""

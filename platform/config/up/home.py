@@ -13,6 +13,7 @@ from config.setting_rules import P256_ORDER
 from config.up.terminal import UpError
 
 PROBE_BYTES = 1 << 20
+DISK_IS_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 PRIVATE = ("logs", "mail", "media")  # the folder around them lets others pass if Postgres is another user
 
 
@@ -97,6 +98,6 @@ def _lock_for_this_process(home: Path, descriptor: int) -> None:
 
 def cannot_write(home: Path, error: OSError) -> str:
     """Return a message that says why the data folder cannot be used, and what to do."""
-    if error.errno == errno.ENOSPC:
+    if error.errno in DISK_IS_FULL:
         return f"The disk of Kith's data folder {home} is full. Free some space, or set KITH_HOME to another folder."
     return f"Kith cannot write to its data folder {home}: {error.strerror}. Set KITH_HOME to another folder."

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from config.up.chat import choose_chat
 from config.up.embedding import choose_embedding
 from config.up.engines import Engines
-from config.up.home import load_secrets, probe, write_private_file
+from config.up.home import DISK_IS_FULL, cannot_write, load_secrets, probe, write_private_file
 from config.up.ports import LOOPBACK, is_free, is_healthy
 from config.up.processes import Program, die_with_parent
 from config.up.stores import choose_stores
@@ -136,10 +136,20 @@ class Run:
         say(f"Kith is ready at http://127.0.0.1:{self.port}")
 
     def stay(self) -> None:
-        """Keep everything running; raise StoppedError once `up` is asked to stop."""
+        """Keep everything running, also while the disk is full; raise StoppedError once `up` is asked to stop."""
+        is_full = False
         while True:
-            self.supervisor.watch()
-            self.engines.look()
+            try:
+                self.supervisor.watch()
+                self.engines.look()
+            except OSError as error:
+                if error.errno not in DISK_IS_FULL:
+                    raise
+                if not is_full:
+                    say(cannot_write(self.home, error))
+                is_full = True
+            else:
+                is_full = False
             self.stop.wait(LOOK_SECONDS)
 
     def end(self) -> None:

@@ -70,10 +70,11 @@ class Tail:
             lines = new.decode(errors="replace").splitlines()
             self.untold += [line for line in lines if self.complaint.search(line)]
             if self.read_bytes > LOG_BYTES:
-                shutil.copyfile(self.path, _previous(self.path))
-                with self.path.open("r+b") as file:  # its writers append, so they go on at the start
-                    file.truncate(0)
-                self.read_bytes = 0
+                with suppress(OSError):  # of a full disk: the log is copied once there is room
+                    shutil.copyfile(self.path, _previous(self.path))
+                    with self.path.open("r+b") as file:  # its writers append, so they go on at the start
+                        file.truncate(0)
+                    self.read_bytes = 0
         if self.untold and now - self.told_at >= SAID_SECONDS:
             count = f"{len(self.untold)} errors, the last: " if len(self.untold) > 1 else ""
             say(f"{self.name}: {count}{_short(self.untold[-1])} (more in {self.path})")
@@ -91,16 +92,25 @@ RECORDS_FILE = "processes.json"
 
 
 class Record(NamedTuple):
-    """A process, identified by its id and start time, since an id alone may be reused."""
+    """A process, identified by its id and start time, since an id alone may be reused.
+
+    `folder` identifies the data folder, since a copy of it has the same records while the original's processes run.
+    """
 
     name: str
     pid: int
     created: float
+    folder: str = ""  # not written by earlier versions
 
 
 def write_records(path: Path, children: Iterable[Child]) -> None:
     """Replace the file with records of the children that are running now."""
-    rows = [Record(child.program.name, child.pid, child.created) for child in children if child.is_running()]
+    folder = _identify_folder(path)
+    rows = [
+        Record(child.program.name, child.pid, child.created, folder)
+        for child in children
+        if child.is_running()
+    ]
     new = path.with_suffix(".new")
     new.write_text(json.dumps(rows))
     new.replace(path)
@@ -124,9 +134,16 @@ def find_recorded(path: Path, name: str) -> psutil.Process | None:
 
 
 def _read_records(path: Path) -> list[Record]:
+    """Return the records of this data folder's processes, not those that were copied along with it."""
     with suppress(FileNotFoundError, ValueError, TypeError):  # a truncated file counts as empty
-        return [Record(*row) for row in json.loads(path.read_text())]
+        records = [Record(*row) for row in json.loads(path.read_text())]
+        return [record for record in records if record.folder in ("", _identify_folder(path))]
     return []
+
+
+def _identify_folder(path: Path) -> str:
+    found = path.parent.stat()
+    return f"{found.st_dev}:{found.st_ino}"
 
 
 def _find_process(record: Record) -> psutil.Process | None:
@@ -159,6 +176,7 @@ class Supervisor:
 
     home: Path
     watched: dict[str, WatchedChild] = field(default_factory=dict)
+    is_recorded: bool = True  # or the next `watch` records the children, since the disk was full
 
     def end_orphans(self) -> None:
         """End the processes that a killed `up` left behind."""
@@ -179,7 +197,10 @@ class Supervisor:
         return child
 
     def watch(self) -> None:
-        """Print complaints in the logs and children that have ended, and restart those whose pause is over."""
+        """Print complaints in the logs and children that have ended, and restart those whose pause is over.
+
+        Raise OSError, after all that, if a restarted child cannot be recorded, e.g. if the disk is full.
+        """
         now = time.monotonic()
         for watched in self.watched.values():
             watched.tail.look(now)
@@ -194,7 +215,9 @@ class Supervisor:
                 watched.child.start()
                 watched.started_at, watched.start_again_at = now, None
                 say(f"{watched.tail.name} has been started again.")
-                self._record()
+                self.is_recorded = False
+        if not self.is_recorded:
+            self._record()
 
     def discard(self, name: str) -> None:
         """End a child, and no longer keep it running."""
@@ -219,4 +242,6 @@ class Supervisor:
         return self.home / RECORDS_FILE
 
     def _record(self) -> None:
+        self.is_recorded = False
         write_records(self._records, [watched.child for watched in self.watched.values()])
+        self.is_recorded = True

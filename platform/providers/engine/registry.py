@@ -105,6 +105,10 @@ def _read(path: Path, kind: type[Engine]) -> dict[int, Engine]:
 def _write(path: Path, engines: Mapping[int, WantedEngine | RunningEngine]) -> None:
     """Replace the file atomically. Only this user may read it, since it names files of the operator's."""
     descriptor, new = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
-    with os.fdopen(descriptor, "w") as file:
-        json.dump({id: asdict(engine) for id, engine in engines.items()}, file)
-    Path(new).replace(path)
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            json.dump({id: asdict(engine) for id, engine in engines.items()}, file)
+        Path(new).replace(path)
+    except OSError:  # e.g. the disk is full: this is tried again and again
+        Path(new).unlink()
+        raise
