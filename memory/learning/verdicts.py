@@ -9,6 +9,7 @@ from uuid import UUID
 
 from memory.forgotten import ForgottenStatements, load_forgotten
 from memory.goals import PURSUED
+from memory.language import HAN
 from memory.learning.answers import LEARNT_CHARACTERS, Learnt
 from memory.learning.evidence import Stopped, Supported, find_support, is_same_text
 from memory.learning.grounding import names_in
@@ -96,7 +97,8 @@ def _write_out_day(entry: Learnt, talk: Talk, zone: tzinfo) -> Learnt:
     if on is None or not lines or on not in relative_days(entry.text, lines[0].said_at.astimezone(zone)):
         return entry
     text = entry.text.rstrip(" .。")
-    dated = f"{text} ({on}){entry.text[len(text) :]}"
+    date_behind = f"（{on}）" if HAN.search(text) else f" ({on})"
+    dated = f"{text}{date_behind}{entry.text[len(text) :]}"
     return entry.model_copy(update={"text": dated}) if len(dated) <= LEARNT_CHARACTERS else entry
 
 

@@ -420,7 +420,7 @@ def test_it_happened_on_the_day_that_is_named_unless_that_cannot_be(
         ("My exam is tomorrow.", "Alice's exam is tomorrow.", date(2023, 5, 4), "."),
         ("My exam is tomorrow.", "Alice's exam is tomorrow.", None, "."),
         ("My exam is tomorrow.", "Alice's exam is on 3 May 2023.", date(2023, 5, 3), "."),
-        ("我奶奶昨天去世了。", "Alice的奶奶昨天去世了。", date(2023, 5, 1), " (2023-05-01)。"),
+        ("我奶奶昨天去世了。", "Alice的奶奶昨天去世了。", date(2023, 5, 1), "（2023-05-01）。"),
     ],
 )
 def test_a_day_that_is_told_by_the_day_of_the_talk_is_written_out(
