@@ -41,6 +41,7 @@ from text.strings import block, one_line, quoted
 LATE_AFTER = timedelta(minutes=5)
 MAX_MEMORY_TOKENS = 300  # of the memory that the waking is about
 MAX_RELATED = 4  # memories beside it
+LEARNT = [kind for kind in Memory.Kind.values if kind not in Memory.MIRRORS]
 WAKING_RULES = f"""{PERSONA_RULES}
 
 Nobody has spoken to you just now: you woke by yourself. The block <kith-waking> comes from Kith and tells why, and what
@@ -219,11 +220,10 @@ def _tell_reason(context: WakingContext, now: datetime) -> list[str]:
 
 
 def _recall_about(context: WakingContext, about: Memory, now: datetime) -> list[Found]:
-    """Return memories that bear on what the waking is about, by their words: somebody's birthday is another day once
-    they have died. What the last lines of the talk show is left out.
+    """Return what was learnt that bears on what the waking is about, by its words: somebody's birthday is another day
+    once they have died.
     """
     companion = context.companion
-    known = {about.pk, *Memory.objects.filter(message__in=context.verbatim_ids).values_list("pk", flat=True)}
     return recall(
         companion.pk,
         about.text,
@@ -231,7 +231,7 @@ def _recall_about(context: WakingContext, about: Memory, now: datetime) -> list[
         now=now,
         zone=companion.user.zone,
         names=companion.names,
-        filters=MemoryFilter(leaving_out_memories=known),
+        filters=MemoryFilter(kinds=LEARNT, leaving_out_memories={about.pk}),
         by_itself=True,
     )
 
