@@ -1,7 +1,7 @@
 """Threads: what is open between companion and person; opened and settled by what is learnt, shown when due."""
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import date, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from uuid import UUID
 
 from django.db import transaction
@@ -13,7 +13,7 @@ from memory.learning.answers import Learnt
 from memory.learning.subjects import is_same_subject
 from memory.learning.talk import Line, Talk
 from memory.models import Learning, Memory, Thread
-from text.dates import TELLS_PAST, days_ahead
+from text.dates import TELLS_PAST, days_ahead, relative_days
 from text.strings import folded, quoted, shorten
 
 MAX_SHOWN, MAX_UNDATED = 5, 2
@@ -222,12 +222,17 @@ def _days(thread: Thread, today: date) -> int:
     return (thread.due_on - today).days if thread.due_on else 0
 
 
-def render_threads(threads: Sequence[Thread], today: date) -> list[str]:
-    """Return the threads as lines of a prompt, or an empty list if there are none. `today` is the person's."""
+def render_threads(threads: Sequence[Thread], today: date, zone: tzinfo = UTC) -> list[str]:
+    """Return the threads as lines of a prompt, or an empty list if there are none. `today` is the person's.
+
+    What names its day by the one on which it was told ("next Friday") is followed by that one.
+    """
     lines = []
     for thread in threads:
         text = shorten(" ".join(thread.memory.text.split()), MAX_TEXT_CHARACTERS)
-        lines.append(f"- {_describe(thread, today)}: {quoted(text)}")
+        told_at = thread.memory.happened_at.astimezone(zone)
+        told = f" (told on {told_at:%A %d %B})" if relative_days(text, told_at) else ""
+        lines.append(f"- {_describe(thread, today)}: {quoted(text)}{told}")
     return [TITLE, *lines] if lines else []
 
 

@@ -4,7 +4,8 @@
 
 The name is one of memory.emotion.Emotion, any other counts as neutral; the number is the intensity, 0 to 1. Parsing is
 lenient: any case, punctuation around the name, an element with an end tag, full-width brackets. A broken or unclosed
-tag is removed too, up to the next line or tag, at most 80 characters of it. Any other text with a "<" stays.
+tag is removed too: with its name and number, if it has both, and otherwise up to the next line or tag, at most 80
+characters of it. Any other text with a "<" stays.
 """
 
 import re
@@ -22,6 +23,11 @@ NAME = "emotions?(?:[_-]?tags?)?"  # the prompt's rules speak of an "emotion tag
 HEAD = re.compile(rf"[<＜](\s{{0,2}})([/／]?)\s{{0,2}}{NAME}(?=[^\w-])", re.IGNORECASE)
 BEGUN = regex.compile(rf"[<＜]\s{{0,2}}[/／]?\s{{0,2}}(?:{NAME})?", regex.IGNORECASE)
 CONTENT = regex.compile(rf"([^<＜\n]*)[<＜]\s{{0,2}}[/／]\s{{0,2}}{NAME}\s{{0,2}}[>＞]", regex.IGNORECASE)
+WHOLE = regex.compile(  # all that a tag needs but its end, before a word that is said
+    rf"[\s:=\"']{{0,4}}(?:{'|'.join(Emotion.values)})[\s:=,\"']{{1,4}}(?:\d+(?:[.,]\d+)?|[.,]\d+)%?"
+    r"(?=\s+[^\s\p{P}]{1,30}(?:[\s\p{P}]|$))",
+    regex.IGNORECASE,
+)
 END = re.compile(r"[>＞\n<＜]")
 NUMBER = re.compile(r"(\d+(?:[.,]\d+)?|[.,]\d+)\s*(%?)")
 SPACES, LINE, ANY = re.compile(r"[^\S\n]*"), re.compile(r"[^\S\n]*\n?"), re.compile(r"\s*")
@@ -115,7 +121,10 @@ def _find_tag(text: str, at: int, *, is_end: bool) -> Tag | None:
     is_closed, stop = bool(end and end[0] in ">＞"), end.start() if end else min(len(text), most)
     words = "" if head[2] else text[head.end() : stop]
     if not is_closed:
-        return Tag(at if head[1] else stop, words)  # "joy < emotion" may be meant
+        if head[1]:
+            return Tag(at, words)  # "joy < emotion" may be meant
+        whole = WHOLE.match(text, head.end(), stop)
+        return Tag(whole.end(), whole[0]) if whole else Tag(stop, words)
     is_told = head[2] or WORD.search(words)
     return Tag(stop + 1, words) if is_told else _find_content(text, stop + 1, most, is_end=is_end)
 

@@ -28,9 +28,11 @@ from companions.prompting.history import Line, compose_call, compose_tool_result
 from companions.prompting.moment import load_last_time
 from companions.prompting.persona import Persona
 from companions.prompting.pinned_context import load_pinned_context, render_inner_state
-from companions.prompting.turn_prompt import EMOTIONS, PERSONA_RULES, render_system
+from companions.prompting.turn_prompt import EMOTIONS, PERSONA_RULES, render_memory, render_system
 from jobs.lease import Lease
-from memory.recall.recall import Found
+from memory.models import Memory
+from memory.recall.candidates import MemoryFilter
+from memory.recall.recall import Found, load_origins, recall
 from memory.threads import load_open_threads, render_threads
 from providers.tokens import beginning
 from text.dates import render_age
@@ -38,6 +40,8 @@ from text.strings import block, one_line, quoted
 
 LATE_AFTER = timedelta(minutes=5)
 MAX_MEMORY_TOKENS = 300  # of the memory that the waking is about
+MAX_RELATED = 4  # memories beside it
+LEARNT = [kind for kind in Memory.Kind.values if kind not in Memory.MIRRORS]
 WAKING_RULES = f"""{PERSONA_RULES}
 
 Nobody has spoken to you just now: you woke by yourself. The block <kith-waking> comes from Kith and tells why, and what
@@ -144,8 +148,11 @@ def compose_prompt(context: WakingContext, now: datetime) -> list[Line]:
     context.history = list(talk.messages)
     context.shown_ids |= {*pinned.sources, *talk.ids, *(message.pk for message in context.causes)}
     if about := context.waking.subject:
-        context.recalled = [Found(about, 0.0, {})]
-        context.shown_ids |= {about.pk} | ({about.message_id} if about.message_id else set())
+        context.recalled = [Found(about, 0.0, {}), *_recall_about(context, about, now)]
+        for found in context.recalled:
+            context.shown_ids |= {found.memory.pk} | (
+                {found.memory.message_id} if found.memory.message_id else set()
+            )
     zone = context.companion.user.zone
     threads = load_open_threads(context.companion.pk, now, zone)
     context.shown_ids |= {thread.memory_id for thread in threads}
@@ -154,9 +161,10 @@ def compose_prompt(context: WakingContext, now: datetime) -> list[Line]:
     persona = Persona(companion=context.companion, lore=lore, now=now.astimezone(zone), seed=seed)
     why = [
         *_tell_reason(context, now),
+        *_tell_known(context),
         *_tell_last_time(context, talk, now),
         *talk.lines(context.companion),
-        *render_threads(threads, now.astimezone(zone).date()),
+        *render_threads(threads, now.astimezone(zone).date(), zone),
         *render_inner_state(pinned, now.astimezone(zone), budgets.share(budgets.INNER_STATE)),
     ]
     system = render_system(persona, pinned, rules=WAKING_RULES, tool_tokens=context.offered_tokens)
@@ -185,7 +193,7 @@ def _tell_last_time(context: WakingContext, talk: RecentTalk, now: datetime) -> 
     entry = None if last_time.entry in talk.pages else last_time.entry
     last_time = replace(last_time, entry=entry, last_words=[])
     context.shown_ids |= last_time.ids
-    return last_time.lines(context.companion, now)
+    return last_time.lines(context.companion, now.astimezone(context.companion.user.zone))
 
 
 def _tell_reason(context: WakingContext, now: datetime) -> list[str]:
@@ -204,10 +212,36 @@ def _tell_reason(context: WakingContext, now: datetime) -> list[str]:
         on = about.happened_at.astimezone(zone)
         lines.append(f"It is about: - [{on:%Y-%m-%d}] {quoted(beginning(about.text, MAX_MEMORY_TOKENS))}")
     if now - waking.due_at > LATE_AFTER:
-        lines.append(f"It was due {render_age(now - waking.due_at)}.")
+        lines.append(f"It was due {_render_age(context, waking.due_at, now)}.")
     if waking.missed and waking.missed_since:
-        lines.append(f"Missed before it: {waking.missed}, the first {render_age(now - waking.missed_since)}.")
+        first = _render_age(context, waking.missed_since, now)
+        lines.append(f"Missed before it: {waking.missed}, the first {first}.")
     return [*lines, *_tell_last_words(context, now)]
+
+
+def _recall_about(context: WakingContext, about: Memory, now: datetime) -> list[Found]:
+    """Return what was learnt that bears on what the waking is about, by its words: somebody's birthday is another day
+    once they have died.
+    """
+    companion = context.companion
+    return recall(
+        companion.pk,
+        about.text,
+        MAX_RELATED,
+        now=now,
+        zone=companion.user.zone,
+        names=companion.names,
+        filters=MemoryFilter(kinds=LEARNT, leaving_out_memories={about.pk}),
+        by_itself=True,
+    )
+
+
+def _tell_known(context: WakingContext) -> list[str]:
+    """Return the lines of what is remembered beside the memory that the waking is about."""
+    related = context.recalled[1:]
+    origins = load_origins(context.companion.pk, [found.memory for found in related])
+    lines = [render_memory(found, context.companion, origins) for found in related]
+    return ["Remembered:", *lines] if lines else []
 
 
 def _tell_origin(context: WakingContext) -> str:
@@ -233,12 +267,17 @@ def _tell_last_words(context: WakingContext, now: datetime) -> list[str]:
     they, you, unasked = last["they"], last["you"], last["unasked"]
     if they is None:
         return ["They have never written to you yet."]
-    lines = [f"They last wrote: {render_age(now - they)}."]
+    lines = [f"They last wrote: {_render_age(context, they, now)}."]
     if you:
-        lines.append(f"You last wrote: {render_age(now - you)}.")
+        lines.append(f"You last wrote: {_render_age(context, you, now)}.")
     if unasked and unasked > they:
         lines.append("They have not answered what you wrote unasked.")
     return lines
+
+
+def _render_age(context: WakingContext, at: datetime, now: datetime) -> str:
+    zone = context.companion.user.zone
+    return render_age(at.astimezone(zone), now.astimezone(zone))
 
 
 def _compose_steps(steps: Sequence[dict[str, Any]]) -> list[Line]:

@@ -19,6 +19,7 @@ from companions.conversations.revisions import compare, load_citations
 from companions.memories.editing import restore_revision, write_revision
 from companions.models import Companion
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, page_view
+from memory.learning.revisions import load_holding
 from memory.models import Revision
 from memory.models.revision import MAX_SENTENCES, SENTENCE_CHARACTERS
 from text.strings import is_storable
@@ -103,15 +104,19 @@ def _revisions(request: SignedInRequest, companion_id: UUID, about: str) -> Quer
 
 @page_view
 def revision(request: SignedInRequest, companion_id: UUID, about: Revision.About) -> HttpResponse:
-    """Show the current sentences, each with the messages that it comes from, and a page of revisions, newest first."""
+    """Show the current sentences, each with the messages that it comes from and whether it still holds, and a page of
+    revisions, newest first.
+    """
     companion, every = get_companion(request.user, companion_id), _revisions(request, companion_id, about)
     current = every.first()
     sentences = load_citations(companion_id, current.sentences) if current else []
+    holding = {sentence["text"] for sentence in load_holding(current)} if current else set()
     context = _context(
         companion,
         about,
         current=current,
         sentences=sentences,
+        untrue={sentence.text for sentence in sentences} - holding,
         is_sourced=any(sentence.said for sentence in sentences),
         revisions=Paginator(every, PAGE_SIZE).get_page(request.GET.get("page")),
     )

@@ -99,7 +99,7 @@ class LastTime:
 
 def render_last_talk(ended: datetime, now: datetime) -> str:
     """Return the line that tells when the previous talk ended; `ended` and `now` must be in the user's zone."""
-    return f"Last time you two talked: {render_age(now - ended)}, until {ended:%A %d %B, %H:%M}"
+    return f"Last time you two talked: {render_age(ended, now)}, until {ended:%A %d %B, %H:%M}"
 
 
 def load_last_time(companion: Companion, before: Session | None = None) -> LastTime | None:
@@ -182,7 +182,7 @@ class Moment:
     def lines(self, companion: Companion) -> list[str]:
         """Return where the two left off, the open threads and the timers as lines of a prompt."""
         before = self.last_time.lines(companion, self.facts.now) if self.last_time else []
-        threads = render_threads(self.threads, self.facts.now.date())
+        threads = render_threads(self.threads, self.facts.now.date(), companion.user.zone)
         return [*before, *threads, *render_timers(self.timers, companion)]
 
 

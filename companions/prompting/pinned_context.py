@@ -2,9 +2,9 @@
 notes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from uuid import UUID
 
 from django.contrib.postgres.aggregates import ArrayAgg
@@ -13,6 +13,7 @@ from django.db.models import Q
 from companions.life.inner_state import Feeling, get_feeling_now
 from companions.models import InnerState
 from memory.emotion import Emotion
+from memory.learning.revisions import load_holding, load_told_at
 from memory.models import Block, Revision, Slot
 from providers.tokens import beginning, estimate, keep_fitting
 from text.strings import block, one_line, quoted
@@ -46,25 +47,28 @@ class PinnedText:
     description: str = ""
     most_characters: int = 0
 
-    @property
-    def line(self) -> str:
+    def render(self, zone: tzinfo) -> str:
+        """Return the text as a line, which ends with the day on which it was last changed."""
+        day = _render_day(self.changed_at, zone)
         if not self.most_characters:
-            return f"- {one_line(self.name)}: {quoted(self.text)}"
+            return f"- {one_line(self.name)}: {quoted(self.text)}{day}"
         full = f"{len(self.text)} of {self.most_characters} characters"
         about = f"; {one_line(self.description)}" if self.description else ""
-        return f"- {one_line(self.name)} ({full}{about}): {quoted(self.text)}"
+        return f"- {one_line(self.name)} ({full}{about}): {quoted(self.text)}{day}"
 
 
 @dataclass(frozen=True, slots=True)
 class PinnedContext:
     """What a companion has always in mind, with the scratch of its session and the pressure on its context (a share).
 
+    `told_at` is when each sentence of self-concept and profile was last told, if any message is known for it.
     `has_moved_on` if the talk has gone on since the inner state was written.
     `sources` are the ids of the messages that any of it comes from, and of the inner state itself.
     """
 
     self_concept: Sequence[str] = ()
     profile: Sequence[str] = ()
+    told_at: Mapping[str, datetime] = field(default_factory=dict)
     slots: Sequence[PinnedText] = ()
     blocks: Sequence[PinnedText] = ()
     inner_state: InnerState | None = None
@@ -91,7 +95,7 @@ def load_pinned_context(companion_id: UUID) -> PinnedContext:
         Block.objects.filter(companion=companion_id).annotate(source_ids=source_ids).order_by("name")
     )
     newest = Revision.objects.filter(companion=companion_id).order_by("about", "-number").distinct("about")
-    sentences = {revision.about: revision.sentences for revision in newest if not revision.is_stale}
+    sentences = {revision.about: load_holding(revision) for revision in newest if not revision.is_stale}
     self_concept = sentences.get(Revision.About.SELF_CONCEPT, [])
     profile = sentences.get(Revision.About.USER_PROFILE, [])
     inner_state = InnerState.objects.filter(companion=companion_id).order_by("-number").first()
@@ -102,6 +106,7 @@ def load_pinned_context(companion_id: UUID) -> PinnedContext:
     return PinnedContext(
         self_concept=[said["text"] for said in self_concept],
         profile=[said["text"] for said in profile],
+        told_at=load_told_at(companion_id, [*self_concept, *profile]),
         slots=[PinnedText(slot.name, slot.text, slot.changed_at) for slot in slots],
         blocks=[
             PinnedText(row.name, row.text, row.changed_at, row.description, row.most_characters)
@@ -112,27 +117,36 @@ def load_pinned_context(companion_id: UUID) -> PinnedContext:
     )
 
 
-def render_pinned(pinned: PinnedContext, tokens: int) -> str:
+def render_pinned(pinned: PinnedContext, tokens: int, zone: tzinfo = UTC) -> str:
     """Return self-concept, profile, slots and blocks within so many tokens; equal arguments give an equal text.
 
+    A line ends with the day, in the `zone`, on which it was last told or changed, so that "next week" can be counted.
     Each of the four has an equal share, and what one leaves unused goes to those after it. Within a share, the first
     sentences and the most recently changed slots and blocks take precedence; one that does not fit whole is skipped.
     Slots and blocks are ordered by name.
     """
     parts = {
-        "self-concept": [f"- {quoted(text)}" for text in pinned.self_concept],
-        "user-profile": [f"- {quoted(text)}" for text in pinned.profile],
+        "self-concept": [_render_sentence(text, pinned, zone) for text in pinned.self_concept],
+        "user-profile": [_render_sentence(text, pinned, zone) for text in pinned.profile],
     }
     for name, texts in (("slots", pinned.slots), ("blocks", pinned.blocks)):
         by_name = sorted(texts, key=lambda text: text.name)
         newest_first = sorted(by_name, key=lambda text: text.changed_at, reverse=True)
-        parts[name] = [text.line for text in newest_first]
+        parts[name] = [text.render(zone) for text in newest_first]
     rendered = []
     for shares, (name, lines) in zip((4, 3, 2, 1), parts.items(), strict=True):
         kept = keep_fitting(lines, tokens // shares, estimate)
         tokens -= sum(map(estimate, kept))
         rendered.append(block(name, sorted(kept) if name in ("slots", "blocks") else kept))
     return "\n\n".join(filter(None, rendered))
+
+
+def _render_sentence(text: str, pinned: PinnedContext, zone: tzinfo) -> str:
+    return f"- {quoted(text)}{_render_day(pinned.told_at.get(text), zone)}"
+
+
+def _render_day(at: datetime | None, zone: tzinfo) -> str:
+    return f" [{at.astimezone(zone):%Y-%m-%d}]" if at else ""
 
 
 def render_inner_state(pinned: PinnedContext, now: datetime, tokens: int) -> list[str]:

@@ -29,7 +29,7 @@ from text.dates import render_age
 from text.strings import block, neutral, one_line, quoted
 
 # Saved with each reply; raise it when the words of the prompt or of a tool change (see test_prompt_words.py).
-TEMPLATE = "turn-11"
+TEMPLATE = "turn-12"
 UNASKED = "Just came to mind, unasked. Speak of it only if it fits, or if it moves you:"
 IN_CALL = (
     "You two are on a call, and your answer is spoken aloud: speak as one talks, in a few short sentences, without lists,"
@@ -140,7 +140,7 @@ def render_system(
         render_person(persona.companion),
     ]
     left = budgets.talk_tokens(tool_tokens) - sum(map(estimate, parts))
-    known = render_pinned(pinned, budgets.pinned_tokens(left))
+    known = render_pinned(pinned, budgets.pinned_tokens(left), persona.companion.user.zone)
     earlier = block("summary", [quoted(summary)] if summary else [])
     return "\n\n".join(part for part in (*parts, known, earlier) if part)
 
@@ -161,12 +161,17 @@ def render_context(parts: PromptParts) -> str:
     Models copy its lines into answers: `conversations.answer_lines.CONTEXT_LINE` removes them there.
     """
     facts, pinned, companion = parts.moment.facts, parts.pinned, parts.persona.companion
-    age = facts.now - facts.last_spoke if facts.last_spoke else None
+    last_spoke = facts.last_spoke
+    is_rested = last_spoke and facts.now - last_spoke >= RESTED
     lines = [
         f"Now: {facts.now:%A %d %B %Y, %H:%M} ({facts.zone})",
         f"First met: {facts.first_met:%d %B %Y}",
-        *(["This is your first conversation, and you are glad of the meeting."] if age is None else []),
-        *([f"Last spoke: {render_age(age)}"] if age and age >= RESTED else []),
+        *(
+            ["This is your first conversation, and you are glad of the meeting."]
+            if last_spoke is None
+            else []
+        ),
+        *([f"Last spoke: {render_age(last_spoke, facts.now)}"] if last_spoke and is_rested else []),
         *([f"This talk began: {facts.began:%A %d %B, %H:%M}"] if facts.began else []),
         *([render_last_talk(facts.spoke_before, facts.now)] if facts.spoke_before else []),
         *([IN_CALL] if parts.reply.is_in_call else []),

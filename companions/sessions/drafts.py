@@ -156,10 +156,11 @@ def _load_earlier(companion: Companion, session: Session, past: PastImport | Non
 
 
 def find_entry_before(companion: Companion, session: Session) -> DiaryEntry | None:
-    """Return the newest diary entry of an earlier session that is not stale, or None."""
+    """Return the newest diary entry of an earlier session that is neither stale nor kept from models, or None."""
     earlier = DiaryEntry.objects.filter(
         companion=companion, started_at__lt=session.started_at, is_stale=False
     )
+    earlier = earlier.exclude(memory__is_private=True).exclude(memory__is_stale=True)
     return earlier.exclude(session=session).first()
 
 

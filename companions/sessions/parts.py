@@ -38,7 +38,7 @@ from memory.learning.requests import (
     render_facts_request,
     render_understanding_request,
 )
-from memory.learning.revisions import apply_edits, weigh_edits
+from memory.learning.revisions import apply_edits, load_holding, load_told_at, weigh_edits
 from memory.learning.secrets import redacted, secrets_in
 from memory.learning.sincerity import is_asked_to_be_forgotten
 from memory.learning.talk import Talk
@@ -77,6 +77,7 @@ def draft_diary(material: Material, now: datetime) -> DiaryDraft:
         names,
         persona=material.persona,
         before=material.entry_before,
+        before_on=material.before.get_day(zone) if material.before else None,
         inner=inner,
     )
     with charged(Payer(companion.user_id, companion.pk), ModelCall.Purpose.CLOSING) as charge:
@@ -180,8 +181,9 @@ def draft_understanding(material: Material, drafts: Drafts) -> UnderstandingDraf
     Raise ProviderUnavailable, ProviderRefused, MalformedError.
     """
     companion, names = material.companion, material.companion.names
+    zone = companion.user.zone
     shown, _others = split_at_room([*material.earlier, *material.messages], material.room)
-    talk = build_talk(companion.pk, shown, companion.user.zone, material.room)
+    talk = build_talk(companion.pk, shown, zone, material.room)
     own, theirs = (
         revision.sentences if revision else [] for revision in (material.self_concept, material.user_profile)
     )
@@ -195,6 +197,11 @@ def draft_understanding(material: Material, drafts: Drafts) -> UnderstandingDraf
         [sentence["text"] for sentence in own],
         [sentence["text"] for sentence in theirs],
         names,
+        told_on={
+            text: at.astimezone(zone).date()
+            for text, at in load_told_at(companion.pk, [*own, *theirs]).items()
+        },
+        untrue=_find_untrue(material),
     )
     with charged(Payer(companion.user_id, companion.pk), ModelCall.Purpose.CLOSING) as charge:
         answer = ask("understanding", request, Understanding)
@@ -219,6 +226,13 @@ def draft_understanding(material: Material, drafts: Drafts) -> UnderstandingDraf
         call_id=charge.calls[-1].pk,
         seen=fingerprint_understanding(material, drafts.facts),
     )
+
+
+def _find_untrue(material: Material) -> set[str]:
+    """Return the texts of the sentences of self-concept and profile that do not hold any more."""
+    revisions = [revision for revision in (material.self_concept, material.user_profile) if revision]
+    texts = {sentence["text"] for revision in revisions for sentence in revision.sentences}
+    return texts - {sentence["text"] for revision in revisions for sentence in load_holding(revision)}
 
 
 def keep_edits(

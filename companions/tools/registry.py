@@ -1,12 +1,14 @@
 """The registry of the tools that a model may call: which are offered, and how a call is carried out."""
 
+import json
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import cache
 from typing import Any
 
 from django.db import transaction
-from pydantic import ValidationError
+from pydantic import AliasChoices, ValidationError
 
 from companions.conversations.emotion_tags import without_tags
 from companions.errors import TimerError
@@ -116,6 +118,25 @@ def call(context: ToolContext, name: str, arguments: str, now: datetime) -> dict
     return result if fits else {"done": True, "too_long_to_show": True}
 
 
+def _rename_argument(tool: type[Tool], arguments: str, error: ValidationError) -> Tool | None:
+    """Return the tool if the call lacks nothing but one argument, and gives exactly one under a strange name.
+
+    Small models call `words` "query", and tell the person that all is done even if the call was refused.
+    """
+    fault, *others = error.errors()
+    if others or fault["type"] != "missing":
+        return None
+    choices = [field.validation_alias for field in tool.model_fields.values()]
+    known = {str(name) for alias in choices if isinstance(alias, AliasChoices) for name in alias.choices}
+    given = json.loads(arguments or "{}")
+    strange = {name for name in given if name not in known | set(tool.model_fields)}
+    if len(strange) != 1:
+        return None
+    with suppress(ValidationError):
+        return tool.model_validate({**given, str(fault["loc"][0]): given[strange.pop()]})
+    return None
+
+
 def _read_call(context: ToolContext, name: str, arguments: str) -> Tool:
     """Return the tool with parsed arguments, without emotion tags. Raise ToolError if they are invalid or secret."""
     known = WAKING_TOOLS if context.waking else TOOLS
@@ -125,10 +146,13 @@ def _read_call(context: ToolContext, name: str, arguments: str) -> Tool:
     try:
         tool = known[name].model_validate_json(arguments or "{}")
     except ValidationError as error:
-        wrong = (
-            f"{'.'.join(map(str, each['loc'])) or 'arguments'}: {each['msg']}" for each in error.errors()
-        )
-        raise ToolError("; ".join(wrong)) from error
+        renamed = _rename_argument(known[name], arguments, error)
+        if renamed is None:
+            wrong = (
+                f"{'.'.join(map(str, each['loc'])) or 'arguments'}: {each['msg']}" for each in error.errors()
+            )
+            raise ToolError("; ".join(wrong)) from error
+        tool = renamed
     given = {field: value for field, value in tool if isinstance(value, str)}
     texts = {field: without_tags(value) for field, value in given.items()}
     changed = {field: text for field, text in texts.items() if text != given[field]}

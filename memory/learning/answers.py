@@ -34,6 +34,7 @@ Meant = Literal["", "serious", "joke", "irony", "if", "role_play", "quotation", 
 Thread = Literal["", "open", "settled"]
 Do = Literal["keep", "change", "add", "drop"]
 MAX_LEARNT = 30
+LEARNT_CHARACTERS = 500
 MAX_SOURCES, MAX_QUOTES, QUOTE_CHARACTERS = 20, 5, 500
 MAX_SUMMARY = 6000  # characters
 MAX_TITLE = 120  # characters
@@ -205,7 +206,7 @@ class Learnt(BaseModel):
     verdict: word_of(Verdict, VERDICT_WORDS, "add") = "add"  # type: ignore[valid-type]
     of: Integer = None
     kind: word_of(LearntKind, {}, "fact") = "fact"  # type: ignore[valid-type]
-    text: text(500)  # type: ignore[valid-type]
+    text: text(LEARNT_CHARACTERS)  # type: ignore[valid-type]
     meant: word_of(Meant, MEANT_WORDS, "") = ""  # type: ignore[valid-type]
     sources: Annotated[Integers, Field(min_length=1)]
     quotes: Annotated[list[str], Field(min_length=1), BeforeValidator(_read_quotes)]

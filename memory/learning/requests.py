@@ -5,10 +5,11 @@ the rules that names a block is left out if the request has no such block.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, tzinfo
+from datetime import UTC, date, tzinfo
 from itertools import accumulate
+from types import MappingProxyType
 
 from memory.learning.talk import Talk
 from memory.models import Memory
@@ -88,9 +89,12 @@ kith-profile is what it knows of {user} (P1, P2, …).
 - "do": "add" what is new and lasting; "change" or "drop" the sentence of that "number" (2 for S2 or P2) that is no longer
   true. Both lists may be empty. At most 20 sentences each: change rather than add.
 - "sources": the numbers of the lines in kith-said that it rests on; no name, number or day that is not in these.
+- First what may matter at any time without being named: allergies and illnesses, who is close to {user} or has died,
+  work, home, what hurts. A day is told as a date ("on 2023-05-12", not "tomorrow" or "next Friday").
   No jokes, no praise, no moods of one evening, nothing that {user} asked to have forgotten. A sentence that begins with
   "I" rests on a line in which {companion} itself says so: what {user} only supposes or asks is none.
 kith-learnt is what was learnt of the talk: a sentence that it leaves untrue is changed or dropped.
+Changed or dropped, too, is one marked "no longer true", and one that still tells as a plan what its day has made past.
 What is unsure in kith-learnt counts only where the lines mean it.
 """.strip()
 VERIFICATION = """
@@ -173,16 +177,18 @@ def render_diary_request(
     *,
     persona: str = "",
     before: str = "",
+    before_on: date | None = None,
     inner: str = "",
 ) -> Messages:
-    """Render the request for a Diary of the talk, written by whom the `persona` describes; `before` is the last entry.
+    """Render the request for a Diary of the talk, written by whom the `persona` describes; `before` is the last entry,
+    and `before_on` its day.
 
     If the present inner state (`inner`) is given, a new one is asked for as well.
     """
     rules = "\n".join([DIARY, *([FELT, REFLECT] if inner else [])])
     blocks = [
         block("persona", _lines(persona)),
-        block("before", _lines(before)),
+        block("before", [f"[{before_on:%Y-%m-%d}] {line}" if before_on else line for line in _lines(before)]),
         block("inner", _lines(inner)),
         block("summary", _lines(summary)),
         block("said", talk.render()),
@@ -198,14 +204,18 @@ def render_understanding_request(
     self_concept: Sequence[str],
     user_profile: Sequence[str],
     names: Mapping[str, str],
+    *,
+    told_on: Mapping[str, date] = MappingProxyType({}),
+    untrue: Collection[str] = (),
 ) -> Messages:
     """Render the request for an Understanding, with the present self-concept and profile, the talk, what was `learnt`
-    from it, and what of that is `unsure` because no second reading has approved it yet.
+    from it, and what of that is `unsure` because no second reading has approved it yet. `told_on` is the day on which a
+    present sentence was last told; `untrue` are those that are known not to hold any more.
     """
     form = f'{{"self_concept": {_show_edits(self_concept)}, "user_profile": {_show_edits(user_profile)}}}'
     blocks = [
-        block("self", _number("S", self_concept)),
-        block("profile", _number("P", user_profile)),
+        block("self", _number("S", self_concept, told_on, untrue)),
+        block("profile", _number("P", user_profile, told_on, untrue)),
         block(
             "learnt",
             [*(f"- {quoted(text)}" for text in learnt), *(f"- unsure: {quoted(text)}" for text in unsure)],
@@ -338,8 +348,15 @@ def _show_edits(sentences: Sequence[str]) -> str:
     return f"[{', '.join(edits)}]"
 
 
-def _number(letter: str, texts: Sequence[str]) -> list[str]:
-    return [f"{letter}{number}: {quoted(text)}" for number, text in enumerate(texts, start=1)]
+def _number(
+    letter: str, texts: Sequence[str], told_on: Mapping[str, date], untrue: Collection[str]
+) -> list[str]:
+    """Return lines such as `P2 [2023-05-02], no longer true: "…"`; the day is left out if it is not known."""
+    lines = []
+    for number, text in enumerate(texts, start=1):
+        day = f" [{told_on[text]:%Y-%m-%d}]" if text in told_on else ""
+        lines.append(f"{letter}{number}{day}{', no longer true' if text in untrue else ''}: {quoted(text)}")
+    return lines
 
 
 def _lines(text: str) -> list[str]:

@@ -3,21 +3,26 @@
 Whoever writes one locks the companion, so that no two revisions have the same number.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Exists, OuterRef
+
 from memory.learning.answers import Edit, Sentence
-from memory.learning.evidence import is_meant_by_companion, without_echoes
+from memory.learning.evidence import MIN_COVERED, is_meant_by_companion, without_echoes
 from memory.learning.grounding import grounded
+from memory.learning.neighbours import select_known
 from memory.learning.sincerity import is_asked_to_be_forgotten
+from memory.learning.subjects import denies, may_be_about_the_same, subject
 from memory.learning.talk import Talk
-from memory.models import Revision
+from memory.models import Change, Memory, Revision
 from memory.models.revision import MAX_SENTENCES, SENTENCE_CHARACTERS
 from text.strings import folded, shorten
 
 Sentences = Sequence[Mapping[str, Any]]
+BY_PERSON = {Revision.By.USER, Revision.By.OPERATOR, Revision.By.RESTORED}
 
 
 def current(companion_id: UUID, about: str) -> Revision | None:
@@ -60,6 +65,67 @@ def revise(
         is_stale=is_stale,
         made_at=now,
     )
+
+
+def load_told_at(companion_id: UUID, sentences: Iterable[Mapping[str, Any]]) -> dict[str, datetime]:
+    """Return, by its text, when each sentence was last told, i.e. when the newest of its messages was said. Left out are
+    sentences without a message. One query.
+    """
+    behind = {said["text"]: {UUID(str(id)) for id in said.get("sources") or ()} for said in sentences}
+    ids = {id for sources in behind.values() for id in sources}
+    said = Memory.objects.of(companion_id).filter(message__in=ids).values_list("message", "happened_at")
+    at = dict(said) if ids else {}
+    return {
+        text: max(at[id] for id in sources if id in at)
+        for text, sources in behind.items()
+        if sources & at.keys()
+    }
+
+
+def load_holding(revision: Revision) -> list[dict[str, Any]]:
+    """Return the revision's sentences as they hold now: one that only tells what a memory told that is closed by now is
+    replaced by the memory that holds instead, or left out if none does. Two queries, and more if there are such.
+
+    A model that changes a fact often leaves the sentence as it is, which would stand in every prompt against the fact.
+    What the person wrote or restored since the memory was closed stays.
+    """
+    sentences: list[dict[str, Any]] = [dict(sentence) for sentence in revision.sentences]
+    behind = {id for sentence in sentences for id in sentence.get("sources") or ()}
+    merged = Change.objects.filter(companion=revision.companion_id, kind=Change.Kind.MERGED, undone_at=None)
+    learnt = Memory.objects.of(revision.companion_id).learnt().filter(closed_at__isnull=False)
+    closed = learnt.filter(sources__in=behind).exclude(Exists(merged.filter(others=OuterRef("pk"))))
+    found = list(closed.distinct().order_by("closed_at", "pk").defer("entry")) if behind else []
+    told_at = load_told_at(revision.companion_id, sentences) if found else {}
+    for memory in found:
+        assert memory.closed_at is not None  # noqa: S101 (it is closed)
+        names = revision.companion.names.values()
+        is_by_person = revision.by in BY_PERSON and revision.made_at >= memory.closed_at
+        for sentence in () if is_by_person else sentences:
+            at = told_at.get(sentence["text"])
+            if at and at < memory.closed_at and _tells_no_more(sentence["text"], memory.text, names, at):
+                after = _find_holding(memory)
+                # The memory is named as well: a prompt that shows its text must go with it.
+                sources = [after.pk, *after.sources.values_list("pk", flat=True)] if after else []
+                sentence |= {"text": after.text if after else "", "sources": [*map(str, sources)]}
+    return list({sentence["text"]: sentence for sentence in sentences if sentence["text"]}.values())
+
+
+def _tells_no_more(text: str, known: str, names: Collection[str], at: datetime) -> bool:
+    """Return whether hardly any telling term of the text is missing in the known one, and both deny alike."""
+    told, known_terms = subject(text, names, at), subject(known, names, at)
+    is_covered = bool(told) and len(told & known_terms) >= MIN_COVERED * len(told)
+    return is_covered and may_be_about_the_same(text, known, names) and denies(text, at) == denies(known, at)
+
+
+def _find_holding(memory: Memory) -> Memory | None:
+    """Return the memory that replaced this one, maybe by way of others, if it holds and models may see it."""
+    seen = {memory.pk}
+    while (after := memory.replaced_by) and after.pk not in seen:
+        seen.add(after.pk)
+        memory = after
+        if memory.closed_at is None:
+            return select_known(memory.companion_id).filter(pk=memory.pk).first()
+    return None
 
 
 def weigh_edits(

@@ -9,7 +9,8 @@ from uuid import UUID
 
 from memory.forgotten import ForgottenStatements, load_forgotten
 from memory.goals import PURSUED
-from memory.learning.answers import Learnt
+from memory.language import HAN
+from memory.learning.answers import LEARNT_CHARACTERS, Learnt
 from memory.learning.evidence import Stopped, Supported, find_support, is_same_text
 from memory.learning.grounding import names_in
 from memory.learning.subjects import denies, is_own, is_same_subject, tells_the_same
@@ -18,6 +19,7 @@ from memory.models import Learning, Memory, Pursuit
 from memory.models.memory import MemoryQuerySet
 from memory.store import entry_of, link_sources, nudge, retract
 from memory.threads import update_threads
+from text.dates import relative_days
 from text.strings import folded
 
 NOON = time(12)
@@ -60,6 +62,7 @@ def learn(
     (`find_support`). `only` are the places of the entries to apply, if not all; `unreadable` is how many invalid
     entries the model gave. Applying a batch again changes nothing; then the Learning is returned unsaved.
     """
+    learnt = [_write_out_day(entry, talk, zone) for entry in learnt]
     forgotten = load_forgotten(companion_id)
     batch = _Batch(companion_id, known, now, zone, names, call_id, forgotten)
     verdicts: list[dict[str, Any]] = []
@@ -84,6 +87,19 @@ def learn(
         nudge(companion_id)
     update_threads(learning, learnt, known, talk, now=now, zone=zone, names=names)
     return learning
+
+
+def _write_out_day(entry: Learnt, talk: Talk, zone: tzinfo) -> Learnt:
+    """Return the entry with its day as a date behind its text, if that names the day only by the one on which it was
+    said ("yesterday"), and the model and Kith read it alike. Without the date, nobody could tell the day later.
+    """
+    on, lines = entry.happened_on, talk.lines_of(entry.sources)
+    if on is None or not lines or on not in relative_days(entry.text, lines[0].said_at.astimezone(zone)):
+        return entry
+    text = entry.text.rstrip(" .。")
+    date_behind = f"（{on}）" if HAN.search(text) else f" ({on})"
+    dated = f"{text}{date_behind}{entry.text[len(text) :]}"
+    return entry.model_copy(update={"text": dated}) if len(dated) <= LEARNT_CHARACTERS else entry
 
 
 @dataclass

@@ -31,6 +31,7 @@ YEARS_BACK = 10  # to search for a day without a year
 MAX_DAYS_AGO = 399
 MAX_DAYS_ON = 366
 NEAR = 60  # characters on either side of a day in which its month is searched for
+DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS = 86_400, 3_600, 60
 MONTHS_AHEAD = 6  # to search for a day of the month that falls on a given weekday
 FEW_WEEKS = timedelta(days=30)
 
@@ -101,6 +102,17 @@ def days_told(text: str, said_on: date) -> list[date]:
     return sorted(found)
 
 
+def relative_days(text: str, said_at: datetime) -> set[date]:
+    """Return the days that the text names by the one on which it was said ("yesterday", "next Friday"), if it names none
+    by a date.
+    """
+    plain = folded(text)
+    if read_dates(plain, None)[0]:
+        return set()
+    spans = days_named(text, said_at)
+    return {first for first, last in spans if first == last} | set(days_ahead(text, said_at.date()))
+
+
 def tells_past(text: str) -> bool:
     """Return whether the text is about the past, and not about the future as well."""
     text = folded(text)
@@ -132,13 +144,19 @@ def in_year(month: int, day: int, year: int) -> date:
     return date(year, 2, 28)
 
 
-def render_age(gap: timedelta) -> str:
-    """Return `gap` in words, in the largest unit that fits: "2 days ago", "just now"."""
-    for seconds, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
-        amount = int(gap.total_seconds() // seconds)
-        if amount:
-            return f"{amount} {unit}{'s' if amount > 1 else ''} ago"
-    return "just now"
+def render_age(at: datetime, now: datetime) -> str:
+    """Return in words how long `at` is before `now`, in the largest unit that fits: "2 days ago", "just now".
+
+    From 24 hours on, days are counted by the calendar, as people count them: both times must be in the user's zone.
+    """
+    seconds = int((now - at).total_seconds())
+    if seconds >= DAY_SECONDS:
+        amount, unit = (now.date() - at.date()).days, "day"
+    elif seconds >= HOUR_SECONDS:
+        amount, unit = seconds // HOUR_SECONDS, "hour"
+    else:
+        amount, unit = seconds // MINUTE_SECONDS, "minute"
+    return f"{amount} {unit}{'s' if amount > 1 else ''} ago" if amount > 0 else "just now"
 
 
 def _read_number(text: str) -> int:

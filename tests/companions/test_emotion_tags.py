@@ -126,6 +126,18 @@ def test_no_gap_is_left_where_a_tag_was(answer: str, text: str) -> None:
     assert without_tags(answer) == text
 
 
+@pytest.mark.parametrize("said", ["Hello Ana! How are you?", "你好，王琳！很高兴认识你。", "Hi"])
+@pytest.mark.parametrize("size", [1, 7, 500])
+def test_a_tag_that_lacks_only_its_end_takes_no_word_with_it(said: str, size: int) -> None:
+    reading, answer = Expressions(), f"<emotion happy 0.6 {said}"
+    pieces = [answer[at : at + size] for at in range(0, len(answer), size)]
+    parts = [part for piece in pieces for part in reading.take(piece)] + reading.end()
+    assert "".join(part for part in parts if isinstance(part, str)) == said
+    assert [part.row() for part in parts if not isinstance(part, str)] == [
+        {"at": 0, "emotion": "happy", "intensity": 0.6}
+    ]
+
+
 def test_a_tag_that_is_never_closed_takes_a_line_of_80_characters_at_most() -> None:
     tag = "<emotion happy 0.7 "
     assert without_tags(f"Hi {tag}\nand more") == "Hi \nand more"

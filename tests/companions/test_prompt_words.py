@@ -18,7 +18,7 @@ from companions.tools.more_tools import GROUPS
 from memory.models import DiaryEntry, Memory, Thread
 from memory.recall.recall import Found
 
-WORDS = ("turn-11", "c665c889c4e4")
+WORDS = ("turn-12", "298813f60a37")
 NOW = datetime(2026, 5, 5, 12, tzinfo=ZoneInfo("Europe/Berlin"))
 ID = UUID(int=7)
 
@@ -58,6 +58,7 @@ def sample_parts() -> PromptParts:
         pinned=PinnedContext(
             self_concept=["I like rain."],
             profile=["Alice has a cat."],
+            told_at={"Alice has a cat.": NOW},
             slots=[PinnedText("tea", "green", NOW)],
             blocks=[PinnedText("plans", "swim", NOW, "What comes next", 100)],
             inner_state=InnerState(text="I miss the sea.", made_at=NOW - timedelta(hours=2), **feeling),

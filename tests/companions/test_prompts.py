@@ -151,6 +151,19 @@ def test_what_is_always_in_mind_stands_after_the_persona(mira: Companion) -> Non
     assert "shy" not in system
 
 
+def test_each_line_in_mind_tells_on_which_day_it_was_told_or_changed(mira: Companion) -> None:
+    line = Line(role="user", text="My exam is next Friday.", at=datetime(2026, 5, 4, 22, 30, tzinfo=UTC))
+    import_log(mira, [line], NOW)
+    told = [{"text": "Alice has an exam next Friday.", "sources": [str(Message.objects.get().pk)]}]
+    Revision.objects.create(
+        companion=mira, about="user_profile", by="closing", made_at=NOW, number=1, sentences=told
+    )
+    set_slot(mira.pk, "tea", "green", by=By.USER, now=datetime(2026, 5, 1, tzinfo=UTC))
+    system = str(turn_after(mira, [], "Hello").prompt[0]["content"])
+    assert '- "Alice has an exam next Friday." [2026-05-05]' in system  # the day in Berlin
+    assert '- tea: "green" [2026-05-01]' in system
+
+
 def test_while_nothing_is_changed_the_system_message_is_the_same(mira: Companion) -> None:
     known(mira, "user_profile", "Alice has a cat.")
     for n in range(100):

@@ -54,6 +54,13 @@ def exam(companion: Companion) -> Message:
     )  # fmt: skip
 
 
+def test_what_counts_from_its_day_tells_on_which_day_it_was_told(mira: Companion) -> None:
+    learnt_of(mira, "My exam is next Friday.", MONDAY, kind="event", tells="Alice's exam is next Friday.")
+    assert shown(mira, MONDAY + 11 * DAY) == [
+        '- Coming up today: "Alice\'s exam is next Friday." (told on Monday 04 May)'
+    ]
+
+
 def shown(companion: Companion, now: datetime) -> list[str]:
     zone = companion.user.zone
     return render_threads(load_open_threads(companion.pk, now, zone), now.astimezone(zone).date())[1:]

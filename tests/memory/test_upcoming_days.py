@@ -1,10 +1,10 @@
 """Days that are still to come, read from texts in English and Chinese as of a Monday."""
 
-from datetime import date
+from datetime import UTC, date, datetime
 
 import pytest
 
-from text.dates import days_ahead, days_told
+from text.dates import days_ahead, days_told, render_age
 
 MONDAY = date(2026, 5, 4)
 
@@ -135,3 +135,17 @@ def test_a_day_that_was_is_told_where_it_is_written_out() -> None:
     assert days_told("Born on 3 May 1990", MONDAY) == [date(1990, 5, 3)]
     assert days_told("She flew home on 25 December", MONDAY) == [date(2025, 12, 25)]
     assert days_told("Born on 29 February", MONDAY) == [date(2027, 2, 28)]
+
+
+@pytest.mark.parametrize(
+    ("at", "told"),
+    [
+        (datetime(2026, 5, 4, 21, tzinfo=UTC), "2 days ago"),  # 36 hours
+        (datetime(2026, 5, 5, 21, tzinfo=UTC), "12 hours ago"),
+        (datetime(2026, 5, 5, 8, 59, tzinfo=UTC), "1 day ago"),
+        (datetime(2026, 5, 6, 8, 59, 30, tzinfo=UTC), "just now"),
+        (datetime(2026, 5, 6, 9, 30, tzinfo=UTC), "just now"),
+    ],
+)
+def test_days_gone_by_are_counted_by_the_calendar(at: datetime, told: str) -> None:
+    assert render_age(at, datetime(2026, 5, 6, 9, tzinfo=UTC)) == told

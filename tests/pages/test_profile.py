@@ -13,6 +13,7 @@ from companions.memories.editing import write_revision
 from companions.models import Companion
 from memory.learning.revisions import revise
 from memory.models import Revision
+from memory.store import keep_fact, retract
 from tests.fixtures.turns import make_companion
 from tests.pages.conftest import Told
 
@@ -43,6 +44,18 @@ def test_with_nothing_yet_the_page_says_how_it_comes(
     page = at_home.get(f"/companions/{mira.pk}/{name}/").content.decode()
     assert "Nothing yet." in page
     assert "Revisions" not in page
+
+
+def test_a_sentence_that_prompts_leave_out_says_so(at_home: Client, told: Told) -> None:
+    now, source = timezone.now(), told.message.pk
+    exam = keep_fact(told.companion.pk, "Alice has an exam on Friday.", now, now, [source])
+    sentences = [{"text": text, "sources": [str(source)]} for text in ("Has an exam on Friday.", "Sings.")]
+    revise(told.companion.pk, PROFILE, sentences, Revision.By.CLOSING, now)
+    assert "No longer true" not in at_home.get(f"{told.path}profile/").content.decode()
+    retract(exam, now + timedelta(days=7))
+    page = at_home.get(f"{told.path}profile/").content.decode()
+    assert page.count("No longer true") == 1
+    assert "No longer true" in page.split("Has an exam on Friday.")[1].split("Sings.")[0]
 
 
 @BOTH

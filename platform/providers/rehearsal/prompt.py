@@ -18,7 +18,7 @@ CONTEXT = re.compile(r"<kith-(?:context|directive)>.*?</kith-(?:context|directiv
 # Blocks in a user's message that the person did not write.
 NOT_SAID = re.compile(r"<kith-(context|directive|persona)>.*?</kith-\1>", re.DOTALL)
 TIME = re.compile(r"^\[\w+ \d+ \w+, \d\d:\d\d\]\n")  # stands before a message after a pause
-PINNED_LINE = re.compile(r'^- (?P<name>[^"\n]*)(?P<text>".*")$', re.MULTILINE)
+PINNED_LINE = re.compile(r'^- (?P<name>[^"\n]*)(?P<text>".*")(?: \[[\d-]+\])?$', re.MULTILINE)
 REMEMBERED_LINE = re.compile(
     r"^\s*-\s*(?:\[(?P<on>\d{4}-\d\d-\d\d)[^\]]*\]\s*)?(?P<who>[^:\"\n]*?)(?: said)?:\s*(?P<text>.+)$",
     re.MULTILINE,

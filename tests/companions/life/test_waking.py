@@ -11,6 +11,7 @@ from companions.life.waking import BUSY_DELAY, LEASE_TIME, find_due, run
 from companions.models import Companion, InnerState, Message, Timer, Waking
 from jobs.lease import MAX_ATTEMPTS
 from memory.models import DiaryEntry, Memory, Slot
+from memory.store import keep_fact
 from providers import admission
 from providers.tokens import estimate
 from tests.companions.life.waking import as_it_is, calling, let_speak, ran, say, unprompted, woken
@@ -277,6 +278,22 @@ def test_what_it_is_about_stands_in_the_prompt_and_on_record(
     waking = ran(woken(mira, NOON, about=said.memory, message=timer_for), NOON)
     assert "My exam is on Friday." in rehearsal.requests()[-1]["messages"][-1]["content"]
     assert {said.memory.pk, said.pk, timer_for.pk} <= set(waking.shown)
+
+
+def test_what_else_is_known_of_it_stands_beside_what_it_is_about(
+    mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    """Who is dead has no birthday to be wished a happy one on."""
+    then = NOON - timedelta(days=90)
+    birthday = keep_fact(mira.pk, "Alice's grandmother Lurdes has her birthday on 12 May.", then, then)
+    death = keep_fact(mira.pk, "Alice's grandmother Lurdes died on 6 February.", then, then)
+    keep_fact(mira.pk, "Alice eats rye.", then, then)
+    waking = ran(woken(mira, NOON, about=birthday), NOON)
+    told = rehearsal.requests()[-1]["messages"][-1]["content"]
+    assert f'] Fact: "{death.text}"' in told.split("Remembered:\n")[1]
+    assert told.count(birthday.text) == 1
+    assert "rye" not in told
+    assert {birthday.pk, death.pk} <= set(waking.shown)
 
 
 def test_while_a_reply_is_made_it_waits_with_what_it_wants_to_say(

@@ -9,6 +9,7 @@ import pytest
 
 from accounts.models import ModelCall
 from companions.deletion import delete_message, forget
+from companions.memories.editing import set_private
 from companions.models import Closing, Companion, Job, Message, Session
 from companions.sessions.closing import find_due, run
 from companions.sessions.requests import close
@@ -121,6 +122,21 @@ def test_both_sides_words_are_in_what_the_model_is_asked(
         assert all(text in asked for text in TEA)
         assert "Alice (user)" in asked
         assert "Mira (companion)" in asked
+
+
+def test_a_diary_entry_that_is_kept_from_models_is_not_the_one_to_go_on_from(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer
+) -> None:
+    talk(mira, *TEA)
+    closed(mira, NOON)
+    entry = DiaryEntry.objects.select_related("memory").get()
+    set_private(entry.memory, True, NOON)
+    talk(mira, *GARDEN, at=NOON + timedelta(days=1))
+    closed(mira, NOON + timedelta(days=2))
+    asked = [json.dumps(request["messages"]) for request in rehearsal.requests()]
+    diaries = [text for text in asked if "Task: diary" in text]
+    assert len(diaries) == 2
+    assert "<kith-before>" not in diaries[-1]
 
 
 def test_what_is_hidden_or_replaced_is_not_shown_to_the_model(

@@ -101,6 +101,14 @@ def test_an_unknown_tool_is_told_which_there_are(turn: TurnContext) -> None:
     assert "recall" in tools.call(turn, "delete_everything", "{}", NOW)["error"]
 
 
+def test_one_argument_under_a_strange_name_is_taken_for_the_one_that_lacks(mira: Companion) -> None:
+    keep_fact(mira.pk, "Alice eats oats.", NOW, NOW)
+    turn = turn_of(mira, "Please forget the oats.")
+    assert use(turn, "forget", about="the oats")["proposed"] == "the oats"
+    assert "oats" in json.dumps(use(turn, "recall", query="oats"))
+    assert "words" in use(turn, "recall", query="oats", language="English")["error"]
+
+
 def names(offers: list[dict[str, Any]]) -> list[str]:
     return [one["function"]["name"] for one in offers]
 

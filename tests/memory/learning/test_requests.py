@@ -3,7 +3,7 @@
 import json
 import re
 from dataclasses import replace
-from datetime import UTC
+from datetime import UTC, date
 from typing import Any
 
 import pytest
@@ -79,6 +79,21 @@ def test_an_understanding_is_asked_with_what_was_understood_before_and_what_was_
         '<kith-self>\nS1: "I am calm."\n</kith-self>\n\n<kith-profile>\nP1: "Alice is 30."\n</kith-profile>\n\n'
         '<kith-learnt>\n- "Alice is off tea."\n- unsure: "Alice left."\n</kith-learnt>\n\n<kith-said>'
     )
+
+
+def test_what_was_known_before_is_shown_with_its_day_and_whether_it_still_holds(
+    mira: Companion, had: Had
+) -> None:
+    told_on = {"Alice is 30.": date(2026, 5, 4)}
+    profile = ["Alice is 30.", "Alice has an exam tomorrow."]
+    _, user = render_understanding_request(
+        had(mira, "Bye!"), [], [], [], profile, NAMES, told_on=told_on, untrue=profile[1:]
+    )
+    assert 'P1 [2026-05-04]: "Alice is 30."\nP2, no longer true: "Alice has an exam' in user["content"]
+    _, user = render_diary_request(
+        had(mira, "Bye!"), "", NAMES, before="It rains.", before_on=date(2026, 5, 4)
+    )
+    assert '<kith-before>\n[2026-05-04] "It rains."\n' in user["content"]
 
 
 @pytest.mark.parametrize(

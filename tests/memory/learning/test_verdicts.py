@@ -412,6 +412,26 @@ def test_it_happened_on_the_day_that_is_named_unless_that_cannot_be(
     assert happened_at.date() == (on if hour == 12 else date(2023, 5, 2))
 
 
+@pytest.mark.parametrize(
+    ("said", "text", "on", "kept"),
+    [
+        ("My gran died yesterday.", "Alice's gran died yesterday.", date(2023, 5, 1), " (2023-05-01)."),
+        ("My exam is tomorrow.", "Alice's exam is tomorrow", date(2023, 5, 3), " (2023-05-03)"),
+        ("My exam is tomorrow.", "Alice's exam is tomorrow.", date(2023, 5, 4), "."),
+        ("My exam is tomorrow.", "Alice's exam is tomorrow.", None, "."),
+        ("My exam is tomorrow.", "Alice's exam is on 3 May 2023.", date(2023, 5, 3), "."),
+        ("我奶奶昨天去世了。", "Alice的奶奶昨天去世了。", date(2023, 5, 1), "（2023-05-01）。"),
+    ],
+)
+def test_a_day_that_is_told_by_the_day_of_the_talk_is_written_out(
+    mira: Companion, had: Had, said: str, text: str, on: date | None, kept: str
+) -> None:
+    talk, entry = had(mira, said), learnt(text, 1, said, happened_on=on, kind="event")
+    apply(mira, talk, entry)
+    assert [fact.text for fact in facts(mira)] == [text.rstrip(".。") + kept]
+    assert not apply(mira, talk, entry).pk  # and the same batch changes nothing
+
+
 def test_what_is_private_is_not_learnt_again(mira: Companion, had: Had) -> None:
     tea = keep(mira, had)
     Memory.objects.of(mira.pk).filter(pk=tea.pk).update(is_private=True)
