@@ -1,7 +1,7 @@
 """The admin of groups, invitations and idempotency keys; that of users, tokens and model calls is in `safety.admin`."""
 
 from datetime import datetime
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from allauth.account.decorators import secure_admin_login
 from django.conf import settings
@@ -47,9 +47,11 @@ class PlainLookups:
     are lookups of any other field (free text, JSON, bytes, lists, vectors) and lookups that follow a relation further
     than its id. An action on selected ids that are none is refused (400), too: Django would ask the database for them.
 
-    An action applies to at most `MAX_SELECTED_ROWS` rows at once, as each takes its time. If there are more, or if some
+    An action applies to at most `max_selected_rows` at once, as each takes its time. If there are more, or if some
     of the selected rows are no longer in the list, the operator is told.
     """
+
+    max_selected_rows: ClassVar[int] = MAX_SELECTED_ROWS
 
     def lookup_allowed(self: Any, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
         name, *rest = lookup.split("__")
@@ -80,15 +82,16 @@ class PlainLookups:
         selected = set(request.POST.getlist(ACTION_CHECKBOX_NAME))
         is_across = request.POST.get("select_across", "0") != "0"
         rows = queryset if is_across else queryset.filter(pk__in=selected)
-        ids = list(rows.values_list("pk", flat=True)[: MAX_SELECTED_ROWS + 1])
-        if len(ids) > MAX_SELECTED_ROWS:
-            most, count = (number_format(n, force_grouping=True) for n in (MAX_SELECTED_ROWS, rows.count()))
+        ids = list(rows.values_list("pk", flat=True)[: self.max_selected_rows + 1])
+        if len(ids) > self.max_selected_rows:
+            most = number_format(self.max_selected_rows)
+            count = number_format(rows.count(), force_grouping=True)
             text = gettext(
                 "An action applies to at most %(most)s rows at once: this one to the first %(most)s of %(count)s. "
                 "Repeat it for the others."
             )
             messages.warning(request, text % {"most": most, "count": count})
-            queryset = queryset.filter(pk__in=ids[:MAX_SELECTED_ROWS])
+            queryset = queryset.filter(pk__in=ids[:-1])
         elif not is_across and (gone := len(selected) - len(ids)):
             text = ngettext(
                 "%(n)d selected row is no longer in this list: it has been deleted or changed in the meantime.",
