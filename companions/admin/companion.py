@@ -100,6 +100,7 @@ class CompanionAdmin(PrivateAdmin):
                 "count": model._base_manager.filter(companion=thing).count(),
             }
             for model in BELOW
+            if admin.site.get_model_admin(model).has_view_permission(request)
         ]
         return super().private(request, thing) | {"below": below}
 
@@ -158,6 +159,7 @@ class ErasableMemoryAdmin(MemoryAdmin):
     """A memory that an operator may delete from every table; its messages are hidden from prompts (see `forget`)."""
 
     is_erasable = True
+    max_selected_rows = 100
 
     def erase(self, thing: Memory, now: datetime) -> None:
         forget(thing, now)

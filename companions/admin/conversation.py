@@ -22,6 +22,7 @@ from companions.models import (
     Branch,
     Closing,
     Conversation,
+    Delivery,
     JournalEntry,
     Message,
     Reply,
@@ -253,6 +254,7 @@ class MessageAdmin(PrivateAdmin):
     named_by = "said_at"
     titled_by = "text"
     is_erasable = True
+    max_selected_rows = 100
     words = ("author", "text")
     annotations = {"length": Length("text")}
     list_display = (
@@ -271,7 +273,7 @@ class MessageAdmin(PrivateAdmin):
     search_ids = ("pk", "companion", "session", "job")
     fields = (
         *("id", "owner", "of_companion", "of_conversation", "of_session", "of_parent", "role", "said_at"),
-        *("created_at", "is_hidden", "is_rehearsed", "client_id", "of_job", "of_maker"),
+        *("created_at", "is_hidden", "is_rehearsed", "client_id", "of_job", "of_maker", "of_waking"),
     )
     private_template = "admin/companions/message.html"
 
@@ -279,6 +281,7 @@ class MessageAdmin(PrivateAdmin):
     of_session = link("session", _("session"))
     of_parent = link("parent", _("said after"))
     of_job = link("job", _("imported by"))
+    of_waking = link("waking", _("said in the waking"))
 
     @admin.display(description=_("marks"))
     def marks(self, message: Message) -> str:
@@ -295,5 +298,6 @@ class MessageAdmin(PrivateAdmin):
     def private(self, request: HttpRequest, thing: Message) -> dict[str, Any]:
         return super().private(request, thing) | {
             "replies": thing.replies.all(),
+            "deliveries": Delivery.objects.filter(message=thing).order_by("due_at"),
             "memories": Memory.objects.filter(Q(message=thing) | Q(sources=thing)).distinct(),
         }

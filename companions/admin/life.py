@@ -28,6 +28,7 @@ def describe_drive(drive: str) -> str:
     return str(Waking.Drive(drive).label) if drive in Waking.Drive.values else drive
 
 
+MAX_WAKINGS = 20
 NAME, ERROR = code_column("name", _("predefined as")), code_column("error", _("error"))
 DRIVE, REASON = code_column("drive", _("drive"), describe_drive), code_column("reason", _("reason"))
 CHANNEL = code_column("channel", _("channel"))
@@ -68,6 +69,7 @@ class TimerAdmin(LifeActionAdmin):
         *("is_asked_for", "created_at"),
     )
     search_ids = ("pk", "companion", "message", "waking")
+    private_template = "admin/companions/timer.html"
     fields = (
         *("id", "owner", "of_companion", NAME, "by", "is_asked_for", "state", "due_at", "look_at"),
         *("attempts", ERROR, "of_message", "of_waking", "created_at", "ended_at"),
@@ -86,6 +88,11 @@ class TimerAdmin(LifeActionAdmin):
     def again(self, request: HttpRequest, queryset: QuerySet[Timer]) -> None:
         """Restart the selected timers that were cancelled or are dead letters, counting from now."""
         self.act_and_report(request, queryset, timers.restart)
+
+    def private(self, request: HttpRequest, thing: Timer) -> dict[str, Any]:
+        """Return also the timer's newest wakings, which tell why a reminder was sent or not."""
+        wakings = thing.wakings.order_by("-due_at").only("due_at", "state", "outcome", "reason")
+        return super().private(request, thing) | {"wakings": wakings[:MAX_WAKINGS]}
 
 
 @admin.register(Waking)

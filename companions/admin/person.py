@@ -13,6 +13,8 @@ from django.utils import timezone
 from accounts.models import ModelCall, User
 from companions.events import describe_failure
 from companions.models import Companion, Message, Reply
+from files.models import StoredFile
+from memory.models import Memory
 from safety.admin.people import UserAdmin, get_operator
 from safety.audit import record
 from safety.models import AuditEntry
@@ -68,6 +70,16 @@ class PersonAdmin(UserAdmin):
     """A user with their companions. Companions' names are private, so opening the page is recorded in the audit log."""
 
     change_form_outer_before_template = "admin/accounts/person.html"
+
+    def count_deleted(self, people: Any) -> dict[str, int]:
+        owned = {Companion: "user", Message: "companion__user", Memory: "companion__user", StoredFile: "user"}
+        counts = {
+            str(model._meta.verbose_name_plural): model._base_manager.filter(
+                **{f"{path}__in": people}
+            ).count()
+            for model, path in owned.items()
+        }
+        return super().count_deleted(people) | counts
 
     def render_change_form(
         self,

@@ -1,13 +1,14 @@
 """The admin of consolidation runs and their changes, of goals and ideas, and of threads."""
 
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import admin
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from memory.models import Change, Consolidation, Pursuit, Thread
+from memory.models.consolidation import ConsolidationQuerySet
 from safety.admin import (
     PrivateAdmin,
     code_column,
@@ -28,6 +29,20 @@ COLOURS = {
 }
 
 
+class UnmendedFilter(admin.SimpleListFilter):
+    """A list filter that leaves the nights which the admin's home page counts."""
+
+    title = _("failed, and no later night made up for it")
+    parameter_name = "is_unmended"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [("1", _("Yes"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Consolidation]) -> QuerySet[Consolidation]:
+        nights = cast(ConsolidationQuerySet, queryset)
+        return nights.unmended() if self.value() == "1" else nights
+
+
 @admin.register(Consolidation)
 class ConsolidationAdmin(PrivateAdmin):
     """A consolidation run, and all its changes."""
@@ -38,7 +53,7 @@ class ConsolidationAdmin(PrivateAdmin):
         *("night_of", "owner", "of_companion", "shown_state", number("count", _("changes"))),
         *("attempts", ERROR, moment("next_at", _("next attempt")), moment("ended_at", _("ended"))),
     )
-    list_filter = ("state", ("error", code_filter()), "night_of")
+    list_filter = ("state", UnmendedFilter, ("error", code_filter()), "night_of")
     fields = (
         *("id", "owner", "of_companion", "night_of", "state", "attempts", ERROR, "of_call"),
         *("asked_at", "next_at", "ended_at"),

@@ -7,6 +7,17 @@ from accounts.models.user import OwnedQuerySet
 from memory.models.memory import Memory
 
 
+class ConsolidationQuerySet(OwnedQuerySet["Consolidation"]):
+    def unmended(self) -> "ConsolidationQuerySet":
+        """Filter to the failed nights that no later night of the same companion has made up for."""
+        later = Consolidation.objects.filter(
+            companion=models.OuterRef("companion"),
+            night_of__gt=models.OuterRef("night_of"),
+            state=Consolidation.State.DONE,
+        )
+        return self.filter(~models.Exists(later), state=Consolidation.State.FAILED)
+
+
 class Consolidation(models.Model):
     """One night's work on a companion's memories; its changes say what it did. Until it ends, `draft` holds what a
     model has answered so far.
@@ -29,7 +40,7 @@ class Consolidation(models.Model):
     call = models.ForeignKey("accounts.ModelCall", models.SET_NULL, null=True, blank=True, related_name="+")
     ended_at = models.DateTimeField(_("ended"), null=True, blank=True)
 
-    objects = OwnedQuerySet["Consolidation"].as_manager()
+    objects = ConsolidationQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("consolidation")

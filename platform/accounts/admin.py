@@ -1,7 +1,7 @@
-"""The admin of groups, tokens, invitations and idempotency keys; that of users and model calls is in `safety.admin`."""
+"""The admin of groups, invitations and idempotency keys; that of users, tokens and model calls is in `safety.admin`."""
 
 from datetime import datetime
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from allauth.account.decorators import secure_admin_login
 from django.conf import settings
@@ -12,15 +12,14 @@ from django.contrib.auth.models import Group
 from django.core.exceptions import SuspiciousOperation, ValidationError
 from django.db import models
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
-from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.formats import number_format
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 
-from accounts.models import IdempotencyKey, Invitation, Token
-from accounts.models.token import TokenQuerySet
+from accounts.models import IdempotencyKey, Invitation
 
 PLAIN_FIELDS = (
     models.BooleanField,
@@ -33,17 +32,26 @@ PLAIN_FIELDS = (
     models.UUIDField,
 )
 EXACT_LOOKUPS = {"exact", "in", "isnull", "isempty"}
+# The page that confirms a deletion posts each row's id, and Django refuses a form of more than a thousand values.
+MAX_SELECTED_ROWS = 500
 COMPARING_LOOKUPS = EXACT_LOOKUPS | {"gt", "gte", "lt", "lte", "date", "year", "month", "day"}
 
 
 class PlainLookups:
-    """Restricts the lookups in a change list's URL, so that private text cannot be guessed by filtering.
+    """Restricts the lookups in a change list's URL, and the rows to which an action applies.
+
+    Private text must not be guessed by filtering.
 
     Allowed are comparisons of the model's own plain fields (numbers, dates, choices), e.g. `?kind__exact=said`, and
     exact matches of foreign keys' ids and of the fields in `list_filter`, which may also hold filters of our own. Refused
     are lookups of any other field (free text, JSON, bytes, lists, vectors) and lookups that follow a relation further
     than its id. An action on selected ids that are none is refused (400), too: Django would ask the database for them.
+
+    An action applies to at most `max_selected_rows` at once, as each takes its time. If there are more, or if some
+    of the selected rows are no longer in the list, the operator is told.
     """
+
+    max_selected_rows: ClassVar[int] = MAX_SELECTED_ROWS
 
     def lookup_allowed(self: Any, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
         name, *rest = lookup.split("__")
@@ -69,6 +77,32 @@ class PlainLookups:
                 raise SuspiciousOperation("What is selected is no id.") from error
         view: Any = super().changelist_view  # type: ignore[misc]
         return cast(HttpResponse, view(request, extra_context))
+
+    def response_action(self: Any, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+        selected = set(request.POST.getlist(ACTION_CHECKBOX_NAME))
+        is_across = request.POST.get("select_across", "0") != "0"
+        rows = queryset if is_across else queryset.filter(pk__in=selected)
+        ids = list(rows.values_list("pk", flat=True)[: self.max_selected_rows + 1])
+        if len(ids) > self.max_selected_rows:
+            most = number_format(self.max_selected_rows)
+            count = number_format(rows.count(), force_grouping=True)
+            text = gettext(
+                "An action applies to at most %(most)s rows at once: this one to the first %(most)s of %(count)s. "
+                "Repeat it for the others."
+            )
+            messages.warning(request, text % {"most": most, "count": count})
+            queryset = queryset.filter(pk__in=ids[:-1])
+        elif not is_across and (gone := len(selected) - len(ids)):
+            text = ngettext(
+                "%(n)d selected row is no longer in this list: it has been deleted or changed in the meantime.",
+                "%(n)d selected rows are no longer in this list: they have been deleted or changed in the meantime.",
+                gone,
+            )
+            messages.warning(request, text % {"n": gone})
+            if not ids:
+                return HttpResponseRedirect(request.get_full_path())
+        act: Any = super().response_action  # type: ignore[misc]
+        return cast("HttpResponse | None", act(request, queryset))
 
 
 class ReadOnly:
@@ -104,27 +138,6 @@ class GroupAdmin(PlainLookups, DjangoGroupAdmin, ModelAdmin):  # type: ignore[mi
 
     def has_delete_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
         return request.user.is_superuser
-
-
-@admin.register(Token)
-class TokenAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
-    """API tokens, issued on the settings page or by `create_token`. Operators who may change them may revoke them."""
-
-    list_display = ("name", "prefix", "user", "created_at", "last_used_at", "expires_at", "revoked_at")
-    list_filter = (("revoked_at", admin.EmptyFieldListFilter), "created_at", "last_used_at")
-    list_select_related = ("user",)
-    search_fields = ("name", "prefix", "user__email")
-    search_help_text = _("Its name or beginning, or the owner's e-mail")
-    fields = readonly_fields = list_display
-    actions = ("revoke",)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    @admin.action(description=_("Revoke"), permissions=["change"])
-    def revoke(self, request: HttpRequest, tokens: QuerySet[Token]) -> None:
-        count = cast(TokenQuerySet, tokens).revoke(timezone.now())
-        messages.success(request, gettext("Revoked: %(count)s") % {"count": count})
 
 
 @admin.register(Invitation)

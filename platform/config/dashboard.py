@@ -12,6 +12,7 @@ from django.http import HttpRequest
 from django.templatetags.static import static
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -41,10 +42,7 @@ def count_failed(since: datetime) -> dict[str, int]:
     """Return the number of failed rows by model label, in one query, as each page of the admin needs them."""
     failed: dict[str, QuerySet[Any]] = {
         "companions.Closing": Closing.objects.abandoned(),
-        # A later night makes up for a failed one, so only recent ones count.
-        "memory.Consolidation": Consolidation.objects.filter(
-            state=Consolidation.State.FAILED, asked_at__gte=since
-        ),
+        "memory.Consolidation": Consolidation.objects.unmended().filter(asked_at__gte=since),
         "companions.Waking": Waking.objects.filter(state=Waking.State.FAILED, due_at__gte=since),
         "companions.Timer": Timer.objects.filter(state=Timer.State.DEAD_LETTER),
     }
@@ -68,8 +66,8 @@ def list_alerts(may: Callable[[str], bool]) -> list[dict[str, Any]]:
     sentences = [
         ngettext("%(n)d session could not be closed.", "%(n)d sessions could not be closed.", closings),
         ngettext(
-            "%(n)d night in the last week failed.",
-            "%(n)d nights in the last week failed.",
+            "%(n)d night in the last week failed. No later night has made up for it.",
+            "%(n)d nights in the last week failed. No later night has made up for them.",
             nights,
         ),
         ngettext(
@@ -82,7 +80,10 @@ def list_alerts(may: Callable[[str], bool]) -> list[dict[str, Any]]:
     # Each list shows the rows that its sentence counts.
     lists: list[tuple[type[Model], dict[str, object]]] = [
         (Closing, {"state__exact": Closing.State.FAILED.value, "is_abandoned": 1}),
-        (Consolidation, {"state__exact": Consolidation.State.FAILED.value, "asked_at__gte": since}),
+        (
+            Consolidation,
+            {"state__exact": Consolidation.State.FAILED.value, "is_unmended": 1, "asked_at__gte": since},
+        ),
         (Waking, {"state__exact": Waking.State.FAILED.value, "due_at__gte": since}),
         (Timer, {"state__exact": Timer.State.DEAD_LETTER.value, "is_asleep__exact": 0}),
     ]
@@ -294,6 +295,11 @@ def link_list(model: type[Model], **lookups: object) -> str:
     return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist", query=query)
 
 
+def group_numbers(counts: dict[str, int]) -> dict[str, str]:
+    """Return the counts as texts with separated thousands."""
+    return {name: number_format(count, force_grouping=True) for name, count in counts.items()}
+
+
 def count_today(may: Callable[[str], bool], since: datetime) -> Iterator[Figure]:
     """Yield the numbers since `since` that the operator may see; `may` tells whether they have a permission."""
     if may("accounts.view_user"):
@@ -302,7 +308,7 @@ def count_today(may: Callable[[str], bool], since: datetime) -> Iterator[Figure]
             name=_("People"),
             number=people["all"],
             link=link_list(User),
-            more=_("%(new)s new today") % people,
+            more=_("%(new)s new today") % group_numbers(people),
             more_link=link_list(User, date_joined__gte=since),
         )
     if may("companions.view_companion"):
@@ -312,7 +318,7 @@ def count_today(may: Callable[[str], bool], since: datetime) -> Iterator[Figure]
             name=_("Companions"),
             number=companions["all"],
             link=link_list(Companion),
-            more=_("%(new)s new today") % companions,
+            more=_("%(new)s new today") % group_numbers(companions),
             more_link=link_list(Companion, created_at__gte=since),
         )
     if may("companions.view_galleryversion"):
@@ -334,7 +340,8 @@ def count_today(may: Callable[[str], bool], since: datetime) -> Iterator[Figure]
             name=_("Messages today"),
             number=said["all"],
             link=link_list(Message, created_at__gte=since, job__isempty=1),
-            more=ngettext("from %(people)s person", "from %(people)s people", said["people"]) % said,
+            more=ngettext("from %(people)s person", "from %(people)s people", said["people"])
+            % group_numbers(said),
         )
     if may("accounts.view_modelcall"):
         yield from _count_calls(since)
@@ -355,10 +362,10 @@ def _count_calls(since: datetime) -> Iterator[Figure]:
         name=_("Model calls today"),
         number=calls["all"],
         link=link,
-        more=_("%(failed)s failed") % calls,
+        more=_("%(failed)s failed") % group_numbers(calls),
         more_link=link_list(ModelCall, started_at__gte=since, outcome__in=",".join(FAILED_CALLS)),
     )
-    cached = _("%(cached)s from the cache") % calls
+    cached = _("%(cached)s from the cache") % group_numbers(calls)
     yield Figure(name=_("Tokens sent today"), number=calls["sent"], link=link, more=cached, more_link=link)
     yield Figure(name=_("Tokens received today"), number=calls["received"], link=link)
 

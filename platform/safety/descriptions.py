@@ -1,10 +1,12 @@
-"""Codes and JSON rendered in words for operators' pages."""
+"""Codes and JSON rendered in words, and links, for operators' pages."""
 
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.apps import apps
+from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -159,3 +161,17 @@ def render_data(value: Any, describe: Describe = str, depth: int = 0) -> SafeStr
     if isinstance(value, str):
         return conditional_escape(describe(value))
     return conditional_escape(value.isoformat() if isinstance(value, datetime) else str(value))
+
+
+def link_to(model: str, pk: UUID | int | str | None, shown: str | None = None, *, opens: bool = True) -> str:
+    """Return a link to an object's page with the text `shown`, otherwise the beginning of its id; a dash for None.
+
+    If the operator may not open that page (`opens`), return the text only.
+    """
+    if pk is None:
+        return "–"
+    kind, text = "kith-link" if shown else "kith-id", shown or str(pk)[:8]
+    if not opens:
+        return text if shown else format_html('<span class="kith-id kith-soft">{}</span>', text)
+    address = reverse(f"admin:{model.replace('.', '_').lower()}_change", args=[pk])
+    return format_html('<a class="{}" href="{}">{}</a>', kind, address, text)

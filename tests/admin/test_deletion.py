@@ -3,11 +3,14 @@
 import pytest
 from django.apps import apps
 from django.contrib.admin.models import LogEntry
+from django.db import connection
 from django.db.models import Model
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
 from companions.models import Message, Prompt
+from files.models import StoredFile
 from memory.models import Memory
 from safety.models import AuditEntry
 from tests.admin.conftest import NOON, Scene, ask
@@ -87,3 +90,18 @@ def test_a_person_is_deleted_on_record(desk: Client, scene: Scene, alice: User, 
     assert not User.objects.filter(pk__in=pks).exists()
     assert set(deletions()) == {("accounts.User", pk) for pk in pks}
     assert tables_with(MARKER) == set()
+
+
+def test_what_goes_with_a_person_is_counted_without_being_loaded(
+    desk: Client, scene: Scene, alice: User
+) -> None:
+    with CaptureQueriesContext(connection) as queries:
+        counts = desk.get(page(alice, "delete")).context["model_count"]
+    assert dict(counts) == {
+        "users": 1,
+        "companions": 1,
+        "messages": Message.everywhere.count(),
+        "memories": Memory.objects.count(),
+        "files": StoredFile.objects.count(),
+    }
+    assert not [query for query in queries if "memory_embedding" in query["sql"]]

@@ -7,13 +7,14 @@ from django.contrib import admin
 from django.contrib.admin.utils import label_for_field
 from django.template.defaultfilters import floatformat
 from django.test import Client, RequestFactory
-from django.utils import translation
+from django.urls import reverse
+from django.utils import timezone, translation
 
-from accounts.models import User
+from accounts.models import ModelCall, User
 from safety.admin import code_column
 from safety.descriptions import describe_code, describe_model, describe_table, render_data
 from tests.admin.conftest import Scene
-from tests.admin.walk import ALL, MARKER, PRIVATE, listing
+from tests.admin.walk import ALL, MARKER, PRIVATE, listing, page
 
 ROOMS = {"accounts", "files", "safety", "memory", "companions", "voice", "push", "providers"}
 # Names of what bears no other name in any language.
@@ -92,3 +93,11 @@ def test_no_is_a_word_and_no_alarm(desk: Client, scene: Scene) -> None:
     assert 'aria-label="Yes"' in text
     assert 'aria-label="No"' in text
     assert "bg-red-100" not in text
+
+
+def test_numbers_of_lists_and_of_the_day_have_commas(desk: Client, scene: Scene) -> None:
+    tokens = {"prompt_tokens": 1_284_000, "cached_tokens": 1_283_000}
+    ModelCall.objects.filter(pk=scene.call.pk).update(**tokens, started_at=timezone.now())
+    for address in (listing(ModelCall), page(scene.call)):
+        assert "1,284,000" in desk.get(address).content.decode()
+    assert "1,283,000 from the cache" in desk.get(reverse("admin:index")).content.decode()

@@ -115,6 +115,22 @@ def test_an_alert_leads_to_the_rows_that_it_counts(desk: Client, scene: Scene) -
     assert closing in desk.get(alerts[0]["link"]).context["cl"].queryset
 
 
+def test_a_failed_night_is_told_until_a_later_one_makes_up_for_it(desk: Client, scene: Scene) -> None:
+    now = timezone.now()
+    Consolidation.objects.update(state="failed", asked_at=now)
+    failed = Consolidation.objects.get()
+    assert "No later night has made up for it." in desk.get(reverse("admin:index")).content.decode()
+    later = Consolidation.objects.create(
+        companion=scene.companion,
+        night_of=failed.night_of + timedelta(days=1),
+        **dict.fromkeys(("asked_at", "next_at"), now),
+    )
+    assert "in the last week failed" in desk.get(reverse("admin:index")).content.decode()
+    Consolidation.objects.filter(pk=later.pk).update(state="done")
+    assert "in the last week failed" not in desk.get(reverse("admin:index")).content.decode()
+    assert failed in desk.get(listing(Consolidation), {"state__exact": "failed"}).context["cl"].queryset
+
+
 def test_a_closing_that_failed_is_tried_again_on_record(desk: Client, scene: Scene) -> None:
     closing = Closing.objects.get()
     closing.job = Job.objects.create(companion=scene.companion, kind="close", total=1, error="x")

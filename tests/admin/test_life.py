@@ -7,7 +7,7 @@ from django.db.models import Model
 from django.test import Client
 
 from accounts.models import User
-from companions.models import Companion, Timer, Waking
+from companions.models import Companion, Delivery, Message, Timer, Waking
 from integrations.push.models import Subscription
 from safety.models import AuditEntry
 from tests.admin.conftest import Scene
@@ -98,3 +98,15 @@ def test_a_companions_page_leads_to_its_life(desk: Client, scene: Scene, mira: C
     shown = desk.get(page(scene.companion)).content.decode()
     for model in (Timer, Waking):
         assert f"{listing(model)}?companion__id__exact={scene.companion.pk}" in shown
+
+
+def test_a_timers_page_leads_to_what_came_of_it_and_a_message_to_its_delivery(
+    desk: Client, scene: Scene
+) -> None:
+    waking = Waking.objects.exclude(timer=None).latest("due_at")
+    assert page(waking) in desk.get(page(waking.timer)).content.decode()
+    Message.objects.filter(pk=scene.message.pk).update(waking=waking)
+    delivery = Delivery.objects.get(message=scene.message)
+    shown = desk.get(page(scene.message)).content.decode()
+    assert page(waking) in shown
+    assert page(delivery) in shown

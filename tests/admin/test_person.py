@@ -15,7 +15,7 @@ from companions.events import describe_failure
 from companions.models import Job, Message, Reply
 from safety.models import AuditEntry
 from tests.admin.conftest import NOON, Scene, ask
-from tests.admin.walk import page
+from tests.admin.walk import listing, page
 
 
 def test_it_names_companions_failures_and_whys(desk: Client, olive: User, alice: User, scene: Scene) -> None:
@@ -84,3 +84,11 @@ def test_it_shows_what_its_reader_may_see(
     assert {part for part in parts if part in response.context} == sees
     assert (scene.companion.name in response.content.decode()) == bool(sees)
     assert AuditEntry.objects.exists() == bool(sees)
+
+
+def test_it_leads_to_the_record_of_who_looked(desk: Client, scene: Scene, alice: User) -> None:
+    link = f"{listing(AuditEntry)}?owner__id__exact={alice.pk}"
+    assert link in desk.get(page(alice)).content.decode()
+    desk.get(page(scene.message))
+    entries = desk.get(link).context["cl"].queryset
+    assert {entry.kind for entry in entries} == {"accounts.User", "companions.Message"}

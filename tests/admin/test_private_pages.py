@@ -160,7 +160,7 @@ def test_lists_name_things_for_those_who_may_see_them(
     shown = client.get(listing(Bookmark)).content.decode()
     assert scene.companion.name not in shown
     assert str(scene.companion.pk)[:8] in shown
-    more = Permission.objects.filter(codename__in=["view_companion", "view_message"])
+    more = Permission.objects.filter(codename__in=["view_companion", "view_message", "view_user"])
     opal.user_permissions.add(*more)
     shown = client.get(listing(Bookmark)).content.decode()
     assert f">{scene.companion.name}</a>" in shown

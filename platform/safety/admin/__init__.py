@@ -2,7 +2,8 @@
 
 from safety.admin import people, providers, records
 from safety.admin.columns import code_column, code_filter, data_column, filled_filter
-from safety.admin.private import PrivateAdmin, describe_name, link, link_to, marks, moment, number, state
+from safety.admin.private import PrivateAdmin, describe_name, link, marks, moment, number, state
+from safety.descriptions import link_to
 
 __all__ = [
     "PrivateAdmin",

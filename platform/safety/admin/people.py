@@ -1,4 +1,4 @@
-"""Operators' pages of users and their addresses, where changes to accounts are recorded."""
+"""Operators' pages of users, their addresses and API tokens, where changes to accounts are recorded."""
 
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, cast
@@ -8,22 +8,24 @@ from allauth.mfa.models import Authenticator
 from allauth.usersessions.models import UserSession
 from django import forms
 from django.conf import settings
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import FloatField, OuterRef, QuerySet, Subquery, Sum
+from django.db.models import Count, FloatField, OuterRef, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from django.utils.formats import number_format
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from accounts.admin import PlainLookups
-from accounts.models import SoundCall, User
+from accounts.models import SoundCall, Token, User
 from accounts.models.user import list_time_zones
 from providers.models import OwnProvider
 from safety import operators
@@ -60,6 +62,19 @@ def annotate_sound(people: QuerySet[User], since: datetime) -> QuerySet[User]:
         characters_spoken=Coalesce(Subquery(spoken.values("all")), 0),
         seconds_heard=Coalesce(Subquery(heard.values("all")), 0.0, output_field=FloatField()),
     )
+
+
+def describe_recorded(people: Any) -> list[str]:
+    """Return a sentence for each of the users who did something as an operator that is on record."""
+    entries = AuditEntry.objects.filter(operator__in=people).order_by("operator__email")
+    counts = entries.values_list("operator__email").annotate(count=Count("pk"))
+    text = gettext(
+        "%(email)s: %(count)s entries of what they did as an operator. The record of it stays, and so must the account: "
+        "deactivate it instead."
+    )
+    return [
+        text % {"email": email, "count": number_format(count, force_grouping=True)} for email, count in counts
+    ]
 
 
 def get_operator(request: HttpRequest) -> User:
@@ -122,6 +137,7 @@ class UserAdmin(PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc
     form = KnownUserForm
     change_password_form = AdminPasswordChangeForm
     named_by = "email"
+    max_selected_rows = 100
     filter_horizontal = ()  # Django's two lists side by side are not accessible to screen readers
     list_display: Any = (
         *("email", "name", "is_active", "is_staff", LANGUAGE, "time_zone"),
@@ -149,9 +165,8 @@ class UserAdmin(PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc
         return annotate_sound(super().get_queryset(request), timezone.now() - SOUND_PERIOD)
 
     @admin.display(description=_("seconds heard (30 days)"), ordering="seconds_heard")
-    def seconds_heard(self, person: Any) -> int:
-        seconds: float = person.seconds_heard
-        return round(seconds)
+    def seconds_heard(self, person: Any) -> str:
+        return number_format(round(person.seconds_heard), force_grouping=True)
 
     @admin.display(description=_("Own models"))
     def own_models(self, person: User) -> int:
@@ -173,11 +188,21 @@ class UserAdmin(PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Return the users by name, but their objects only as counts, since objects' names contain users' words.
 
-        Whoever may delete users may delete their objects too, even those that are read-only in the admin.
+        Whoever may delete users may delete their objects too, even those that are read-only in the admin. Operators who
+        have done anything stay, as the record of it does.
         """
-        _going, counts, _needed, protected = super().get_deleted_objects(objs, request)
+        names = [str(person) for person in objs]
+        if recorded := describe_recorded(objs):
+            return names, {}, set(), recorded
         needed = {str(person) for person in objs if not self.has_delete_permission(request, person)}
-        return [str(person) for person in objs], counts, needed, protected
+        return names, self.count_deleted(objs), needed, []
+
+    def count_deleted(self, people: Any) -> dict[str, int]:
+        """Return by name how many objects of the most important kinds go when these users are deleted.
+
+        Django's own count loads all of them.
+        """
+        return {str(self.opts.verbose_name_plural): len(people)}
 
     def get_fieldsets(self, request: HttpRequest, obj: User | None = None) -> Any:
         """Hide the password field, with its link, from operators who may not set passwords."""
@@ -266,6 +291,48 @@ class EmailAddressAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[EmailAddress]) -> None:
         for address in queryset.select_related("user"):
             self.delete_model(request, address)
+
+
+@admin.register(Token)
+class TokenAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
+    """API tokens, issued on the settings page or by `create_token`. Operators who may change them may revoke them."""
+
+    list_display = ("name", "prefix", "user", "created_at", "last_used_at", "expires_at", "revoked_at")
+    list_filter = (("revoked_at", admin.EmptyFieldListFilter), "created_at", "last_used_at")
+    list_select_related = ("user",)
+    search_fields = ("name", "prefix", "user__email")
+    search_help_text = _("Its name or beginning, or the owner's e-mail")
+    fields = readonly_fields = list_display
+    actions = ("revoke",)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Token | None = None) -> bool:
+        """Return False: nothing of a token can be edited, so its page has nothing to save."""
+        return False
+
+    def has_revoke_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("accounts.change_token")
+
+    @admin.action(description=_("Revoke"), permissions=["revoke"])
+    def revoke(self, request: HttpRequest, tokens: QuerySet[Token]) -> None:
+        """Revoke the selected tokens, each on record, except those that are revoked already."""
+        valid = list(tokens.filter(revoked_at=None))
+        for token in valid:
+            with transaction.atomic():
+                token.revoke(timezone.now())
+                record(get_operator(request), AuditEntry.Deed.CHANGED, Token, token.pk, token.user_id)
+        messages.success(request, gettext("Revoked: %(count)s") % {"count": len(valid)})
+
+    def delete_model(self, request: HttpRequest, obj: Token) -> None:
+        with transaction.atomic():
+            record(get_operator(request), AuditEntry.Deed.DELETED, Token, obj.pk, obj.user_id)
+            super().delete_model(request, obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Token]) -> None:
+        for token in queryset:
+            self.delete_model(request, token)
 
 
 @admin.register(OperatorAccess)

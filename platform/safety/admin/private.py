@@ -13,12 +13,13 @@ from django.contrib.admin.utils import unquote
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import SuspiciousOperation
 from django.db import models, transaction
-from django.db.models import F, ForeignKey, Model, Q, QuerySet
+from django.db.models import F, ForeignKey, Model, Q, QuerySet, Value
 from django.db.models.expressions import Combinable
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from django.urls import URLPattern, reverse
+from django.urls import URLPattern
 from django.utils import timezone
+from django.utils.formats import number_format
 from django.utils.html import format_html
 from django.utils.text import Truncator, capfirst
 from django.utils.translation import gettext_lazy as _
@@ -32,7 +33,7 @@ from accounts.admin import PlainLookups, ReadOnly
 from accounts.models import User
 from database.queries import lift_statement_timeout
 from safety.audit import record, record_search
-from safety.descriptions import render_data
+from safety.descriptions import link_to, render_data
 from safety.models import AuditEntry
 from text.strings import one_line
 
@@ -44,15 +45,6 @@ MAX_QUERY_CHARACTERS = 8_000
 FIELDS_WITH_WORDS = (models.TextField, models.JSONField, models.BinaryField, ArrayField, VectorField)
 
 
-def link_to(model: str, pk: UUID | int | str | None, shown: str | None = None) -> str:
-    """Return a link to an object's page with the text `shown`, otherwise the beginning of its id; a dash for None."""
-    if pk is None:
-        return "–"
-    address = reverse(f"admin:{model.replace('.', '_').lower()}_change", args=[pk])
-    kind = "kith-link" if shown else "kith-id"
-    return format_html('<a class="{}" href="{}">{}</a>', kind, address, shown or str(pk)[:8])
-
-
 def link(field: str, description: Any) -> Callable[[Any, Any], str]:
     """Return a method for an admin class: a column that links to the object of the foreign key `field`, by its name."""
 
@@ -60,7 +52,8 @@ def link(field: str, description: Any) -> Callable[[Any, Any], str]:
     def shown(self: Any, thing: Any) -> str:
         key = thing._meta.get_field(field)
         name = describe_name(getattr(thing, f"{field}_called", None))
-        return link_to(key.related_model._meta.label, getattr(thing, key.attname), name)
+        opens = getattr(thing, f"{field}_opens")
+        return link_to(key.related_model._meta.label, getattr(thing, key.attname), name, opens=opens)
 
     shown.key = field  # type: ignore[attr-defined]
     return shown
@@ -85,12 +78,13 @@ def moment(name: str, description: Any) -> Callable[[Any], str]:
     return shown
 
 
-def number(name: str, description: Any) -> Callable[[Any], int]:
-    """Return a column for the number in the annotation `name`."""
+def number(name: str, description: Any) -> Callable[[Any], str]:
+    """Return a column for the number in the field or annotation `name`, with separated thousands and a dash for None."""
 
     @admin.display(description=description, ordering=name)
-    def shown(thing: Any) -> int:
-        return int(getattr(thing, name) or 0)
+    def shown(thing: Any) -> str:
+        value = getattr(thing, name)
+        return "–" if value is None else number_format(value, force_grouping=True)
 
     shown.__name__ = name
     return shown
@@ -202,28 +196,30 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
         queryset: QuerySet[Any] = everywhere.all() if everywhere else super().get_queryset(request)
         queryset = queryset.order_by(*self.get_ordering(request)) if everywhere else queryset
         owned = queryset.annotate(owner_email=F(f"{self.owner_path}__email"), owner_id=F(self.owner_path))
-        return cast(QuerySet[Any], owned.annotate(**self.annotations, **self._find_names(request)))
+        return cast(QuerySet[Any], owned.annotate(**self.annotations, **self._find_links(request)))
 
-    def _find_names(self, request: HttpRequest) -> dict[str, F]:
-        """Return annotations with the names of linked objects, for those that the operator may view."""
+    def _find_links(self, request: HttpRequest) -> dict[str, Combinable]:
+        """Return annotations that say which linked objects the operator may open, and those objects' names."""
         columns = (
             getattr(type(self), str(name), None) for name in (*self.list_display, *(self.fields or ()))
         )
-        names = {}
+        may_open_owner = admin.site.get_model_admin(User).has_view_permission(request)
+        links: dict[str, Any] = {"owner_opens": Value(may_open_owner)}
         for field in {key for column in columns if (key := getattr(column, "key", ""))}:
             referred: Any = self.model._meta.get_field(field).related_model
             its_admin = admin.site.get_model_admin(referred)
             name = getattr(its_admin, "named_by", "")
-            if name and its_admin.has_view_permission(request):
-                names[f"{field}_called"] = F(f"{field}__{name}")
-        return names
+            links[f"{field}_opens"] = Value(may_open := its_admin.has_view_permission(request))
+            if name and may_open:
+                links[f"{field}_called"] = F(f"{field}__{name}")
+        return links
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return PrivateChangeList
 
     @admin.display(description=_("owner"), ordering="owner_email")
     def owner(self, thing: Any) -> str:
-        return link_to("accounts.user", thing.owner_id, thing.owner_email)
+        return link_to("accounts.user", thing.owner_id, thing.owner_email, opens=thing.owner_opens)
 
     of_companion = link("companion", _("companion"))
 

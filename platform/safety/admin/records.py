@@ -11,9 +11,9 @@ from accounts.admin import PlainLookups, ReadOnly
 from accounts.models import ModelCall, SoundCall
 from files.models import StoredFile
 from safety.admin.columns import code_column, code_filter
-from safety.admin.private import PrivateAdmin, describe_name, link, link_to, moment
+from safety.admin.private import PrivateAdmin, describe_name, link, moment, number
 from safety.audit import read_search
-from safety.descriptions import describe_model
+from safety.descriptions import describe_model, link_to
 from safety.models import AuditEntry, ContinuousUse, Notice
 
 KIND = code_column("kind", _("kind of object"), describe_model)
@@ -48,6 +48,14 @@ class AuditEntryAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
         return str(read_search(entry))
 
 
+SENT = number("prompt_tokens", _("tokens sent"))
+RECEIVED = number("completion_tokens", _("tokens received"))
+CACHED = number("cached_tokens", _("tokens from the cache"))
+FIRST_PIECE = number("first_piece_milliseconds", _("first piece after (ms)"))
+DURATION = number("milliseconds", _("duration (ms)"))
+CHARACTERS, BYTES = number("characters", _("characters")), number("bytes", _("bytes"))
+
+
 @admin.register(ModelCall)
 class ModelCallAdmin(PrivateAdmin):
     """The admin of requests to chat or embedding models; the provider's own error text may quote the user."""
@@ -58,12 +66,11 @@ class ModelCallAdmin(PrivateAdmin):
     list_display: Any = (
         moment("started_at", _("started")),
         *("owner", "purpose", "model", "outcome"),
-        *("prompt_tokens", "completion_tokens", "first_piece_milliseconds", "milliseconds"),
+        *(SENT, RECEIVED, FIRST_PIECE, DURATION),
     )
     fields = (
         *("owner", "of_companion", "of_reply", "purpose", "provider", "model", "outcome", "started_at"),
-        *("prompt_tokens", "completion_tokens", "cached_tokens", "is_estimated"),
-        *("first_piece_milliseconds", "milliseconds"),
+        *(SENT, RECEIVED, CACHED, "is_estimated", FIRST_PIECE, DURATION),
     )
     search_ids = ("pk", "companion", "reply")
     list_filter = ("outcome", "purpose", "is_estimated", "started_at", "model")
@@ -85,7 +92,7 @@ class StoredFileAdmin(PrivateAdmin):
             "owner",
             "of_companion",
             "kind",
-            "bytes",
+            BYTES,
             "seconds",
             "width",
             "height",
@@ -94,7 +101,7 @@ class StoredFileAdmin(PrivateAdmin):
     )
     list_filter = ("kind", "created_at", ("missed_at", admin.EmptyFieldListFilter))
     fields = (
-        *("id", "owner", "of_companion", "kind", "content_type", "bytes", "sha256", "seconds"),
+        *("id", "owner", "of_companion", "kind", "content_type", BYTES, "sha256", "seconds"),
         *("width", "height", "key", "created_at", "missed_at"),
     )
 
@@ -110,12 +117,12 @@ class SoundCallAdmin(PrivateAdmin):
     list_display: Any = (
         moment("started_at", _("started")),
         *("owner", "capability", "outcome"),
-        *("characters", "seconds", "milliseconds"),
+        *(CHARACTERS, "seconds", DURATION),
     )
     list_filter = ("capability", "outcome", "started_at", "model")
     fields = (
         *("owner", "of_companion", "capability", "provider", "model", "outcome", "started_at"),
-        *("characters", "seconds", "milliseconds"),
+        *(CHARACTERS, "seconds", DURATION),
     )
 
 

@@ -3,9 +3,10 @@ from typing import Any
 from django import template
 from django.contrib import admin
 from django.db.models import Model
+from django.template import Context
 from django.utils.text import capfirst
 
-from safety.descriptions import describe_code
+from safety.descriptions import describe_code, link_to
 
 register = template.Library()
 
@@ -24,6 +25,13 @@ def plain(value: Any) -> str:
 def in_words(code: str | None) -> str:
     """Return a code in words, or a dash if it is empty."""
     return describe_code(code) if code else "–"
+
+
+@register.simple_tag(takes_context=True)
+def link_page(context: Context, thing: Model, text: str) -> str:
+    """Return a link to the object's page in the admin, or only the text if the operator may not open it."""
+    opens = admin.site.get_model_admin(type(thing)).has_view_permission(context["request"])
+    return link_to(thing._meta.label, thing.pk, text, opens=opens)
 
 
 @register.filter

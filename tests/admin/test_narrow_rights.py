@@ -1,0 +1,52 @@
+"""Operators with few rights: no link leads them to a page that they may not open."""
+
+import re
+
+import pytest
+from django.contrib import admin
+from django.contrib.auth.models import Permission
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import User
+from companions.models import Companion, Message, Reply, Timer
+from memory.models import Memory
+from tests.admin.conftest import Scene
+from tests.admin.walk import PRIVATE, listing, page
+
+LINK = re.compile(r'href="(/admin/[a-z]+/[a-z]+/[0-9a-f-]+/change/)"')
+
+
+def grant(opal: User, *rights: str) -> None:
+    opal.groups.clear()
+    opal.user_permissions.set(Permission.objects.filter(codename__in=rights))
+
+
+@pytest.mark.parametrize("model", [Message, Memory, Reply, Companion, Timer])
+def test_every_link_of_a_list_and_a_page_opens(
+    client: Client, scene: Scene, opal: User, model: type[Message]
+) -> None:
+    grant(opal, f"view_{model._meta.model_name}")
+    client.force_login(opal)
+    first = model._base_manager.first()
+    for address in (listing(model), page(first)):  # type: ignore[arg-type]
+        shown = client.get(address).content.decode()
+        assert "alice@example.org" in shown
+        for link in set(LINK.findall(shown)):
+            assert client.get(link).status_code == 200, (address, link)
+
+
+def test_a_companions_page_leads_to_the_tables_that_one_may_see(
+    client: Client, scene: Scene, opal: User
+) -> None:
+    grant(opal, "view_companion", "view_message")
+    client.force_login(opal)
+    below = client.get(page(scene.companion)).context["below"]
+    assert [part["url"].split("?")[0] for part in below] == [listing(Message)]
+
+
+def test_whoever_may_see_all_finds_links_everywhere(desk: Client, scene: Scene, alice: User) -> None:
+    person = reverse("admin:accounts_user_change", args=[alice.pk])
+    for model in PRIVATE:
+        if "owner" in admin.site._registry[model].list_display:
+            assert person in desk.get(listing(model)).content.decode(), model
