@@ -1,4 +1,4 @@
-"""A provider's usage in the last day, by hour: from the rows of its calls, in one query."""
+"""A provider's usage in the last day by hour, and that of all models in the last month: from the rows of their calls."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,7 +12,7 @@ from accounts.models import ModelCall, SoundCall
 from providers.chat_provider import describe
 from providers.models import Provider
 
-SHOWN_HOURS = 24
+SHOWN_HOURS, SHOWN_DAYS = 24, 30
 FAILED = ("unavailable", "refused")
 
 
@@ -37,6 +37,44 @@ class Hour:
     slow_seconds: float | None  # the 95th percentile
     tokens: int
     cost: Decimal | None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelUse:
+    """The requests to one model at one address, and what their tokens cost by the provider's present prices."""
+
+    model: str
+    address: str
+    requests: int
+    failures: int
+    sent: int
+    received: int
+    cost: Decimal | None
+
+
+def load_last_month(now: datetime) -> list[ModelUse]:
+    """Return the use of each chat or embedding model in the last `SHOWN_DAYS` days, the largest first."""
+    rows = {(describe(row).base_url, row.model): row for row in Provider.objects.all()}
+    uses = (
+        ModelCall.objects.filter(started_at__gte=now - timedelta(days=SHOWN_DAYS))
+        .order_by()
+        .values_list("model", "provider")
+        .annotate(
+            requests=Count("pk"),
+            failures=Count("pk", filter=Q(outcome__in=FAILED)),
+            sent=Sum("prompt_tokens"),
+            received=Sum("completion_tokens"),
+        )
+        .order_by("-sent", "model")
+    )
+    costs = {key: row.compute_cost for key, row in rows.items()}
+    return [
+        ModelUse(
+            *(model, address, requests, failures, sent, received),
+            cost=costs[address, model](sent, received) if (address, model) in costs else None,
+        )
+        for model, address, requests, failures, sent, received in uses
+    ]
 
 
 def load_last_day(row: Provider, now: datetime) -> list[Hour]:

@@ -7,6 +7,7 @@ from django.db import connection
 from django.db.models import Model
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 
 from accounts.models import User
 from companions.models import Message, Prompt
@@ -105,3 +106,9 @@ def test_what_goes_with_a_person_is_counted_without_being_loaded(
         "files": StoredFile.objects.count(),
     }
     assert not [query for query in queries if "memory_embedding" in query["sql"]]
+
+
+def test_the_first_page_says_what_an_operator_did_lately(desk: Client, scene: Scene, bob: User) -> None:
+    desk.post(page(bob, "delete"), {"post": "yes"})
+    first = " ".join(desk.get(reverse("admin:index")).content.decode().split())
+    assert 'bob@example.org <span class="kith-soft">User · Deletion ·' in first

@@ -21,7 +21,7 @@ from providers.errors import ProviderError
 from providers.models import Provider
 from providers.selection import choose_chat, follow_change
 from safety.models import AuditEntry
-from safety.provider_usage import load_last_day
+from safety.provider_usage import load_last_day, load_last_month
 from tests.admin.walk import listing, page
 from tests.fixtures.model_servers import serve
 from tests.fixtures.rehearsal import RehearsalServer
@@ -235,6 +235,35 @@ def test_the_last_day_is_told_by_hours(
     shown = desk.get(page(row)).content.decode().partition('id="last-day"')[2]
     assert "4,400,000" in shown
     assert "12.0000" in shown
+
+
+def test_the_list_tells_what_each_model_cost_in_a_month(desk: Client, bob: User) -> None:
+    choose_chat("Mine", "https://llm.example/v1", "large")
+    Provider.objects.update(prompt_price=2, completion_price=10)
+    now = timezone.now()
+    for model, days, outcome in (
+        ("large", 1, "done"),
+        ("large", 29, "refused"),
+        ("large", 31, "done"),
+        ("gone", 2, "done"),
+    ):
+        ModelCall.objects.create(
+            **{"user": bob, "purpose": "answer", "provider": "https://llm.example/v1", "model": model},
+            **{"outcome": outcome, "prompt_tokens": 1_000_000, "completion_tokens": 100_000},
+            started_at=now - timedelta(days=days),
+        )
+    large, gone = load_last_month(now)
+    assert (large.requests, large.failures, large.sent, large.received, large.cost) == (
+        2,
+        1,
+        2_000_000,
+        200_000,
+        6,
+    )
+    assert (gone.model, gone.requests, gone.cost) == ("gone", 1, None)
+    shown = desk.get(listing(Provider)).content.decode().partition('id="last-month"')[2]
+    assert "2,000,000" in shown
+    assert "6.00" in shown
 
 
 @pytest.mark.django_db(transaction=True)

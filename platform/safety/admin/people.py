@@ -141,7 +141,7 @@ class UserAdmin(PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc
     filter_horizontal = ()  # Django's two lists side by side are not accessible to screen readers
     list_display: Any = (
         *("email", "name", "is_active", "is_staff", LANGUAGE, "time_zone"),
-        *("last_login", "date_joined"),
+        *(moment("last_login", _("last login")), moment("date_joined", _("date joined"))),
         *(number("characters_spoken", _("characters spoken (30 days)")), "seconds_heard"),
     )
     list_filter = ("is_active", "is_staff", "is_superuser", ("language", code_filter(describe_language)))
@@ -297,7 +297,16 @@ class EmailAddressAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
 class TokenAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
     """API tokens, issued on the settings page or by `create_token`. Operators who may change them may revoke them."""
 
-    list_display = ("name", "prefix", "user", "created_at", "last_used_at", "expires_at", "revoked_at")
+    list_display: Any = (
+        *(
+            "name",
+            "prefix",
+            "user",
+            moment("created_at", _("created")),
+            moment("last_used_at", _("last used")),
+        ),
+        *(moment("expires_at", _("expires")), moment("revoked_at", _("revoked"))),
+    )
     list_filter = (("revoked_at", admin.EmptyFieldListFilter), "created_at", "last_used_at")
     list_select_related = ("user",)
     search_fields = ("name", "prefix", "user__email")

@@ -43,7 +43,7 @@ from providers.selection import (
 from safety.admin.private import moment
 from safety.audit import record
 from safety.models import AuditEntry
-from safety.provider_usage import load_last_day
+from safety.provider_usage import load_last_day, load_last_month
 
 SOUND = (Capability.SPEECH, Capability.TRANSCRIPTION)
 SOUND_IGNORES = {
@@ -141,6 +141,7 @@ class ProviderAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
     readonly_fields = ("engine_file", "last_error", "last_error_at")
     change_form_outer_after_template = "admin/providers/last_day.html"
     list_before_template = "admin/providers/in_force.html"
+    list_after_template = "admin/providers/last_month.html"
     actions = ("try_selected",)
     show_full_result_count = False
 
@@ -156,6 +157,7 @@ class ProviderAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
                 if is_sound_set_by_environment(capability)
             ],
             "embedding": settings.EMBEDDING if is_embedding_set_by_environment() else None,
+            "last_month": load_last_month(timezone.now()),
             "active": next(iter(read_active().get(Capability.CHAT, ())), None),
         }
         response: HttpResponse = super().changelist_view(request, context | (extra_context or {}))
