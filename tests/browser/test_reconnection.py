@@ -144,3 +144,28 @@ def test_what_comes_while_what_was_missed_is_asked_for_stays_in_its_place(person
     route.fulfill(body=text, content_type="text/html")
     page.wait_for_timeout(500)
     assert here.count() == 1
+
+
+def test_an_answer_that_began_before_the_page_listened_is_shown_once_it_ends(
+    person: Person, live: Live
+) -> None:
+    person.make_companion()
+    page, other = person.page, person.page.context.new_page()
+    other.goto(page.url)
+    expect(other.locator("#send")).to_be_enabled()
+
+    def listen_late(socket: WebSocketRoute) -> None:
+        """Pass on nothing of how the answer begins."""
+        server = socket.connect_to_server()
+        server.on_message(
+            lambda told: None if re.search("message.saved|reply.started", str(told)) else socket.send(told)
+        )
+
+    page.route_web_socket(re.compile("/ws/companions/"), listen_late)
+    page.reload()
+    expect(page.locator("#send")).to_be_enabled()
+    live.rehearsal.script({"answer": "I see."})
+    other.locator("#message").fill("From elsewhere")
+    other.locator("#message").press("Enter")
+    expect(page.locator(".said-by-person .words")).to_have_text("From elsewhere")
+    person.hears("I see.")

@@ -1,7 +1,6 @@
 """What people may send in place of a card: refused in a sentence or made harmless, within bounds of memory and time."""
 
 import sys
-from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -24,19 +23,19 @@ def test_there_are_enough_of_them() -> None:
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_it_is_refused(name: str, measured: Callable[[str], Sequence[str]]) -> None:
+def test_it_is_refused(name: str) -> None:
     code, make = REFUSED[name]
     with pytest.raises(FilesError) as told:
-        read_card(make(), command=measured("cards.child"))
+        read_card(make())
     assert told.value.code == code
     assert len(str(told.value.detail)) > 20
     assert isinstance(told.value, TooLargeError if code == "too_large" else ContentError)
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_it_is_read_without_what_is_bad_in_it(name: str, measured: Callable[[str], Sequence[str]]) -> None:
+def test_it_is_read_without_what_is_bad_in_it(name: str) -> None:
     remarks, make = ODD[name]
-    card = read_card(make(), command=measured("cards.child"))
+    card = read_card(make())
     assert set(card.remarks) == remarks <= REMARKS.keys()
     assert normalise(card.card)[0] == card.card
     assert all(MEDIA.match(asset.content) for asset in card.assets)

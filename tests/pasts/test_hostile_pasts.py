@@ -1,7 +1,6 @@
 """What people may send in place of a talk: refused in a sentence or made harmless, within bounds of memory and time."""
 
 import sys
-from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -23,19 +22,19 @@ def test_there_are_enough_of_them() -> None:
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_it_is_refused(name: str, measured: Callable[[str], Sequence[str]]) -> None:
+def test_it_is_refused(name: str) -> None:
     code, make = REFUSED[name]
     with pytest.raises(PastError) as told:
-        read_past(make(), command=measured("pasts.child"))
+        read_past(make())
     assert told.value.code == code
     assert len(str(told.value.detail)) > 20
     assert told.value.status == (413 if code == "too_large" else 422)
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_it_is_read_without_what_is_bad_in_it(name: str, measured: Callable[[str], Sequence[str]]) -> None:
+def test_it_is_read_without_what_is_bad_in_it(name: str) -> None:
     remarks, make = ODD[name]
-    file = read_past(make(), command=measured("pasts.child"))
+    file = read_past(make())
     assert set(file.remarks) - EXPECTED_TIMES == remarks <= REMARKS.keys()
     for past in file.pasts:
         ids = {message.id for message in past.messages}

@@ -140,7 +140,10 @@ export class Replies {
     if (frame.message && frame.type !== "reply.failed") announce(`${this.words.says} ${frame.message.text}`);
     if (frame.type === "reply.failed") announce(frame.detail ?? this.words.failed);
     const turn = reply?.element?.closest(".turn");
-    if (!turn) return this.open.delete(frame.id) && undefined;
+    if (!turn) {
+      this.open.delete(frame.id);
+      return this.turns.catchUp((one) => this.isStreaming(one)); // it began before this page heard anything
+    }
     if (frame.type === "reply.done") await this.#typedOut(reply);
     this.open.delete(frame.id);
     if (frame.type === "reply.done") {
