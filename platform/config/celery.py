@@ -37,6 +37,8 @@ class Scheduler(PersistentScheduler):
     does not help, as the last runs are kept in a file. If it cannot write that file, it ends.
     """
 
+    _store: Any  # the shelf of the last runs, which the types of Celery leave out
+
     def tick(self, *args: Any, **kwargs: Any) -> float:
         """Run what is due and return for how many seconds to sleep; a last run that lies ahead counts as run now."""
         now = self.app.now()

@@ -596,6 +596,7 @@ CHECK_BY_MODEL: bool | None = env.bool("KITH_CHECK_BY_MODEL", None)
 # -- Celery -----------------------------------------------------------------------------------------
 
 CELERY_BROKER_URL = REDIS_URL
+CELERY_BROKER_TRANSPORT = "config.broker:Transport"
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True

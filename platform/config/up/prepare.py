@@ -14,6 +14,7 @@ import django
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
+from django.db import transaction
 
 from config import static_files
 from config.up.terminal import say
@@ -67,9 +68,12 @@ def make_operator() -> None:
     if get_user_model().objects.filter(is_staff=True).exists():
         return
     printed = StringIO()
-    call_command("create_account", OPERATOR, staff=True, superuser=True, stdout=printed)
-    password = printed.getvalue().strip()
-    say(f"An operator account was created. Its password is shown only this once:\n  {OPERATOR}\n  {password}")
+    with transaction.atomic():  # if this process is killed, no account is left whose password was never shown
+        call_command("create_account", OPERATOR, staff=True, superuser=True, stdout=printed)
+        password = printed.getvalue().strip()
+        say(
+            f"An operator account was created. Its password is shown only this once:\n  {OPERATOR}\n  {password}"
+        )
 
 
 def start_engines() -> None:
