@@ -34,7 +34,8 @@ FEELING = (
     r"(?:(?i:emotion|mood|feeling)\s{0,2}[:=]?\s{0,2})?"
     rf"(?P<name>(?i:{EMOTIONS}))(?P<rest>[\s:=,]{{0,3}}[\d.,]{{0,5}}%?)"
 )
-BRACKET = regex.compile(rf"[\[【]\s?{FEELING}\s?[\]】]")
+# A day stands behind each line that is always in mind (`prompting.pinned_context`).
+BRACKET = regex.compile(rf"[\[【]\s?(?:{FEELING}|(?P<day>\d{{4}}-\d\d-\d\d))\s?[\]】]")
 FIRST = regex.compile(
     rf"[^\S\n]{{0,8}}(?:[\[【(（]\s?{FEELING}\s?[\]】)）]"
     rf"|\*{{1,2}}\(?(?P<name>(?i:{EMOTIONS}))(?P<rest>[\s:=,]{{0,3}}[\d.,]{{0,5}}%?)\)?\*{{1,2}}(?!\w)"
@@ -67,6 +68,7 @@ CONTEXT_LIST = (
 )
 COPIED = regex.compile(  # times as in `prompting.history.render_time`, lines of the context, results of tools
     rf"[^\S\n]{{0,8}}(?:(?:- )?\[{WEEKDAY} \d{{1,2}} [A-Z][a-z]{{2,8}}, \d{{1,2}}:\d{{2}}\][^\S\n]{{0,4}}(?:You: )?"
+    r"|\[\d{4}-\d\d-\d\d \d\d:\d\d\][^\S\n]{0,4}"
     rf"|{CONTEXT_LINE}|{CONTEXT_LIST}|Remembered:[^\S\n]*\n(?=- \[\d{{4}}-)"
     rf"|\{{(?:{TOLD_BY_TOOLS})[^\n]{{0,2000}}\}}(?=[^\S\n]*(?:\n|$)))"
 )
@@ -302,7 +304,7 @@ class LineReader:
             yield place
             if found.partial:
                 return
-            if found.re is BRACKET:
+            if found.re is BRACKET and found["name"]:
                 yield Felt.parse(0, f"{found['name']}{found['rest']}")
             self._has_gap = not (self._line + text[:at])[-1:].strip()
             at = place = found.end()
@@ -330,6 +332,8 @@ class LineReader:
                 return BRACKET.match(text[: found.end() - 1], at, partial=True)  # a link's address may come
             if found and not found.partial and text[found.end() : found.end() + 1] in ("(", ":", "["):
                 return None
+            if found and found["day"] and not (self._line + text[:at]).strip():
+                return None  # a line may begin with a day
         else:
             said = (self._line + text[max(at - 10, 0) : at]).rstrip(" \t")
             if said and said[-1] not in ENDS_SENTENCE:

@@ -1,6 +1,6 @@
 """Schedules as people and models write them: `30s`, `5min`, `2h`, `1d`, `once:2026-04-10 09:00`, `cron:0 8 * * *`.
 
-A new one may name its day as people do: `tomorrow 9:00`, `Saturday at 10:00`, `2026-04-10 09:00`.
+A new one may name its day as people do: `tomorrow 9:00`, `Saturday at 10 pm`, `2026-04-10 09:00`, `明天下午3点`.
 
 Crons and local times are in a time zone. A time that daylight saving skips is due at the first moment after the gap;
 one that occurs twice is due the first time only. A day in a length of time is 24 hours.
@@ -31,11 +31,18 @@ LENGTH = re.compile(
     re.IGNORECASE,
 )
 DAY_NAMES = [name.casefold() for name in day_name]
-NAMED = re.compile(
-    rf"(?:(?:on |next )?(?P<day>today|tomorrow|[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}|{'|'.join(DAY_NAMES)})[ ,T]+)?"
-    r"(?:at )?(?P<clock>[0-9]{1,2}:[0-9]{2})",
-    re.IGNORECASE,
+DAYS_ON = {"today": 0, "tomorrow": 1, "今天": 0, "明天": 1, "后天": 2}
+DAY = rf"(?:on |next )?(?P<day>{'|'.join([*DAYS_ON, *DAY_NAMES])}|[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})"
+TIME = (
+    r"(?:at )?(?P<part>早上|上午|中午|下午|晚上)?(?P<hour>[0-9]{1,2})"
+    r"(?P<sign>[:：点](?P<minute>[0-9]{2})?(?::[0-9]{2})?)?"
+    r"(?: ?(?P<half>[ap])\.?m\.?)?"
 )
+NAMED = [
+    re.compile(rf"(?:{DAY}[ ,T]*)?{TIME}", re.IGNORECASE),
+    re.compile(rf"{TIME},? {DAY}", re.IGNORECASE),
+]
+LATER_HALF = {"p", "下午", "晚上"}
 CLOCK = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{1,2}):([0-9]{2})", re.IGNORECASE)
 SYNTAX_HELP = gettext_lazy(
     "Write one of: 30s, 5min, 2h, 1d, once:2026-04-10 09:00, or cron:0 8 * * * with five fields "
@@ -133,7 +140,7 @@ def get_due_times(schedule: Schedule, due: datetime | None, zone: tzinfo, limit:
 
 def parse_new(text: str, now: datetime, zone: tzinfo) -> Schedule:
     """Parse a schedule that is set now. Raise ScheduleError if it is invalid, too frequent, too far ahead, or past."""
-    schedule = parse(_resolve_named_day(text, now.astimezone(zone)))
+    schedule = parse(resolve_named_day(text, now.astimezone(zone)))
     if isinstance(schedule, Cron) and schedule.shortest_gap < MIN_INTERVAL:
         raise ScheduleError("too_often", _("This is too often: leave at least 10 minutes in between."))
     first = schedule.first(now, zone)
@@ -145,25 +152,37 @@ def parse_new(text: str, now: datetime, zone: tzinfo) -> Schedule:
     return schedule
 
 
-def _resolve_named_day(text: str, now: datetime) -> str:
-    """Return a time that names its day as people do ("tomorrow 9:00", "Saturday at 10:00") as "once:DATE TIME", with
-    the next such date; return any other text unchanged.
+def resolve_named_day(text: str, now: datetime) -> str:
+    """Return a time that names its day as people do ("tomorrow 9:00", "Saturday at 10 pm") as "once:DATE TIME", with the
+    next such date; return any other text unchanged. `now` must be in the user's zone.
     """
-    named = NAMED.fullmatch(" ".join(text[: MAX_CHARACTERS + 1].split()))
-    if not named:
+    words = " ".join(text[: MAX_CHARACTERS + 1].split())
+    named = next(filter(None, (pattern.fullmatch(words) for pattern in NAMED)), None)
+    clock = _read_clock(named) if named else ""
+    if named is None or not clock:
         return text
-    day, clock = (named["day"] or "").casefold(), named["clock"].zfill(5)
-    is_over = clock <= f"{now:%H:%M}"
+    day, is_over = (named["day"] or "").casefold(), clock <= f"{now:%H:%M}"
     if day[:1].isdigit():
         return f"once:{day} {clock}"
-    days = 0
+    days = DAYS_ON.get(day, 0)
     if day in DAY_NAMES:
         days = (DAY_NAMES.index(day) - now.weekday()) % 7
         if days == 0 and is_over:
             days = 7
-    elif day == "tomorrow" or (not day and is_over):
+    elif not day and is_over:
         days = 1
     return f"once:{now + timedelta(days=days):%Y-%m-%d} {clock}"
+
+
+def _read_clock(named: re.Match[str]) -> str:
+    """Return the time of day as "07:30"; "" if it is none: "7" alone, or "7:" without minutes."""
+    sign, half = named["sign"] or "", (named["half"] or named["part"] or "").casefold()
+    if not (sign or named["half"]) or (sign[:1] in (":", "：") and not named["minute"]):
+        return ""
+    hour = int(named["hour"])
+    if half in LATER_HALF and hour < 12:
+        hour += 12
+    return f"{0 if half == 'a' and hour == 12 else hour:02}:{named['minute'] or '00'}"
 
 
 def parse(text: str) -> Schedule:

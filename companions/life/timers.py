@@ -84,7 +84,8 @@ def set_timer(
     set_here = Timer.objects.filter(companion=companion, message=message, waking=waking)
     lock(companion.pk)
     if message or waking:
-        same = set_here.filter(schedule=schedules.parse(schedule).text, note=note)
+        resolved = schedules.parse(schedules.resolve_named_day(schedule, now.astimezone(zone)))
+        same = set_here.filter(schedule=resolved.text, note=note)
         if before := same.exclude(state=Timer.State.CANCELLED).first():
             return before
         if set_here.count() >= MAX_AT_ONCE:

@@ -18,7 +18,7 @@ from companions.sessions.drafts import DiaryDraft, Drafts, Material, find_entry_
 from companions.sessions.parts import draft_diary, draft_verification, keep_verified
 from companions.sessions.transcript import select_messages, select_visible
 from jobs.lease import MAX_ATTEMPTS, Clock, Lease, note_failures, retry_at
-from memory.learning.diary import rewrite
+from memory.learning.diary import Written, drop_forgotten, rewrite
 from memory.models import DiaryEntry
 
 log = structlog.get_logger(__name__)
@@ -85,7 +85,8 @@ def _gather(companion: Companion, session_id: UUID) -> Material:
 
 @transaction.atomic
 def _keep(entry: DiaryEntry, draft: DiaryDraft, now: datetime) -> bool:
-    """Save the draft to the entry, after those of its sentences that come from other messages than the draft's.
+    """Save the draft, without what was forgotten, to the entry, after those of its sentences that come from other
+    messages than the draft's. Delete the entry if nothing is left.
 
     Return False, with nothing saved, if something that the model saw has changed; True if the entry is gone.
     """
@@ -101,11 +102,23 @@ def _keep(entry: DiaryEntry, draft: DiaryDraft, now: datetime) -> bool:
         for sentence in there.sentences
         if sentence["sources"] and not shown & {*map(str, sentence["sources"])}
     ]
+    written = Written(
+        title=draft.title,
+        diary=draft.diary,
+        emotion=draft.emotion,
+        intensity=draft.intensity,
+        self_concept=[],
+        user_profile=[],
+        call_id=draft.call_id,
+    )
+    written = drop_forgotten(companion.pk, written)
+    if not (earlier or written.diary):
+        return _drop(there, now)
     rewrite(
         there,
         now,
-        title=draft.title,
-        sentences=[*earlier, *draft.diary],
+        title=written.title,
+        sentences=[*earlier, *written.diary],
         emotion=draft.emotion,
         intensity=draft.intensity,
         call_id=draft.call_id,
@@ -113,7 +126,7 @@ def _keep(entry: DiaryEntry, draft: DiaryDraft, now: datetime) -> bool:
         next_at=None,
         attempts=0,
     )
-    Session.objects.filter(pk=there.session_id).update(title=draft.title)
+    Session.objects.filter(pk=there.session_id).update(title=written.title)
     return True
 
 
@@ -123,6 +136,11 @@ def _delete(entry: DiaryEntry, seen: Material, now: datetime) -> bool:
     companion = hold(entry.companion_id)
     if companion and fingerprint_diary(_gather(companion, entry.session_id)) != fingerprint_diary(seen):
         return False
+    return _drop(entry, now)
+
+
+def _drop(entry: DiaryEntry, now: datetime) -> bool:
+    """Delete the entry and its memory; return True. Call it with the companion locked."""
     forget_many(entry.companion_id, [entry.memory_id] if entry.memory_id else [], now)
     DiaryEntry.objects.filter(companion_id=entry.companion_id, pk=entry.pk).delete()
     return True

@@ -1,5 +1,6 @@
 """A diary entry of which something was deleted is written anew without it; what is deleted meanwhile stays deleted."""
 
+import json
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
@@ -12,6 +13,7 @@ from companions.models import Companion, Message, Session
 from companions.sessions import diary_rewrite
 from companions.sessions.closing import run
 from jobs.lease import MAX_ATTEMPTS
+from memory.forgotten import keep_forgotten, read_words
 from memory.models import DiaryEntry, Memory
 from tests.companions.deletion.conftest import MARKER, NOW, SAID, diary, say, told
 from tests.companions.everywhere import tables_with
@@ -42,6 +44,22 @@ def test_the_entry_is_written_anew_from_what_is_left(mira: Companion, said: list
     assert ModelCall.objects.get(pk=entry.call_id).purpose == ModelCall.Purpose.CLOSING
     assert tables_with(MARKER) == {}
     assert diary_rewrite.find_due(LATER) == []
+
+
+def test_what_was_forgotten_is_not_written_again(
+    mira: Companion, said: list[Message], rehearsal: RehearsalServer
+) -> None:
+    closed(mira, LATER)
+    delete_message(said[0], LATER)
+    keep_forgotten(mira.pk, [read_words("Tom drinks whisky.")], LATER)
+    (entry_id,) = diary_rewrite.find_due(LATER)
+    written = [{"text": text, "sources": []} for text in ("I worry: Tom drinks whisky.", "I like our talks.")]
+    answer = {"title": "Tom drinks whisky", "diary": written, "emotion": "sad", "intensity": 0.4}
+    rehearsal.script({"task": "diary", "answer": json.dumps(answer)})
+    diary_rewrite.run(entry_id, LATER)
+    entry = DiaryEntry.objects.get(pk=entry_id)
+    assert (entry.is_stale, entry.summary) == (False, "I like our talks.")
+    assert "whisky" not in entry.title
 
 
 def test_what_is_deleted_while_the_model_thinks_is_not_written(

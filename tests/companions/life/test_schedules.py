@@ -114,6 +114,13 @@ def test_what_cannot_be_set_is_refused_with_its_reason(text: str, code: str | No
         ("Saturday at 18:00", "once:2026-11-21 18:00"),
         ("Saturday 10:00", "once:2026-11-28 10:00"),
         ("next Monday, 8:00", "once:2026-11-23 08:00"),
+        ("tomorrow at 7:30 am", "once:2026-11-22 07:30"),
+        ("7:30 p.m. tomorrow", "once:2026-11-22 19:30"),
+        ("Sunday 10pm", "once:2026-11-22 22:00"),
+        ("tomorrow 12:05 am", "once:2026-11-22 00:05"),
+        ("2026-11-22T09:05:00", "once:2026-11-22 09:05"),
+        ("明天7:30", "once:2026-11-22 07:30"),
+        ("后天下午3点", "once:2026-11-23 15:00"),
     ],
 )
 def test_a_day_that_is_named_is_the_next_to_come(text: str, canonical: str) -> None:

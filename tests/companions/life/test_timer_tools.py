@@ -33,6 +33,14 @@ def test_a_timer_set_in_a_talk_is_asked_for(mira: Companion, turn: TurnContext) 
     }
 
 
+def test_a_timer_may_name_its_day_as_people_do_and_is_set_once(mira: Companion, turn: TurnContext) -> None:
+    for _time in range(2):
+        given = use(turn, "set_timer", schedule="tomorrow 9:00", text="drink water")
+    timer = mira.timers.get(note="drink water")
+    assert timer.schedule == f"once:{NOW.astimezone(mira.user.zone) + timedelta(days=1):%Y-%m-%d} 09:00"
+    assert given["next"].endswith("09:00:00")
+
+
 def test_one_that_it_sets_for_itself_was_not_asked_for(mira: Companion, turn: TurnContext) -> None:
     use(turn, "set_timer", schedule="1d", text="look at the stars", they_asked=False)
     assert not mira.timers.get(note="look at the stars").is_asked_for
