@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.template.loader import render_to_string
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
@@ -206,7 +206,9 @@ def test_limits_of_a_person_and_of_a_book(at_home: Client, mira: Companion, alic
     assert "at most 2,000 entries" in page.content.decode()
 
 
-def test_the_talk_says_which_lore_was_read(at_home: Client, told: Told) -> None:
+def test_the_talk_says_which_lore_was_read(
+    at_home: Client, told: Told, olive: User, rf: RequestFactory
+) -> None:
     assert "looked up" not in at_home.get(told.path).content.decode()
     entry = make(told.companion, DRAGON).entries.get()
     key = f"{entry.lorebook_id}:{entry.pk}"
@@ -218,9 +220,10 @@ def test_the_talk_says_which_lore_was_read(at_home: Client, told: Told) -> None:
     assert "looked up: The dragon" in page
     assert "“dragon” appears 3 messages back." in page
     assert "in the talk, before its last 2 messages" in page
-    shown = render_to_string(
-        "admin/companions/reply.html", {"reply": told.reply, "lore": explain(lore_of(told))}
-    )
+    request = rf.get("/")
+    request.user = olive
+    context = {"request": request, "reply": told.reply, "lore": explain(lore_of(told))}
+    shown = render_to_string("admin/companions/reply.html", context)
     assert "“dragon” appears 3 messages back." in shown
 
 

@@ -1,5 +1,6 @@
 """A waking ends once, in speech or in silence, whatever is killed, however the model answers."""
 
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -31,6 +32,7 @@ TOOLS = [
     ("set_timer", {"schedule": "1d", "text": "ask how it goes"}),
     ("remember", {"text": "enough", "slot": "water"}),
 ]
+STEP_SAVED = faults.begins('UPDATE "companions_waking" SET "look_at" = %s, "steps"')  # after what a tool has done
 WHOLE = [calling(*TOOLS), {"answer": "Drink something, dear.", "when": "<kith-waking>"}]
 
 
@@ -92,16 +94,22 @@ def test_a_waking_killed_at_any_statement_speaks_once_and_does_each_thing_once(
     statements = faults.count(lambda: run(whole_run.pk, NOON))
     assert [step["name"] for step in as_it_is(whole_run.pk).steps] == [name for name, _given in TOOLS]
     wanted = [*map(len, effects(tian))]
-    for share in SHARES:
-        check_killed_waking(make_companion(alice), 2 + int(share * (statements - 1)), rehearsal, wanted)
+    for share in SHARES:  # the first statement claims it
+        killed = faults.killed(number=2 + int(share * (statements - 1)))
+        check_killed_waking(make_companion(alice), killed, rehearsal, wanted)
+    for number in range(1, len(TOOLS) + 1):
+        killed = faults.killed(STEP_SAVED, number)
+        check_killed_waking(make_companion(alice), killed, rehearsal, wanted)
 
 
-def check_killed_waking(mira: Companion, number: int, rehearsal: RehearsalServer, wanted: list[int]) -> None:
-    """Have a waking killed before its so-many-th statement; the first one claims it."""
+def check_killed_waking(
+    mira: Companion, killed: AbstractContextManager[None], rehearsal: RehearsalServer, wanted: list[int]
+) -> None:
+    """Have a waking killed, and run it again."""
     rehearsal.reset()
     rehearsal.script(*WHOLE)
     waking = woken(mira, NOON)
-    with faults.killed(number=number):
+    with killed:
         run(waking.pk, NOON)
     left = as_it_is(waking.pk)
     assert unprompted(mira) == []
