@@ -257,7 +257,20 @@ def channel(redis: str) -> str:
     return name
 
 
-def test_kiths_that_share_a_redis_do_not_hear_each_other() -> None:
+@pytest.mark.parametrize(
+    ("redis", "broker"),
+    [
+        ("redis://:secret@127.0.0.1:6379/3", "redis://:secret@127.0.0.1:6379/3"),
+        ("rediss://example.org/", "rediss://example.org/"),
+        ("unix:///run/redis.sock", "redis+socket:///run/redis.sock?virtual_host=0"),
+        ("unix://:secret@/run/redis.sock?db=3", "redis+socket://:secret@/run/redis.sock?virtual_host=3"),
+    ],
+)
+def test_celery_goes_to_the_same_redis(redis: str, broker: str) -> None:
+    assert load_settings({"REDIS_URL": redis})["CELERY_BROKER_URL"] == broker
+
+
+@pytest.mark.parametrize("redis", ["redis://127.0.0.1:6379/", "unix:///run/redis.sock?db="])
+def test_kiths_that_share_a_redis_do_not_hear_each_other(redis: str) -> None:
     """What is published in one database of a Redis is heard in all of them."""
-    first, second = (channel(f"redis://127.0.0.1:6379/{number}") for number in (1, 2))
-    assert first != second
+    assert channel(f"{redis}1") != channel(f"{redis}2")

@@ -7,7 +7,7 @@ from datetime import timedelta
 from email.utils import parseaddr
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
@@ -215,6 +215,21 @@ def risuai_table(path: str) -> bytes:
         return read_table(Path(path).read_bytes()) if path else b""
     except (OSError, ValueError) as error:
         raise ImproperlyConfigured(f"KITH_RISUAI_MAP cannot be used: {error}.") from error
+
+
+def celery_broker(redis_url: str) -> str:
+    """Return the address of Redis as Celery takes it, which writes that of a Unix socket in a way of its own."""
+    address = urlsplit(redis_url)
+    if address.scheme != "unix":
+        return redis_url
+    return f"redis+socket://{address.netloc}{address.path}?virtual_host={redis_database(redis_url)}"
+
+
+def redis_database(redis_url: str) -> str:
+    """Return the number of the database that the address of Redis names."""
+    address = urlsplit(redis_url)
+    path = "" if address.scheme == "unix" else address.path.strip("/")
+    return parse_qs(address.query).get("db", [path or "0"])[0]
 
 
 def private_storage(env: Environment, folder: Path) -> dict[str, Any]:

@@ -13,12 +13,14 @@ from django.core.exceptions import ImproperlyConfigured
 from config.setting_rules import (
     Environment,
     break_after,
+    celery_broker,
     encryption_keys,
     mail_server,
     one_of,
     postgres_database,
     private_storage,
     public_address,
+    redis_database,
     require_strong_secret,
     risuai_table,
     vapid_key,
@@ -193,7 +195,7 @@ CACHES = {
     }
 }
 # Redis publishes to subscribers of all its databases, so the channel's name holds the database's number.
-EVENTS_CHANNEL = f"kith{urlsplit(REDIS_URL).path.strip('/') or 0}:events"
+EVENTS_CHANNEL = f"kith{redis_database(REDIS_URL)}:events"
 #: `S3_BUCKET`, `S3_ENDPOINT`, `S3_REGION`, `S3_ACCESS_KEY`, `S3_SECRET_KEY` | a folder in `KITH_HOME` | a private
 #:   bucket for sound and pictures, used by this Kith only; see `docs/operations/files.md`
 STORAGES = {
@@ -595,7 +597,7 @@ CHECK_BY_MODEL: bool | None = env.bool("KITH_CHECK_BY_MODEL", None)
 
 # -- Celery -----------------------------------------------------------------------------------------
 
-CELERY_BROKER_URL = REDIS_URL
+CELERY_BROKER_URL = celery_broker(REDIS_URL)
 CELERY_BROKER_TRANSPORT = "config.broker:Transport"
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
