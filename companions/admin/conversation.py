@@ -132,6 +132,7 @@ class JournalEntryAdmin(PrivateAdmin):
     """A change of what a companion knows, and the message it follows; undone on branches that are not chosen."""
 
     words = ("before", "after")
+    linked = {"message": Message}
     annotations = {
         "after_said_at": Subquery(Message.everywhere.filter(pk=OuterRef("at")).values("said_at")[:1])
     }
@@ -145,7 +146,8 @@ class JournalEntryAdmin(PrivateAdmin):
         """Return a link to the message that the change follows, or the short id in `at` if that is not a message."""
         if entry.after_said_at is None:
             return format_html('<span class="kith-id kith-soft">{}</span>', str(entry.at)[:8])
-        return link_to("companions.message", entry.at, describe_name(entry.after_said_at))
+        name = describe_name(entry.after_said_at)
+        return link_to("companions.message", entry.at, name, opens=entry.message_opens)
 
     def call(self, thing: JournalEntry) -> str:
         return f"{capfirst(describe_table(thing.table))} · {thing.get_kind_display()}"
@@ -256,6 +258,7 @@ class MessageAdmin(PrivateAdmin):
     is_erasable = True
     max_selected_rows = 100
     words = ("author", "text")
+    linked = {"maker": Reply}
     annotations = {"length": Length("text")}
     list_display = (
         moment("said_at", _("said")),
@@ -288,9 +291,12 @@ class MessageAdmin(PrivateAdmin):
         return marks(message, {"is_hidden": _("hidden from prompts"), "is_rehearsed": _("rehearsed")})
 
     @admin.display(description=_("made by reply"))
-    def of_maker(self, message: Message) -> str:
+    def of_maker(self, message: Any) -> str:
         maker = Reply.objects.filter(answer=message).only("created_at").first()
-        return link_to("companions.reply", maker.pk, describe_name(maker.created_at)) if maker else "–"
+        if maker is None:
+            return "–"
+        name = describe_name(maker.created_at)
+        return link_to("companions.reply", maker.pk, name, opens=message.maker_opens)
 
     def erase(self, thing: Message, now: datetime) -> None:
         delete_message(thing, now)

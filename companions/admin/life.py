@@ -12,7 +12,7 @@ from unfold.decorators import action
 from companions.admin.actions import ActionAdmin
 from companions.admin.reply import mark_lines, pretty
 from companions.life import timers, waking
-from companions.models import Delivery, InnerState, Life, Timer, Waking
+from companions.models import Delivery, InnerState, Life, Message, Timer, Waking
 from safety.admin import PrivateAdmin, code_column, code_filter, describe_name, link, link_to, moment, state
 
 TIMER_COLOURS = {Timer.State.ACTIVE: "success", Timer.State.DEAD_LETTER: "danger"}
@@ -120,14 +120,18 @@ class WakingAdmin(LifeActionAdmin):
         *("of_message", "created_at", "started_at", "ended_at"),
     )
     private_template = "admin/companions/waking.html"
+    linked = {"message": Message}
 
     shown_state = state(WAKING_COLOURS)
     of_timer = link("timer", _("timer"))
 
     @admin.display(description=_("message"))
-    def of_message(self, waking: Waking) -> str:
+    def of_message(self, waking: Any) -> str:
         message = getattr(waking, "message", None)
-        return link_to("companions.message", message.pk, describe_name(message.said_at)) if message else "–"
+        if message is None:
+            return "–"
+        name = describe_name(message.said_at)
+        return link_to("companions.message", message.pk, name, opens=waking.message_opens)
 
     @action(description=_("Try again"), permissions=["act"])  # type: ignore[untyped-decorator]
     def again(self, request: HttpRequest, queryset: QuerySet[Waking]) -> None:

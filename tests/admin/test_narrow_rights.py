@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
-from companions.models import Companion, Message, Reply, Timer
+from companions.models import Companion, JournalEntry, Message, Reply, Timer, Waking
 from memory.models import Memory
 from tests.admin.conftest import Scene
 from tests.admin.walk import PRIVATE, listing, page
@@ -22,14 +22,13 @@ def grant(opal: User, *rights: str) -> None:
     opal.user_permissions.set(Permission.objects.filter(codename__in=rights))
 
 
-@pytest.mark.parametrize("model", [Message, Memory, Reply, Companion, Timer])
+@pytest.mark.parametrize("model", [Message, Memory, Reply, Companion, Timer, Waking, JournalEntry])
 def test_every_link_of_a_list_and_a_page_opens(
     client: Client, scene: Scene, opal: User, model: type[Message]
 ) -> None:
     grant(opal, f"view_{model._meta.model_name}")
     client.force_login(opal)
-    first = model._base_manager.first()
-    for address in (listing(model), page(first)):  # type: ignore[arg-type]
+    for address in (listing(model), *map(page, model._base_manager.all())):
         shown = client.get(address).content.decode()
         assert "alice@example.org" in shown
         for link in set(LINK.findall(shown)):

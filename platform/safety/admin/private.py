@@ -125,7 +125,8 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
     and are searched by ids and e-mail addresses; its objects are read-only. Links to an object show its field
     `named_by`, if the operator may view it, and its own page's title is `titled_by`: one of its `words`, or a name
     (`companion_called`). If `is_erasable`, operators with the right may delete objects, which is recorded; `erase`
-    decides how far that reaches. `annotations` can be shown in lists like fields.
+    decides how far that reaches. `annotations` can be shown in lists like fields. `linked` are the models that columns
+    other than `link` lead to, by the name of the annotation (`…_opens`) that tells whether the operator may open them.
     """
 
     owner_path: ClassVar[str] = "companion__user"
@@ -135,6 +136,7 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
     words: ClassVar[tuple[str, ...]] = ()
     annotations: ClassVar[dict[str, Combinable]] = {}
     is_erasable: ClassVar[bool] = False
+    linked: ClassVar[dict[str, type[Model]]] = {}
 
     search_fields = ("pk",)
     search_help_text = _("An id, or part of the owner's e-mail")
@@ -205,6 +207,8 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
         )
         may_open_owner = admin.site.get_model_admin(User).has_view_permission(request)
         links: dict[str, Any] = {"owner_opens": Value(may_open_owner)}
+        for name, model in self.linked.items():
+            links[f"{name}_opens"] = Value(admin.site.get_model_admin(model).has_view_permission(request))
         for field in {key for column in columns if (key := getattr(column, "key", ""))}:
             referred: Any = self.model._meta.get_field(field).related_model
             its_admin = admin.site.get_model_admin(referred)
