@@ -37,14 +37,16 @@ def learnt_of(
     return message
 
 
-def learnt_from(message: Message, *, kind: str, tells: str, **fields: Any) -> None:
-    """Let the companion learn what the message tells."""
+def learnt_from(
+    message: Message, *, kind: str, tells: str, now: datetime | None = None, **fields: Any
+) -> None:
+    """Let the companion learn what the message tells, as it is said or at another time."""
     companion, text, at = message.companion, message.text, message.said_at
     zone = companion.user.zone
     line = Line(message.pk, "user", "Alice", text, at.astimezone(zone))
     entry = Learnt.model_validate({"kind": kind, "text": tells, "sources": [1], "quotes": [text], **fields})
     known = list(Memory.objects.filter(companion=companion).exclude(kind="said").order_by("learnt_at"))
-    learn(companion.pk, Talk([line]), [entry], known, now=at, zone=zone, names=NAMES)
+    learn(companion.pk, Talk([line]), [entry], known, now=now or at, zone=zone, names=NAMES)
 
 
 def exam(companion: Companion) -> Message:
@@ -63,7 +65,7 @@ def test_what_counts_from_its_day_tells_on_which_day_it_was_told(mira: Companion
 
 def shown(companion: Companion, now: datetime) -> list[str]:
     zone = companion.user.zone
-    return render_threads(load_open_threads(companion.pk, now, zone), now.astimezone(zone).date())[1:]
+    return render_threads(load_open_threads(companion.pk, now, zone), now.astimezone(zone).date(), zone)[1:]
 
 
 def test_an_event_with_a_day_to_come_is_open_and_comes_up_from_its_eve_on(mira: Companion) -> None:
@@ -104,8 +106,9 @@ def test_it_is_settled_by_what_is_told_of_it_afterwards(mira: Companion) -> None
 def test_the_very_line_that_opened_it_settles_nothing_whatever_the_model_says(mira: Companion) -> None:
     tells, again = "Alice promised to call Tiago.", {"of": 1, "thread": "settled"}
     promise = learnt_of(mira, "I will call Tiago.", MONDAY, kind="promise", tells=tells, thread="open")
-    for tells in ("Alice will call Tiago.", "Alice means to call Tiago soon."):
-        learnt_from(promise, kind="promise", tells=tells, **again)
+    for hour, tells in enumerate(("Alice will call Tiago.", "Alice means to call Tiago soon."), start=1):
+        now = MONDAY + timedelta(hours=hour)  # so that the promise stays the first of what is known
+        learnt_from(promise, kind="promise", tells=tells, now=now, **again)
         assert Thread.objects.get().state == "open"
     called = learnt_of(
         mira, "I called Tiago.", MONDAY + DAY, kind="event", tells="Alice called Tiago.", **again
