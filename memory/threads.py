@@ -1,7 +1,7 @@
 """Threads: what is open between companion and person; opened and settled by what is learnt, shown when due."""
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import date, datetime, timedelta, tzinfo
 from uuid import UUID
 
 from django.db import transaction
@@ -222,8 +222,8 @@ def _days(thread: Thread, today: date) -> int:
     return (thread.due_on - today).days if thread.due_on else 0
 
 
-def render_threads(threads: Sequence[Thread], today: date, zone: tzinfo = UTC) -> list[str]:
-    """Return the threads as lines of a prompt, or an empty list if there are none. `today` is the person's.
+def render_threads(threads: Sequence[Thread], today: date, zone: tzinfo) -> list[str]:
+    """Return the threads as lines of a prompt, or an empty list if there are none. `today` and `zone` are the person's.
 
     What names its day by the one on which it was told ("next Friday") is followed by that one.
     """

@@ -1,7 +1,7 @@
 """The admin of conversations, branches, sessions and their closings, messages, bookmarks and attachments."""
 
 from datetime import datetime
-from typing import Any, cast
+from typing import Any
 
 from django.contrib import admin, messages
 from django.core.paginator import Page, Paginator
@@ -43,6 +43,7 @@ from safety.admin import (
     moment,
     number,
     state,
+    yes_filter,
 )
 from safety.descriptions import describe_table
 
@@ -193,18 +194,8 @@ CLOSING_COLOURS = {
 }
 
 
-class AbandonedFilter(admin.SimpleListFilter):
-    """A list filter that leaves the closings which the admin's home page counts."""
-
-    title = _("waits for an operator")
-    parameter_name = "is_abandoned"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return [("1", _("Yes"))]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Closing]) -> QuerySet[Closing]:
-        closings = cast(ClosingQuerySet, queryset)
-        return closings.abandoned() if self.value() == "1" else closings
+# Leaves the closings which the admin's home page counts.
+AbandonedFilter = yes_filter("is_abandoned", _("waits for an operator"), ClosingQuerySet.abandoned)
 
 
 @admin.register(Closing)

@@ -32,7 +32,7 @@ from companions.prompting.turn_prompt import EMOTIONS, PERSONA_RULES, render_mem
 from jobs.lease import Lease
 from memory.models import Memory
 from memory.recall.candidates import MemoryFilter
-from memory.recall.recall import Found, load_origins, recall
+from memory.recall.recall import LEARNT, Found, load_origins, recall
 from memory.threads import load_open_threads, render_threads
 from providers.tokens import beginning
 from text.dates import render_age
@@ -41,7 +41,6 @@ from text.strings import block, one_line, quoted
 LATE_AFTER = timedelta(minutes=5)
 MAX_MEMORY_TOKENS = 300  # of the memory that the waking is about
 MAX_RELATED = 4  # memories beside it
-LEARNT = [kind for kind in Memory.Kind.values if kind not in Memory.MIRRORS]
 WAKING_RULES = f"""{PERSONA_RULES}
 
 Nobody has spoken to you just now: you woke by yourself. The block <kith-waking> comes from Kith and tells why, and what
@@ -150,9 +149,7 @@ def compose_prompt(context: WakingContext, now: datetime) -> list[Line]:
     if about := context.waking.subject:
         context.recalled = [Found(about, 0.0, {}), *_recall_about(context, about, now)]
         for found in context.recalled:
-            context.shown_ids |= {found.memory.pk} | (
-                {found.memory.message_id} if found.memory.message_id else set()
-            )
+            context.shown_ids |= {id for id in (found.memory.pk, found.memory.message_id) if id}
     zone = context.companion.user.zone
     threads = load_open_threads(context.companion.pk, now, zone)
     context.shown_ids |= {thread.memory_id for thread in threads}

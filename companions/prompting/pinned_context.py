@@ -4,7 +4,7 @@ notes.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from uuid import UUID
 
 from django.contrib.postgres.aggregates import ArrayAgg
@@ -117,7 +117,7 @@ def load_pinned_context(companion_id: UUID) -> PinnedContext:
     )
 
 
-def render_pinned(pinned: PinnedContext, tokens: int, zone: tzinfo = UTC) -> str:
+def render_pinned(pinned: PinnedContext, tokens: int, zone: tzinfo) -> str:
     """Return self-concept, profile, slots and blocks within so many tokens; equal arguments give an equal text.
 
     A line ends with the day, in the `zone`, on which it was last told or changed, so that "next week" can be counted.

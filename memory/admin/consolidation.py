@@ -1,9 +1,9 @@
 """The admin of consolidation runs and their changes, of goals and ideas, and of threads."""
 
-from typing import Any, cast
+from typing import Any
 
 from django.contrib import admin
-from django.db.models import Count, QuerySet
+from django.db.models import Count
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
@@ -18,6 +18,7 @@ from safety.admin import (
     moment,
     number,
     state,
+    yes_filter,
 )
 from safety.descriptions import describe_status
 
@@ -29,18 +30,10 @@ COLOURS = {
 }
 
 
-class UnmendedFilter(admin.SimpleListFilter):
-    """A list filter that leaves the nights which the admin's home page counts."""
-
-    title = _("failed, and no later night made up for it")
-    parameter_name = "is_unmended"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return [("1", _("Yes"))]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Consolidation]) -> QuerySet[Consolidation]:
-        nights = cast(ConsolidationQuerySet, queryset)
-        return nights.unmended() if self.value() == "1" else nights
+# Leaves the nights which the admin's home page counts.
+UnmendedFilter = yes_filter(
+    "is_unmended", _("failed, and no later night made up for it"), ConsolidationQuerySet.unmended
+)
 
 
 @admin.register(Consolidation)

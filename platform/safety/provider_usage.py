@@ -57,7 +57,6 @@ def load_last_month(now: datetime) -> list[ModelUse]:
     rows = {(describe(row).base_url, row.model): row for row in Provider.objects.all()}
     uses = (
         ModelCall.objects.filter(started_at__gte=now - timedelta(days=SHOWN_DAYS))
-        .order_by()
         .values_list("model", "provider")
         .annotate(
             requests=Count("pk"),
@@ -67,14 +66,12 @@ def load_last_month(now: datetime) -> list[ModelUse]:
         )
         .order_by("-sent", "model")
     )
-    costs = {key: row.compute_cost for key, row in rows.items()}
-    return [
-        ModelUse(
-            *(model, address, requests, failures, sent, received),
-            cost=costs[address, model](sent, received) if (address, model) in costs else None,
-        )
-        for model, address, requests, failures, sent, received in uses
-    ]
+    found = []
+    for model, address, requests, failures, sent, received in uses:
+        row = rows.get((address, model))
+        cost = row.compute_cost(sent, received) if row else None
+        found.append(ModelUse(model, address, requests, failures, sent, received, cost))
+    return found
 
 
 def load_last_day(row: Provider, now: datetime) -> list[Hour]:

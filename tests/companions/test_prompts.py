@@ -257,7 +257,8 @@ def test_what_is_stale_or_anothers_is_not_in_mind(mira: Companion, tian: Compani
     known(mira, "user_profile", "Alice has a secret.", number=2, is_stale=True)
     known(tian, "self_concept", "I am another.")
     set_slot(tian.pk, "tea", "oolong", by=By.USER, now=NOW)
-    assert render_pinned((load_pinned_context(turn_after(mira, [], "Hello").companion.pk)), 1000) == ""
+    pinned = load_pinned_context(turn_after(mira, [], "Hello").companion.pk)
+    assert render_pinned(pinned, 1000, UTC) == ""
 
 
 def test_no_slot_passes_for_a_block_of_kiths_own(mira: Companion) -> None:

@@ -176,7 +176,7 @@ class Supervisor:
 
     home: Path
     watched: dict[str, WatchedChild] = field(default_factory=dict)
-    is_recorded: bool = True  # or the next `watch` records the children, since the disk was full
+    is_recorded: bool = True  # False if a full disk prevented it: then the next `watch` records the children
 
     def end_orphans(self) -> None:
         """End the processes that a killed `up` left behind."""

@@ -4,7 +4,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
 from safety.descriptions import Describe, describe_code, render_data
@@ -44,6 +47,22 @@ def filled_filter(title: Any) -> type[admin.EmptyFieldListFilter]:
             self.title = title
 
     return FilledFilter
+
+
+def yes_filter(name: str, title: Any, narrow: Callable[[Any], Any]) -> type[admin.SimpleListFilter]:
+    """Return a list filter, with this title and the parameter `name`, whose one choice applies `narrow` to the query."""
+
+    class YesFilter(admin.SimpleListFilter):
+        parameter_name = name
+
+        def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+            return [("1", _("Yes"))]
+
+        def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> Any:
+            return narrow(queryset) if self.value() == "1" else queryset
+
+    YesFilter.title = title
+    return YesFilter
 
 
 def data_column(name: str, description: Any, describe: Describe = str) -> Callable[[Any], SafeString]:

@@ -298,13 +298,8 @@ class TokenAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
     """API tokens, issued on the settings page or by `create_token`. Operators who may change them may revoke them."""
 
     list_display: Any = (
-        *(
-            "name",
-            "prefix",
-            "user",
-            moment("created_at", _("created")),
-            moment("last_used_at", _("last used")),
-        ),
+        *("name", "prefix", "user"),
+        *(moment("created_at", _("created")), moment("last_used_at", _("last used"))),
         *(moment("expires_at", _("expires")), moment("revoked_at", _("revoked"))),
     )
     list_filter = (("revoked_at", admin.EmptyFieldListFilter), "created_at", "last_used_at")
