@@ -56,10 +56,16 @@ def exam(companion: Companion) -> Message:
     )  # fmt: skip
 
 
-def test_what_counts_from_its_day_tells_on_which_day_it_was_told(mira: Companion) -> None:
-    learnt_of(mira, "My exam is next Friday.", MONDAY, kind="event", tells="Alice's exam is next Friday.")
+@pytest.mark.parametrize(
+    ("at", "day"), [(MONDAY, "Monday 04 May"), (MONDAY + timedelta(hours=13), "Tuesday 05 May")]
+)
+def test_what_counts_from_its_day_tells_on_which_day_it_was_told(
+    mira: Companion, at: datetime, day: str
+) -> None:
+    """In the person's zone: an hour after midnight in Berlin it is Monday still in UTC."""
+    learnt_of(mira, "My exam is next Friday.", at, kind="event", tells="Alice's exam is next Friday.")
     assert shown(mira, MONDAY + 11 * DAY) == [
-        '- Coming up today: "Alice\'s exam is next Friday." (told on Monday 04 May)'
+        f'- Coming up today: "Alice\'s exam is next Friday." (told on {day})'
     ]
 
 

@@ -306,6 +306,15 @@ def test_what_else_is_known_of_it_stands_beside_what_it_is_about(
     assert {birthday.pk, death.pk} <= set(waking.shown)
 
 
+def test_only_what_was_learnt_stands_beside_what_it_is_about(mira: Companion) -> None:
+    then = NOON - timedelta(days=90)
+    birthday = keep_fact(mira.pk, "Alice's grandmother Lurdes has her birthday on 12 May.", then, then)
+    said = say(mira, "Grandmother Lurdes had her birthday on 12 May.", at=then)[0]
+    waking = ran(woken(mira, NOON, about=birthday), NOON)
+    assert birthday.pk in waking.shown
+    assert said.memory.pk not in waking.shown
+
+
 def test_while_a_reply_is_made_it_waits_with_what_it_wants_to_say(
     mira: Companion, rehearsal: RehearsalServer
 ) -> None:
