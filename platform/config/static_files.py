@@ -5,25 +5,30 @@ needs, so that they are not fetched level by level. A style sheet includes the s
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path, PurePosixPath
 from posixpath import normpath
 from typing import Any
 
 from django.contrib.staticfiles import finders
+from django.contrib.staticfiles.storage import HashedFilesMixin
 from django.core.files.base import ContentFile
 from django.core.files.storage import InMemoryStorage, Storage
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
-IMPORT = re.compile(r"""^(?:import|export)\b(?:[^"';]*\bfrom)?\s*["'](\.[^"']+)["']""", re.MULTILINE)
+IMPORT = re.compile(
+    r"""(?m)(?P<matched>(?P<before>^(?:import|export)\b(?:[^"';]*\bfrom)?\s*["'])(?P<url>\.[^"']+))"""
+)
+STYLE_SHEETS = [rules for rules in HashedFilesMixin.patterns if rules[0] == "*.css"]
 SHEET = re.compile(r"""^@import "(\w+\.css)";$""", re.MULTILINE)
 
 
 class HashedFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  # it has no types
     """Whitenoise's storage, which also rewrites the paths in our scripts' imports, and inlines our sheets' imports."""
 
-    support_js_module_import_aggregation = True
+    # Scripts of packages stay as they are, since they name modules that are not among our files.
+    patterns = (*STYLE_SHEETS, ("js/*.js", ((IMPORT.pattern, "%(before)s%(url)s"),)))
     max_post_process_passes = 20  # one for each level of imports
 
     def post_process(
@@ -35,18 +40,6 @@ class HashedFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  
         for name, text in sheets.items():
             joined.save(name, ContentFile(SHEET.sub(lambda match: sheets[f"css/{match[1]}"], text)))
         yield from super().post_process({**paths, **{name: (joined, name) for name in sheets}}, **options)
-
-    def url_converter(
-        self, name: str, hashed_files: dict[str, str], template: str | None = None
-    ) -> Callable[[re.Match[str]], str]:
-        """Return the function that rewrites a path, which leaves scripts of packages as they are.
-
-        Packages name modules that are not among our files.
-        """
-        if name.endswith(".js") and not name.startswith("js/"):
-            return re.Match.group
-        converter: Callable[[re.Match[str]], str] = super().url_converter(name, hashed_files, template)
-        return converter
 
 
 def _read(storage: Storage, path: str) -> str:
@@ -70,7 +63,8 @@ def list_imports(path: str) -> tuple[str, ...]:
             raise FileNotFoundError(current)
         folder = PurePosixPath(current).parent
         imported = [
-            normpath(str(folder / name)) for name in IMPORT.findall(Path(file).read_text(encoding="utf-8"))
+            normpath(str(folder / found["url"]))
+            for found in IMPORT.finditer(Path(file).read_text(encoding="utf-8"))
         ]
         fresh = [name for name in imported if name != path and name not in found]
         found |= dict.fromkeys(fresh)
