@@ -115,7 +115,7 @@ def said(request: SignedInRequest, companion_id: UUID, entry_id: UUID) -> HttpRe
         number = str(every.filter(said_at__lt=looked_for.said_at).count() // MESSAGES_PER_PAGE + 1)
     lines = Paginator(every, MESSAGES_PER_PAGE).get_page(number)
     context = {"companion": companion, "entry": shown, "lines": lines, "looked_for": looked_for}
-    return render(request, "diary/said.html", context | {"today": timezone.localdate()})
+    return render(request, "diary/said.html", context)
 
 
 @form_view
