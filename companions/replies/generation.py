@@ -29,6 +29,7 @@ from companions.models import Prompt, Reply
 from companions.models.companion import lock
 from companions.prompting.history import Line, compose_tool_result
 from companions.replies.broadcast import Publisher
+from companions.replies.checkpoint import Said
 from companions.replies.context import (
     TurnContext,
     embed_message,
@@ -37,7 +38,6 @@ from companions.replies.context import (
     prepare_stand_in,
     record_call,
 )
-from companions.replies.lifecycle import Said
 from companions.tools.registry import TOOLS
 from jobs.background import in_thread, in_thread_with_retry, run_in_background
 from providers.chat.events import Event, Piece, Retracted, Thought, ToolCall, Truncated, Usage

@@ -33,18 +33,17 @@ from companions.minds.choice import get_current_provider
 from companions.models import Companion, Reply
 from companions.replies.actions import STOPS
 from companions.replies.broadcast import Publisher, delete_stream
+from companions.replies.checkpoint import save_progress, seal_and_read
 from companions.replies.context import TurnContext
+from companions.replies.finish import finish
 from companions.replies.generation import Clock, Generation, State, end_lost_calls
 from companions.replies.lifecycle import (
     Start,
     Started,
     claim,
     find_startable,
-    finish,
     give_back,
     process_name,
-    save_progress,
-    seal_and_read,
     start,
     take_over,
 )

@@ -15,7 +15,8 @@ from companions.models import Companion, Message, Prompt, Reply
 from companions.prompting.turn_prompt import RULES
 from companions.replies import broadcast
 from companions.replies.broadcast import Publisher
-from companions.replies.lifecycle import claim, process_name, seal_and_read, start
+from companions.replies.checkpoint import seal_and_read
+from companions.replies.lifecycle import claim, process_name, start
 from companions.replies.turn import end_lost
 from jobs.background import in_thread
 from memory.emotion import Emotion

@@ -12,7 +12,9 @@ from companions.models import Companion, Message, Reply, Session
 from companions.replies import broadcast
 from companions.replies.actions import break_off, keep_heard
 from companions.replies.broadcast import Place
-from companions.replies.lifecycle import Said, claim, finish, process_name, start
+from companions.replies.checkpoint import Said
+from companions.replies.finish import finish
+from companions.replies.lifecycle import claim, process_name, start
 from jobs.background import in_thread
 from memory.models import Memory
 from memory.recall.recall import recall
