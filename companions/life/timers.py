@@ -182,18 +182,13 @@ def get_upcoming(timer: Timer, zone: ZoneInfo) -> list[datetime]:
         return []
 
 
-def describe(timer: Timer, zone: ZoneInfo, language: str) -> str:
-    """Return the timer's schedule as a person would say it in this language, or its text if it cannot be parsed."""
-    try:
-        return describe_schedule(schedules.parse(timer.schedule), zone, language)
-    except ScheduleError:
-        return timer.schedule
+def describe(timer: Timer, zone: ZoneInfo, language: str, *, is_past: bool = False) -> str:
+    """Return the timer's schedule as a person would say it in this language, or its text if it cannot be parsed.
 
-
-def describe_past(timer: Timer, zone: ZoneInfo, language: str) -> str:
-    """Return the timer's schedule as `describe`, but for one that was due: "after 2 hours", not "in 2 hours"."""
+    Of one that was due (`is_past`), "after 2 hours", not "in 2 hours".
+    """
     try:
-        return describe_schedule(schedules.parse(timer.schedule), zone, language, is_past=True)
+        return describe_schedule(schedules.parse(timer.schedule), zone, language, is_past=is_past)
     except ScheduleError:
         return timer.schedule
 

@@ -248,8 +248,7 @@ def _tell_origin(context: WakingContext) -> str:
     if waking.timer is None:
         return "a timer that is gone"
     is_forced = waking.origin == Waking.Origin.FORCED
-    describe = timers.describe if is_forced else timers.describe_past
-    schedule = describe(waking.timer, context.companion.user.zone, "en")
+    schedule = timers.describe(waking.timer, context.companion.user.zone, "en", is_past=not is_forced)
     name = f"the {one_line(waking.timer.name)} timer" if waking.timer.name else "a timer"
     return f"{name}, {quoted(schedule)}{', fired by hand' if is_forced else ''}"
 

@@ -56,9 +56,9 @@ def select_due(now: datetime) -> QuerySet[Session]:
     return Session.objects.filter(is_free, Exists(last_of_batch), ~Exists(closings), ended_at=None)
 
 
-def find_due(now: datetime, limit: int = BATCH) -> list[UUID]:
+def find_due(now: datetime) -> list[UUID]:
     """Return the ids of sessions with a batch that is due."""
-    return list(select_due(now).order_by().values_list("pk", flat=True)[:limit])
+    return list(select_due(now).order_by().values_list("pk", flat=True)[:BATCH])
 
 
 def run(session_id: UUID, now: datetime, clock: Clock | None = None) -> None:
