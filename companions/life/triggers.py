@@ -277,7 +277,7 @@ def _find_new_occasion(
     occasions = _find_occasions(companion, outreach, drives, now)
     found = sorted(occasions, key=lambda occasion: occasion.order)
     mine = Waking.objects.filter(companion=companion, drive_key__in=[occasion.key for occasion in found])
-    known = set(mine.values_list("drive_key", flat=True)) if found else set()
+    known = set(mine.values_list("drive_key", flat=True))
     return next((occasion for occasion in found if occasion.key not in known), None)
 
 

@@ -117,9 +117,9 @@ def _restore_earlier_answer(companion: Companion, reply: Reply, now: datetime) -
 
 def _enqueue_due_work(reply: Reply) -> None:
     """Enqueue the session's digest and the companion's reflection if enough messages wait; each task checks again."""
-    said = Message.objects.filter(session=reply.message.session_id, is_hidden=False)
     if not reply.answer_id:
         return
+    said = Message.objects.filter(session=reply.message.session_id, is_hidden=False)
     if said.filter(is_learnt=False)[:DIGEST_MESSAGES].count() >= DIGEST_MESSAGES:
         enqueue("companions.sessions.tasks.digest_session", str(reply.message.session_id))
     states = InnerState.objects.filter(companion=reply.companion_id).order_by("-number")

@@ -216,9 +216,8 @@ def find_startable(now: datetime, running: Iterable[UUID]) -> list[UUID]:
     """
     soon = timedelta(seconds=settings.LEASE_RENEWED_SECONDS)
     mine = Reply.objects.filter(state=Reply.State.THINKING, lease_by=process_name()).exclude(pk__in=running)
-    not_begun = mine.filter(
-        lease_at=F("started_at"), started_at__lt=now - soon
-    )  # never renewed nor taken over
+    # Their leases were never renewed nor taken over.
+    not_begun = mine.filter(lease_at=F("started_at"), started_at__lt=now - soon)
     if given_up := not_begun.update(state=Reply.State.QUEUED, started_at=None):
         log.warning("turns_not_begun", count=given_up)
     Reply.objects.waiting().filter(lease_by=process_name()).update(lease_at=now)

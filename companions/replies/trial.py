@@ -6,11 +6,10 @@ the calls: not even the recall is recorded.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from datetime import datetime
-from time import perf_counter
 from uuid import uuid4
 
 from django.conf import settings
@@ -33,9 +32,9 @@ from companions.prompting.persona import Persona
 from companions.prompting.pinned_context import load_pinned_context
 from companions.prompting.turn_prompt import render_prompt
 from companions.replies.context import TurnContext, find_memories
-from companions.replies.generation import Meter, end_call
+from companions.replies.generation import Clock, Meter, record_end
 from companions.tools.registry import TOOLS
-from jobs.background import in_thread, in_thread_with_retry
+from jobs.background import in_thread_with_retry
 from memory.embedding import embed_cue
 from memory.models import Recall, Recalled
 from memory.recall.query import split_cue
@@ -47,11 +46,9 @@ from providers.chat.fallback import ProviderChosen, stream_with_fallback
 from providers.chat.sampling import Sampling
 from providers.chat_provider import ChatProvider
 from providers.errors import EmptyAnswer, ProviderError
-from providers.failures import note_failure
 from providers.selection import find_fallbacks, preferring
 from text.strings import storable
 
-Clock = Callable[[], datetime]
 SLOT_SECONDS = 60.0  # how long background work leaves a slot of the model server to the try-out
 
 
@@ -135,7 +132,7 @@ async def stream_trial(trial: Trial, clock: Clock) -> AsyncGenerator[str | Felt 
                 match event:
                     case ProviderChosen():
                         if call and event.error:
-                            await _end(trial, call, meter, clock, event.error)
+                            await record_end(call, meter, trial.prompt, clock, event.error)
                         call = await in_thread_with_retry(_record_call, companion, event.provider, clock())
                         meter = Meter()
                     case Piece(text):
@@ -169,7 +166,7 @@ async def stream_trial(trial: Trial, clock: Clock) -> AsyncGenerator[str | Felt 
         raise
     finally:
         if call:
-            await asyncio.shield(_end(trial, call, meter, clock, error, outcome))
+            await asyncio.shield(record_end(call, meter, trial.prompt, clock, error, outcome))
         await note_pause(trial.providers[0], slot)
     if not has_said:
         raise EmptyAnswer("The answer had no word that could be said")
@@ -189,17 +186,3 @@ def _record_call(companion: Companion, provider: ChatProvider, now: datetime) ->
         model=provider.model,
         started_at=now,
     )
-
-
-async def _end(
-    trial: Trial,
-    call: ModelCall,
-    meter: Meter,
-    clock: Clock,
-    error: ProviderError | None,
-    outcome: ModelCall.Outcome = ModelCall.Outcome.DONE,
-) -> None:
-    """Record the call's outcome and cost, and note a failure of its provider."""
-    await in_thread_with_retry(end_call, call, meter, trial.prompt, perf_counter(), error, outcome)
-    if error:
-        await in_thread(note_failure, call.provider, call.model, error, clock(), call.user_id)

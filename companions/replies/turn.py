@@ -96,7 +96,6 @@ async def send(
     Publishes a new message to everyone who follows the companion, except to the socket `except_socket`. Raises whatever
     `begin` raises.
     """
-
     async with at_work(companion.user_id):
         # Read the clock after the wait: a reply with an old `started_at` would be taken for an abandoned one.
         started = await in_thread(lambda: begin(companion, text, client_id, clock(), at_once=True))
