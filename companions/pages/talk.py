@@ -22,12 +22,12 @@ from companions.conversations import transcript
 from companions.conversations.messages import find_first_since
 from companions.life import inner_state
 from companions.life.outreach import mark_read
-from companions.memories.editing import load_ending
 from companions.minds.change import decide
 from companions.models import Companion, Delivery, Message, Reply
 from companions.pages.shortcuts import form_view, page_view, post_view, redirect_back
 from companions.replies import actions
 from companions.replies.turn import spawn
+from companions.sessions.ending import load_ending
 from companions.tools.words import describe_under_way
 from jobs.background import in_thread
 from safety import notices
