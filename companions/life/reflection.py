@@ -13,7 +13,7 @@ from uuid import UUID
 
 import regex
 import structlog
-from django.db import connection, transaction
+from django.db import transaction
 
 from accounts.models import ModelCall
 from accounts.usage import Payer, charged, waits_until
@@ -28,6 +28,7 @@ from companions.sessions.transcript import (
     select_visible,
     take_fitting,
 )
+from database.queries import fetch_ids
 from jobs.lease import MAX_ATTEMPTS, RETRY_DELAY, Clock, Lease, note_failures, retry_at
 from memory.learning.answers import Reflection
 from memory.learning.grounding import names_in, stands_on
@@ -96,9 +97,7 @@ def find_due_companions(now: datetime, only: UUID | None = None) -> list[UUID]:
         "messages": REFLECTION_MESSAGES,
         "only": only,
     }
-    with connection.cursor() as cursor:
-        cursor.execute(DUE, named)
-        return [id for (id,) in cursor.fetchall()]
+    return fetch_ids(DUE, named)
 
 
 def run(companion_id: UUID, now: datetime, clock: Clock | None = None) -> None:

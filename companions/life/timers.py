@@ -7,7 +7,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import structlog
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 from django.db.models.signals import post_save
 from django.dispatch import receiver
@@ -24,6 +24,7 @@ from companions.models import Companion, Message, Timer, Waking
 from companions.models.companion import hold, lock
 from companions.models.timer import NOTE_CHARACTERS, TimerQuerySet
 from database.journal import everywhere
+from database.queries import fetch_ids
 from jobs.background import enqueue
 from text.strings import is_storable
 
@@ -293,9 +294,7 @@ def _move(timer: Timer, companion: Companion, now: datetime) -> bool:
 
 def claim_timers(now: datetime, limit: int) -> list[UUID]:
     """Lease at most `limit` due timers, longest due first, and return their ids."""
-    with connection.cursor() as cursor:
-        cursor.execute(CLAIM, {"now": now, "until": now + LEASE_TIME, "limit": limit})
-        return [id for (id,) in cursor.fetchall()]
+    return fetch_ids(CLAIM, {"now": now, "until": now + LEASE_TIME, "limit": limit})
 
 
 @transaction.atomic

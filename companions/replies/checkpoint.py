@@ -7,11 +7,11 @@ from typing import Any
 from uuid import UUID
 
 import orjson
-from django.db import connection
 
 from companions.models import Reply
 from companions.replies.broadcast import Place, seal_stream, take_unbroken
 from companions.replies.lifecycle import process_name
+from database.queries import fetch_ids
 
 # Saves all replies of a process at once: one by one, 200 replies delay its streams by a third of a second. The
 # parameters are sent in binary (%b): quoting the texts took as long again.
@@ -72,6 +72,4 @@ def save_progress(saying: Mapping[UUID, Said], now: datetime) -> set[UUID]:
         "calls": [orjson.dumps(said.tool_calls).decode() for said in replies],
         "felt": [orjson.dumps(said.emotions).decode() for said in replies],
     }
-    with connection.cursor() as cursor:
-        cursor.execute(CHECKPOINT, parameters)
-        return {id for (id,) in cursor.fetchall()}
+    return {*fetch_ids(CHECKPOINT, parameters)}
