@@ -26,6 +26,7 @@ from text.strings import split_sentences
 
 NONE: frozenset[UUID] = frozenset()
 GONE = "gone"  # the reason of a waking that is skipped as what it was about is deleted
+REWRITE_DIARY = "companions.sessions.tasks.rewrite_stale_diary"
 DRAWN_FROM_TALK = {InnerState.By.REFLECTION, InnerState.By.CLOSING}
 TOLD_AGAIN_SHARE = 0.6  # a sentence is carried over from a deleted state if more of its words come from there
 
@@ -276,9 +277,6 @@ def delete_empty_pages(companion: Companion) -> None:
     """Delete the sessions of wakings that have neither a diary entry nor messages left."""
     written = Session.everywhere.filter(companion=companion, waking__isnull=False)
     written.filter(diary_entry=None, messages=None).delete()
-
-
-REWRITE_DIARY = "companions.sessions.tasks.rewrite_stale_diary"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ import structlog
 from django.db import transaction
 
 from accounts.models import ModelCall
-from accounts.usage import Payer, charged, waits_until
+from accounts.usage import charged, waits_until
 from companions.life.inner_state import Feeling, get_feeling_now, get_newest, revise
 from companions.models import Companion, InnerState, Life, Message, Session
 from companions.models.companion import lock
@@ -193,7 +193,7 @@ def write_draft(material: Material, now: datetime) -> Draft:
     talk = build_talk(companion.pk, shown, companion.user.zone, tokens)
     feeling = get_feeling_now(before, now)
     request = render_reflection_request(talk, persona, inner, feeling.text, companion.names)
-    with charged(Payer(companion.user_id, companion.pk), ModelCall.Purpose.REFLECTION) as charge:
+    with charged(companion.payer, ModelCall.Purpose.REFLECTION) as charge:
         answer = ask("reflection", request, Reflection)
     text = keep_grounded(answer.text, talk, f"{inner}\n{persona}", companion.names.values())
     if not text:

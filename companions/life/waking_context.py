@@ -107,7 +107,7 @@ class WakingContext:
 
     @property
     def payer(self) -> Payer:
-        return Payer(self.companion.user_id, self.companion.pk)
+        return self.companion.payer
 
     @contextmanager
     def held(self) -> Iterator[None]:

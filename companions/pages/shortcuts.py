@@ -19,7 +19,6 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from accounts.authentication import SignedInRequest
 from accounts.rates import admit_to
-from accounts.usage import Payer
 from companions.models import Companion
 from companions.pagination import CursorError, PageIn, paginate_merged
 from memory.embedding import embed_cue
@@ -92,4 +91,4 @@ def embed_question(
     Return None if the day's tokens are used up or no embedder answers; the search then goes by words alone.
     """
     admit_to(companion.user, rate, now)
-    return embed_cue(question, Payer(companion.user_id, companion.pk), companion.names)
+    return embed_cue(question, companion.payer, companion.names)

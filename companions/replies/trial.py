@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import ModelCall
 from accounts.rates import admit_to
-from accounts.usage import Payer, admit
+from accounts.usage import admit
 from companions.conversations.answer_lines import Names
 from companions.conversations.clean_answers import AnswerCleaner
 from companions.conversations.emotion_tags import Felt
@@ -109,7 +109,7 @@ def compose_trial(companion: Companion, text: str, now: datetime) -> tuple[list[
     turn.moment = Moment(load_facts(companion, session, message, now, is_told=False))
     lore = find_lore(companion, message, talk, seed=seed)
     turn.persona = Persona(companion=companion, lore=lore.placed, now=turn.moment.facts.now, seed=seed)
-    payer = Payer(companion.user_id, companion.pk)
+    payer = companion.payer
     find_memories(turn, text, embed_cue(text, payer, companion.names, split_cue(text)), now)
     parts = replace(turn.parts, tool_tokens=0)  # none are offered
     return merge_roles(render_prompt(parts, history)), turn.recalled

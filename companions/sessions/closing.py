@@ -173,7 +173,7 @@ def end(closing_id: UUID, now: datetime) -> Standing | None:
         closing.session.summary = closing.session.title = ""
     elif material.is_worth_telling:
         drafts = Drafts.load(closing, material)
-        if drafts.diary is None or drafts.find_missing(material):
+        if drafts.find_missing(material):
             _keep(closing, drafts)
             return Standing(closing, material, drafts)
         _learn(material, drafts, now)

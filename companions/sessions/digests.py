@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from accounts.models import ModelCall
-from accounts.usage import Payer, charged, waits_until
+from accounts.usage import charged, waits_until
 from companions.models import Closing, Message, Session
 from companions.models.companion import lock
 from companions.models.conversation import DIGEST_MESSAGES
@@ -109,7 +109,7 @@ def learn_batch(session: Session, now: datetime, until_at: datetime | None = Non
     they may contradict or repeat. Raise ProviderUnavailable, ProviderRefused, MalformedError.
     """
     companion, batch = session.companion, _load_batch(session, until_at)
-    zone, names, payer = companion.user.zone, companion.names, Payer(companion.user_id, companion.pk)
+    zone, names, payer = companion.user.zone, companion.names, companion.payer
     talk = build_talk(companion.pk, batch.shown, zone, batch.tokens)
     new = build_talk(companion.pk, batch.messages, zone, batch.tokens) if batch.untold else talk
     users, own = new.texts("user"), new.texts("companion")
