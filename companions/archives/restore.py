@@ -81,16 +81,13 @@ def restore(
             lift_statement_timeout()
             restored = work.run()
             finish(restored)
-    except IntegrityError as error:
+    except BaseException as error:
         remove_contents(work.keys)
-        raise ArchiveError("contradiction", _explain(error)) from error
-    except DataError as error:
-        remove_contents(work.keys)
-        raise ArchiveError(
-            "bad_row", _("A row of the archive contains something that the database cannot store.")
-        ) from error
-    except BaseException:
-        remove_contents(work.keys)
+        if isinstance(error, IntegrityError):
+            raise ArchiveError("contradiction", _explain(error)) from error
+        if isinstance(error, DataError):
+            detail = _("A row of the archive contains something that the database cannot store.")
+            raise ArchiveError("bad_row", detail) from error
         raise
     return restored
 

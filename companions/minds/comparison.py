@@ -131,8 +131,7 @@ def _answer(
     companion: Companion, prompt: Prompt, model: str, clock: Clock
 ) -> tuple[str, list[dict[str, object]]]:
     """Return the model's answer, cleaned as in a talk, and its emotions. Raise ProviderError."""
-    payer = companion.payer
-    with preferring(companion.preference), charged(payer, ModelCall.Purpose.COMPARISON, clock):
+    with preferring(companion.preference), charged(companion.payer, ModelCall.Purpose.COMPARISON, clock):
         provider, chosen = get_provider(model=model), compute_sampling(get_mind(companion))
         sampling = Sampling.for_talk([companion.user.name], chosen)
         answer = complete(provider, prompt.messages, sampling=sampling)

@@ -52,8 +52,7 @@ def _embed(comparison: Comparison, exchanges: Sequence[Exchange]) -> Floats | No
     texts = [answer.text for _occasion, own, other in exchanges for answer in (own, other)]
     if not all(text.strip() for text in texts):
         return None
-    payer = comparison.companion.payer
-    embedded = embed_texts(comparison.companion_id, texts, payer)
+    embedded = embed_texts(comparison.companion_id, texts, comparison.companion.payer)
     if embedded is None:
         return None
     vectors = embedded[1].astype(np.float64)

@@ -109,8 +109,7 @@ def compose_trial(companion: Companion, text: str, now: datetime) -> tuple[list[
     turn.moment = Moment(load_facts(companion, session, message, now, is_told=False))
     lore = find_lore(companion, message, talk, seed=seed)
     turn.persona = Persona(companion=companion, lore=lore.placed, now=turn.moment.facts.now, seed=seed)
-    payer = companion.payer
-    find_memories(turn, text, embed_cue(text, payer, companion.names, split_cue(text)), now)
+    find_memories(turn, text, embed_cue(text, companion.payer, companion.names, split_cue(text)), now)
     parts = replace(turn.parts, tool_tokens=0)  # none are offered
     return merge_roles(render_prompt(parts, history)), turn.recalled
 

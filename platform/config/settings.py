@@ -233,9 +233,8 @@ AT_ONCE = {  # per person, or per address if nobody is signed in
 #:   number of connections, of requests whose sender is not yet known, and of bodies above 64 kB, per address and
 #:   process
 OF_ONE_ADDRESS = {  # per address and process, before the sender is known
-    "connections": env.count(
-        "KITH_CONNECTIONS_AT_ONCE", 1000, least=1
-    ),  # not behind proxies, which all come from
+    # Behind proxies it does not count: all connections come from those.
+    "connections": env.count("KITH_CONNECTIONS_AT_ONCE", 1000, least=1),
     "arrivals": env.count("KITH_ARRIVALS_AT_ONCE", 240, least=1),
     "bodies": env.count("KITH_BODIES_AT_ONCE", 20, least=1),  # larger than LARGE_BODY
 }

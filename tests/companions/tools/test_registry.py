@@ -167,9 +167,8 @@ def test_whatever_tools_give_the_prompt_fits_the_context(mira: Companion, settin
             assert given.get("messages") or round + day
             use(turn, "recall", words=text, count=20)
             use(turn, "look_up")
-    assert (
-        estimate_messages(turn.prompt, tools.get_offers()) <= 5500 + 18 * 3 * 60
-    )  # the calls themselves, and errors
+    # The calls themselves, and errors.
+    assert estimate_messages(turn.prompt, tools.get_offers()) <= 5500 + 18 * 3 * 60
     assert use(turn, "search_conversation", words=text) == {"error": tools.registry.FULL}
 
 
