@@ -32,7 +32,8 @@ from companions.prompting.turn_prompt import EMOTIONS, PERSONA_RULES, render_mem
 from jobs.lease import Lease
 from memory.models import Memory
 from memory.recall.candidates import MemoryFilter
-from memory.recall.recall import LEARNT, Found, load_origins, recall
+from memory.recall.origins import load_origins
+from memory.recall.recall import LEARNT, Found, recall
 from memory.threads import load_open_threads, render_threads
 from providers.tokens import beginning
 from text.dates import render_age

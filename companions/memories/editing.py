@@ -8,8 +8,9 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from companions.deletion import SUMMARIES, delete_messages, forget_gists, forget_many
+from companions.deletion.dependents import build_scope, find_reminders
 from companions.deletion.traces import erase_from_journal
-from companions.deletion.withdrawal import build_scope, clear_summaries, conceal, find_reminders
+from companions.deletion.withdrawal import clear_summaries, conceal
 from companions.models import Companion, Message
 from companions.models.companion import hold, lock
 from database.journal import erasing, everywhere

@@ -38,18 +38,10 @@ from memory.embedding.spaces import CueVector
 from memory.language import pattern_of
 from memory.models import Recall
 from memory.recall.candidates import MemoryFilter
+from memory.recall.flashbacks import find_flashback, is_flashback_due
+from memory.recall.origins import NOWHERE, Origins, drop_repetitions, load_origins
 from memory.recall.query import is_follow_up, split_cue
-from memory.recall.recall import (
-    NOWHERE,
-    Found,
-    Origins,
-    drop_repetitions,
-    find_flashback,
-    is_flashback_due,
-    load_origins,
-    recall,
-    record,
-)
+from memory.recall.recall import Found, recall, record
 from memory.recall.traits import is_small_talk
 from providers.chat.adaptation import merge_roles
 from providers.chat_provider import ChatProvider

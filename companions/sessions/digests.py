@@ -26,12 +26,7 @@ from companions.sessions.transcript import (
 )
 from jobs.lease import MAX_ATTEMPTS, Clock, Lease, note_failures, retry_at
 from memory.learning.answers import Digest
-from memory.learning.contradictions import (
-    find_contradicted,
-    find_pairs,
-    find_repeated,
-    group_by_place,
-)
+from memory.learning.contradictions import find_contradicted, find_pairs, find_repeated, group_by_place
 from memory.learning.neighbours import find_neighbours, select_known
 from memory.learning.requests import render_digest_request
 from memory.learning.secrets import redacted, secrets_in

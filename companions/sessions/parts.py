@@ -42,13 +42,7 @@ from memory.learning.revisions import apply_edits, load_holding, load_told_at, w
 from memory.learning.secrets import redacted, secrets_in
 from memory.learning.sincerity import is_asked_to_be_forgotten
 from memory.learning.talk import Talk
-from memory.learning.verification import (
-    ask_about,
-    list_facts,
-    make_key,
-    stands,
-    take_fitting,
-)
+from memory.learning.verification import ask_about, list_facts, make_key, stands, take_fitting
 from memory.models import Revision
 from memory.recall.traits import terms
 from providers.chat.structured import ask

@@ -8,7 +8,8 @@ from pytest_django import DjangoAssertNumQueries
 
 from companions.models import Companion
 from memory.models import Change, Consolidation, Memory
-from memory.recall.recall import Found, drop_repetitions, load_origins
+from memory.recall.origins import drop_repetitions, load_origins
+from memory.recall.recall import Found
 from memory.store import keep_fact
 from tests.memory.conftest import DAY, Say
 
