@@ -690,13 +690,13 @@ UNFOLD = {
     "SITE_TITLE": "Kith",
     "SITE_HEADER": "Kith",
     "SITE_SYMBOL": "local_fire_department",
-    "SITE_ICON": {"light": "config.dashboard.logo", "dark": "config.dashboard.logo"},
-    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "config.dashboard.logo"}],
-    "STYLES": ["config.dashboard.style"],
-    "SCRIPTS": ["config.dashboard.script"],
+    "SITE_ICON": {"light": "config.sidebar.logo", "dark": "config.sidebar.logo"},
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "config.sidebar.logo"}],
+    "STYLES": ["config.sidebar.style"],
+    "SCRIPTS": ["config.sidebar.script"],
     "SHOW_VIEW_ON_SITE": False,
     "DASHBOARD_CALLBACK": "config.dashboard.dashboard",
-    "SIDEBAR": {"navigation": "config.dashboard.navigation"},
+    "SIDEBAR": {"navigation": "config.sidebar.navigation"},
     "COLORS": {
         "primary": {
             "50": "oklch(97.5% .014 50)",
