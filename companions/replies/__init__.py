@@ -14,7 +14,8 @@ prompting.moment          what is true only now: the time, where the two left of
 prompting.turn_prompt     renders the prompt as it is sent
 conversations.emotion_tags
                           takes the emotions out of what the model streams
-broadcast                 carries frames through Redis to everyone who follows the companion
+broadcast                 sends frames through Redis, where each reply has a stream (streams), to everyone who follows
+                          the companion (following)
 checkpoint                saves what has been said so far, from which another process goes on
 finish                    turns the answer into a message, and strengthens the memories that the prompt showed
 

@@ -9,8 +9,8 @@ from uuid import UUID
 import orjson
 
 from companions.models import Reply
-from companions.replies.broadcast import Place, seal_stream, take_unbroken
 from companions.replies.lifecycle import process_name
+from companions.replies.streams import Place, seal_stream, take_unbroken
 from database.queries import fetch_ids
 
 # Saves all replies of a process at once: one by one, 200 replies delay its streams by a third of a second. The

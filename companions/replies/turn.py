@@ -32,7 +32,7 @@ from companions.events import (
 from companions.minds.choice import get_current_provider
 from companions.models import Companion, Reply
 from companions.replies.actions import STOPS
-from companions.replies.broadcast import Publisher, delete_stream
+from companions.replies.broadcast import Publisher
 from companions.replies.checkpoint import save_progress, seal_and_read
 from companions.replies.context import TurnContext
 from companions.replies.finish import finish
@@ -47,6 +47,7 @@ from companions.replies.lifecycle import (
     start,
     take_over,
 )
+from companions.replies.streams import delete_stream
 from jobs.background import TASKS, in_thread, in_thread_with_retry, run_in_background
 from providers.admission import note_pause, note_talks
 from providers.chat_provider import ChatProvider
