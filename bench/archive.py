@@ -175,9 +175,8 @@ def _fill(messages: int, memories: int) -> "Companion":
 
     began, chance = time.monotonic(), random.Random(SEED)
     companion = rows.person("mover").companion
-    choose_features(
-        companion, SEED, {}
-    )  # else its face follows from its id, and is kept by a row that is new
+    # Else its face follows from its id, and is kept by a row that is new.
+    choose_features(companion, SEED, {})
     rows.live_through(companion, messages, chance)
     said = list(Message.objects.filter(companion=companion).order_by("said_at"))
     for number in range(memories):

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memory.scoring.policy import require
 
-MOVED = 0.3  # a memory with a feeling above this may come up unasked (memory.recall.recall); the feeling then grows:
+MOVED = 0.3  # a memory with a feeling above this may come up unasked (memory.recall.flashbacks); the feeling then grows:
 STIRRED = 0.05
 
 

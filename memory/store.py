@@ -193,14 +193,11 @@ def undo_retraction(retraction: Retraction, now: datetime) -> None:
         mine = Slot.objects.filter(companion_id=retraction.companion_id, name=retraction.slot)
         if mine.filter(changed_at__gt=retraction.made_at).exists():
             raise UndoError(*CHANGED)
-        text, sources = (
-            memory.text.removeprefix(f"{retraction.slot}: "),
-            memory.sources.values_list("pk", flat=True),
-        )
+        sources = memory.sources.values_list("pk", flat=True)
         set_slot(
             memory.companion_id,
             retraction.slot,
-            text,
+            memory.text.removeprefix(f"{retraction.slot}: "),
             by=By.USER,
             now=memory.happened_at,
             source_ids=list(sources),

@@ -35,10 +35,8 @@ class ScriptedModel:
         if task[1] == "verification":
             self.asked.append(messages)
             return self.reader.answer(self.talk, messages[-1]["content"])
-        edits: dict[bool, list[dict[str, Any]]] = {
-            True: [],
-            False: [],
-        }  # whether they are the companion's own
+        # Whether they are the companion's own.
+        edits: dict[bool, list[dict[str, Any]]] = {True: [], False: []}
         for entry in self.talk.entries:
             edit = {"do": "add", "text": entry.answer["text"], "sources": entry.answer["sources"]}
             edits[is_own(entry.answer["text"], self.talk.companion)].append(edit)

@@ -196,6 +196,5 @@ def moment(local: datetime, zone: ZoneInfo) -> datetime:
         != local
     ):
         local += MINUTE
-    return local.replace(tzinfo=zone, fold=0).astimezone(
-        UTC
-    )  # a time that comes twice equals none of another zone
+    # A time that comes twice equals none of another zone.
+    return local.replace(tzinfo=zone, fold=0).astimezone(UTC)

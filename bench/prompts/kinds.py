@@ -16,8 +16,10 @@ from companions.creation import create
 from companions.life import waking
 from companions.models import Companion, Prompt, Reply, Session
 from companions.prompting.history import compose_tool_result
+from companions.replies.checkpoint import Said
 from companions.replies.context import TurnContext, embed_message, prepare, record_call
-from companions.replies.lifecycle import Said, claim, finish, process_name, queue_reply, start
+from companions.replies.finish import finish
+from companions.replies.lifecycle import claim, process_name, queue_reply, start
 from companions.sessions import closing, requests
 from companions.tools.bounds import add_calls
 from memory.core_memory import set_slot

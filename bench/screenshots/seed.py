@@ -26,7 +26,9 @@ from companions.characters import load_characters
 from companions.conversations.bookmarks import set_bookmark
 from companions.life.timers import set_timer
 from companions.models import Branch, ForgetProposal, Message, Mind, Reply
-from companions.replies.lifecycle import Said, finish, start
+from companions.replies.checkpoint import Said
+from companions.replies.finish import finish
+from companions.replies.lifecycle import start
 from companions.transfer.card_import import make_companion
 from memory.core_memory import set_slot, write_block
 from memory.embedding import embed_cue, embed_waiting

@@ -8,7 +8,7 @@ from ninja import Field, Router, Schema, Status
 
 from accounts.authentication import SignedInRequest
 from companions import access
-from companions.api.schemas import FILE, describe_form
+from companions.api.schemas import FILE, ListOut, describe_form
 from companions.conversations.attachments import add_file, as_json, remove
 from companions.models import Attachment
 from companions.pagination import PageQuery, paginate
@@ -44,9 +44,8 @@ class AttachmentOut(Schema):
     created_at: datetime
 
 
-class AttachmentsOut(Schema):
-    items: list[AttachmentOut]
-    next: str | None
+class AttachmentsOut(ListOut[AttachmentOut]):
+    pass
 
 
 @router.post(

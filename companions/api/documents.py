@@ -12,7 +12,7 @@ from pydantic import StringConstraints, ValidationError
 
 from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
-from accounts.usage import Payer, admit_work
+from accounts.usage import admit_work
 from companions import access
 from companions.api.schemas import FILE, FilledText, IdempotencyKey, ListOut, describe_form, list_rows
 from companions.memories import editing
@@ -220,7 +220,7 @@ def look_up_originals(request: SignedInRequest, companion_id: UUID, body: LookUp
         text=body.question,
         now=timezone.now(),
         zone=companion.user.zone,
-        vector=embed_cue(body.question, Payer(companion.user_id, companion.pk), companion.names),
+        vector=embed_cue(body.question, companion.payer, companion.names),
         names=companion.names,
         with_private=True,
     )

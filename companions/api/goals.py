@@ -1,7 +1,7 @@
 """Pursuits: goals and ideas, with their progress."""
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 from uuid import UUID
 
 from django.http import Http404
@@ -10,29 +10,32 @@ from ninja import Field, Query, Router, Schema
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion
-from companions.api.schemas import ListOut
+from companions.api.schemas import ListOut, list_rows
 from companions.memories import goals
-from companions.pagination import PageQuery, paginate
+from companions.pagination import PageQuery
 from memory.models import Memory, Pursuit
 
 router = Router(tags=["goals and ideas"])
 PURSUITS = "/{uuid:companion_id}/pursuits"
-Out = dict[str, Any]
 
 
 class PursuitOut(Schema):
     id: UUID = Field(description="The id of the memory that describes the goal or idea.")
     kind: Literal["goal", "idea"]
     text: str
-    status: Pursuit.Status
-    progress: int = Field(description="In percent.")
-    excitement: int = Field(description="From 1 to 10.")
-    origin: Pursuit.Origin
-    parent_id: UUID | None = Field(description="The goal that this one is part of; null for none.")
+    status: Pursuit.Status = Field(alias="pursuit.status")
+    progress: int = Field(alias="pursuit.progress", description="In percent.")
+    excitement: int = Field(alias="pursuit.excitement", description="From 1 to 10.")
+    origin: Pursuit.Origin = Field(alias="pursuit.origin")
+    parent_id: UUID | None = Field(
+        alias="pursuit.parent_id", description="The goal that this one is part of; null for none."
+    )
     is_private: bool
     learnt_at: datetime
-    reviewed_at: datetime | None
-    moved_at: datetime | None = Field(description="When the status or progress last changed.")
+    reviewed_at: datetime | None = Field(alias="pursuit.reviewed_at")
+    moved_at: datetime | None = Field(
+        alias="pursuit.moved_at", description="When the status or progress last changed."
+    )
 
 
 class PursuitsOut(ListOut[PursuitOut]):
@@ -61,12 +64,11 @@ class PursuitPatch(Schema):
 )
 def list_pursuits(
     request: SignedInRequest, companion_id: UUID, query: PageQuery, which: Query[OfWhichIn]
-) -> Out:
+) -> dict[str, object]:
     rows = goals.load_memories(get_companion(request.user, companion_id))
     rows = rows.filter(kind=which.kind) if which.kind else rows
     rows = rows.filter(pursuit__status=which.status) if which.status else rows
-    found, next_cursor = paginate(rows, "learnt_at", query)
-    return {"items": [_pursuit_out(memory.pursuit, memory) for memory in found], "next": next_cursor}
+    return list_rows(rows, "learnt_at", query)
 
 
 @router.patch(
@@ -75,19 +77,13 @@ def list_pursuits(
     operation_id="change_pursuit",
     summary="Change a goal's or idea's status, progress, excitement or parent",
 )
-def change_pursuit(request: SignedInRequest, companion_id: UUID, pursuit_id: UUID, body: PursuitPatch) -> Out:
+def change_pursuit(
+    request: SignedInRequest, companion_id: UUID, pursuit_id: UUID, body: PursuitPatch
+) -> Memory:
     companion = get_companion(request.user, companion_id)
     sent = body.dict(exclude_unset=True)
     changes = {name: value for name, value in sent.items() if value is not None or name == "parent_id"}
     try:
-        pursuit = goals.update(companion, pursuit_id, changes, timezone.now())
+        return goals.update(companion, pursuit_id, changes, timezone.now()).memory
     except Pursuit.DoesNotExist as error:
         raise Http404 from error
-    return _pursuit_out(pursuit, pursuit.memory)
-
-
-def _pursuit_out(pursuit: Pursuit, memory: Memory) -> Out:
-    of_memory = ("id", "kind", "text", "is_private", "learnt_at")
-    of_pursuit = ("status", "progress", "excitement", "origin", "parent_id", "reviewed_at", "moved_at")
-    shown = {name: getattr(memory, name) for name in of_memory}
-    return shown | {name: getattr(pursuit, name) for name in of_pursuit}

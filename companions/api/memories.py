@@ -14,7 +14,7 @@ from pydantic import StringConstraints, field_validator, model_validator
 
 from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
-from accounts.usage import Payer, admit_work
+from accounts.usage import admit_work
 from companions import access, deletion
 from companions.api.schemas import FilledText, FoundOut, IdempotencyKey, ListOut, Moment, list_rows
 from companions.conversations.editing import correct_memory
@@ -270,7 +270,7 @@ def find_news(request: SignedInRequest, companion_id: UUID, body: NewsIn) -> Nov
         now=timezone.now(),
         zone=companion.user.zone,
         threshold=body.threshold,
-        payer=Payer(companion.user_id, companion.pk),
+        payer=companion.payer,
     )
     prefetch_related_objects([known.memory for known in news.known], "sources")
     return news
@@ -346,7 +346,7 @@ def recall_memories(request: SignedInRequest, companion_id: UUID, body: RecallIn
         body.limit,
         now=now,
         zone=companion.user.zone,
-        vector=embed_cue(body.cue, Payer(companion.user_id, companion.pk), companion.names),
+        vector=embed_cue(body.cue, companion.payer, companion.names),
         names=companion.names,
         filters=body.filters(*body.kinds),
         offset=body.offset,

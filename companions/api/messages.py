@@ -28,7 +28,7 @@ from companions.memories.reasons import describe_reasons
 from companions.models import Companion, Message, Reply
 from companions.pagination import BAD_CURSOR, CursorError, PageQuery
 from companions.replies import actions, turn
-from companions.replies.broadcast import listening
+from companions.replies.following import listening
 from companions.replies.lifecycle import Started
 from jobs.background import in_thread
 from memory.emotion import Emotion

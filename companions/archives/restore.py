@@ -42,7 +42,7 @@ BATCH = 500
 BATCH_BYTES = 4_000_000  # a row may have 8 MB, and five hundred of these are more than there is memory
 NOBODY = UUID(int=0)
 Row = dict[str, Any]
-Progress = Callable[[int], None]
+Progress = Callable[[int], object]
 
 INSERT = (
     "INSERT INTO {table} ({columns}) SELECT {columns} FROM jsonb_populate_recordset(NULL::{table}, %s::jsonb)"
@@ -60,6 +60,10 @@ SELECT (SELECT count(*) FROM companions_message WHERE companion_id = %(companion
 MOVE_MARK = "SELECT companions_move_mark(%(companion)s, %(mark)s, companions_find_mark(%(companion)s))"
 
 
+def _ignore(_what: object) -> None:
+    pass
+
+
 @dataclass(frozen=True, slots=True)
 class Restored:
     """The restored companion, and sentences on what of the archive it lacks."""
@@ -69,7 +73,11 @@ class Restored:
 
 
 def restore(
-    user: User, archive: Archive, now: datetime, progress: Progress, finish: Callable[[Restored], None]
+    user: User,
+    archive: Archive,
+    now: datetime,
+    progress: Progress = _ignore,
+    finish: Callable[[Restored], object] = _ignore,
 ) -> Restored:
     """Create and return a companion of the user with all that the archive holds, and call `finish` in its transaction.
 
@@ -81,16 +89,13 @@ def restore(
             lift_statement_timeout()
             restored = work.run()
             finish(restored)
-    except IntegrityError as error:
+    except BaseException as error:
         remove_contents(work.keys)
-        raise ArchiveError("contradiction", _explain(error)) from error
-    except DataError as error:
-        remove_contents(work.keys)
-        raise ArchiveError(
-            "bad_row", _("A row of the archive contains something that the database cannot store.")
-        ) from error
-    except BaseException:
-        remove_contents(work.keys)
+        if isinstance(error, IntegrityError):
+            raise ArchiveError("contradiction", _explain(error)) from error
+        if isinstance(error, DataError):
+            detail = _("A row of the archive contains something that the database cannot store.")
+            raise ArchiveError("bad_row", detail) from error
         raise
     return restored
 

@@ -110,19 +110,17 @@ def run(upload_id: UUID, clock: Clock) -> None:
         return
     with translation.override(upload.user.language or None):
         if upload.attempts > MAX_ATTEMPTS:
-            return _fail(
-                lease, "internal_error", _("Something went wrong on this Kith. Tell whoever runs it.")
-            )
+            _fail(lease, "internal_error", _("Something went wrong on this Kith. Tell whoever runs it."))
+            return
         try:
             _restore(upload, lease)
         except (BusyError, StorageAwayError):
             lease.release(clock() + RETRY_DELAY)
         except LostOwnershipError:
-            return  # another worker has taken over
+            pass  # another worker has taken over
         except RefusedError as error:
             log.info("archive_refused", upload=str(upload_id), code=error.code)
             _fail(lease, error.code, str(error.detail))
-    return None
 
 
 def delete_old_uploads(now: datetime) -> int:

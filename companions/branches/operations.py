@@ -8,7 +8,7 @@ from datetime import datetime
 from itertools import takewhile
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Case, F, Q, QuerySet, Value, When
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
@@ -24,6 +24,7 @@ from companions.models import Branch, Companion, Conversation, Message
 from companions.models.branch import BRANCH_NAME_CHARACTERS
 from companions.models.companion import hold
 from companions.replies.lifecycle import Start, Started, start
+from database.queries import fetch_ids
 from text.strings import one_line
 
 MAX_BRANCHES = 10_000  # of a companion
@@ -209,6 +210,4 @@ def _check_may_branch(companion: Companion) -> None:
 
 def find_own_messages(branch: Branch) -> list[UUID]:
     """Return the ids of the messages that are on this branch alone, from its end back to where another path forks."""
-    with connection.cursor() as cursor:
-        cursor.execute(OWN, {"head": branch.head_id, "branch": branch.pk})
-        return [id for (id,) in cursor.fetchall()]
+    return fetch_ids(OWN, {"head": branch.head_id, "branch": branch.pk})

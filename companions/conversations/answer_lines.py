@@ -218,7 +218,7 @@ class LineReader:
         needed to decide.
         """
         if text[at] == "\n":
-            self._add_blank("\n")
+            self._add_blank()
             return at + 1, None
         fence = FENCE.match(text, at, partial=True)
         if fence and fence.partial and not is_end:
@@ -285,8 +285,8 @@ class LineReader:
             self._is_line_start = False
         return label.end()
 
-    def _add_blank(self, text: str) -> None:
-        self._blank += text if self._has_text() else ""
+    def _add_blank(self) -> None:
+        self._blank += "\n" if self._has_text() else ""
 
     def _read_line(self, text: str, at: int, is_end: bool) -> Iterator[Part | int]:
         """Yield the line's text up to its end, or up to what may be an emotion in brackets or a stage direction; an int
@@ -313,7 +313,7 @@ class LineReader:
         yield until
         if newline >= 0:
             self._end_line()
-            self._add_blank("\n")
+            self._add_blank()
             self._is_line_start = True
             yield newline + 1
 

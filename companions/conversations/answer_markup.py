@@ -59,47 +59,14 @@ ROLE = regex.compile(
 )
 OWN_ROLES = {"assistant", "model", "bot", "ai", "final", "commentary"}
 OTHERS = {
-    "user",
-    "system",
-    "human",
-    "tool",
-    "developer",
-    "environment",
-    "observation",
-    "tool_response",
-    "tool_results",
-    "inst",
-    "sys",
-    "/sys",
-}
+    "user", "system", "human", "tool", "developer", "environment", "observation", "tool_response", "tool_results",
+    "inst", "sys", "/sys",
+}  # fmt: skip
 STARTS = {"im_start", "start_header_id", "start_of_turn", "turn", "start", "channel", "role_start"}
 ENDS = {
-    *(
-        "im_end",
-        "eot_id",
-        "eom_id",
-        "end_of_turn",
-        "endoftext",
-        "end_of_text",
-        "end",
-        "return",
-        "endofturn",
-        "/s",
-        "eos",
-    ),
-    *(
-        "eot",
-        "eop",
-        "end_of_sentence",
-        "end_turn",
-        "user_end",
-        "assistant_end",
-        "/inst",
-        "eos_token",
-        "e~",
-        "endofprompt",
-    ),
-}
+    "im_end", "eot_id", "eom_id", "end_of_turn", "endoftext", "end_of_text", "end", "return", "endofturn", "/s", "eos",
+    "eot", "eop", "end_of_sentence", "end_turn", "user_end", "assistant_end", "/inst", "eos_token", "e~", "endofprompt",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,8 +357,8 @@ class MarkupReader:
         yield end
 
     def _read_call(self, text: str, at: int, is_end: bool) -> Iterator[Part | int]:
-        until, end, is_closed = self._find_end(text, at, is_end)
-        self._collect(text[at:end] if is_closed else text[at:until])
+        _until, end, is_closed = self._find_end(text, at, is_end)
+        self._collect(text[at:end])
         if is_closed:
             yield from self._give_calls()
         yield end
@@ -417,8 +384,8 @@ class MarkupReader:
 
     def _read_fenced_call(self, text: str, at: int, is_end: bool) -> Iterator[Part | int]:
         self._close = regex.compile(rf"\n[ ]{{0,3}}{regex.escape(self._fence)}[`~]*")
-        until, end, is_closed = self._find_end(text, at, is_end)
-        self._collect(text[at:end] if is_closed else text[at:until])
+        _until, end, is_closed = self._find_end(text, at, is_end)
+        self._collect(text[at:end])
         if is_closed:
             yield from self._give_calls_or_text()
         yield end

@@ -7,8 +7,9 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from companions.conversations.messages import check_text
+from companions.deletion.dependents import build_scope
 from companions.deletion.traces import erase_from_journal, scrub
-from companions.deletion.withdrawal import build_scope, delete_empty_pages, withdraw_corrected
+from companions.deletion.withdrawal import delete_empty_pages, withdraw_corrected
 from companions.errors import ReplyStateError, TextError
 from companions.events import notify_companion, render_message
 from companions.models import Companion, Message, Reply, Session

@@ -89,9 +89,8 @@ class Expressions:
             if tag.end > found.start():
                 parts += self._take_text(text[begin : found.start()])
                 begin = tag.end
-                if (
-                    not self._last or self._last.isspace()
-                ):  # the white space on one side of the tag is removed with it
+                # The white space on one side of the tag is removed with it.
+                if not self._last or self._last.isspace():
                     self._gap = {"": ANY, "\n": LINE}.get(self._last, SPACES)
                 if WORD.search(tag.words):
                     parts.append(Felt.parse(self._length, tag.words))

@@ -22,22 +22,8 @@ from companions.models import Message
 HEADINGS_BELOW = 2  # the page has its own h1 and h2
 MAX_LANGUAGE_LENGTH = 30
 TEXT = {
-    "a",
-    "blockquote",
-    "br",
-    "code",
-    "em",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-    "hr",
-    "p",
-    "pre",
-    "s",
-    "span",
-    "strong",
-}
+    "a", "blockquote", "br", "code", "em", "h3", "h4", "h5", "h6", "hr", "p", "pre", "s", "span", "strong",
+}  # fmt: skip
 LISTS = {"li", "ol", "ul"}
 TABLES = {"table", "tbody", "td", "th", "thead", "tr"}
 CODE_FRAME = {"button", "figcaption", "figure"}

@@ -35,7 +35,7 @@ def load_citations(companion_id: UUID, sentences: Sequence[Mapping[str, Any]]) -
     """Return the sentences with their messages, without those deleted or on other branches: one query."""
     ids = {UUID(source) for sentence in sentences for source in sentence["sources"]}
     mine = Message.objects.filter(companion=companion_id).select_related("session__diary_entry")
-    messages = mine.in_bulk(ids) if ids else {}
+    messages = mine.in_bulk(ids)
     cited = []
     for sentence in sentences:
         sources = {UUID(source) for source in sentence["sources"]} & messages.keys()

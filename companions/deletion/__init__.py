@@ -1,7 +1,8 @@
 """Permanent deletion: what a person deletes disappears from every table, from Redis, and from every later prompt.
 
 deletion    entry points: delete messages, memories, a companion, or everything that the rehearsal model wrote
-withdrawal  data derived from it: learnt memories, diary, summaries; timers, wakings, inner states, reminders
+dependents  finds what was derived from it in the companion's life: timers, wakings, inner states, reminders
+withdrawal  withdraws what was derived from it: learnt memories, diary, summaries, and those dependents
 traces      copies that turns have kept: prompts as sent, cues, tool arguments, reasoning, the provider's words
 gaps        message trees and branches, joined up where messages were deleted
 
@@ -28,7 +29,7 @@ from companions.deletion.deletion import (
     forget_many,
     forget_newest,
 )
-from companions.deletion.withdrawal import reminders_of
+from companions.deletion.dependents import reminders_of
 
 __all__ = [
     "MAX_AT_ONCE",

@@ -10,16 +10,10 @@ from uuid import UUID
 
 from django.dispatch import Signal
 
+from companions.deletion.dependents import Dependents, build_scope, find_reminders
 from companions.deletion.gaps import delete_rows
 from companions.deletion.traces import erase_from_journal, find_continued, scrub
-from companions.deletion.withdrawal import (
-    Dependents,
-    build_scope,
-    clear_summaries,
-    delete_empty_pages,
-    find_reminders,
-    withdraw,
-)
+from companions.deletion.withdrawal import clear_summaries, delete_empty_pages, withdraw
 from companions.events import notify_deleted
 from companions.models import Companion, InnerState, Message, Reply, Waking
 from companions.models.companion import hold, lock

@@ -19,8 +19,9 @@ from django.utils import timezone
 from accounts.models import ModelCall, SoundCall
 from companions.events import CUT_OFF
 from companions.models import Companion, JournalEntry, Prompt, Reply, Waking
-from companions.replies.broadcast import wipe_streams
-from companions.replies.lifecycle import Said, finish, seal_and_read
+from companions.replies.checkpoint import Said, seal_and_read
+from companions.replies.finish import finish
+from companions.replies.streams import wipe_streams
 from memory.deletion import DeletionScope, find_unique_words
 from memory.models import Recall
 

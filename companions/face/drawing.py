@@ -278,9 +278,7 @@ def render_portrait(
     """
     pose = build_pose(features, felt)
     skin, hair, cloth = (
-        PALETTE["skin"][features.skin],
-        PALETTE["hair_colour"][features.hair_colour],
-        PALETTE["cloth_colour"][features.cloth_colour],
+        PALETTE[part][getattr(features, part)] for part in ("skin", "hair_colour", "cloth_colour")
     )
     is_bearded = features.beard in {"short", "full"}
     is_brass = features.glasses == "fine" or features.skin in DARK_SKINS - {"bronze"}

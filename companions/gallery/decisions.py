@@ -60,7 +60,7 @@ def decide(
     version.decided_at, version.decided_by = now, operator
     version.save(update_fields=["state", "reason", "decided_at", "decided_by", "rating"])
     if state == State.TAKEN_DOWN:
-        _settle(version, now)
+        list_open_reports(version).update(settled_at=now)
     record(operator, AuditEntry.Deed.CHANGED, GalleryVersion, version.pk, version.character.user_id)
 
 
@@ -99,7 +99,7 @@ def report(user: User, entry: GalleryEntry, kind: str, text: str, now: datetime)
 @transaction.atomic
 def settle_reports(operator: User, version: GalleryVersion, now: datetime) -> int:
     """Mark the open reports of the version's character as settled; return how many there were."""
-    count = _settle(version, now)
+    count = list_open_reports(version).update(settled_at=now)
     if count:
         record(operator, AuditEntry.Deed.CHANGED, GalleryVersion, version.pk, version.character.user_id)
     return count
@@ -122,10 +122,6 @@ def delete_unreported_copies() -> int:
 def read_copy(copy: ReportedVersion) -> GalleryVersion:
     """Return the version as it was reported, as an unsaved model instance."""
     return GalleryVersion(**copy.published)
-
-
-def _settle(version: GalleryVersion, now: datetime) -> int:
-    return list_open_reports(version).update(settled_at=now)
 
 
 def list_open_reports(version: GalleryVersion) -> QuerySet[GalleryReport]:

@@ -6,7 +6,7 @@ The first is composed from the persona, without a model.
 
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from math import exp2
 from uuid import UUID
@@ -114,7 +114,7 @@ def get_feeling(state: InnerState) -> Feeling:
 
 def get_feeling_now(state: InnerState | None, now: datetime) -> Feeling:
     """Return what is left of the state's feeling at `now`, or calm if there is no state."""
-    return fade(get_feeling(state), state.made_at, now) if state else Feeling()
+    return fade(get_feeling(state), state.made_at, now) if state else CALM
 
 
 @transaction.atomic
@@ -148,10 +148,7 @@ def revise(
         companion_id=companion_id,
         number=before.number + 1 if before else 1,
         text=text,
-        valence=feeling.valence,
-        arousal=feeling.arousal,
-        emotion=feeling.emotion,
-        intensity=feeling.intensity,
+        **asdict(feeling),
         by=by,
         seen=sorted(set(seen)),
         is_rehearsed=by in BY_A_MODEL and get_provider(Capability.BACKGROUND).is_rehearsal,
@@ -188,10 +185,7 @@ def begin(companion: Companion, now: datetime) -> InnerState:
         companion=companion,
         number=1,
         text=_fit(text),
-        valence=GLAD.valence,
-        arousal=GLAD.arousal,
-        emotion=GLAD.emotion,
-        intensity=GLAD.intensity,
+        **asdict(GLAD),
         by=InnerState.By.SEED,
         made_at=now,
     )

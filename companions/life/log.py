@@ -120,8 +120,9 @@ def _explain(companion: Companion, waking: Waking) -> str:
         by_hand = _("A timer was triggered by hand: %(schedule)s.")
         by_time = _("A timer woke it: %(schedule)s.")
         is_forced = waking.origin == Waking.Origin.FORCED
-        describe = timers.describe if is_forced else timers.describe_past
-        words = describe(waking.timer, companion.user.zone, companion.user.language)
+        words = timers.describe(
+            waking.timer, companion.user.zone, companion.user.language, is_past=not is_forced
+        )
         why = (by_hand if is_forced else by_time) % {"schedule": words}
     if not waking.missed:
         return why

@@ -274,9 +274,8 @@ class Email:
     def send(self, deliveries: Sequence[Delivery], now: datetime) -> Sent:
         user = deliveries[0].companion.user
         told = sorted(deliveries, key=lambda delivery: delivery.message.said_at)
-        last = {
-            delivery.companion_id: delivery.pk for delivery in told
-        }  # the links stand once for each companion
+        # The links stand once for each companion.
+        last = {delivery.companion_id: delivery.pk for delivery in told}
         lines = [
             {
                 "name": delivery.message.sender,

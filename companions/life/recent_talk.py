@@ -32,15 +32,8 @@ class RecentTalk:
 
     @property
     def ids(self) -> set[UUID]:
-        """Return the ids of everything that the lines show, to find the prompt when any of it is deleted."""
-        sources = (UUID(str(id)) for page in self.pages for said in page.sentences for id in said["sources"])
-        mirrors = (page.memory_id for page in self.pages if page.memory_id)
-        return {
-            *(message.pk for message in self.messages),
-            *(page.pk for page in self.pages),
-            *sources,
-            *mirrors,
-        }
+        """The ids of all that the lines show, by which a prompt is found when any of it is deleted."""
+        return {message.pk for message in self.messages}.union(*(page.shown_ids for page in self.pages))
 
     def lines(self, companion: Companion) -> list[str]:
         """Return the talk as lines of a prompt, with times in the person's time zone."""

@@ -13,10 +13,10 @@ from uuid import UUID
 
 import regex
 import structlog
-from django.db import connection, transaction
+from django.db import transaction
 
 from accounts.models import ModelCall
-from accounts.usage import Payer, charged, waits_until
+from accounts.usage import charged, waits_until
 from companions.life.inner_state import Feeling, get_feeling_now, get_newest, revise
 from companions.models import Companion, InnerState, Life, Message, Session
 from companions.models.companion import lock
@@ -28,6 +28,7 @@ from companions.sessions.transcript import (
     select_visible,
     take_fitting,
 )
+from database.queries import fetch_ids
 from jobs.lease import MAX_ATTEMPTS, RETRY_DELAY, Clock, Lease, note_failures, retry_at
 from memory.learning.answers import Reflection
 from memory.learning.grounding import names_in, stands_on
@@ -96,9 +97,7 @@ def find_due_companions(now: datetime, only: UUID | None = None) -> list[UUID]:
         "messages": REFLECTION_MESSAGES,
         "only": only,
     }
-    with connection.cursor() as cursor:
-        cursor.execute(DUE, named)
-        return [id for (id,) in cursor.fetchall()]
+    return fetch_ids(DUE, named)
 
 
 def run(companion_id: UUID, now: datetime, clock: Clock | None = None) -> None:
@@ -194,7 +193,7 @@ def write_draft(material: Material, now: datetime) -> Draft:
     talk = build_talk(companion.pk, shown, companion.user.zone, tokens)
     feeling = get_feeling_now(before, now)
     request = render_reflection_request(talk, persona, inner, feeling.text, companion.names)
-    with charged(Payer(companion.user_id, companion.pk), ModelCall.Purpose.REFLECTION) as charge:
+    with charged(companion.payer, ModelCall.Purpose.REFLECTION) as charge:
         answer = ask("reflection", request, Reflection)
     text = keep_grounded(answer.text, talk, f"{inner}\n{persona}", companion.names.values())
     if not text:

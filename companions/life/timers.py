@@ -7,7 +7,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import structlog
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 from django.db.models.signals import post_save
 from django.dispatch import receiver
@@ -24,6 +24,7 @@ from companions.models import Companion, Message, Timer, Waking
 from companions.models.companion import hold, lock
 from companions.models.timer import NOTE_CHARACTERS, TimerQuerySet
 from database.journal import everywhere
+from database.queries import fetch_ids
 from jobs.background import enqueue
 from text.strings import is_storable
 
@@ -182,18 +183,13 @@ def get_upcoming(timer: Timer, zone: ZoneInfo) -> list[datetime]:
         return []
 
 
-def describe(timer: Timer, zone: ZoneInfo, language: str) -> str:
-    """Return the timer's schedule as a person would say it in this language, or its text if it cannot be parsed."""
-    try:
-        return describe_schedule(schedules.parse(timer.schedule), zone, language)
-    except ScheduleError:
-        return timer.schedule
+def describe(timer: Timer, zone: ZoneInfo, language: str, *, is_past: bool = False) -> str:
+    """Return the timer's schedule as a person would say it in this language, or its text if it cannot be parsed.
 
-
-def describe_past(timer: Timer, zone: ZoneInfo, language: str) -> str:
-    """Return the timer's schedule as `describe`, but for one that was due: "after 2 hours", not "in 2 hours"."""
+    Of one that was due (`is_past`), "after 2 hours", not "in 2 hours".
+    """
     try:
-        return describe_schedule(schedules.parse(timer.schedule), zone, language, is_past=True)
+        return describe_schedule(schedules.parse(timer.schedule), zone, language, is_past=is_past)
     except ScheduleError:
         return timer.schedule
 
@@ -298,9 +294,7 @@ def _move(timer: Timer, companion: Companion, now: datetime) -> bool:
 
 def claim_timers(now: datetime, limit: int) -> list[UUID]:
     """Lease at most `limit` due timers, longest due first, and return their ids."""
-    with connection.cursor() as cursor:
-        cursor.execute(CLAIM, {"now": now, "until": now + LEASE_TIME, "limit": limit})
-        return [id for (id,) in cursor.fetchall()]
+    return fetch_ids(CLAIM, {"now": now, "until": now + LEASE_TIME, "limit": limit})
 
 
 @transaction.atomic

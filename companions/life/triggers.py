@@ -9,7 +9,7 @@ from datetime import date, datetime, timedelta, tzinfo
 from uuid import UUID
 
 import regex
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 from django.utils import translation
 from django.utils.translation import gettext
@@ -26,6 +26,7 @@ from companions.life.eligibility import (
 from companions.models import Companion, Life, Message, Waking
 from companions.models.companion import hold
 from companions.models.conversation import DIGEST_MESSAGES
+from database.queries import fetch_ids
 from memory.models import Memory, Pursuit, Thread
 from memory.models.memory import MemoryQuerySet
 from memory.threads import leave_out_told
@@ -204,9 +205,7 @@ def find_resting_goals(goals: Iterable[Pursuit], now: datetime) -> Iterator[Occa
 
 def claim_companions(now: datetime, limit: int) -> list[UUID]:
     """Lease at most `limit` companions that are due for a look, and return their ids."""
-    with connection.cursor() as cursor:
-        cursor.execute(CLAIM, {"now": now, "until": now + LEASE_TIME, "limit": limit})
-        return [id for (id,) in cursor.fetchall()]
+    return fetch_ids(CLAIM, {"now": now, "until": now + LEASE_TIME, "limit": limit})
 
 
 @transaction.atomic
@@ -277,7 +276,7 @@ def _find_new_occasion(
     occasions = _find_occasions(companion, outreach, drives, now)
     found = sorted(occasions, key=lambda occasion: occasion.order)
     mine = Waking.objects.filter(companion=companion, drive_key__in=[occasion.key for occasion in found])
-    known = set(mine.values_list("drive_key", flat=True)) if found else set()
+    known = set(mine.values_list("drive_key", flat=True))
     return next((occasion for occasion in found if occasion.key not in known), None)
 
 

@@ -30,18 +30,17 @@ log = structlog.get_logger(__name__)
 
 FOUND_AT_ONCE = 200
 LEASE_TIME = timedelta(minutes=5)  # longer than a model may take; each step renews it
-REMINDER_PATIENCE = timedelta(
-    minutes=1
-)  # how long a busy model is tried again before the reminder is sent without it
+# How long a busy model is tried again before the reminder is sent without it.
+REMINDER_PATIENCE = timedelta(minutes=1)
 BUSY_DELAY = timedelta(seconds=15)  # before the next try while a reply or another waking is under way
 CANCELLED = "cancelled"
 Outcome = Waking.Outcome
 
 
-def find_due(now: datetime, limit: int = FOUND_AT_ONCE) -> list[UUID]:
-    """Return the ids of waiting wakings that no worker holds and that are due, longest due first."""
+def find_due(now: datetime) -> list[UUID]:
+    """Return the ids of FOUND_AT_ONCE waiting wakings at most, due and held by no worker, longest due first."""
     waiting = Waking.objects.waiting().filter(look_at__lte=now).order_by("look_at")
-    return list(waiting.values_list("pk", flat=True)[:limit])
+    return list(waiting.values_list("pk", flat=True)[:FOUND_AT_ONCE])
 
 
 def run(waking_id: UUID, now: datetime, clock: Clock | None = None) -> None:
@@ -143,16 +142,13 @@ def _drop_repetition(waking: Waking, reason: Reason) -> None:
 
     So the log tells once, not twice a day, that e.g. nobody has talked.
     """
-    if waking.timer and not waking.is_asked_for:
-        earlier = Waking.objects.filter(timer=waking.timer, due_at__lt=waking.due_at)
-        before = earlier.order_by("-due_at").first()
-        if (
-            before
-            and before.state == Waking.State.SKIPPED
-            and not before.started_at
-            and before.reason == reason
-        ):
-            before.delete()
+    if waking.timer is None or waking.is_asked_for:
+        return
+    earlier = Waking.objects.filter(timer=waking.timer, due_at__lt=waking.due_at)
+    before = earlier.order_by("-due_at").first()
+    is_skipped = before is not None and before.state == Waking.State.SKIPPED and not before.started_at
+    if before and is_skipped and before.reason == reason:
+        before.delete()
 
 
 def _log_end(context: WakingContext, **fields: str) -> None:

@@ -27,9 +27,8 @@ MAX_SILENCE_CHARACTERS = 200  # a longer text that begins like silence does say 
 SPEAK_FIELDS = ("text", "message", "content", "say")  # fields in which models put what they say
 SPOKEN_NAMES = frozenset({"speak", "say", "message", "send_message", "send"})
 SILENT_FIELDS = frozenset({"choice", "action", "name", "tool", "decision", "function"})
-OPEN_TEXT = regex.compile(
-    r'"(?:text|message|content)"\s*:\s*"((?:[^"\\]|\\.)++)'
-)  # also finds the text of an object that is cut off
+# Also finds the text of an object that is cut off.
+OPEN_TEXT = regex.compile(r'"(?:text|message|content)"\s*:\s*"((?:[^"\\]|\\.)++)')
 FORM = regex.compile(
     r'^\s*(?:```\w*\s*)?[{\[]\s*"|\{\s*"(?:choice|action|name|tool|decision|text|message)"\s*:'
 )

@@ -32,7 +32,8 @@ from companions.prompting.turn_prompt import EMOTIONS, PERSONA_RULES, render_mem
 from jobs.lease import Lease
 from memory.models import Memory
 from memory.recall.candidates import MemoryFilter
-from memory.recall.recall import LEARNT, Found, load_origins, recall
+from memory.recall.origins import load_origins
+from memory.recall.recall import LEARNT, Found, recall
 from memory.threads import load_open_threads, render_threads
 from providers.tokens import beginning
 from text.dates import render_age
@@ -107,7 +108,7 @@ class WakingContext:
 
     @property
     def payer(self) -> Payer:
-        return Payer(self.companion.user_id, self.companion.pk)
+        return self.companion.payer
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -248,8 +249,7 @@ def _tell_origin(context: WakingContext) -> str:
     if waking.timer is None:
         return "a timer that is gone"
     is_forced = waking.origin == Waking.Origin.FORCED
-    describe = timers.describe if is_forced else timers.describe_past
-    schedule = describe(waking.timer, context.companion.user.zone, "en")
+    schedule = timers.describe(waking.timer, context.companion.user.zone, "en", is_past=not is_forced)
     name = f"the {one_line(waking.timer.name)} timer" if waking.timer.name else "a timer"
     return f"{name}, {quoted(schedule)}{', fired by hand' if is_forced else ''}"
 

@@ -1,19 +1,17 @@
 """A person's changes to their companion's memory, documents and diary, each with the companion locked."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from companions.deletion import SUMMARIES, delete_messages, forget_gists, forget_many
+from companions.deletion.dependents import build_scope, find_reminders
 from companions.deletion.traces import erase_from_journal
-from companions.deletion.withdrawal import build_scope, clear_summaries, conceal, find_reminders
-from companions.models import Closing, Companion, Message, Session
+from companions.deletion.withdrawal import clear_summaries, conceal
+from companions.models import Companion, Message
 from companions.models.companion import hold, lock
 from database.journal import erasing, everywhere
 from jobs.background import enqueue
@@ -22,13 +20,6 @@ from memory.errors import DocumentError, UndoError
 from memory.learning import revisions
 from memory.models import DiaryEntry, Document, Memory, Retraction, Revision
 from memory.store import undo_retraction
-
-STEPS = 3  # of closing a session: requested, under way, drafted
-PROBLEMS = {
-    "provider_unavailable": gettext_lazy("The model could not be reached."),
-    "provider_refused": gettext_lazy("The model refused to answer."),
-    "malformed_answer": gettext_lazy("The model's answer could not be read."),
-}
 
 
 @erasing()
@@ -124,54 +115,6 @@ def delete_document(document: Document, now: datetime) -> None:
 
 
 # -- the diary
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """The open session (if any), whether the user has said anything in it, and its newest closing."""
-
-    session: Session | None
-    is_spoken: bool
-    closing: Closing | None
-
-    @property
-    def is_under_way(self) -> bool:
-        return self.closing is not None and self.closing.state == Closing.State.WAITING
-
-    @property
-    def has_failed(self) -> bool:
-        """Whether the last attempt failed; it waits for a retry or for a new request."""
-        return self.closing is not None and bool(self.closing.error)
-
-    @property
-    def can_end(self) -> bool:
-        """Whether the user has said something in the open session, and no closing is under way."""
-        return self.is_spoken and not self.is_under_way
-
-    @property
-    def step(self) -> int:
-        """The progress of the closing, from 1 to STEPS."""
-        if self.closing is None or not self.closing.is_begun:
-            return 1
-        return STEPS if self.closing.drafts else 2
-
-    @property
-    def problem(self) -> str:
-        """Why the last attempt failed, in a sentence; empty if it did not."""
-        if not self.closing or not self.closing.error:
-            return ""
-        return str(PROBLEMS.get(self.closing.error) or _("Something went wrong on Kith's side."))
-
-
-def load_ending(companion: Companion) -> Ending:
-    """Return the state of closing the open session. Runs at most two queries."""
-    by_user = Message.objects.filter(session=OuterRef("pk"), role=Message.Role.USER)
-    mine = Session.objects.filter(companion=companion, ended_at=None)
-    session = mine.annotate(is_spoken=Exists(by_user)).first()
-    if session is None:
-        return Ending(None, is_spoken=False, closing=None)
-    closing = Closing.objects.filter(session=session).order_by("-asked_at").first()
-    return Ending(session, session.is_spoken, closing)  # type: ignore[attr-defined]
 
 
 @erasing()

@@ -15,7 +15,7 @@ from memory.recall.traits import tells_something
 MAX_WORDS = 6
 DATE = "@"  # the first character of a term that is a date (text.dates)
 MAX_WHOLE_STEM = 4  # a longer stem may end in another letter than its word: "stori" of "story"
-ON_THE_DAY = 3.0  # the score of a memory on a named day (memory.recall.ranking); it is less on days near it
+ON_THE_DAY = 3.0  # the score of a memory on a named day (memory.recall.relevance); it is less on days near it
 NEAR_THE_DAY = 1.0
 MIN_SHOWN = 0.005  # a smaller part would be shown as 0.00
 

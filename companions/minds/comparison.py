@@ -13,7 +13,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from accounts.models import ModelCall
-from accounts.usage import NO_TOKENS, Payer, admit_work, charged, waits_until
+from accounts.usage import NO_TOKENS, admit_work, charged, waits_until
 from companions.conversations.answer_lines import Names
 from companions.conversations.clean_answers import AnswerCleaner
 from companions.conversations.emotion_tags import Felt
@@ -131,8 +131,7 @@ def _answer(
     companion: Companion, prompt: Prompt, model: str, clock: Clock
 ) -> tuple[str, list[dict[str, object]]]:
     """Return the model's answer, cleaned as in a talk, and its emotions. Raise ProviderError."""
-    payer = Payer(companion.user_id, companion.pk)
-    with preferring(companion.preference), charged(payer, ModelCall.Purpose.COMPARISON, clock):
+    with preferring(companion.preference), charged(companion.payer, ModelCall.Purpose.COMPARISON, clock):
         provider, chosen = get_provider(model=model), compute_sampling(get_mind(companion))
         sampling = Sampling.for_talk([companion.user.name], chosen)
         answer = complete(provider, prompt.messages, sampling=sampling)

@@ -8,7 +8,6 @@ import numpy as np
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from accounts.usage import Payer
 from companions.minds.measures import MEASURES, Answer, Occasion
 from companions.minds.statistics import CLEAR_P, Floats, compare, find_least_p
 from companions.models import ComparedExchange, Comparison
@@ -53,8 +52,7 @@ def _embed(comparison: Comparison, exchanges: Sequence[Exchange]) -> Floats | No
     texts = [answer.text for _occasion, own, other in exchanges for answer in (own, other)]
     if not all(text.strip() for text in texts):
         return None
-    payer = Payer(comparison.companion.user_id, comparison.companion_id)
-    embedded = embed_texts(comparison.companion_id, texts, payer)
+    embedded = embed_texts(comparison.companion_id, texts, comparison.companion.payer)
     if embedded is None:
         return None
     vectors = embedded[1].astype(np.float64)

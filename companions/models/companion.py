@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 from accounts.models.user import OwnedQuerySet
+from accounts.usage import Payer
 from database.queries import forbid_insert
 from memory.errors import PolicyError
 from memory.scoring import CHOICES, DEFAULT, Policy, by_name
@@ -136,6 +137,11 @@ class Companion(models.Model):
     def greetings(self) -> list[str]:
         """All greetings with which a talk may begin; the first may be empty."""
         return [self.greeting, *self.alternate_greetings]
+
+    @property
+    def payer(self) -> Payer:
+        """To whom the companion's model calls are charged."""
+        return Payer(self.user_id, self.pk)
 
     @property
     def names(self) -> dict[str, str]:

@@ -33,9 +33,8 @@ class MessageWords(models.Model):
     class Meta:
         verbose_name = _("words of a message")
         verbose_name_plural = _("words of messages")
-        indexes = [
-            GinIndex(fields=["words"], name="message_words", fastupdate=False)
-        ]  # the search in the talk
+        # The search in the talk.
+        indexes = [GinIndex(fields=["words"], name="message_words", fastupdate=False)]
 
     def __str__(self) -> str:
         return f"{self.message_id}"

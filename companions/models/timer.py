@@ -93,9 +93,10 @@ class Timer(models.Model):
             # The tick.
             models.Index(fields=["look_at"], condition=models.Q(state="active"), name="timer_look"),
             models.Index(fields=["companion", "due_at"], name="timer_companion_due"),  # the planned timers
+            # The dead letters, which wait for an operator.
             models.Index(
                 fields=["created_at"], condition=models.Q(state="set_aside"), name="timer_set_aside"
-            ),  # the dead letters, which wait for an operator
+            ),
         ]
 
     def __str__(self) -> str:

@@ -23,8 +23,8 @@ from companions.access import get_character_version, get_companion
 from companions.errors import TextError
 from companions.events import describe_failure
 from companions.models import CharacterVersion
-from companions.pages.companions import AboutForm
-from companions.pages.context import warn_of_size
+from companions.pages.character_forms import AboutForm
+from companions.pages.context import show_size_warning, warn_of_size
 from companions.pages.refusals import refusals_as_json
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, page_view, post_view
 from companions.replies.preview import COUNTED_FIELDS, CharacterSize, measure_character
@@ -47,8 +47,7 @@ def about(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
             update_fields=list(form.fields), changed_by=CharacterVersion.By.PAGE, now=timezone.now()
         )
         messages.success(request, _("Saved."))
-        if warning := warn_of_size(companion):
-            messages.warning(request, warning)
+        show_size_warning(request, companion)
         return redirect("about", companion.pk)
     status = UNPROCESSABLE if form.is_bound else 200
     shown = get_companion(request.user, companion_id)  # as saved: the form changed its instance
@@ -171,7 +170,7 @@ def _render_recalled(trial: Trial, answer: str, language: str) -> str:
     if not recalled:
         return ""
     with override(language), timezone.override(trial.companion.user.zone):
-        context = {"companion": trial.companion, "recalled": recalled, "today": timezone.localdate()}
+        context = {"companion": trial.companion, "recalled": recalled}
         return render_to_string("companions/_recalled.html", context)
 
 

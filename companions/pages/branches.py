@@ -11,7 +11,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
-from django_htmx.http import HttpResponseClientRedirect
 
 from accounts.authentication import SignedInRequest
 from accounts.errors import RefusedError
@@ -19,7 +18,14 @@ from companions.access import get_branch, get_companion, get_message_anywhere
 from companions.branches import operations
 from companions.conversations.editing import correct_message
 from companions.models import Message
-from companions.pages.shortcuts import UNPROCESSABLE, form_view, list_page, page_view, post_view
+from companions.pages.shortcuts import (
+    UNPROCESSABLE,
+    form_view,
+    list_page,
+    page_view,
+    post_view,
+    redirect_whole,
+)
 from companions.replies import turn
 from jobs.background import in_thread
 
@@ -53,7 +59,7 @@ async def edit(request: SignedInRequest, companion_id: UUID, message_id: UUID) -
             else:
                 begin = operations.say_anew(message)
                 await turn.send(message.companion, text, None, timezone.now, begin=begin)
-            return _to_talk(request, companion_id)
+            return redirect_whole(request, "talk", companion_id)
         except RefusedError as error:
             form.add_error("text", str(error.detail))
     status = UNPROCESSABLE if form.is_bound else 200
@@ -61,19 +67,13 @@ async def edit(request: SignedInRequest, companion_id: UUID, message_id: UUID) -
     return await in_thread(lambda: render(request, "branches/edit.html", context, status=status))
 
 
-def _to_talk(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    address = reverse("talk", args=[companion_id])
-    return HttpResponseClientRedirect(address) if request.htmx else redirect(address)
-
-
 @post_view
 def choose_message(request: SignedInRequest, companion_id: UUID, message_id: UUID) -> HttpResponse:
     """Switch to an alternative of a message, and to where the talk went on from it."""
     message = get_message_anywhere(request.user, companion_id, message_id)
     try:
-        later = (
-            operations.choose_alternative(message, timezone.now()) - 1
-        )  # without the message that it is an alternative to
+        left = operations.choose_alternative(message, timezone.now())
+        later = left - 1  # without the message that it is an alternative to
         if later > 0:
             words = ngettext(
                 "%(count)s message after the other version is kept there. Use the arrows to go back to it.",
@@ -96,7 +96,7 @@ def part(request: SignedInRequest, companion_id: UUID, message_id: UUID) -> Http
         messages.success(request, words % {"name": message.companion.name})
     except RefusedError as error:
         messages.error(request, str(error.detail))
-    return _to_talk(request, companion_id)
+    return redirect_whole(request, "talk", companion_id)
 
 
 @page_view
@@ -150,5 +150,4 @@ def delete(request: SignedInRequest, companion_id: UUID, branch_id: UUID) -> Htt
         messages.success(request, _("The branch has been deleted."))
     except RefusedError as error:
         messages.error(request, str(error.detail))
-    address = reverse("branches", args=[companion_id])
-    return HttpResponseClientRedirect(address) if request.htmx else redirect(address)
+    return redirect_whole(request, "branches", companion_id)

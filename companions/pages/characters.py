@@ -6,7 +6,6 @@ from uuid import UUID, uuid4
 
 from django import forms
 from django.conf import settings
-from django.contrib import messages
 from django.core.exceptions import SuspiciousOperation
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -21,8 +20,8 @@ from accounts.rates import admit_to
 from companions import creation
 from companions.characters import find_character, load_characters
 from companions.errors import LimitError
-from companions.pages.companions import CompanionForm
-from companions.pages.context import warn_of_size
+from companions.pages.character_forms import CompanionForm
+from companions.pages.context import show_size_warning
 from companions.pages.shortcuts import UNPROCESSABLE, form_view
 
 CHANCE = random.SystemRandom()
@@ -122,8 +121,7 @@ def own(request: SignedInRequest) -> HttpResponse:
         except LimitError as error:
             form.add_error(None, str(error.detail))
         else:
-            if warning := warn_of_size(companion):
-                messages.warning(request, warning)
+            show_size_warning(request, companion)
             return redirect("talk", companion.pk)
     return render(
         request, "companions/own.html", {"form": form}, status=UNPROCESSABLE if form.is_bound else 200

@@ -2,6 +2,7 @@
 
 from uuid import UUID
 
+from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -45,3 +46,9 @@ def warn_of_size(companion: Companion) -> str:
         " what you have just said within a few messages. Shorten them, or use a model with a larger context."
     )
     return warning % {"name": companion.name}
+
+
+def show_size_warning(request: SignedInRequest, companion: Companion) -> None:
+    """Show the warning, if there is one, on the next page."""
+    if warning := warn_of_size(companion):
+        messages.warning(request, warning)

@@ -15,9 +15,10 @@ from accounts.authentication import SignedInRequest
 from companions.access import get_companion, get_diary_entry, parse_uuid
 from companions.conversations import transcript
 from companions.conversations.revisions import load_citations
-from companions.memories.editing import STEPS, delete_entry, load_ending
+from companions.memories.editing import delete_entry
 from companions.models import Companion, Message
 from companions.pages.shortcuts import form_view, list_page, page_view
+from companions.sessions.ending import STEPS, load_ending
 from companions.sessions.requests import close
 from memory.models import DiaryEntry
 
@@ -115,7 +116,7 @@ def said(request: SignedInRequest, companion_id: UUID, entry_id: UUID) -> HttpRe
         number = str(every.filter(said_at__lt=looked_for.said_at).count() // MESSAGES_PER_PAGE + 1)
     lines = Paginator(every, MESSAGES_PER_PAGE).get_page(number)
     context = {"companion": companion, "entry": shown, "lines": lines, "looked_for": looked_for}
-    return render(request, "diary/said.html", context | {"today": timezone.localdate()})
+    return render(request, "diary/said.html", context)
 
 
 @form_view

@@ -8,7 +8,7 @@ from uuid import UUID
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpResponse, JsonResponse
+from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -39,7 +39,7 @@ from companions.models import Companion
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, page_view, post_view
 from files.errors import FilesError
 from files.pictures import MAX_BYTES
-from files.responses import serve
+from files.responses import serve_on_page
 from files.uploads import read_upload
 from memory.emotion import Emotion
 
@@ -242,10 +242,7 @@ def image(request: SignedInRequest, companion_id: UUID) -> HttpResponseBase:
         return respond_with_drawing(
             request, render_portrait(get_features(companion), express(emotion), companion.tint)
         )
-    try:
-        return serve(request, picture.file)
-    except FilesError as error:
-        return JsonResponse({"code": error.code, "detail": str(error.detail)}, status=error.status)
+    return serve_on_page(request, picture.file)
 
 
 @post_view

@@ -157,7 +157,6 @@ def _preview(request: SignedInRequest, companion: Companion, asked: QueryDict) -
         "steps": STEPS,
         "furthest": MAX_DAYS,
         "most": MAX_LIVES,
-        "today": timezone.localdate(),
         "shown": Preview(companion, chosen.built, look.cleaned_data, timezone.now()),
         "query": urlencode(asked_again),
     }

@@ -5,7 +5,7 @@ from uuid import UUID, uuid4
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse, JsonResponse
+from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -22,7 +22,7 @@ from companions.gallery import catalogue, decisions, submission
 from companions.gallery.adoption import adopt
 from companions.gallery.publication import NO_CHARACTER, compose_publication
 from companions.models import Companion, GalleryCharacter, GalleryVersion
-from companions.pages.context import warn_of_size
+from companions.pages.context import show_size_warning
 from companions.pages.gallery_forms import PublicationForm, QuestionForm, ReportForm
 from companions.pages.shortcuts import (
     UNPROCESSABLE,
@@ -32,8 +32,7 @@ from companions.pages.shortcuts import (
     post_view,
     read_beginning,
 )
-from files.errors import FilesError
-from files.responses import serve
+from files.responses import serve_on_page
 
 ENTRIES, TAGS = 24, 12  # on a page
 State = GalleryVersion.State
@@ -82,8 +81,7 @@ def character(request: SignedInRequest, character_id: UUID) -> HttpResponse:
         except RefusedError as error:
             refusal = str(error.detail)
         else:
-            if warning := warn_of_size(get_companion(request.user, made_id)):
-                messages.warning(request, warning)
+            show_size_warning(request, get_companion(request.user, made_id))
             return redirect("talk", made_id)
     context: dict[str, Any] = {
         "entry": entry,
@@ -109,10 +107,7 @@ def picture(request: SignedInRequest, gallery_version_id: UUID) -> HttpResponseB
         return respond_with_drawing(
             request, render_portrait(catalogue.entry_of(version).features, hue=version.tint)
         )
-    try:
-        return serve(request, version.picture)
-    except FilesError as error:
-        return JsonResponse({"code": error.code, "detail": str(error.detail)}, status=error.status)
+    return serve_on_page(request, version.picture)
 
 
 @form_view

@@ -115,7 +115,7 @@ def _load_log(companion: Companion, cursor: str | None) -> dict[str, Any]:
             is_held = row.outcome == Waking.Outcome.HELD and row.reason in BY_RULE
             line.message, line.withheld = getattr(row, "message", None), row.text if is_held else ""
         logged.append(line)
-    return {"logged": logged, "following": following, "today": timezone.localdate()}
+    return {"logged": logged, "following": following}
 
 
 @page_view

@@ -33,7 +33,6 @@ from text.strings import is_storable
 
 ENTRIES = 50  # on a page
 QUESTION_CHARACTERS = 200
-TOO_MANY_REQUESTS = 429
 
 
 @page_view

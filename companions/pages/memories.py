@@ -11,11 +11,10 @@ from django.contrib import messages
 from django.db.models import Prefetch, prefetch_related_objects
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
-from django_htmx.http import HttpResponseClientRedirect, HttpResponseClientRefresh, trigger_client_event
+from django_htmx.http import HttpResponseClientRefresh, trigger_client_event
 
 from accounts.authentication import SignedInRequest
 from accounts.usage import admit_work
@@ -34,6 +33,7 @@ from companions.pages.shortcuts import (
     list_page,
     page_view,
     post_view,
+    redirect_whole,
 )
 from database.journal import everywhere
 from memory.errors import CoreMemoryError, UndoError
@@ -130,7 +130,7 @@ def memories(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
         context: dict[str, Any] = {"lines": _search(companion, cue, kind), "following": None}
     else:
         context = _list(companion, kind, request.GET.get("cursor"), cue)
-    context |= {"companion": companion, "cue": cue, "kind": kind, "today": timezone.localdate()}
+    context |= {"companion": companion, "cue": cue, "kind": kind}
     if request.htmx:
         return render(request, "memories/_list.html", context)
     return _page(request, companion, context | {"form": MemoryForm()})
@@ -197,7 +197,7 @@ def _build_filter(kind: str, *, is_search: bool = False) -> MemoryFilter:
 def add(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     companion, form = get_companion(request.user, companion_id), MemoryForm(request.POST)
     if not form.is_valid():
-        context = {"companion": companion, "form": form, "today": timezone.localdate()}
+        context = {"companion": companion, "form": form}
         return _page(request, companion, context | _list(companion, "", None), UNPROCESSABLE)
     now = timezone.now()
     admit_work(request.user, "memories", now)
@@ -217,8 +217,12 @@ def _memory_page(
 ) -> HttpResponse:
     """Show one memory: as a row for htmx, otherwise as a page of its own."""
     is_alone = str(shown.pk) in (request.htmx.current_url or str(shown.pk))  # not within the list
-    context = {"companion": shown.companion, "line": Line(shown), "is_alone": is_alone}
-    context |= {"edit_form": edit_form, "today": timezone.localdate()}
+    context = {
+        "companion": shown.companion,
+        "line": Line(shown),
+        "is_alone": is_alone,
+        "edit_form": edit_form,
+    }
     if is_alone:
         context["earlier"] = Memory.objects.of(shown.companion_id).filter(replaced_by=shown).defer("entry")
     template = "memories/_memory.html" if request.htmx else "memories/memory.html"
@@ -265,8 +269,8 @@ def keep_from_models(request: SignedInRequest, companion_id: UUID, memory_id: UU
     """Ask whether to keep a memory from models; on POST, do so, or undo it if the memory is private already."""
     shown = get_memory(request.user, companion_id, memory_id)
     if request.method != "POST":
-        context = {"companion": shown.companion, "memory": shown, "today": timezone.localdate()}
-        return render(request, "memories/private.html", context | {"hides_sources": hides_sources(shown)})
+        context = {"companion": shown.companion, "memory": shown, "hides_sources": hides_sources(shown)}
+        return render(request, "memories/private.html", context)
     set_private(shown, not shown.is_private, timezone.now())
     if request.htmx:
         return HttpResponseClientRefresh()
@@ -297,7 +301,7 @@ def delete(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> Htt
     if request.method != "POST":
         has_source = shown.message_id is not None or hides_sources(shown)
         context = {"companion": shown.companion, "memory": shown, "has_source": has_source}
-        return render(request, "memories/delete.html", context | {"today": timezone.localdate()})
+        return render(request, "memories/delete.html", context)
     deletion.forget(shown, timezone.now(), with_message="with_message" in request.POST)
     if not request.htmx:
         return redirect("memories", companion_id)
@@ -314,11 +318,8 @@ def delete_many(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     if kind not in ("", ALL, *Memory.Kind.values):
         raise Http404
     kinds = [] if kind == ALL else [kind] if kind else FACTS
-    ids = (
-        []
-        if "all" in request.POST
-        else list(map(parse_uuid, request.POST.getlist("id")))[: deletion.MAX_AT_ONCE]
-    )
+    named = [] if "all" in request.POST else request.POST.getlist("id")
+    ids = [parse_uuid(name) for name in named][: deletion.MAX_AT_ONCE]
     form = TypedNameForm(companion, request.POST if "is_sure" in request.POST else None)
     if not form.is_bound or (not ids and not form.is_valid()):
         return _ask_to_delete(request, companion, ids, kind, kinds, form)
@@ -329,9 +330,7 @@ def delete_many(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
         count = deletion.forget_every(companion.pk, kinds, now, with_messages=with_messages)
     text = ngettext("%(count)s memory has been deleted.", "%(count)s memories have been deleted.", count)
     messages.success(request, text % {"count": count})
-    if request.htmx:
-        return HttpResponseClientRedirect(reverse("memories", args=[companion.pk]))
-    return redirect("memories", companion.pk)
+    return redirect_whole(request, "memories", companion.pk)
 
 
 def _ask_to_delete(

@@ -24,7 +24,7 @@ from companions.minds.presets import load_presets
 from companions.minds.sampling import MAX_STOP_CHARACTERS, PARAMETERS, STOP, check_context, check_sampling
 from companions.minds.usage import SHOWN_DAYS, measure_daily_use
 from companions.models import Companion, Mind
-from companions.pages.context import warn_of_size
+from companions.pages.context import show_size_warning
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, post_view
 from files.uploads import read_upload
 from providers.chat.sampling import MAX_OWN_STOPS
@@ -136,7 +136,7 @@ def mind(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
         return _page(request, companion)
     form = ModelsForm(get_mind(companion), request.POST)
     if not form.is_valid():
-        return _page(request, companion, models_form=form)
+        return _page(request, companion, models_form=form, status=UNPROCESSABLE)
     return _keep(request, companion, form.cleaned_data)
 
 
@@ -152,7 +152,7 @@ def keep_values(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     companion = get_companion(request.user, companion_id)
     form = ValuesForm(get_mind(companion), request.POST)
     if not form.is_valid():
-        return _page(request, companion, values_form=form)
+        return _page(request, companion, values_form=form, status=UNPROCESSABLE)
     return _keep(request, companion, form.cleaned_data)
 
 
@@ -164,9 +164,7 @@ def read_file(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
         read = read_preset(read_upload(request, MAX_BYTES))
     except RefusedError as error:
         return _page(request, companion, file_error=str(error.detail), status=error.status)
-    return _page(
-        request, companion, values_form=ValuesForm(get_mind(companion), read=read), read=read, status=200
-    )
+    return _page(request, companion, values_form=ValuesForm(get_mind(companion), read=read), read=read)
 
 
 def _keep(request: SignedInRequest, companion: Companion, changes: Mapping[str, Any]) -> HttpResponse:
@@ -176,8 +174,7 @@ def _keep(request: SignedInRequest, companion: Companion, changes: Mapping[str, 
         messages.error(request, str(error.detail))
     else:
         messages.success(request, _("Saved."))
-        if warning := warn_of_size(companion):
-            messages.warning(request, warning)
+        show_size_warning(request, companion)
     return redirect("mind", companion.pk)
 
 
@@ -188,14 +185,10 @@ def _page(
     values_form: ValuesForm | None = None,
     read: ReadPreset | None = None,
     file_error: str = "",
-    status: int = UNPROCESSABLE,
+    status: int = 200,
 ) -> HttpResponse:
-    """Render the page, with a form that has errors in its place, and with what a preset file would change.
-
-    `status` is used only if a form or an error is given.
-    """
+    """Render the page, with a form that has errors in its place, and with what a preset file would change."""
     mind, providers = get_mind(companion), list_providers(companion.user_id, Capability.CHAT)
-    is_asked = bool(models_form or values_form or file_error)
     first = next((provider for provider in providers.values() if not provider.is_own), None)
     context = {
         "companion": companion,
@@ -212,7 +205,7 @@ def _page(
         "days": SHOWN_DAYS,
         "least_context": MIN_CONTEXT_TOKENS,
     }
-    return render(request, "minds/mind.html", context, status=status if is_asked else 200)
+    return render(request, "minds/mind.html", context, status=status)
 
 
 def _compare(mind: Mind, read: ReadPreset) -> list[tuple[Any, Any, Any]]:

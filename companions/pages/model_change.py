@@ -8,7 +8,6 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -20,7 +19,7 @@ from companions.minds.change import Decision, decide, list_others
 from companions.minds.comparison import MAX_EXCHANGES, USUAL_EXCHANGES, start_comparison
 from companions.minds.report import describe_report, describe_weight
 from companions.models import Companion, Comparison
-from companions.pages.shortcuts import UNPROCESSABLE, form_view, post_view
+from companions.pages.shortcuts import UNPROCESSABLE, form_view, post_view, redirect_back
 
 COUNTS = (USUAL_EXCHANGES, 12, MAX_EXCHANGES)
 
@@ -97,9 +96,7 @@ def decide_model(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
         messages.error(request, str(error.detail))
     else:
         messages.success(request, _describe_outcome(companion, Decision(decision), model))
-    back = request.POST.get("next", "")
-    is_ours = url_has_allowed_host_and_scheme(back, {request.get_host()}, request.is_secure())
-    return redirect(back) if is_ours else redirect("talk", companion_id)
+    return redirect_back(request, "talk", companion_id)
 
 
 def _describe_outcome(companion: Companion, decision: Decision, model: str) -> str:

@@ -8,10 +8,8 @@ from django.contrib import messages
 from django.db import transaction
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django_htmx.http import HttpResponseClientRedirect
 
 from accounts.authentication import SignedInRequest
 from accounts.errors import RefusedError
@@ -22,7 +20,14 @@ from companions.access import get_companion, get_past_import, get_past_upload
 from companions.conversations.log_import import progress
 from companions.models import Companion, PastImport, PastUpload
 from companions.models.past import SPEAKER_CHARACTERS, PastForm
-from companions.pages.shortcuts import UNPROCESSABLE, form_view, list_page, page_view, post_view
+from companions.pages.shortcuts import (
+    UNPROCESSABLE,
+    form_view,
+    list_page,
+    page_view,
+    post_view,
+    redirect_whole,
+)
 from companions.pasts import imports, learning, undo
 from companions.pasts.plan import Choice
 from companions.pasts.preview import PASTS_SHOWN, describe, name_form
@@ -245,5 +250,4 @@ def undo_import(request: SignedInRequest, companion_id: UUID, import_id: UUID) -
         context = {"companion": past.companion, "past": past, "form": name_form(past.form)}
         return render(request, "pasts/undo.html", context)
     undo.begin_undo(past, timezone.now())
-    address = reverse("imports", args=[companion_id])
-    return HttpResponseClientRedirect(address) if request.htmx else redirect(address)
+    return redirect_whole(request, "imports", companion_id)

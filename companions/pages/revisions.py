@@ -28,7 +28,7 @@ MAX_CHARACTERS = 2 * MAX_SENTENCES * SENTENCE_CHARACTERS
 
 
 class SentencesForm(forms.Form):
-    """Sentences, one a line; `sentences` are the lines that are not blank.
+    """Sentences, one a line.
 
     `before` is the number of the current revision, which is sent with the form to notice a change in the meantime.
     """
@@ -49,11 +49,8 @@ class SentencesForm(forms.Form):
             "characters": SENTENCE_CHARACTERS,
         }
 
-    @property
-    def sentences(self) -> list[str]:
-        return [line.strip() for line in self.cleaned_data["text"].splitlines() if line.strip()]
-
-    def clean_text(self) -> str:
+    def clean_text(self) -> list[str]:
+        """Return the sentences: the lines that are not blank."""
         text: str = self.cleaned_data["text"]
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         wrong = [
@@ -66,7 +63,7 @@ class SentencesForm(forms.Form):
             wrong.append(_("This contains characters that are not text."))
         if wrong:
             raise forms.ValidationError(wrong)
-        return text
+        return lines
 
     def clean(self) -> dict[str, Any]:
         """Refuse the form if there is a newer revision than the one that was edited, so that the person looks again."""
@@ -129,7 +126,7 @@ def edit(request: SignedInRequest, companion_id: UUID, about: Revision.About) ->
     companion = get_companion(request.user, companion_id)
     form = SentencesForm(_revisions(request, companion_id, about).first(), request.POST or None)
     if form.is_bound and form.is_valid():
-        write_revision(companion, about, form.sentences, timezone.now())
+        write_revision(companion, about, form.cleaned_data["text"], timezone.now())
         messages.success(request, _("Saved."))
         return redirect(NAMES[about], companion_id)
     status = UNPROCESSABLE if form.is_bound else 200

@@ -1,5 +1,5 @@
-"""Helpers for pages: decorators for the three kinds of view, lists by cursor, the form fields of a new companion, and
-the embedding of a question.
+"""Helpers for pages: decorators for the three kinds of view, lists by cursor, redirects, the form fields of a new
+companion, and the embedding of a question.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,12 +9,16 @@ from typing import Any, TypeVar
 
 from django.contrib.auth.decorators import login_required
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django_htmx.http import HttpResponseClientRedirect
 
+from accounts.authentication import SignedInRequest
 from accounts.rates import admit_to
-from accounts.usage import Payer
 from companions.models import Companion
 from companions.pagination import CursorError, PageIn, paginate_merged
 from memory.embedding import embed_cue
@@ -58,6 +62,19 @@ def read_page(read: Callable[[PageIn], T], cursor: str | None, limit: int) -> T:
         raise Http404 from error
 
 
+def redirect_whole(request: SignedInRequest, name: str, *args: object) -> HttpResponse:
+    """Redirect to the page with this URL name, and not only the part of a page that htmx asked for."""
+    address = reverse(name, args=args)
+    return HttpResponseClientRedirect(address) if request.htmx else redirect(address)
+
+
+def redirect_back(request: HttpRequest, name: str, *args: object) -> HttpResponse:
+    """Redirect to the page in the posted `next` if it is on this site, otherwise to the one with this URL name."""
+    back = request.POST.get("next", "")
+    is_ours = url_has_allowed_host_and_scheme(back, {request.get_host()}, request.is_secure())
+    return redirect(back) if is_ours else redirect(name, *args)
+
+
 def read_beginning(request: HttpRequest) -> tuple[str, int]:
     """Return the name of a new companion ("" to keep the character's) and the index of its greeting, from the fields of
     `companions/_beginning.html`.
@@ -74,4 +91,4 @@ def embed_question(
     Return None if the day's tokens are used up or no embedder answers; the search then goes by words alone.
     """
     admit_to(companion.user, rate, now)
-    return embed_cue(question, Payer(companion.user_id, companion.pk), companion.names)
+    return embed_cue(question, companion.payer, companion.names)

@@ -11,7 +11,6 @@ from django.db import transaction
 from django.http import HttpResponse, HttpResponseBadRequest, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django_htmx.http import trigger_client_event
 
@@ -23,12 +22,12 @@ from companions.conversations import transcript
 from companions.conversations.messages import find_first_since
 from companions.life import inner_state
 from companions.life.outreach import mark_read
-from companions.memories.editing import load_ending
 from companions.minds.change import decide
 from companions.models import Companion, Delivery, Message, Reply
-from companions.pages.shortcuts import form_view, page_view, post_view
+from companions.pages.shortcuts import form_view, page_view, post_view, redirect_back
 from companions.replies import actions
 from companions.replies.turn import spawn
+from companions.sessions.ending import load_ending
 from companions.tools.words import describe_under_way
 from jobs.background import in_thread
 from safety import notices
@@ -36,7 +35,7 @@ from safety.models import Notice
 
 
 def _context(companion: Companion, page: transcript.TranscriptPage) -> dict[str, object]:
-    return {"companion": companion, "page": page, "today": timezone.localdate()}
+    return {"companion": companion, "page": page}
 
 
 @page_view
@@ -137,7 +136,7 @@ def turn(request: SignedInRequest, companion_id: UUID, message_id: UUID) -> Http
     """Show one turn as it is now, which the page loads when an answer is complete."""
     message = get_message(request.user, companion_id, message_id)
     shown = transcript.turn_of(message)
-    context = {"companion": message.companion, "turn": shown, "today": timezone.localdate()}
+    context = {"companion": message.companion, "turn": shown}
     return render(request, "companions/_turn.html", context)
 
 
@@ -224,6 +223,4 @@ def see_notice(request: SignedInRequest, notice_id: UUID) -> HttpResponse:
     notices.mark_seen(get_notice(request.user, notice_id), timezone.now())
     if request.htmx:
         return HttpResponse()
-    back = request.POST.get("next", "")
-    is_ours = url_has_allowed_host_and_scheme(back, {request.get_host()}, request.is_secure())
-    return redirect(back if is_ours else "companions")
+    return redirect_back(request, "companions")

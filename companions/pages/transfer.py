@@ -32,7 +32,7 @@ from companions.errors import CompanionsError
 from companions.lore.editing import make_book
 from companions.models import ArchiveUpload, CardUpload, Companion
 from companions.models.past import PastForm
-from companions.pages.context import warn_of_size
+from companions.pages.context import show_size_warning
 from companions.pages.lore import tell_of_book
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, post_view, read_beginning
 from companions.pasts import uploads as past_uploads
@@ -183,8 +183,7 @@ def card(request: SignedInRequest, upload_id: UUID) -> HttpResponse:
         except CompanionsError as error:
             refusal = str(error.detail)
         else:
-            if warning := warn_of_size(get_companion(request.user, made_id)):
-                messages.warning(request, warning)
+            show_size_warning(request, get_companion(request.user, made_id))
             return redirect("talk", made_id)
     context: dict[str, Any] = {"upload": found, "shown": describe(found), "refusal": refusal}
     return render(request, "companions/card.html", context, status=UNPROCESSABLE if refusal else 200)

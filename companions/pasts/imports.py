@@ -137,11 +137,11 @@ def _require_storage(companion: Companion, messages: Iterable[PlannedMessage]) -
     require_storage(companion.user, estimate_bytes(message.text for message in messages))
 
 
-def find_due(now: datetime, limit: int = SWEEP) -> list[UUID]:
-    """Return the ids of the first `limit` unfinished imports that no worker holds and whose next try is due."""
+def find_due(now: datetime) -> list[UUID]:
+    """Return the ids of the first SWEEP unfinished imports that no worker holds and whose next try is due."""
     waiting = PastImport.objects.filter(state=PastImport.State.WAITING)
     due = waiting.filter(look_at=None) | waiting.filter(look_at__lte=now)
-    return list(due.order_by("created_at").values_list("pk", flat=True)[:limit])
+    return list(due.order_by("created_at").values_list("pk", flat=True)[:SWEEP])
 
 
 def run(import_id: UUID, now: datetime, clock: Clock | None = None, batch: int = BATCH) -> None:

@@ -43,11 +43,11 @@ def begin_undo(past: PastImport, now: datetime) -> Job:
     return past.job
 
 
-def find_due(now: datetime, limit: int = SWEEP) -> list[UUID]:
-    """Return the ids of the first `limit` imports to undo that no worker holds and whose next try is due."""
+def find_due(now: datetime) -> list[UUID]:
+    """Return the ids of the first SWEEP imports to undo that no worker holds and whose next try is due."""
     undoing = PastImport.objects.filter(state=PastImport.State.UNDOING)
     due = undoing.filter(look_at=None) | undoing.filter(look_at__lte=now)
-    return list(due.order_by("created_at").values_list("pk", flat=True)[:limit])
+    return list(due.order_by("created_at").values_list("pk", flat=True)[:SWEEP])
 
 
 def run(import_id: UUID, now: datetime, clock: Clock | None = None) -> None:

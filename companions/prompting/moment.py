@@ -74,11 +74,7 @@ class LastTime:
     @property
     def ids(self) -> set[UUID]:
         """The ids of all that the lines show, by which a prompt is found when any of it is deleted."""
-        ids = {message.pk for message in self.last_words}
-        if self.entry:
-            sources = (UUID(id) for said in self.entry.sentences for id in said.get("sources") or ())
-            ids |= {self.entry.pk, *sources} | ({self.entry.memory_id} if self.entry.memory_id else set())
-        return ids
+        return {message.pk for message in self.last_words} | (self.entry.shown_ids if self.entry else set())
 
     def lines(self, companion: Companion, now: datetime) -> list[str]:
         """Return where the two left off as lines of a prompt; `now` must be in the user's zone."""

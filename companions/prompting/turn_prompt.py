@@ -23,7 +23,8 @@ from companions.prompting.pinned_context import (
 )
 from memory.emotion import Emotion
 from memory.models import Memory
-from memory.recall.recall import NOWHERE, Found, Origins
+from memory.recall.origins import NOWHERE, Origins
+from memory.recall.recall import Found
 from providers.tokens import beginning, estimate, keep_fitting
 from text.dates import render_age
 from text.strings import block, neutral, one_line, quoted

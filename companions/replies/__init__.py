@@ -6,8 +6,7 @@ sockets.consumers         receives the frame (or an operation of the API, or a p
 turn                      the entry point for all of them: a task generates the reply, and the process's heartbeat
                           watches over its tasks
 lifecycle                 saves the message with its memory (conversations.messages, memory.store) and its reply, which
-                          is queued or begins at once; at the end, turns the answer into a message and strengthens the
-                          memories that the prompt showed
+                          is queued or begins at once
 generation                recalls, asks the model, calls its tools (companions.tools), publishes what it says
 context                   loads and recalls (memory.recall) what the prompt is made from, and records each request
 prompting.pinned_context  what is in every prompt
@@ -15,7 +14,10 @@ prompting.moment          what is true only now: the time, where the two left of
 prompting.turn_prompt     renders the prompt as it is sent
 conversations.emotion_tags
                           takes the emotions out of what the model streams
-broadcast                 carries frames through Redis to everyone who follows the companion
+broadcast                 sends frames through Redis, where each reply has a stream (streams), to everyone who follows
+                          the companion (following)
+checkpoint                saves what has been said so far, from which another process goes on
+finish                    turns the answer into a message, and strengthens the memories that the prompt showed
 
 actions is what a person may do with a reply: stop it, cut it off where they heard it, retry it, continue it.
 """

@@ -17,8 +17,10 @@ from companions.errors import ReplyStateError
 from companions.events import REDIS_UNAVAILABLE, publish, render_heard, tell_companion
 from companions.models import Companion, Message, Reply
 from companions.models.companion import hold
-from companions.replies.broadcast import wipe_streams
-from companions.replies.lifecycle import admit_message, finish, queue_reply, seal_and_read
+from companions.replies.checkpoint import seal_and_read
+from companions.replies.finish import finish
+from companions.replies.lifecycle import admit_message, queue_reply
+from companions.replies.streams import wipe_streams
 from database.journal import erasing
 from jobs.background import in_thread
 from text.strings import has_words

@@ -38,18 +38,10 @@ from memory.embedding.spaces import CueVector
 from memory.language import pattern_of
 from memory.models import Recall
 from memory.recall.candidates import MemoryFilter
+from memory.recall.flashbacks import find_flashback, is_flashback_due
+from memory.recall.origins import NOWHERE, Origins, drop_repetitions, load_origins
 from memory.recall.query import is_follow_up, split_cue
-from memory.recall.recall import (
-    NOWHERE,
-    Found,
-    Origins,
-    drop_repetitions,
-    find_flashback,
-    is_flashback_due,
-    load_origins,
-    recall,
-    record,
-)
+from memory.recall.recall import Found, recall, record
 from memory.recall.traits import is_small_talk
 from providers.chat.adaptation import merge_roles
 from providers.chat_provider import ChatProvider
@@ -372,10 +364,8 @@ def compose(turn: TurnContext) -> None:
 def load_shown_before(history: Sequence[Spoken]) -> set[UUID]:
     """Return the ids of all that was shown to the history's answers that called tools: the calls may quote it."""
     called = [said.pk for said in history if said.calls]
-    prompts = (
-        Prompt.objects.filter(reply__answer__in=called).values_list("shown", flat=True) if called else ()
-    )
-    return {id for shown in prompts for id in shown}
+    prompts = Prompt.objects.filter(reply__answer__in=called)
+    return {id for shown in prompts.values_list("shown", flat=True) for id in shown}
 
 
 def get_round_offers(turn: TurnContext, round: int) -> list[dict[str, Any]]:

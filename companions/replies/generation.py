@@ -29,6 +29,7 @@ from companions.models import Prompt, Reply
 from companions.models.companion import lock
 from companions.prompting.history import Line, compose_tool_result
 from companions.replies.broadcast import Publisher
+from companions.replies.checkpoint import Said
 from companions.replies.context import (
     TurnContext,
     embed_message,
@@ -37,7 +38,6 @@ from companions.replies.context import (
     prepare_stand_in,
     record_call,
 )
-from companions.replies.lifecycle import Said
 from companions.tools.registry import TOOLS
 from jobs.background import in_thread, in_thread_with_retry, run_in_background
 from providers.chat.events import Event, Piece, Retracted, Thought, ToolCall, Truncated, Usage
@@ -243,26 +243,20 @@ class Generation:
             self._end_answer(meter, calls, before)
         except ProviderError as error:
             self._end_answer(meter, calls, before)
-            await in_thread_with_retry(end_call, call, meter, prompt, perf_counter(), error)
-            await in_thread_with_retry(
-                note_failure, call.provider, call.model, error, self.clock(), call.user_id
-            )
+            await record_end(call, meter, prompt, self.clock, error)
             raise
         except asyncio.CancelledError:
             self._end_answer(meter, calls, before)
             is_stopped = self.ends_as == State.STOPPED
             await asyncio.shield(in_thread(end_cut_call, call, meter, prompt, perf_counter(), is_stopped))
             raise
-        await in_thread_with_retry(end_call, call, meter, prompt, perf_counter())
+        await record_end(call, meter, prompt, self.clock)
         return calls
 
     async def _follow(self, asked: ProviderChosen, call: ModelCall, meter: Meter) -> tuple[ModelCall, Meter]:
         """Record which provider answers; return the call and meter to go on with: new ones after another's failure."""
         if asked.error:
-            await in_thread_with_retry(end_call, call, meter, self.turn.prompt, perf_counter(), asked.error)
-            await in_thread_with_retry(
-                note_failure, call.provider, call.model, asked.error, self.clock(), call.user_id
-            )
+            await record_end(call, meter, self.turn.prompt, self.clock, asked.error)
         if asked.provider == self.turn.provider:
             return call, meter
         self.turn.provider = asked.provider
@@ -377,6 +371,20 @@ async def _mark_streaming_soon(reply_id: UUID, now: datetime) -> None:
     await asyncio.sleep(MARK_SECONDS)
     unmarked = Reply.objects.under_way().filter(pk=reply_id, first_piece_at=None)
     await in_thread_with_retry(unmarked.update, state=State.STREAMING, first_piece_at=now)
+
+
+async def record_end(
+    call: ModelCall,
+    meter: Meter,
+    prompt: Sequence[Line],
+    clock: Clock,
+    error: ProviderError | None = None,
+    outcome: Outcome = Outcome.DONE,
+) -> None:
+    """Record the call's outcome and cost, and note a failure of its provider."""
+    await in_thread_with_retry(end_call, call, meter, prompt, perf_counter(), error, outcome)
+    if error:
+        await in_thread_with_retry(note_failure, call.provider, call.model, error, clock(), call.user_id)
 
 
 def end_call(

@@ -6,11 +6,10 @@ the calls: not even the recall is recorded.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from datetime import datetime
-from time import perf_counter
 from uuid import uuid4
 
 from django.conf import settings
@@ -18,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import ModelCall
 from accounts.rates import admit_to
-from accounts.usage import Payer, admit
+from accounts.usage import admit
 from companions.conversations.answer_lines import Names
 from companions.conversations.clean_answers import AnswerCleaner
 from companions.conversations.emotion_tags import Felt
@@ -33,9 +32,9 @@ from companions.prompting.persona import Persona
 from companions.prompting.pinned_context import load_pinned_context
 from companions.prompting.turn_prompt import render_prompt
 from companions.replies.context import TurnContext, find_memories
-from companions.replies.generation import Meter, end_call
+from companions.replies.generation import Clock, Meter, record_end
 from companions.tools.registry import TOOLS
-from jobs.background import in_thread, in_thread_with_retry
+from jobs.background import in_thread_with_retry
 from memory.embedding import embed_cue
 from memory.models import Recall, Recalled
 from memory.recall.query import split_cue
@@ -47,11 +46,9 @@ from providers.chat.fallback import ProviderChosen, stream_with_fallback
 from providers.chat.sampling import Sampling
 from providers.chat_provider import ChatProvider
 from providers.errors import EmptyAnswer, ProviderError
-from providers.failures import note_failure
 from providers.selection import find_fallbacks, preferring
 from text.strings import storable
 
-Clock = Callable[[], datetime]
 SLOT_SECONDS = 60.0  # how long background work leaves a slot of the model server to the try-out
 
 
@@ -112,8 +109,7 @@ def compose_trial(companion: Companion, text: str, now: datetime) -> tuple[list[
     turn.moment = Moment(load_facts(companion, session, message, now, is_told=False))
     lore = find_lore(companion, message, talk, seed=seed)
     turn.persona = Persona(companion=companion, lore=lore.placed, now=turn.moment.facts.now, seed=seed)
-    payer = Payer(companion.user_id, companion.pk)
-    find_memories(turn, text, embed_cue(text, payer, companion.names, split_cue(text)), now)
+    find_memories(turn, text, embed_cue(text, companion.payer, companion.names, split_cue(text)), now)
     parts = replace(turn.parts, tool_tokens=0)  # none are offered
     return merge_roles(render_prompt(parts, history)), turn.recalled
 
@@ -135,7 +131,7 @@ async def stream_trial(trial: Trial, clock: Clock) -> AsyncGenerator[str | Felt 
                 match event:
                     case ProviderChosen():
                         if call and event.error:
-                            await _end(trial, call, meter, clock, event.error)
+                            await record_end(call, meter, trial.prompt, clock, event.error)
                         call = await in_thread_with_retry(_record_call, companion, event.provider, clock())
                         meter = Meter()
                     case Piece(text):
@@ -169,7 +165,7 @@ async def stream_trial(trial: Trial, clock: Clock) -> AsyncGenerator[str | Felt 
         raise
     finally:
         if call:
-            await asyncio.shield(_end(trial, call, meter, clock, error, outcome))
+            await asyncio.shield(record_end(call, meter, trial.prompt, clock, error, outcome))
         await note_pause(trial.providers[0], slot)
     if not has_said:
         raise EmptyAnswer("The answer had no word that could be said")
@@ -189,17 +185,3 @@ def _record_call(companion: Companion, provider: ChatProvider, now: datetime) ->
         model=provider.model,
         started_at=now,
     )
-
-
-async def _end(
-    trial: Trial,
-    call: ModelCall,
-    meter: Meter,
-    clock: Clock,
-    error: ProviderError | None,
-    outcome: ModelCall.Outcome = ModelCall.Outcome.DONE,
-) -> None:
-    """Record the call's outcome and cost, and note a failure of its provider."""
-    await in_thread_with_retry(end_call, call, meter, trial.prompt, perf_counter(), error, outcome)
-    if error:
-        await in_thread(note_failure, call.provider, call.model, error, clock(), call.user_id)

@@ -32,22 +32,22 @@ from companions.events import (
 from companions.minds.choice import get_current_provider
 from companions.models import Companion, Reply
 from companions.replies.actions import STOPS
-from companions.replies.broadcast import Publisher, delete_stream
+from companions.replies.broadcast import Publisher
+from companions.replies.checkpoint import save_progress, seal_and_read
 from companions.replies.context import TurnContext
+from companions.replies.finish import finish
 from companions.replies.generation import Clock, Generation, State, end_lost_calls
 from companions.replies.lifecycle import (
     Start,
     Started,
     claim,
     find_startable,
-    finish,
     give_back,
     process_name,
-    save_progress,
-    seal_and_read,
     start,
     take_over,
 )
+from companions.replies.streams import delete_stream
 from jobs.background import TASKS, in_thread, in_thread_with_retry, run_in_background
 from providers.admission import note_pause, note_talks
 from providers.chat_provider import ChatProvider
@@ -97,7 +97,6 @@ async def send(
     Publishes a new message to everyone who follows the companion, except to the socket `except_socket`. Raises whatever
     `begin` raises.
     """
-
     async with at_work(companion.user_id):
         # Read the clock after the wait: a reply with an old `started_at` would be taken for an abandoned one.
         started = await in_thread(lambda: begin(companion, text, client_id, clock(), at_once=True))

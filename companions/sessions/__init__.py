@@ -2,6 +2,7 @@
 
 requests       requests a session's closing, for its person or after silence; ends an empty session at once
 closing        carries out one closing, in steps that may be interrupted and repeated
+ending         tells the person how far the ending of the open session has come
 transcript     selects the part of a session that a model may read
 drafts         the material of a closing, and the drafts made from it, with the checks whether they are still valid
 parts          asks the model for one part of a closing; returns the draft

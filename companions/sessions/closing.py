@@ -46,10 +46,10 @@ NEXT_TASK = "companions.tasks.go_on_with_pasts"
 MAX_DRAFTS = 3 * PARTS  # in one run, since deletions may invalidate drafts
 
 
-def find_due(now: datetime, limit: int = BATCH) -> list[UUID]:
+def find_due(now: datetime) -> list[UUID]:
     """Return the ids of closings that are due and not leased by a worker."""
     waiting = Closing.objects.open().filter(next_at__lte=now).order_by("next_at")
-    return list(waiting.values_list("pk", flat=True)[:limit])
+    return list(waiting.values_list("pk", flat=True)[:BATCH])
 
 
 def run(closing_id: UUID, now: datetime, clock: Clock | None = None) -> None:
@@ -173,7 +173,7 @@ def end(closing_id: UUID, now: datetime) -> Standing | None:
         closing.session.summary = closing.session.title = ""
     elif material.is_worth_telling:
         drafts = Drafts.load(closing, material)
-        if drafts.diary is None or drafts.find_missing(material):
+        if drafts.find_missing(material):
             _keep(closing, drafts)
             return Standing(closing, material, drafts)
         _learn(material, drafts, now)

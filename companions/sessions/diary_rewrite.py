@@ -27,10 +27,10 @@ BATCH = 200
 MAX_DRAFTS = 3
 
 
-def find_due(now: datetime, limit: int = BATCH) -> list[UUID]:
+def find_due(now: datetime) -> list[UUID]:
     """Return the ids of stale entries whose rewriting is due and not leased by a worker."""
     stale = DiaryEntry.objects.filter(is_stale=True, next_at__lte=now).order_by("next_at")
-    return list(stale.values_list("pk", flat=True)[:limit])
+    return list(stale.values_list("pk", flat=True)[:BATCH])
 
 
 def run(entry_id: UUID, now: datetime, clock: Clock | None = None) -> None:

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from accounts.models import ModelCall
-from accounts.usage import Payer, charged, waits_until
+from accounts.usage import charged, waits_until
 from companions.models import Closing, Message, Session
 from companions.models.companion import lock
 from companions.models.conversation import DIGEST_MESSAGES
@@ -26,12 +26,7 @@ from companions.sessions.transcript import (
 )
 from jobs.lease import MAX_ATTEMPTS, Clock, Lease, note_failures, retry_at
 from memory.learning.answers import Digest
-from memory.learning.contradictions import (
-    find_contradicted,
-    find_pairs,
-    find_repeated,
-    group_by_place,
-)
+from memory.learning.contradictions import find_contradicted, find_pairs, find_repeated, group_by_place
 from memory.learning.neighbours import find_neighbours, select_known
 from memory.learning.requests import render_digest_request
 from memory.learning.secrets import redacted, secrets_in
@@ -56,9 +51,9 @@ def select_due(now: datetime) -> QuerySet[Session]:
     return Session.objects.filter(is_free, Exists(last_of_batch), ~Exists(closings), ended_at=None)
 
 
-def find_due(now: datetime, limit: int = BATCH) -> list[UUID]:
+def find_due(now: datetime) -> list[UUID]:
     """Return the ids of sessions with a batch that is due."""
-    return list(select_due(now).order_by().values_list("pk", flat=True)[:limit])
+    return list(select_due(now).order_by().values_list("pk", flat=True)[:BATCH])
 
 
 def run(session_id: UUID, now: datetime, clock: Clock | None = None) -> None:
@@ -109,7 +104,7 @@ def learn_batch(session: Session, now: datetime, until_at: datetime | None = Non
     they may contradict or repeat. Raise ProviderUnavailable, ProviderRefused, MalformedError.
     """
     companion, batch = session.companion, _load_batch(session, until_at)
-    zone, names, payer = companion.user.zone, companion.names, Payer(companion.user_id, companion.pk)
+    zone, names, payer = companion.user.zone, companion.names, companion.payer
     talk = build_talk(companion.pk, batch.shown, zone, batch.tokens)
     new = build_talk(companion.pk, batch.messages, zone, batch.tokens) if batch.untold else talk
     users, own = new.texts("user"), new.texts("companion")

@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 from uuid import UUID
-from zlib import crc32
 
 from companions.life.inner_state import get_newest
 from companions.life.reflection import shorten_state
@@ -19,6 +18,7 @@ from companions.sessions.transcript import (
     measure_room,
     select_messages,
     select_visible,
+    stamp,
 )
 from memory.learning.answers import Learnt
 from memory.learning.diary import Sentences
@@ -149,10 +149,11 @@ def _load_earlier(companion: Companion, session: Session, past: PastImport | Non
     if since is None:
         return []
     if past:
-        said = Message.objects.filter(job=past.job_id, said_at__gt=since, said_at__lt=session.started_at)
-        return list(select_visible(said.exclude(session=session)).order_by("said_at", "id"))
-    said = Message.objects.filter(companion=companion, said_at__gt=since, session__ended_at__isnull=False)
-    return list(select_visible(said.exclude(session=session)).order_by("said_at", "id"))
+        said = Message.objects.filter(job=past.job_id, said_at__lt=session.started_at)
+    else:
+        said = Message.objects.filter(companion=companion, session__ended_at__isnull=False)
+    earlier = said.filter(said_at__gt=since).exclude(session=session)
+    return list(select_visible(earlier).order_by("said_at", "id"))
 
 
 def find_entry_before(companion: Companion, session: Session) -> DiaryEntry | None:
@@ -260,18 +261,15 @@ class Drafts:
     @classmethod
     def load(cls, closing: Closing, material: Material) -> "Drafts":
         """Return the closing's saved drafts, without those that are no longer valid for the material."""
-        diary = _read_draft(DiaryDraft, closing.drafts.get("diary"))
-        facts = _read_draft(FactsDraft, closing.drafts.get("facts"))
-        verification = _read_draft(VerificationDraft, closing.drafts.get("verification"))
-        understanding = _read_draft(UnderstandingDraft, closing.drafts.get("understanding"))
-        facts = facts if facts and facts.holds(material) else None
+        saved = closing.drafts
+        facts = _read_draft(FactsDraft, saved.get("facts"), material)
         drafts = cls(
-            diary=diary if diary and diary.holds(material) else None,
+            diary=_read_draft(DiaryDraft, saved.get("diary"), material),
             facts=facts,
-            understanding=understanding if understanding and understanding.holds(material, facts) else None,
+            understanding=_read_draft(UnderstandingDraft, saved.get("understanding"), material, facts),
         )
-        is_verified = verification and verification.holds(material, drafts)
-        return replace(drafts, verification=verification if is_verified else None)
+        verification = _read_draft(VerificationDraft, saved.get("verification"), material, drafts)
+        return replace(drafts, verification=verification)
 
     def dump(self) -> dict[str, Any]:
         """Return the drafts as they are saved in `Closing.drafts`."""
@@ -301,10 +299,14 @@ class Drafts:
         return "" if self.verification and self.verification.is_whole else "verification"
 
 
-def _read_draft(kind: type[Draft], kept: Any) -> Draft | None:
-    """Return the saved draft; None if there is none, or if an earlier version of Kith saved other fields."""
-    names = {field.name for field in fields(kind)}
-    return kind(**kept) if isinstance(kept, dict) and kept.keys() == names else None
+def _read_draft(kind: type[Draft], kept: Any, *made_from: Any) -> Draft | None:
+    """Return the saved draft; None if there is none, if an earlier version of Kith saved other fields, or if what it
+    was made from has changed.
+    """
+    if not isinstance(kept, dict) or kept.keys() != {field.name for field in fields(kind)}:
+        return None
+    draft = kind(**kept)
+    return draft if draft.holds(*made_from) else None
 
 
 # -- fingerprints of what each is made from
@@ -313,7 +315,7 @@ def _read_draft(kind: type[Draft], kept: Any) -> Draft | None:
 def fingerprint_diary(material: Material) -> list[str]:
     """Return fingerprints of what the diary is written from, to detect changes."""
     before, summary = material.before, material.session.summary
-    entry = f"{before.pk} {crc32(before.summary.encode()):08x}" if before else ""
+    entry = stamp(before.pk, before.summary) if before else ""
     return [*fingerprint_words(material.messages), entry, "summed up" if summary else ""]
 
 
@@ -333,7 +335,7 @@ def fingerprint_understanding(material: Material, facts: FactsDraft | None) -> l
 
 def fingerprint_memory(memory: Memory) -> str:
     """Return a fingerprint of the memory's id and text."""
-    return f"{memory.pk} {crc32(memory.text.encode()):08x}"
+    return stamp(memory.pk, memory.text)
 
 
 def load_known(companion_id: UUID, known: Sequence[str]) -> list[Memory] | None:

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from accounts.models import ModelCall
-from accounts.usage import Payer, charged
+from accounts.usage import charged
 from companions.life.reflection import keep_grounded
 from companions.models import Message
 from companions.sessions.drafts import (
@@ -42,13 +42,7 @@ from memory.learning.revisions import apply_edits, load_holding, load_told_at, w
 from memory.learning.secrets import redacted, secrets_in
 from memory.learning.sincerity import is_asked_to_be_forgotten
 from memory.learning.talk import Talk
-from memory.learning.verification import (
-    ask_about,
-    list_facts,
-    make_key,
-    stands,
-    take_fitting,
-)
+from memory.learning.verification import ask_about, list_facts, make_key, stands, take_fitting
 from memory.models import Revision
 from memory.recall.traits import terms
 from providers.chat.structured import ask
@@ -80,7 +74,7 @@ def draft_diary(material: Material, now: datetime) -> DiaryDraft:
         before_on=material.before.get_day(zone) if material.before else None,
         inner=inner,
     )
-    with charged(Payer(companion.user_id, companion.pk), ModelCall.Purpose.CLOSING) as charge:
+    with charged(companion.payer, ModelCall.Purpose.CLOSING) as charge:
         answer = ask("diary", request, Diary)
     whole = Talk([*talk.lines, *build_talk(companion.pk, others, zone, room).lines])
     beside = _fold(f"{request[0]['content']}\n{material.persona}")
@@ -151,7 +145,7 @@ def draft_facts(material: Material, now: datetime) -> FactsDraft:
     Raise ProviderUnavailable, ProviderRefused, MalformedError.
     """
     companion, names = material.companion, material.companion.names
-    zone, payer = companion.user.zone, Payer(companion.user_id, companion.pk)
+    zone, payer = companion.user.zone, companion.payer
     messages = material.unlearnt
     talk = build_talk(companion.pk, messages, zone, material.room)
     users, own = talk.texts("user"), talk.texts("companion")
@@ -203,7 +197,7 @@ def draft_understanding(material: Material, drafts: Drafts) -> UnderstandingDraf
         },
         untrue=_find_untrue(material),
     )
-    with charged(Payer(companion.user_id, companion.pk), ModelCall.Purpose.CLOSING) as charge:
+    with charged(companion.payer, ModelCall.Purpose.CLOSING) as charge:
         answer = ask("understanding", request, Understanding)
     rules = _fold(request[0]["content"])
 
@@ -213,15 +207,10 @@ def draft_understanding(material: Material, drafts: Drafts) -> UnderstandingDraf
             edit.do == "drop" or _fold(edit.text) not in rules
         )
 
-    answer = answer.model_copy(
-        update={
-            name: [edit for edit in getattr(answer, name) if counts(edit)]
-            for name in ("self_concept", "user_profile")
-        }
-    )
+    of_self, of_user = filter(counts, answer.self_concept), filter(counts, answer.user_profile)
     return UnderstandingDraft(
-        self_concept=weigh_edits(Revision.About.SELF_CONCEPT, own, answer.self_concept, talk, names),
-        user_profile=weigh_edits(Revision.About.USER_PROFILE, theirs, answer.user_profile, talk, names),
+        self_concept=weigh_edits(Revision.About.SELF_CONCEPT, own, [*of_self], talk, names),
+        user_profile=weigh_edits(Revision.About.USER_PROFILE, theirs, [*of_user], talk, names),
         known=[fingerprint_memory(memory) for memory in known],
         call_id=charge.calls[-1].pk,
         seen=fingerprint_understanding(material, drafts.facts),
@@ -258,10 +247,11 @@ def draft_verification(material: Material, drafts: Drafts, now: datetime) -> Ver
     Raise ProviderUnavailable, ProviderRefused.
     """
     companion, names, facts = material.companion, material.companion.names, drafts.facts
-    zone, payer = companion.user.zone, Payer(companion.user_id, companion.pk)
+    zone, payer = companion.user.zone, companion.payer
     whole = build_talk(companion.pk, [*material.earlier, *material.messages], zone, material.room)
-    pairs = (
-        find_pairs(
+    pairs: list[Pair] = []
+    if facts:
+        pairs = find_pairs(
             companion.pk,
             facts.learnt,
             _build_learnt(material, facts),
@@ -271,9 +261,6 @@ def draft_verification(material: Material, drafts: Drafts, now: datetime) -> Ver
             names=names,
             payer=payer,
         )
-        if facts
-        else []
-    )
     drafted = [
         *_list_facts(material, drafts, whole),
         *_list_diary(drafts, whole),

@@ -43,17 +43,21 @@ def is_being_answered(session: Session, until_at: datetime | None = None) -> boo
     return (waiting.filter(message__said_at__lte=until_at) if until_at else waiting).exists()
 
 
+def stamp(id: UUID, text: str) -> str:
+    """Return a fingerprint of a row's id and text."""
+    return f"{id} {crc32(text.encode()):08x}"
+
+
 def fingerprint(messages: Sequence[Message]) -> list[str]:
     """Return fingerprints of the messages' ids, texts and `is_learnt`, to detect changes during a model call."""
     return [
-        f"{message.pk} {crc32(message.text.encode()):08x} {'learnt' if message.is_learnt else ''}"
-        for message in messages
+        f"{stamp(message.pk, message.text)} {'learnt' if message.is_learnt else ''}" for message in messages
     ]
 
 
 def fingerprint_words(messages: Sequence[Message]) -> list[str]:
     """Return fingerprints of the messages' ids and texts."""
-    return [f"{message.pk} {crc32(message.text.encode()):08x}" for message in messages]
+    return [stamp(message.pk, message.text) for message in messages]
 
 
 def measure(messages: Sequence[Message]) -> int:

@@ -31,7 +31,7 @@ from companions.events import (
 from companions.life.outreach import count_unread
 from companions.models import Companion, Reply
 from companions.replies import actions, turn
-from companions.replies.broadcast import Follower, silence_seconds
+from companions.replies.following import Follower, silence_seconds
 from companions.sockets.authorization import (
     NO_SUCH_COMPANION,
     NOT_SIGNED_IN,

@@ -78,10 +78,11 @@ def tint(hue: int) -> str:
 
 
 @register.filter
-def day_label(day: date | datetime, today: date) -> str:
-    """Return "Today", "Yesterday" or the date, in the reader's language, with the year unless it is that of `today`."""
+def day_label(day: date | datetime) -> str:
+    """Return "Today", "Yesterday" or the date, in the reader's language and zone, with the year unless it is this one."""
     if isinstance(day, datetime):
         day = timezone.localtime(day).date()
+    today = timezone.localdate()
     if day == today:
         return _("Today")
     if day == today - timedelta(days=1):
@@ -92,15 +93,16 @@ def day_label(day: date | datetime, today: date) -> str:
 
 
 @register.filter
-def day_within(day: date | datetime, today: date) -> str:
+def day_within(day: date | datetime) -> str:
     """Return the day as `day_label` does, but for use within a sentence: "today", "yesterday" or the date."""
     if isinstance(day, datetime):
         day = timezone.localtime(day).date()
+    today = timezone.localdate()
     if day == today:
         return pgettext("within a sentence", "today")
     if day == today - timedelta(days=1):
         return pgettext("within a sentence", "yesterday")
-    return day_label(day, today)
+    return day_label(day)
 
 
 @register.filter
@@ -181,7 +183,7 @@ def is_unanswered(reply: Reply) -> bool:
 
     A reply that already has text is not, unless its model is missing: the failed model can go on from it.
     """
-    has_text = bool(reply.text) and reply.code != ModelMissing.code  # so the failed model can go on from it
+    has_text = bool(reply.text) and reply.code != ModelMissing.code
     return reply.state == Reply.State.FAILED and reply.code in UNANSWERED and not has_text
 
 
@@ -192,10 +194,9 @@ def model_state(companion: Companion) -> ModelState:
 
 
 @register.filter
-def when(moment: datetime, today: date) -> str:
+def when(moment: datetime) -> str:
     """Return the time of a moment of today, or the date of any other day, in the reader's zone."""
-    local = timezone.localtime(moment)
-    return clock(moment) if local.date() == today else day_label(local.date(), today)
+    return clock(moment) if timezone.localdate(moment) == timezone.localdate() else day_label(moment)
 
 
 @register.filter

@@ -14,7 +14,8 @@ from companions.tools.tool import Tool, ToolContext, ToolError
 from memory.documents.lookup import MAX_PAGES
 from memory.models import DiaryEntry, Memory
 from memory.recall.candidates import MemoryFilter
-from memory.recall.recall import Found, list_visible_to_models, load_origins, search
+from memory.recall.origins import load_origins
+from memory.recall.recall import Found, list_visible_to_models, search
 
 MAX_FOUND = 20
 MAX_MESSAGES = 200  # read at once of a diary entry's session

@@ -25,7 +25,8 @@ from memory.learning.neighbours import find_alike
 from memory.models import Memory, Recall
 from memory.models.core_memory import By
 from memory.recall.candidates import MemoryFilter
-from memory.recall.recall import LEARNT, list_visible_to_models, load_origins, recall, search
+from memory.recall.origins import load_origins
+from memory.recall.recall import LEARNT, list_visible_to_models, recall, search
 from memory.store import keep_earlier, keep_fact, link_sources, note_retraction, revise
 from text.strings import folded, has_words
 

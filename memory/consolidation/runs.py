@@ -15,7 +15,7 @@ from django.db import transaction
 from pydantic import BaseModel, Field
 
 from accounts.models import ModelCall
-from accounts.usage import Payer, charged, waits_until
+from accounts.usage import charged, waits_until
 from jobs.lease import RETRY_DELAY, Clock, Lease, note_failures
 from memory.consolidation.candidates import Answer, Candidates, find_candidates, render_request, system_prompt
 from memory.consolidation.changes import Draft, apply_answer, load_parted
@@ -110,7 +110,7 @@ def _ask(run: Consolidation, found: Candidates, lease: Lease, lock: Lock) -> Ans
     """Return the model's answer about the candidates, with a second reading of its insights. Each answer is saved with
     the run, and not asked for again. Return None if another worker has the run by now, or the candidates have changed.
     """
-    payer, seen = Payer(run.companion.user_id, run.companion_id), _mark(found.memories, found.goals)
+    payer, seen = run.companion.payer, _mark(found.memories, found.goals)
     answered = Answered.model_validate(run.draft) if run.draft.get("seen") == seen else None
     if answered is None:
         if not lease.renew():

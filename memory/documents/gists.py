@@ -15,7 +15,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from pydantic import BaseModel, Field
 
 from accounts.models import ModelCall
-from accounts.usage import NO_TOKENS, Payer, charged, waits_until
+from accounts.usage import NO_TOKENS, charged, waits_until
 from database.journal import everywhere
 from jobs.lease import MAX_ATTEMPTS, Lease, note_failures, retry_at
 from memory.learning.answers import each, text
@@ -73,7 +73,7 @@ def _write_next(document_id: UUID, lease: Lease, now: datetime, lock: Lock) -> i
     if tomorrow := waits_until(document.companion.user, now):  # half of the day's tokens is reserved for talk
         lease.release(tomorrow, error=NO_TOKENS)
         return 0
-    payer = Payer(document.companion.user_id, document.companion_id)
+    payer = document.companion.payer
     with preferring(document.companion.preference):
         limits = get_provider(Capability.BACKGROUND).context_tokens, settings.ANSWER_TOKENS
         pages = choose_fitting(waiting, *limits)

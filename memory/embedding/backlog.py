@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 
 from accounts.models import ModelCall
-from accounts.usage import Payer, charged
+from accounts.usage import charged
 from memory.embedding.spaces import (
     EVERYDAY_TYPE,
     check_width,
@@ -143,7 +143,7 @@ def _embed_all(
             before = embedded
             for _, group in groupby(sorted(batch, key=_companion_of), key=_companion_of):
                 memories = list(group)
-                payer = Payer(memories[0].companion.user_id, memories[0].companion_id)
+                payer = memories[0].companion.payer
                 with charged(payer, ModelCall.Purpose.EMBEDDING):
                     embedded += _embed_or_mark(embedder, space, memories)
             if ends_at is not None and monotonic() >= ends_at:

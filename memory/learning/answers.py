@@ -3,7 +3,6 @@
 An invalid field falls back to its default; an entry without text, sources or quotes is dropped without the others.
 """
 
-import math
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from datetime import date
@@ -57,13 +56,8 @@ VERDICT_WORDS = {
     "deny": "retract", "confirm": "reinforce", "repeat": "reinforce", "new": "add",
 }  # fmt: skip
 DO_WORDS = {
-    "revise": "change",
-    "update": "change",
-    "edit": "change",
-    "remove": "drop",
-    "delete": "drop",
-    "new": "add",
-}
+    "revise": "change", "update": "change", "edit": "change", "remove": "drop", "delete": "drop", "new": "add",
+}  # fmt: skip
 
 
 def _require_storable(text: Any) -> Any:
@@ -99,9 +93,7 @@ def _read_number(value: Any) -> float | None:
 
 
 def _clamp(value: Any, least: float, most: float, default: float) -> float:
-    if (isinstance(value, float) and math.isinf(value)) or (
-        isinstance(value, int | float) and abs(value) >= 1e17
-    ):
+    if isinstance(value, int | float) and abs(value) >= 1e17:
         return most if value > 0 else least
     number = _read_number(value)
     return default if number is None else min(max(number, least), most)
@@ -174,15 +166,6 @@ def share(default: float, least: float = 0.0) -> Any:
     return Annotated[float, BeforeValidator(partial(_clamp, least=least, most=1.0, default=default))]
 
 
-def whole_number(least: int, most: int, default: int) -> Any:
-    """Return the type of a whole number that is clamped to the bounds, or `default` if the value is no number."""
-
-    def read(value: Any) -> int:
-        return round(_clamp(value, least, most, default))
-
-    return Annotated[int, BeforeValidator(read)]
-
-
 def word_of(words: Any, others: dict[str, str], default: str) -> Any:
     """Return the type of one of these words; `others` maps further words to them, and the rest become `default`."""
     read = partial(_read_word, known=get_args(words), others=others, default=default)
@@ -191,6 +174,7 @@ def word_of(words: Any, others: dict[str, str], default: str) -> Any:
 
 Integer = Annotated[int | None, BeforeValidator(_read_integer)]
 Integers = Annotated[list[int], BeforeValidator(_read_integers)]
+Importance = Annotated[int, BeforeValidator(lambda value: round(_clamp(value, 1, 10, 5)))]
 Mood = Annotated[Emotion, BeforeValidator(_known_or_neutral)]
 
 
@@ -212,7 +196,7 @@ class Learnt(BaseModel):
     quotes: Annotated[list[str], Field(min_length=1), BeforeValidator(_read_quotes)]
     thread: word_of(Thread, {"closed": "settled", "done": "settled"}, "") = ""  # type: ignore[valid-type]
     happened_on: Annotated[date | None, BeforeValidator(_read_date)] = None
-    importance: whole_number(1, 10, 5) = 5  # type: ignore[valid-type]
+    importance: Importance = 5
     joy: share(0.0) = 0.0  # type: ignore[valid-type]
     aversion: share(0.0) = 0.0  # type: ignore[valid-type]
     confidence: share(0.8) = 0.8  # type: ignore[valid-type]

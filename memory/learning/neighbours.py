@@ -16,7 +16,7 @@ from memory.models.memory import MemoryQuerySet
 from memory.recall.candidates import PackedIndex, fetch_binary_from
 from memory.recall.query import NOBODY, Names, parse_cue, without_names
 from memory.recall.ranking import best as best_of
-from memory.recall.ranking import match_words
+from memory.recall.relevance import match_words
 from text.strings import storable
 
 MAX_NEIGHBOURS = 80  # some 2,400 tokens of a request

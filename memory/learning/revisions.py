@@ -74,7 +74,7 @@ def load_told_at(companion_id: UUID, sentences: Iterable[Mapping[str, Any]]) -> 
     behind = {said["text"]: {UUID(str(id)) for id in said.get("sources") or ()} for said in sentences}
     ids = {id for sources in behind.values() for id in sources}
     said = Memory.objects.of(companion_id).filter(message__in=ids).values_list("message", "happened_at")
-    at = dict(said) if ids else {}
+    at = dict(said)
     return {
         text: max(at[id] for id in sources if id in at)
         for text, sources in behind.items()
@@ -94,7 +94,7 @@ def load_holding(revision: Revision) -> list[dict[str, Any]]:
     merged = Change.objects.filter(companion=revision.companion_id, kind=Change.Kind.MERGED, undone_at=None)
     learnt = Memory.objects.of(revision.companion_id).learnt().filter(closed_at__isnull=False)
     closed = learnt.filter(sources__in=behind).exclude(Exists(merged.filter(others=OuterRef("pk"))))
-    found = list(closed.distinct().order_by("closed_at", "pk").defer("entry")) if behind else []
+    found = list(closed.distinct().order_by("closed_at", "pk").defer("entry"))
     told_at = load_told_at(revision.companion_id, sentences) if found else {}
     for memory in found:
         assert memory.closed_at is not None  # noqa: S101 (it is closed)

@@ -23,12 +23,8 @@ from text.strings import folded
 
 MAX_SAID = 400  # characters of a sentence that is shown beside what was drawn from it
 REJECTIONS = ("joke", "irony", "if", "role_play", "quotation", "question", "taken_back", "not_said")
-MEANT_OTHERWISE = (
-    "joke",
-    "irony",
-    "if",
-    "role_play",
-)  # they tell how a line is meant, and hold for all that is drawn from it
+# They tell how a line is meant, and hold for all that is drawn from it.
+MEANT_OTHERWISE = ("joke", "irony", "if", "role_play")
 OVER = "over"  # of a known memory: it cannot be true any more
 SAME = "same"  # of a known memory: what was said now says the same
 WORDS = {

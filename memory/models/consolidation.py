@@ -49,9 +49,10 @@ class Consolidation(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["companion", "night_of"], name="consolidation_once_a_night")
         ]
+        # The sweep.
         indexes = [
             models.Index(fields=["next_at"], condition=models.Q(state="waiting"), name="consolidation_due")
-        ]  # the sweep
+        ]
 
     def __str__(self) -> str:
         return f"{self.night_of}"

@@ -57,5 +57,11 @@ class DiaryEntry(models.Model):
         return (self.ended_at.astimezone(zone) - NIGHT_ENDS).date()
 
     @property
+    def shown_ids(self) -> set[uuid.UUID]:
+        """The ids of all that the entry shows, by which a prompt that has it is found when any of it is deleted."""
+        sources = {uuid.UUID(id) for sentence in self.sentences for id in sentence.get("sources") or ()}
+        return {self.pk, *sources} | ({self.memory_id} if self.memory_id else set())
+
+    @property
     def summary(self) -> str:
         return " ".join(sentence["text"] for sentence in self.sentences)

@@ -25,9 +25,8 @@ class Document(models.Model):
         verbose_name = _("document")
         verbose_name_plural = _("documents")
         ordering = ["-given_at"]
-        indexes = [
-            models.Index(fields=["companion", "-given_at"], name="document_companion_time")
-        ]  # the list
+        # The list.
+        indexes = [models.Index(fields=["companion", "-given_at"], name="document_companion_time")]
 
     def __str__(self) -> str:
         return f"{self.pk}"
@@ -60,9 +59,8 @@ class Page(models.Model):
         verbose_name_plural = _("pages")
         ordering = ["document", "number"]
         constraints = [models.UniqueConstraint(fields=["document", "number"], name="page_number_unique")]
-        indexes = [
-            models.Index(fields=["document"], condition=models.Q(gist=""), name="page_without_gist")
-        ]  # the sweep
+        # The sweep.
+        indexes = [models.Index(fields=["document"], condition=models.Q(gist=""), name="page_without_gist")]
 
     def __str__(self) -> str:
         return f"{self.document_id} / {self.number}"

@@ -27,9 +27,8 @@ class Learning(models.Model):
         verbose_name = _("learning")
         verbose_name_plural = _("learnings")
         ordering = ["-at"]
-        indexes = [
-            models.Index(fields=["companion", "-at"], name="learning_companion_time")
-        ]  # the admin's list
+        # The admin's list.
+        indexes = [models.Index(fields=["companion", "-at"], name="learning_companion_time")]
 
     def __str__(self) -> str:
         return f"{self.at:%Y-%m-%d %H:%M}"

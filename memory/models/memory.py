@@ -131,9 +131,8 @@ class Memory(models.Model):
     )
     sources = models.ManyToManyField("companions.Message", blank=True, related_name="derived_memories")
     drawn_from = models.ManyToManyField("self", symmetrical=False, blank=True, related_name="draws")
-    quotes = models.JSONField(
-        _("quotes"), default=list, blank=True
-    )  # [{"message": id, "text": as it was said}]
+    # [{"message": id, "text": as it was said}]
+    quotes = models.JSONField(_("quotes"), default=list, blank=True)
     call = models.ForeignKey("accounts.ModelCall", models.SET_NULL, null=True, blank=True, related_name="+")
     importance = models.PositiveSmallIntegerField(
         _("importance"), default=5, validators=[MinValueValidator(1), MaxValueValidator(10)]
@@ -145,9 +144,8 @@ class Memory(models.Model):
     aversion = models.FloatField(_("aversion"), default=0.0, validators=SHARE)
     times_recalled = models.PositiveIntegerField(_("times recalled"), default=0, editable=False)
     recalled_at = models.DateTimeField(_("last recalled"), null=True, blank=True, editable=False)
-    entry = models.BinaryField(
-        default=b"", editable=False
-    )  # what recall reads of a memory (memory.recall.candidates)
+    # What recall reads of a memory (memory.recall.candidates).
+    entry = models.BinaryField(default=b"", editable=False)
 
     is_asleep = models.BooleanField(_("on another branch"), default=False, editable=False)
 
@@ -226,9 +224,8 @@ class Recall(models.Model):
         verbose_name = _("recall")
         verbose_name_plural = _("recalls")
         ordering = ["-at"]
-        indexes = [
-            models.Index(fields=["companion", "-at"], name="recall_companion_time")
-        ]  # the admin's list
+        # The admin's list.
+        indexes = [models.Index(fields=["companion", "-at"], name="recall_companion_time")]
 
     def __str__(self) -> str:
         return f"{self.by} {localtime(self.at):%Y-%m-%d %H:%M}"
@@ -249,9 +246,8 @@ class Recalled(models.Model):
     rank = models.PositiveSmallIntegerField(_("rank"))
     score = models.FloatField(_("score"))
     reasons = models.JSONField(_("reasons"))
-    is_used = models.BooleanField(
-        _("used"), default=False
-    )  # shown to the model of a reply that was given, which strengthens the memory
+    # Shown to the model of a reply that was given, which strengthens the memory.
+    is_used = models.BooleanField(_("used"), default=False)
 
     objects = RecalledQuerySet.as_manager()
 

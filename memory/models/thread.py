@@ -50,9 +50,10 @@ class Thread(models.Model):
             ),
         ]
         indexes = [
+            # The threads to be shown in a prompt.
             models.Index(
                 fields=["companion", "due_on"], condition=models.Q(state="open"), name="thread_open_due"
-            ),  # the threads to be shown in a prompt
+            ),
         ]
 
     def __str__(self) -> str:

@@ -1,6 +1,6 @@
 """Policies other than Kith's own: likeness alone, and the rules of other projects and papers, each with its formula.
 
-Randomness in their sources is left out, since it has no place in a ranking; see memory.recall.recall.find_flashback.
+Randomness in their sources is left out, since it has no place in a ranking; see memory.recall.flashbacks.find_flashback.
 """
 
 from collections.abc import Sequence

@@ -2,9 +2,7 @@
 
 from typing import Any, cast
 
-from django.conf import settings
 from django.contrib import messages
-from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -12,9 +10,9 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
 from accounts.models import User
-from config.engine_admin import FileForm, read_model, require_right, resolve, stop
+from config.engine_admin import read_form, read_model, require_right, resolve, stop, telling_faults
 from providers.embedding.selection import get_embedder, is_embedding_set_by_environment
-from providers.engine.gguf import ModelFile, ModelFileError
+from providers.engine.gguf import ModelFile
 from providers.engine.plan import measure_room, plan_embedder
 from providers.models import Provider
 from providers.selection import Capability, choose_embedder_file
@@ -34,24 +32,11 @@ def describe_embedding() -> dict[str, Any]:
 @require_POST
 def use_for_memory(request: HttpRequest) -> HttpResponse:
     """Put a model file in force as the embedder, to be run by Kith's own engine."""
-    require_right(request)
-    form = FileForm(request.POST)
-    if not settings.ENGINE_KEY:
-        messages.error(
-            request, _("Kith runs an engine only if it was started with “make up”. Start it that way first.")
-        )
-    elif not form.is_valid():
-        for errors in form.errors.values():
-            messages.error(request, str(errors[0]))
-    else:
-        try:
+    if form := read_form(request):
+        with telling_faults(request):
             model = read_model(resolve(form.cleaned_data["path"]))
             plan_embedder(model, measure_room())
             _put_in_force(request, model)
-        except ModelFileError as error:
-            messages.error(request, error.translate())
-        except ValidationError as error:
-            messages.error(request, " ".join(error.messages))
     return redirect("admin:mind")
 
 

@@ -1,7 +1,7 @@
 """Model files on the operators' page "Which model?": their list, the choice of one, and the state of Kith's engines."""
 
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -186,32 +186,41 @@ def require_right(request: HttpRequest) -> None:
         raise PermissionDenied
 
 
-@require_POST
-def use_file(request: HttpRequest) -> HttpResponse:
-    """Put a model file in force, and stop the other chat engines if there is not enough memory for all."""
+def read_form(request: HttpRequest) -> FileForm | None:
+    """Return the posted form if Kith can run the file that it names, otherwise None, and tell the operator why not."""
     require_right(request)
     form = FileForm(request.POST)
     if not settings.ENGINE_KEY:
         messages.error(
             request, _("Kith runs an engine only if it was started with “make up”. Start it that way first.")
         )
-    elif not form.is_valid():
-        for field, errors in form.errors.items():
-            messages.error(request, f"{form.fields[field].label}: {errors[0]}")
-    else:
-        path = resolve(form.cleaned_data["path"])
-        try:
-            model = read_model(path)
+        return None
+    for field, errors in form.errors.items():
+        messages.error(request, f"{form.fields[field].label}: {errors[0]}")
+    return form if form.is_valid() else None
+
+
+@contextmanager
+def telling_faults(request: HttpRequest) -> Iterator[None]:
+    """Tell the operator what is wrong with the model file, or with its values, if the block raises it."""
+    try:
+        yield
+    except ModelFileError as error:
+        messages.error(request, error.translate())
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+
+
+@require_POST
+def use_file(request: HttpRequest) -> HttpResponse:
+    """Put a model file in force, and stop the other chat engines if there is not enough memory for all."""
+    if form := read_form(request):
+        with telling_faults(request):
+            model = read_model(resolve(form.cleaned_data["path"]))
             require_chat(model)
             room = _measure_room_alone()
             plan = plan_engine(model, room, **form.get_plan_wishes())
-            stopped = _put_in_force(cast(User, request.user), model, plan, room)
-        except ModelFileError as error:
-            messages.error(request, error.translate())
-        except ValidationError as error:
-            messages.error(request, " ".join(error.messages))
-        else:
-            _tell(request, model, stopped)
+            _tell(request, model, _put_in_force(cast(User, request.user), model, plan, room))
     return redirect("admin:mind")
 
 

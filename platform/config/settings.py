@@ -233,9 +233,8 @@ AT_ONCE = {  # per person, or per address if nobody is signed in
 #:   number of connections, of requests whose sender is not yet known, and of bodies above 64 kB, per address and
 #:   process
 OF_ONE_ADDRESS = {  # per address and process, before the sender is known
-    "connections": env.count(
-        "KITH_CONNECTIONS_AT_ONCE", 1000, least=1
-    ),  # not behind proxies, which all come from
+    # Behind proxies it does not count: all connections come from those.
+    "connections": env.count("KITH_CONNECTIONS_AT_ONCE", 1000, least=1),
     "arrivals": env.count("KITH_ARRIVALS_AT_ONCE", 240, least=1),
     "bodies": env.count("KITH_BODIES_AT_ONCE", 20, least=1),  # larger than LARGE_BODY
 }
@@ -691,13 +690,13 @@ UNFOLD = {
     "SITE_TITLE": "Kith",
     "SITE_HEADER": "Kith",
     "SITE_SYMBOL": "local_fire_department",
-    "SITE_ICON": {"light": "config.dashboard.logo", "dark": "config.dashboard.logo"},
-    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "config.dashboard.logo"}],
-    "STYLES": ["config.dashboard.style"],
-    "SCRIPTS": ["config.dashboard.script"],
+    "SITE_ICON": {"light": "config.sidebar.logo", "dark": "config.sidebar.logo"},
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "config.sidebar.logo"}],
+    "STYLES": ["config.sidebar.style"],
+    "SCRIPTS": ["config.sidebar.script"],
     "SHOW_VIEW_ON_SITE": False,
     "DASHBOARD_CALLBACK": "config.dashboard.dashboard",
-    "SIDEBAR": {"navigation": "config.dashboard.navigation"},
+    "SIDEBAR": {"navigation": "config.sidebar.navigation"},
     "COLORS": {
         "primary": {
             "50": "oklch(97.5% .014 50)",

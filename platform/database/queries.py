@@ -1,10 +1,11 @@
-"""What Django's ORM does not offer: queries without a timeout, and deletion that is retried.
+"""What Django's ORM does not offer: ids by SQL, queries without a timeout, and deletion that is retried.
 
 Also the errors that are raised while the database is unavailable, or when a row is gone.
 """
 
 from collections.abc import Callable
 from typing import Any, TypeVar
+from uuid import UUID
 
 from django.db import (
     DatabaseError,
@@ -38,6 +39,13 @@ def forbid_insert(row: Model, kwargs: dict[str, Any]) -> dict[str, Any]:
     Django would insert the row again, without what was deleted with it.
     """
     return kwargs if row._state.adding else {"force_update": True, **kwargs}
+
+
+def fetch_ids(sql: str, parameters: dict[str, Any]) -> list[UUID]:
+    """Run SQL that gives rows of one id each, and return the ids."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql, parameters)
+        return [id for (id,) in cursor.fetchall()]
 
 
 def lift_statement_timeout() -> None:

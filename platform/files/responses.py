@@ -5,10 +5,11 @@ import re
 from collections.abc import AsyncIterator, Mapping
 from typing import NamedTuple
 
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
 from django.utils.http import content_disposition_header, parse_etags
 
 from files.contents import open_content
+from files.errors import FilesError
 from files.models import StoredFile
 from files.storage import Part
 
@@ -67,6 +68,14 @@ def serve(request: HttpRequest, file: StoredFile) -> HttpResponse | StreamingHtt
         return HttpResponse(status=status, headers=headers)
     pieces = _read_pieces(open_content(file, start, end), end - start)
     return StreamingHttpResponse(pieces, status=status, headers=headers)
+
+
+def serve_on_page(request: HttpRequest, file: StoredFile) -> HttpResponseBase:
+    """Return the response as `serve` does, or a FilesError as JSON, which only the API turns into a response itself."""
+    try:
+        return serve(request, file)
+    except FilesError as error:
+        return JsonResponse({"code": error.code, "detail": str(error.detail)}, status=error.status)
 
 
 def is_known(request: HttpRequest, etag: str) -> bool:

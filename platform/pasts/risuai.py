@@ -9,10 +9,8 @@ from pasts.times import read_time
 KINDS = {"risuChat", "risuAllChats"}
 MAX_SAYERS = 100
 INLAY = re.compile(r"\{\{(?:inlay|inlayed|inlayeddata)::[^{}]{0,200}\}\}")
-SPEAKERS = {
-    "user": ("user", True),
-    "char": ("assistant", False),
-}  # called so if the file has no name for them
+# Called so if the file has no name for them.
+SPEAKERS = {"user": ("user", True), "char": ("assistant", False)}
 
 
 def read_export(collector: Collector, root: Piece) -> None:

@@ -16,12 +16,8 @@ MAX_LEFT_OUT = MAX_MESSAGES // 2  # pictures, notices, and lines without text
 SAMPLE_LINES = 2_000
 MAX_LINE_BYTES = 4 * MAX_CHARACTERS
 DATES_COMPARED = 20_000
-PERSON = {
-    "{{user}}",
-    "you",
-    "me",
-    "我",
-}  # names of the person in Character.AI's example chats and some exports
+# Names of the person in Character.AI's example chats and some exports.
+PERSON = {"{{user}}", "you", "me", "我"}
 SEPARATORS = {"<START>", "END_OF_DIALOG"}
 OTHER = re.compile(rb"\s*(?:<(?:!doctype|html|svg|\?xml)|\x89PNG|%PDF|\x7fELF)", re.IGNORECASE)
 BRACKET = re.compile(rb"\s*[{\[]\s*[{\[\"]")  # the beginning of JSON, unlike a date in brackets

@@ -275,10 +275,8 @@ def choose_chat(
         defaults={"name": name, "engine_file": engine_file},
     )[0]
     row.name = name
-    row.context_tokens, row.slots = (
-        context_tokens or row.context_tokens,
-        row.slots if slots is None else slots,
-    )
+    row.context_tokens = context_tokens or row.context_tokens
+    row.slots = row.slots if slots is None else slots
     row.engine_file, row.threads = engine_file, threads
     if api_key:
         row.api_key = api_key

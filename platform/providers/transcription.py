@@ -11,16 +11,9 @@ from providers.selection import Capability, get_sound_settings
 DEFAULT_MODEL = "whisper-1"
 MAX_PROMPT_CHARACTERS = 800  # about as many as whisper's 224 tokens
 LANGUAGE_TAGS = {
-    **{
-        "english": "en",
-        "chinese": "zh",
-        "mandarin": "zh",
-        "cantonese": "yue",
-        "japanese": "ja",
-        "korean": "ko",
-    },
-    **{"german": "de", "french": "fr", "spanish": "es", "russian": "ru", "italian": "it", "portuguese": "pt"},
-}
+    "english": "en", "chinese": "zh", "mandarin": "zh", "cantonese": "yue", "japanese": "ja", "korean": "ko",
+    "german": "de", "french": "fr", "spanish": "es", "russian": "ru", "italian": "it", "portuguese": "pt",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

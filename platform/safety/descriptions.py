@@ -94,30 +94,11 @@ STATUSES: dict[str, str | Promise] = {
     "done": _("done"),
     "given_up": _("given up"),
 }
-# Words for the keys in Kith's own JSON.
-KEYS: dict[str, str | Promise] = {
-    "became": pgettext_lazy("after a change", "afterwards"),
-    "status": _("status"),
-    "progress": _("progress (%)"),
-    "excitement": _("excitement"),
-    "evidence": _("times mentioned"),
-    "quotes": _("Quotes"),
-    "sources": _("sources"),
-    "others": pgettext_lazy("memories", "the others"),
-    "reviewed_at": _("reviewed"),
-    "closed": _("closed"),
-    "thread_of": _("what was open"),
-}
 
 
 def describe_code(code: str) -> str:
     """Return the code in words, in the active language; an unknown code with spaces for underscores."""
     return str(CODES.get(code) or code.replace("_", " "))
-
-
-def describe_key(key: str) -> str:
-    """Return the key of JSON in words, in the active language; an unknown key with spaces for underscores."""
-    return str(KEYS.get(key) or key.replace("_", " "))
 
 
 def describe_model(label: str) -> str:

@@ -63,9 +63,8 @@ def test_a_new_day_begins_where_the_person_lives(alice: User, bob: User, setting
     for person in (alice, bob):
         note(person, SPEECH, yesterday_in_berlin, characters=100)
     admit_speech(alice, 100, NOON)
-    assert (
-        refusal(admit_speech, bob, 1).retry_after_seconds == 4 * 3_600
-    )  # it is today's in Shanghai, until midnight
+    # It is today's in Shanghai, until midnight.
+    assert refusal(admit_speech, bob, 1).retry_after_seconds == 4 * 3_600
 
 
 def test_nobody_pays_for_another(alice: User, bob: User, settings: Settings) -> None:

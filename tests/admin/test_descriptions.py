@@ -72,9 +72,8 @@ def test_every_column_and_field_has_a_name_in_chinese() -> None:
 
 
 def test_django_has_nothing_to_say_of_the_admin() -> None:
-    assert (
-        admin.site.check(None) == []
-    )  # `manage.py check` may come to it before the admin's modules are loaded
+    # `manage.py check` may come to it before the admin's modules are loaded.
+    assert admin.site.check(None) == []
 
 
 @pytest.mark.parametrize("language", ["en", "zh-hans"])

@@ -180,9 +180,8 @@ def test_what_is_in_force_is_shown(desk: Client, rehearsal: RehearsalServer, set
     assert "In force: big at http://llm.example/v1." in shown()
     Provider.objects.update(is_active=False)
     assert "the rehearsal model answers" in shown()
-    assert not desk.get(listing(Provider)).context[
-        "environment"
-    ]  # the theme's word, which it shows as a badge
+    # The theme's word, which it shows as a badge.
+    assert not desk.get(listing(Provider)).context["environment"]
     settings.CHAT = settings.CHAT | {"is_rehearsal": False}
     assert f"the model found at startup answers: rehearsal at {rehearsal.url}." in shown()
 

@@ -90,9 +90,8 @@ def test_a_message_is_quoted_by_its_menu_and_leads_to_its_place(person: Person, 
     person.visit("/accounts/logout/")  # who signs out leaves no words behind
     page.evaluate("localStorage.setItem('kith.theme', 'dark')")
     assert "One thing." in page.evaluate("JSON.stringify(localStorage)")
-    page.locator("form[data-forgets]").dispatch_event(
-        "submit"
-    )  # its scripts alone: the others stay signed in
+    # Its scripts alone: the others stay signed in.
+    page.locator("form[data-forgets]").dispatch_event("submit")
     assert "One thing." not in page.evaluate("JSON.stringify(localStorage)")
     assert page.evaluate("localStorage.getItem('kith.theme')") == "dark"
 

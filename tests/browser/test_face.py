@@ -137,9 +137,8 @@ def test_it_looks_at_the_pointer_and_ahead_again(moving: Person) -> None:
       const [x] = iris.match(/-?[0-9.]+/g).map(Number);
       return way > 0 ? x > 77.5 : x < 76.2;
     }"""
-    for x in range(
-        900, 1000
-    ):  # it moves on, for on a busy machine it would else rest before anything is drawn
+    # It moves on, for on a busy machine it would else rest before anything is drawn.
+    for x in range(900, 1000):
         page.mouse.move(x, 500)
         if page.evaluate(aside, 1):
             break
@@ -193,9 +192,8 @@ def test_a_face_is_chosen_and_kept(still: Person) -> None:
     drawing = page.locator("#face-shown svg")
     before = drawing.inner_html()
     hair = page.get_by_role("group", name="Hair", exact=True)
-    other = hair.locator("input:not(:checked)").first.get_attribute(
-        "value"
-    )  # what it has by chance is no change
+    # What it has by chance is no change.
+    other = hair.locator("input:not(:checked)").first.get_attribute("value")
     choice = hair.locator(f"input[value={other}]")
     with page.expect_response("**/face/preview/**") as response:
         choice.check(force=True)

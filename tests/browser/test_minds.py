@@ -122,9 +122,8 @@ def test_a_change_of_models_is_told_compared_and_taken(person: Person, live: Liv
     expect(page.locator("#comparison")).to_contain_text("0 of 2 answers")
     live.rehearsal.script({"answer": "Still quiet."}, {"answer": "Now loud!"})
     live.run(COMPARE)
-    expect(page.locator("#comparison")).to_contain_text(
-        "2 of 2 answers"
-    )  # by itself, as the page looks again
+    # By itself, as the page looks again.
+    expect(page.locator("#comparison")).to_contain_text("2 of 2 answers")
     expect(page.locator(".exchange")).to_contain_text("Still quiet.")
     expect(page.locator(".exchange")).to_contain_text("Now loud!")
     page.get_by_role("button", name="Switch to loud").click()

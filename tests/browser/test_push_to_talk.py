@@ -109,9 +109,8 @@ def test_what_is_said_aloud_is_read_through_sent_answered_and_played_again(
     expect(play).to_contain_text(f"0:0{live.run(SECONDS).strip()}")
     pressed = play.evaluate_handle(PRESSED)
     play.click()
-    page.wait_for_function(
-        "pressed => String(pressed) === 'true,false'", arg=pressed
-    )  # it has begun, and ended
+    # It has begun, and ended.
+    page.wait_for_function("pressed => String(pressed) === 'true,false'", arg=pressed)
 
 
 def test_the_button_held_records_until_it_is_let_go(speaker: Person, live: Live) -> None:

@@ -12,8 +12,9 @@ from redis.asyncio import Redis
 
 from companions import events
 from companions.events import Event, group_of_companion, hub
-from companions.replies import broadcast
-from companions.replies.broadcast import SEAL, Entry, Place, Publisher
+from companions.replies import streams
+from companions.replies.broadcast import Publisher
+from companions.replies.streams import SEAL, Entry, Place
 
 COMPANION = uuid4()
 GROUP = group_of_companion(COMPANION)
@@ -25,7 +26,7 @@ async def published(pieces: list[str]) -> list[str]:
     for piece in pieces:
         publisher.add("reply.piece", piece)
     await publisher.close("reply.done")
-    return [entry.json for entry in await broadcast.read_entries(publisher.reply_id, Place())]
+    return [entry.json for entry in await streams.read_entries(publisher.reply_id, Place())]
 
 
 def frames_of(events: list[Event]) -> list[str]:
@@ -63,12 +64,12 @@ async def _appended_twice(reply_id: str) -> tuple[list[bool], list[str]]:
     """Whether a stream takes the same entries again, as after a lost answer, and others once it is sealed."""
     entries = [Entry.of({"n": n}, Place(n, 0), n) for n in (1, 2)]
     taken = [
-        *await broadcast.append_entries([(reply_id, entries)]),
-        *await broadcast.append_entries([(reply_id, entries)]),
+        *await streams.append_entries([(reply_id, entries)]),
+        *await streams.append_entries([(reply_id, entries)]),
     ]
-    await asyncio.to_thread(broadcast.seal_stream, reply_id, Place())
-    taken += await broadcast.append_entries([(reply_id, [Entry.of({"n": 3}, Place(3, 0), 3)])])
-    return taken, [entry.json for entry in await broadcast.read_entries(reply_id, Place())]
+    await asyncio.to_thread(streams.seal_stream, reply_id, Place())
+    taken += await streams.append_entries([(reply_id, [Entry.of({"n": 3}, Place(3, 0), 3)])])
+    return taken, [entry.json for entry in await streams.read_entries(reply_id, Place())]
 
 
 def test_what_is_appended_again_is_there_once_and_a_sealed_stream_takes_nothing() -> None:
@@ -88,18 +89,18 @@ async def _listened_without_redis() -> bool:
 async def _renewing() -> list[str]:
     """Which frames of a reply renew the expiry of its stream."""
     reply_id = uuid4()
-    places = [Place(0, 1), *(Place(seq) for seq in range(1, 65)), Place(64, 1), broadcast.ENDING]
+    places = [Place(0, 1), *(Place(seq) for seq in range(1, 65)), Place(64, 1), streams.ENDING]
     renewed = []
     async with aclosing(Redis.from_url(settings.REDIS_URL)) as redis:
         for place in places:
-            await broadcast.append_entries([(str(reply_id), [Entry.of({}, place, min(place.seq, 64))])])
+            await streams.append_entries([(str(reply_id), [Entry.of({}, place, min(place.seq, 64))])])
             renewed += [place.id] if await redis.persist(f"kith:reply:{reply_id}") else []
     return renewed
 
 
 def test_a_stream_expires_an_hour_after_its_newest_frames() -> None:
     """Each frame that is no piece renews the expiry, from the first to the ending, and so does every 32nd piece."""
-    assert asyncio.run(_renewing()) == ["0-1", "32-0", "64-0", "64-1", broadcast.ENDING.id]
+    assert asyncio.run(_renewing()) == ["0-1", "32-0", "64-0", "64-1", streams.ENDING.id]
 
 
 def test_who_listens_does_not_wait_for_redis_that_is_away(

@@ -8,16 +8,9 @@ from django.utils import timezone
 
 from companions.creation import create
 from companions.models import Companion, Reply
-from companions.replies.lifecycle import (
-    Said,
-    claim,
-    find_startable,
-    finish,
-    give_back,
-    process_name,
-    save_progress,
-    start,
-)
+from companions.replies.checkpoint import Said, save_progress
+from companions.replies.finish import finish
+from companions.replies.lifecycle import claim, find_startable, give_back, process_name, start
 
 pytestmark = pytest.mark.django_db
 NOW = timezone.now()

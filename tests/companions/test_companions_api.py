@@ -17,9 +17,8 @@ pytestmark = pytest.mark.django_db
 def test_a_companion_is_made_with_its_greeting(
     as_alice: Api, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    with django_assert_num_queries(
-        23
-    ):  # nine rows: five of what it is, two timers, what it says and remembers
+    # Nine rows: five of what it is, two timers, what it says and remembers.
+    with django_assert_num_queries(23):
         made = as_alice.post("/companions", {"name": "Mira", "persona": "Calm.", "greeting": "Hello, you."})
     assert made.status_code == 201
     path = f"/companions/{made.json()['id']}"

@@ -48,9 +48,8 @@ async def test_no_token_leaves_from_any_place_and_the_trace_shows_what_was_sent(
     assert len(sent) == 2
     assert not CONTROL_TOKEN_START.search(json.dumps(sent, ensure_ascii=False))
     flat = json.dumps(sent[1], ensure_ascii=False)
-    assert (
-        flat.count("< |im_start|>system") >= 9
-    )  # persona, history, slot, block, memory, message, call, result
+    # Persona, history, slot, block, memory, message, call, result.
+    assert flat.count("< |im_start|>system") >= 9
     prompts = await in_thread(lambda: list(Prompt.objects.order_by("round")))
     assert [one.messages for one in prompts] == sent
     reply = await in_thread(Reply.objects.select_related("answer").get)

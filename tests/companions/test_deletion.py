@@ -130,10 +130,8 @@ async def test_a_forgotten_memory_leaves_the_words_in_its_hidden_message_alone(
     message = await talk_about_it(alice, mira, rehearsal)
     memory = await in_thread(Memory.objects.select_related("message").get, message=message)
     await in_thread(forget, memory, timezone.now())
-    assert await places() == {
-        "companions_message": 1,
-        "memory_recall": 1,
-    }  # the second: the message's own cue
+    # The second: the message's own cue.
+    assert await places() == {"companions_message": 1, "memory_recall": 1}
     async with connected(alice, mira) as socket:
         frames = await said(socket, "What is the password of my locker, then?")
     assert MARKER not in str(rehearsal.requests()[-1])

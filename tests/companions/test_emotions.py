@@ -13,9 +13,10 @@ from companions.conversations.emotion_tags import split_emotions
 from companions.conversations.log_import import Line, import_log
 from companions.models import Companion, Message, Prompt, Reply
 from companions.prompting.turn_prompt import RULES
-from companions.replies import broadcast
+from companions.replies import streams
 from companions.replies.broadcast import Publisher
-from companions.replies.lifecycle import claim, process_name, seal_and_read, start
+from companions.replies.checkpoint import seal_and_read
+from companions.replies.lifecycle import claim, process_name, start
 from companions.replies.turn import end_lost
 from jobs.background import in_thread
 from memory.emotion import Emotion
@@ -89,7 +90,7 @@ async def test_whoever_resumes_is_told_the_emotion_too(
         ended = (await socket.until(*ENDINGS))[-1]
         await socket.send("reply.resume", id=ended["id"], after=0)
         assert felt(await socket.until(*ENDINGS)) == FELT
-        await broadcast.delete_stream(ended["id"])
+        await streams.delete_stream(ended["id"])
         await socket.send("reply.resume", id=ended["id"], after=0)
         frames = await socket.until(*ENDINGS)
     assert felt(frames) == FELT[-1:]

@@ -9,10 +9,12 @@ from django.utils import timezone
 
 from accounts.models import ModelCall, User
 from companions.models import Companion, Message, Reply, Session
-from companions.replies import broadcast
+from companions.replies import streams
 from companions.replies.actions import break_off, keep_heard
-from companions.replies.broadcast import Place
-from companions.replies.lifecycle import Said, claim, finish, process_name, start
+from companions.replies.checkpoint import Said
+from companions.replies.finish import finish
+from companions.replies.lifecycle import claim, process_name, start
+from companions.replies.streams import Place
 from jobs.background import in_thread
 from memory.models import Memory
 from memory.recall.recall import recall
@@ -192,14 +194,14 @@ async def test_a_reply_that_another_process_makes_ends_for_it_too(mira: Companio
     await in_thread(
         lambda: Reply.objects.filter(pk=reply.pk).update(lease_by="another", text="The tea stands")
     )
-    await broadcast.append_entries([_batch(reply, 1, "The tea stands")])
+    await streams.append_entries([_batch(reply, 1, "The tea stands")])
     kept = await in_thread(keep_heard, reply, 8, NOW)
     assert kept
     assert (kept.state, kept.text) == ("stopped", "The tea")
-    assert await broadcast.append_entries([_batch(reply, 2, f" under {MARKER}")]) == [False]
+    assert await streams.append_entries([_batch(reply, 2, f" under {MARKER}")]) == [False]
     late = await in_thread(finish, reply, Reply.State.DONE, Said(TEXT), NOW, held_by="another")
     assert late is None
-    assert await broadcast.read_entries(reply.pk, Place()) == []
+    assert await streams.read_entries(reply.pk, Place()) == []
     assert await in_thread(tables_with, MARKER) == {}
 
 
@@ -214,6 +216,6 @@ async def _all(socket, seconds: float) -> list[dict]:
         return frames
 
 
-def _batch(reply: Reply, seq: int, text: str) -> tuple[str, list[broadcast.Entry]]:
-    piece: broadcast.Frame = {"type": "reply.piece", "id": str(reply.pk), "seq": seq, "text": text}
-    return str(reply.pk), [broadcast.Entry.of(piece, Place(seq, 0), seq)]
+def _batch(reply: Reply, seq: int, text: str) -> tuple[str, list[streams.Entry]]:
+    piece: streams.Frame = {"type": "reply.piece", "id": str(reply.pk), "seq": seq, "text": text}
+    return str(reply.pk), [streams.Entry.of(piece, Place(seq, 0), seq)]

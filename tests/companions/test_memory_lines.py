@@ -9,7 +9,8 @@ import pytest
 
 from companions.prompting.turn_prompt import order_for_reading, render_memory
 from memory.models import Memory
-from memory.recall.recall import Found, Origins
+from memory.recall.origins import Origins
+from memory.recall.recall import Found
 
 AT = datetime(2026, 3, 4, 22, 30, tzinfo=UTC)
 ANA: Any = SimpleNamespace(user=SimpleNamespace(name="Ana", zone=UTC))

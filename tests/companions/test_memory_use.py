@@ -17,6 +17,7 @@ from companions.life import inner_state
 from companions.life.inner_state import Feeling, get_newest, load_session_mood
 from companions.models import Companion, InnerState, Message, Reply, Session
 from companions.replies import actions
+from companions.replies.checkpoint import Said
 from companions.replies.context import (
     TurnContext,
     load_context,
@@ -24,7 +25,8 @@ from companions.replies.context import (
     recall_memories,
     record_call,
 )
-from companions.replies.lifecycle import Said, claim, finish, process_name, start, strengthen_shown, take_over
+from companions.replies.finish import finish, strengthen_shown
+from companions.replies.lifecycle import claim, process_name, start, take_over
 from companions.replies.turn import end_lost
 from companions.tools import call
 from database.journal import everywhere

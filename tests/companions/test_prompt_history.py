@@ -18,8 +18,10 @@ from companions.prompting.history import (
     render_history,
     show_emotions,
 )
+from companions.replies.checkpoint import Said
 from companions.replies.context import record_call
-from companions.replies.lifecycle import Said, finish, process_name
+from companions.replies.finish import finish
+from companions.replies.lifecycle import process_name
 from tests.companions.talking import say
 from tests.companions.tools.conftest import end, turn_of, use
 

@@ -14,8 +14,10 @@ from companions.models import Companion, InnerState, Message, Reply, Session
 from companions.prompting.pinned_context import load_pinned_context, render_pinned
 from companions.prompting.turn_prompt import IN_CALL
 from companions.replies.actions import go_on, retry
+from companions.replies.checkpoint import Said
 from companions.replies.context import TurnContext, compose, load_context, recall_memories
-from companions.replies.lifecycle import Said, claim, find_startable, finish, process_name, start
+from companions.replies.finish import finish
+from companions.replies.lifecycle import claim, find_startable, process_name, start
 from memory.core_memory import set_slot, write_block
 from memory.emotion import Emotion
 from memory.models import Recalled, Revision

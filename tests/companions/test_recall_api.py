@@ -206,9 +206,8 @@ def test_asking_for_news_takes_a_fixed_number_of_queries(
     body = {"observations": ["I'm allergic to walnuts!", *(f"The boat leaks {'i' * n}." for n in range(60))]}
     as_alice.post(f"{path}/memories/news", body)  # the space is known from then on
     read_providers()
-    with django_assert_num_queries(
-        7, exact=False
-    ):  # token, companion, equal, nearest, these, messages, sources
+    # Token, companion, equal, nearest, these, messages, sources.
+    with django_assert_num_queries(7, exact=False):
         assert as_alice.post(f"{path}/memories/news", body).json()["known"]
 
 

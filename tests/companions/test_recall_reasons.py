@@ -32,10 +32,8 @@ TEXT = "We baked bread at Lena's on the second of May."
         ({"factors": {"recency": 1.01, "retention": 0.99, "emotion": 1.0, "importance": 1.0}}, ""),
         ({"factors": {"emotion": 1.03, "importance": 1.1}}, "felt strongly; important"),
         ({"factors": {"importance": 0.92, "evidence": 1.025}}, "not so important; told more than once"),
-        (
-            {"likeness": 0.5, "words": 0.2, "matched": []},
-            "similar in meaning",
-        ),  # of an earlier version
+        # Of an earlier version.
+        ({"likeness": 0.5, "words": 0.2, "matched": []}, "similar in meaning"),
     ],
     ids=str,
 )

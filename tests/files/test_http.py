@@ -74,7 +74,5 @@ async def test_a_storage_that_hangs_holds_up_nobody_else(
     assert (await kith.get("/api/v1/files", timeout=30)).json()["used_bytes"] == len(CONTENT)
     assert not waiting.done()
     s3.heal()
-    assert (await waiting).status_code in {
-        200,
-        503,
-    }  # the call that hung has failed; a second one may have come
+    # The call that hung has failed; a second one may have come.
+    assert (await waiting).status_code in {200, 503}

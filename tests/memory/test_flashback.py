@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.recall.recall import FLASHBACK_PROBABILITY, draw_flashback, is_flashback_due, weigh_flashback
+from memory.recall.flashbacks import FLASHBACK_PROBABILITY, draw_flashback, is_flashback_due, weigh_flashback
 from memory.scoring import Remembered
 
 

@@ -8,8 +8,8 @@ import pytest
 from companions.models import Companion, Message
 from memory.models import Memory
 from memory.recall.candidates import EVERYTHING, MemoryFilter
-from memory.recall.recall import MAX_FLASHBACK_CANDIDATES as EACH
-from memory.recall.recall import find_flashback
+from memory.recall.flashbacks import MAX_FLASHBACK_CANDIDATES as EACH
+from memory.recall.flashbacks import find_flashback
 from tests.memory.conftest import DAY, Say
 
 pytestmark = pytest.mark.django_db

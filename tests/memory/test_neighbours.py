@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from memory.recall.ranking import best_of_talk, smooth_over_neighbours, split_into_talks
+from memory.recall.relevance import best_of_talk, smooth_over_neighbours, split_into_talks
 
 BEFORE, AFTER = (0.5, 0.3, 0.2), (0.4, 0.2, 0.1)
 

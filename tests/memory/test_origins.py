@@ -8,7 +8,8 @@ from pytest_django import DjangoAssertNumQueries
 
 from companions.models import Companion
 from memory.models import Change, Consolidation, Memory
-from memory.recall.recall import Found, drop_repetitions, load_origins
+from memory.recall.origins import drop_repetitions, load_origins
+from memory.recall.recall import Found
 from memory.store import keep_fact
 from tests.memory.conftest import DAY, Say
 
@@ -85,9 +86,8 @@ def test_a_line_is_outdated_where_what_was_learnt_from_it_was_replaced(mira: Com
     learnt(coffee, "Alice drinks five cups of coffee.", closed_at=later, replaced_by=now)
     learnt(both, "Alice drinks tea.", closed_at=later, replaced_by=now)
     learnt(both, "Alice runs.")
-    learnt(
-        fine, "Alice likes tea.", closed_at=later
-    )  # closed, and nothing took its place: a slot was rewritten
+    # Closed, and nothing took its place: a slot was rewritten.
+    learnt(fine, "Alice likes tea.", closed_at=later)
     origins = load_origins(mira.pk, [coffee, both, fine])
     assert origins.outdated == {coffee.pk, both.pk}
     assert origins.partly == {both.pk}

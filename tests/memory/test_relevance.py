@@ -226,9 +226,8 @@ def test_everyday_sentences_are_near_to_no_cue_of_their_language_in_particular(e
     assert english
     assert chinese
     assert 0 < measure_everyday_likeness(english) < 0.2
-    assert (
-        0.4 < measure_everyday_likeness(chinese) < 0.8
-    )  # the built-in embedder reads English: all Chinese is alike to it
+    # The built-in embedder reads English: all Chinese is alike to it.
+    assert 0.4 < measure_everyday_likeness(chinese) < 0.8
 
 
 def test_every_language_has_enough_sentences_and_none_twice() -> None:

@@ -23,10 +23,8 @@ NEW_ROWS = {"create", "bulk_create", "none"}
 MANAGERS = {"objects", "everywhere", "_default_manager", "_base_manager"}
 TABLE = re.compile(r"\bmemory_(?:memory|embedding|recall|recalled)\b")
 NARROWED = re.compile(r"companion_id\s*=\s*%(?:s|\(companion\)s)")
-NOT_SEARCHED = {
-    "memory.admin.memories",
-    "memory.apps",
-}  # operators' pages: each look is on record (tests/admin)
+# Operators' pages: each look is on record (tests/admin).
+NOT_SEARCHED = {"memory.admin.memories", "memory.apps"}
 
 
 class Place(NamedTuple):

@@ -6,7 +6,9 @@ from django.utils import timezone
 
 from accounts.models import User
 from companions.models import Companion, Message, Reply
-from companions.replies.lifecycle import Said, finish, start
+from companions.replies.checkpoint import Said
+from companions.replies.finish import finish
+from companions.replies.lifecycle import start
 from memory.core_memory import set_slot, write_block
 from memory.models import Block, Memory, Slot
 from memory.models.core_memory import By

@@ -80,9 +80,8 @@ def test_a_character_that_leaves_no_room_is_warned_of_before_it_is_saved(
     at_home.post(path, fields(mira, persona="长" * 30_000))
     page = at_home.get(path).content.decode()
     assert "about 30,000 word pieces" in page
-    assert (
-        page.count("Mira will forget what you have just said within a few messages") == 2
-    )  # a message, and beside the form
+    # A message, and beside the form.
+    assert page.count("Mira will forget what you have just said within a few messages") == 2
 
 
 # -- the try-out

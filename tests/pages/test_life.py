@@ -124,10 +124,8 @@ def test_revisions_come_by_pages(at_home: Client, mira: Companion) -> None:
             mira.pk, f"State {number}.", Feeling(), by=InnerState.By.WAKING, now=timezone.now()
         )
     revisions = [page(at_home, mira, "inner-state/", page=number) for number in ("1", "2")]
-    assert [shown.count('class="inner-state"') for shown in revisions] == [
-        20,
-        6,
-    ]  # the first was there before
+    # The first was there before.
+    assert [shown.count('class="inner-state"') for shown in revisions] == [20, 6]
     assert "Revision 1:" in revisions[1]
     assert at_home.get(path(mira, "inner-state/"), {"page": "none"}).status_code == 200
 

@@ -13,7 +13,9 @@ from accounts.models import User
 from companions.branches.operations import part_from
 from companions.life.timers import cancel, set_timer
 from companions.models import Closing, Companion, Message, Reply, Session, Timer
-from companions.replies.lifecycle import Said, finish, start
+from companions.replies.checkpoint import Said
+from companions.replies.finish import finish
+from companions.replies.lifecycle import start
 from companions.sessions.closing import run
 from companions.sessions.requests import close
 from jobs.background import in_thread

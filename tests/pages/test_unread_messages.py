@@ -90,9 +90,8 @@ def test_the_talk_says_at_the_start_of_a_day_what_it_is_and_what_else_must_be_to
     assert "Mira is an AI, not a person." in at_home.get(talk).content.decode().split("<template")[0]
     moments = [now - timedelta(minutes=minutes) for minutes in range(120, -1, -20)]
     told = [notice for at in moments for notice in notices.record_use(alice, at, at)]
-    (notice,) = (
-        notice for notice in told if notice.kind == Notice.Kind.BREAK
-    )  # midnight may have passed meanwhile
+    # Midnight may have passed meanwhile.
+    (notice,) = (notice for notice in told if notice.kind == Notice.Kind.BREAK)
     answered(mira, "hello", "hello")
     page = at_home.get(talk).content.decode()
     assert page.split('<h2 class="day">')[1].split("</p>")[0].endswith("Mira is an AI, not a person.")

@@ -18,9 +18,8 @@ def test_a_change_is_followed_by_every_process_within_five_seconds(house: House,
         for number, socket in enumerate((here, there)):
             socket.say("I like green tea.", f"before {number}")
             socket.ending(socket.saved(f"before {number}")["reply"]["id"])
-        house.rows(Provider).create(
-            name="New", base_url=other.url, model="new", slots=0
-        )  # it waits for no pause of the talk
+        # It waits for no pause of the talk.
+        house.rows(Provider).create(name="New", base_url=other.url, model="new", slots=0)
         try:
             time.sleep(5)
             house.rehearsal.reset()

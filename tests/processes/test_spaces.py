@@ -110,8 +110,7 @@ def test_recall_answers_while_all_is_embedded_again_though_that_is_killed_twice(
         eventually(lambda: came[-1] == pytest.approx(after, abs=1e-3))
     assert [one for one in came if isinstance(one, Exception)] == []
     told = [min((before, after), key=lambda known, one=one: abs(known - one)) for one in came]
-    assert told == sorted(
-        told, key=[before, after].index
-    )  # once in the new space, never in the old one again
+    # Once in the new space, never in the old one again.
+    assert told == sorted(told, key=[before, after].index)
     assert embedded(house, alice, 384) == LINES
     assert likeness(alice, 1) == pytest.approx(after, abs=1e-3)

@@ -72,9 +72,8 @@ def test_ollamas_first_model_that_can_chat_is_chosen(
     Ollama.models = models
     found = choose_chat({}, ollama_port=ollama_port)
     address = {"LLM_BASE_URL": f"http://127.0.0.1:{ollama_port}/v1", "LLM_MODEL": chosen}
-    assert found.environment == address | {
-        "KITH_CHAT_FOUND": "1"
-    }  # a provider of the admin's comes before it
+    # A provider of the admin's comes before it.
+    assert found.environment == address | {"KITH_CHAT_FOUND": "1"}
     assert found.program is None
 
 
@@ -132,9 +131,8 @@ def test_a_model_file_that_cannot_be_run_is_refused_at_once(tmp_path: Path) -> N
         choose_chat({"LLM_FILE": str(bare)})
     with pytest.raises(UpError, match=r"needs about .* GB of memory with 2,048 tokens"):
         choose_chat({"LLM_FILE": str(vast)})
-    half = (
-        psutil.virtual_memory().available // 4096 // (2 * 2 * 2 * 16) * 2 // 3
-    )  # blocks of layers for one slot
+    # Blocks of layers for one slot.
+    half = psutil.virtual_memory().available // 4096 // (2 * 2 * 2 * 16) * 2 // 3
     large = str(write_gguf(tmp_path / "large.gguf", {**SAID, "llama.block_count": half}))
     assert choose_chat(
         {"LLM_FILE": large, "LLM_CONTEXT_TOKENS": "4096", "KITH_ENGINE_KEY": "of-this-run"}

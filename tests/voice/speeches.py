@@ -11,7 +11,9 @@ from django.utils import timezone
 from accounts.models import User
 from companions.conversations.messages import open_session, say
 from companions.models import Companion, Message, Reply
-from companions.replies.lifecycle import Said, finish, start
+from companions.replies.checkpoint import Said
+from companions.replies.finish import finish
+from companions.replies.lifecycle import start
 from files.models import StoredFile
 from files.storage import private
 from jobs.background import TASKS

@@ -10,7 +10,8 @@ from accounts.models import SoundCall, User
 from companions.deletion import delete_companion, delete_message, forget
 from companions.models import Companion, Message, Reply
 from companions.replies.actions import go_on, keep_heard
-from companions.replies.lifecycle import Said, finish
+from companions.replies.checkpoint import Said
+from companions.replies.finish import finish
 from files.contents import store_content
 from files.models import StoredFile
 from jobs.background import in_thread

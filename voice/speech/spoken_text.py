@@ -13,7 +13,7 @@ from accounts.models import User
 from companions.access import get_owned
 from companions.conversations.emotion_tags import felt_at
 from companions.models import Message, Reply
-from companions.replies.broadcast import listening
+from companions.replies.following import listening
 from jobs.background import in_thread
 from memory.emotion import Emotion
 from voice.errors import SpeakingError

@@ -7,7 +7,7 @@ from django.utils import timezone
 from accounts.errors import RefusedError
 from accounts.models import User
 from companions.archives.manifest import read_manifest
-from companions.archives.restore import Restored, restore
+from companions.archives.restore import restore
 from files.archives import Archive
 
 
@@ -28,7 +28,7 @@ class Command(BaseCommand):
             with open(options["file"], "rb") as file:
                 archive = Archive(file)
                 self._total, self._told = read_manifest(archive).total, 0
-                restored = restore(owner, archive, timezone.now(), self._tell, self._finish)
+                restored = restore(owner, archive, timezone.now(), self._tell)
         except (RefusedError, OSError) as error:
             raise CommandError(f"Nothing was restored: {getattr(error, 'detail', error)}") from error
         for remark in restored.remarks:
@@ -39,6 +39,3 @@ class Command(BaseCommand):
         if done - self._told >= max(self._total // 10, 1):
             self._told = done
             self.stderr.write(f"{done:,} of {self._total:,} rows …")
-
-    def _finish(self, restored: Restored) -> None:
-        """Do nothing: the command itself reports the end."""

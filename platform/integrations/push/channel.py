@@ -68,9 +68,8 @@ class Push:
 
 def send(subscription: Subscription, message: Message, now: datetime) -> str:
     """Send the message as one notification; return the code of what went wrong, or ""."""
-    contact = parseaddr(settings.DEFAULT_FROM_EMAIL)[
-        1
-    ]  # the contact for push services: the sender address of Kith's mail
+    # The contact for push services: the sender address of Kith's mail.
+    contact = parseaddr(settings.DEFAULT_FROM_EMAIL)[1]
     try:
         address = Address.opened(subscription.sealed)
         authorization = build_vapid_header(address.endpoint, settings.VAPID_KEY, contact, now)

@@ -90,9 +90,8 @@ class ThoughtSplitter:
         while (at := text.find(CLOSE_THOUGHT, start)) >= 0:
             after = at + len(CLOSE_THOUGHT)
             next_at = REST_OF_LINE.match(text, after).end()  # type: ignore[union-attr]
-            if (
-                next_at == end and not is_end and end - at <= MAX_HELD_CHARACTERS
-            ):  # what follows in the line decides
+            # What follows in the line decides.
+            if next_at == end and not is_end and end - at <= MAX_HELD_CHARACTERS:
                 end = at
                 break
             self._open.add(text[start:at])

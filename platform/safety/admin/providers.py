@@ -53,12 +53,8 @@ SOUND_IGNORES = {
 EMBEDDING_IGNORES = {"slots", "requests_per_minute", "tokens_per_day", "completion_price"}
 PREFIXES = ("query_prefix", "document_prefix")  # for embedding only
 MAX_TRIALS, MAX_SHOWN_CHARACTERS = 5, 300
-ASKED_ANEW = {
-    "base_url",
-    "model",
-    "api_key",
-    "removes_key",
-}  # a change of these makes the last error obsolete
+# A change of these makes the last error obsolete.
+ASKED_ANEW = {"base_url", "model", "api_key", "removes_key"}
 
 
 class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]

@@ -30,7 +30,9 @@ from companions.models import (
     Reply,
     Waking,
 )
-from companions.replies.lifecycle import Said, Start, finish, process_name, start
+from companions.replies.checkpoint import Said
+from companions.replies.finish import finish
+from companions.replies.lifecycle import Start, process_name, start
 from companions.replies.lifecycle import claim as claim_reply
 from files.contents import store_content, store_picture
 from files.models import StoredFile

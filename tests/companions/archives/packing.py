@@ -29,7 +29,7 @@ def pack(companion: Companion) -> bytes:
 
 def unpack(user: User, archive: bytes) -> Companion:
     opened = Archive(io.BytesIO(archive))
-    return restore(user, opened, NOON, lambda done: None, lambda restored: None).companion
+    return restore(user, opened, NOON).companion
 
 
 def empty_archive() -> bytes:

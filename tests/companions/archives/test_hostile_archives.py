@@ -93,7 +93,7 @@ def test_what_a_newer_version_knows_is_left_out_and_told(bob: User, archive: byt
         rows("slots", first(colour="blue", user_id=1, companion_id=ELSEWHERE)),
         lambda entries: entries.update({"dreams.ndjson": b"{}\n"}),
     )
-    restored = restore(bob, Archive(io.BytesIO(newer)), NOON, lambda done: None, lambda restored: None)
+    restored = restore(bob, Archive(io.BytesIO(newer)), NOON)
     assert restored.companion.user == bob
     assert any("dreams" in remark for remark in restored.remarks)
     assert any("slots.colour" in remark for remark in restored.remarks)

@@ -8,7 +8,9 @@ from companions.branches.operations import choose, delete, part_from, say_anew
 from companions.deletion import delete_message
 from companions.models import Branch, Companion, Conversation, JournalEntry, Message, Reply, Waking
 from companions.replies import actions
-from companions.replies.lifecycle import Said, claim, finish, process_name, start
+from companions.replies.checkpoint import Said
+from companions.replies.finish import finish
+from companions.replies.lifecycle import claim, process_name, start
 from database.journal import everywhere
 from memory.core_memory import delete_slot, set_slot
 from memory.models import Memory, Slot

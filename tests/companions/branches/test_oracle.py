@@ -33,8 +33,10 @@ from companions.life.inner_state import revise as revise_state
 from companions.models import Branch, Conversation, InnerState, Message, Reply, Session, Timer
 from companions.models.companion import lock
 from companions.replies import actions
-from companions.replies.lifecycle import Said, finish, hold_reply, process_name, start
+from companions.replies.checkpoint import Said
+from companions.replies.finish import finish
 from companions.replies.lifecycle import claim as claim_reply
+from companions.replies.lifecycle import hold_reply, process_name, start
 from database.journal import everywhere
 from memory.core_memory import delete_slot, set_slot
 from memory.learning.diary import ClosedSession, Written, keep_entry

@@ -81,9 +81,8 @@ def test_messages_are_learnt_from_where_that_was_done(mira: Companion) -> None:
 
     with made_after(third.pk):
         Message.objects.filter(pk__in=[first.pk, second.pk, third.pk]).update(is_learnt=True)
-        Message.objects.filter(pk=first.pk).update(
-            is_learnt=False
-        )  # of two changes of one row the last holds
+        # Of two changes of one row the last holds.
+        Message.objects.filter(pk=first.pk).update(is_learnt=False)
     part_from(mira, second.pk, NOW)
     assert learnt() == set()
     choose(Branch.objects.get(companion=mira, left_at__isnull=False), NOW)

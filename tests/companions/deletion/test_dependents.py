@@ -175,9 +175,8 @@ def test_deleting_never_puts_the_inner_state_back_to_its_beginning(
     assert "Your mood by now" in lines
     assert beginning.text[:20] not in lines
     Session.objects.filter(companion=mira).update(ended_at=LATER)
-    due = reflection.find_due_companions(
-        LATER, only=mira.pk
-    )  # though the session is over, and little was said in it
+    # Though the session is over, and little was said in it.
+    due = reflection.find_due_companions(LATER, only=mira.pk)
     assert due == [mira.pk]
     told = {"text": "Alice likes tea.", "valence": 0.2, "arousal": 0.1, "emotion": "happy", "intensity": 0.3}
     rehearsal.script({"answer": json.dumps(told), "task": "reflection"})
@@ -196,9 +195,8 @@ def test_of_an_inner_state_that_rests_on_more_what_does_not_tell_of_it_stays(
     assert left
     assert (left.by, left.text, left.seen) == ("deletion", "I think of her tea.", [said[2].pk])
     assert reflection.find_due_companions(LATER, only=mira.pk) == [mira.pk]
-    Message.objects.filter(pk=said[2].pk).update(
-        text="Rain."
-    )  # it says nothing that the words would be known by
+    # It says nothing that the words would be known by.
+    Message.objects.filter(pk=said[2].pk).update(text="Rain.")
     delete_message(Message.objects.get(pk=said[2].pk), LATER)
     assert states(mira) == [("seed", True), ("deletion", False)]
 

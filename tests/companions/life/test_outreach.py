@@ -14,7 +14,9 @@ from accounts.models import User
 from companions.life import outreach, tasks
 from companions.life.outreach import Sent, count_unread, mark_read
 from companions.models import Companion, Delivery, Life, Reply, Waking
-from companions.replies.lifecycle import Said, finish, process_name, start
+from companions.replies.checkpoint import Said
+from companions.replies.finish import finish
+from companions.replies.lifecycle import process_name, start
 from tests.companions.life.waking import NOON, send_due_deliveries, wrote
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)

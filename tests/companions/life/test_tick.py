@@ -92,9 +92,8 @@ def test_begun_twice_there_is_one_waking(juno: Companion) -> None:
 def test_a_due_time_that_has_its_waking_gets_no_other(juno: Companion) -> None:
     one = timer(juno, "cron:0 8 * * *")
     tick(NINE + DAY)
-    Timer.objects.filter(pk=one.pk).update(
-        due_at=NINE - HOUR + DAY, look_at=NINE
-    )  # as if nothing had been written
+    # As if nothing had been written.
+    Timer.objects.filter(pk=one.pk).update(due_at=NINE - HOUR + DAY, look_at=NINE)
     assert tick(NINE + DAY) == []
     one.refresh_from_db()
     assert (Waking.objects.count(), one.due_at) == (1, NINE - HOUR + 2 * DAY)

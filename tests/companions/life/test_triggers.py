@@ -571,9 +571,8 @@ def test_the_next_look_is_in_six_hours_and_a_little_later_for_each(juno: Compani
     make_waking(juno.pk, MONDAY)
     spread = timedelta(seconds=juno.pk.int % 1200)
     assert looks(juno) == MONDAY + 6 * HOUR + spread
-    make_waking(
-        juno.pk, MONDAY + 6 * HOUR
-    )  # six in the evening: midnight is in its quiet hours, which end at eight
+    # Six in the evening: midnight is in its quiet hours, which end at eight.
+    make_waking(juno.pk, MONDAY + 6 * HOUR)
     assert looks(juno) == datetime(2026, 5, 5, 6, tzinfo=UTC) + spread
     make_waking(juno.pk, datetime(2026, 5, 5, 4, tzinfo=UTC))
     assert looks(juno) == datetime(2026, 5, 5, 6, tzinfo=UTC) + spread

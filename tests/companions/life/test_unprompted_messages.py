@@ -14,7 +14,9 @@ from companions.deletion import delete_message
 from companions.life.waking import BUSY_DELAY, LEASE_TIME, run
 from companions.models import Companion, Message, Reply, Waking
 from companions.replies import actions
-from companions.replies.lifecycle import Said, finish, process_name, start
+from companions.replies.checkpoint import Said
+from companions.replies.finish import finish
+from companions.replies.lifecycle import process_name, start
 from jobs.background import in_thread
 from memory.models import Memory
 from tests.companions.life.waking import as_it_is, let_speak, ran, unprompted, woken

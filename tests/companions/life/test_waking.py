@@ -32,9 +32,8 @@ TOOLS = [
     ("set_timer", {"schedule": "1d", "text": "ask how it goes"}),
     ("remember", {"text": "enough", "slot": "water"}),
 ]
-STEP_SAVED = faults.begins(
-    'UPDATE "companions_waking" SET "look_at" = %s, "steps"'
-)  # after what a tool has done
+# After what a tool has done.
+STEP_SAVED = faults.begins('UPDATE "companions_waking" SET "look_at" = %s, "steps"')
 WHOLE = [calling(*TOOLS), {"answer": "Drink something, dear.", "when": "<kith-waking>"}]
 
 

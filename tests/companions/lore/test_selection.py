@@ -149,11 +149,8 @@ def test_of_a_group_one_comes_in_by_weight(chance: float, winner: str) -> None:
             },
             "First.",
         ),
-        (
-            {"use_group_scoring": True, "keys": ["dragon", "tell"]},
-            {"group_override": True},
-            "Second.",
-        ),  # not scored
+        # Not scored.
+        ({"use_group_scoring": True, "keys": ["dragon", "tell"]}, {"group_override": True}, "Second."),
         ({"group_weight": 0}, {"group_weight": 0}, "First."),
     ],
 )

@@ -65,9 +65,8 @@ def test_each_session_is_learnt_with_quotes_of_its_lines_and_a_diary_of_its_day(
         assert fact.happened_at <= SUMMER + timedelta(hours=1)
     assert not Message.objects.filter(is_learnt=False).exists()
     assert past.tokens_spent == past.tokens_tonight > 0
-    assert (
-        InnerState.objects.filter(companion=mira).count() == felt
-    )  # how it was then is not how it feels today
+    # How it was then is not how it feels today.
+    assert InnerState.objects.filter(companion=mira).count() == felt
     assert learning.count_progress(past) == learning.LearningProgress(2, 0, 2)
     assert past.learning == PastImport.Learning.DONE
 

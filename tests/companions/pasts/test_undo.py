@@ -132,9 +132,8 @@ def test_what_rests_on_an_import_comes_back_on_no_branch(mira: Companion) -> Non
     embed_waiting(mira.pk)
     [source] = Message.objects.filter(text__contains="7 years old")
     say(mira, "It is good bread.", "It is.", at=NOW - HOUR)
-    set_slot(
-        mira.pk, "what", "bread", by=By.COMPANION, now=NOW, source_ids=[source.pk]
-    )  # in words that are left
+    # In words that are left.
+    set_slot(mira.pk, "what", "bread", by=By.COMPANION, now=NOW, source_ids=[source.pk])
     set_slot(mira.pk, "dog", MARKER, by=By.COMPANION, now=NOW)  # nothing says where it comes from
     part_from(mira, first.pk, NOW)
     there = Branch.objects.filter(companion=mira, left_at__isnull=False).latest("made_at")

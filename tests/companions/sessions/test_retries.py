@@ -136,9 +136,8 @@ def test_what_failed_for_good_begins_anew_after_ten_minutes(
     assert again == close(mira, NOON + timedelta(minutes=9))
     assert (again == job) is is_the_persons
     assert Closing.objects.get().state == "failed"
-    assert again.error == (
-        "" if is_the_persons else "malformed_answer"
-    )  # set with the state, as a closing fails
+    # Set with the state, as a closing fails.
+    assert again.error == ("" if is_the_persons else "malformed_answer")
     anew = close(mira, NOON + timedelta(minutes=10))
     assert anew != again
     closing.run(Closing.objects.get(job=anew).pk, NOON + timedelta(minutes=10))

@@ -12,7 +12,8 @@ from accounts.models import ModelCall
 from companions.models import Companion, Message, Reply
 from companions.prompting.history import change_window, move_window, without_unsent
 from companions.replies.context import TurnContext, compose, load_context
-from companions.replies.lifecycle import adjust_window, start
+from companions.replies.finish import adjust_window
+from companions.replies.lifecycle import start
 
 PRESSURES = st.floats(0, 3, allow_nan=False)
 TABLE = [

@@ -10,8 +10,10 @@ from django.utils import timezone
 from companions import tools
 from companions.conversations.log_import import Line, import_log
 from companions.models import Companion, Reply, Session
+from companions.replies.checkpoint import Said
 from companions.replies.context import TurnContext, compose, load_context, recall_memories, record_call
-from companions.replies.lifecycle import Said, claim, finish, process_name, start
+from companions.replies.finish import finish
+from companions.replies.lifecycle import claim, process_name, start
 from providers.selection import get_provider
 
 NOW = timezone.now()

@@ -14,9 +14,8 @@ from memory.store import keep_fact
 from tests.companions.tools.conftest import NOW, end, log, turn_of, use
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
-IN_THREE_DAYS = NOW.astimezone(ZoneInfo("Europe/Berlin")) + timedelta(
-    days=3
-)  # where Alice lives, it may be tomorrow
+# Where Alice lives, it may be tomorrow.
+IN_THREE_DAYS = NOW.astimezone(ZoneInfo("Europe/Berlin")) + timedelta(days=3)
 
 
 def fact(companion: Companion, text: str, kind: str = "fact") -> Memory:

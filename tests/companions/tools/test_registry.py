@@ -23,9 +23,8 @@ from tests.fixtures.turns import end_session
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
 OFFERED = [one["function"] for one in tools.get_offers(GROUPS)]
-MOST_TOKENS = (
-    780  # of the tools that every turn offers, of which each name of a group takes some 9: raise it with why
-)
+# Of the tools that every turn offers, of which each name of a group takes some 9: raise it with why.
+MOST_TOKENS = 780
 GOOD: dict[str, dict[str, Any]] = {
     "remember": {"text": "Alice eats rye.", "old": "oats"},
     "forget": {"words": "the oats"},
@@ -46,6 +45,11 @@ BAD = [
     '{"text": "\\ud800", "cue": "\\ud800", "words": "\\ud800", "day": "\\ud800", "block": "\\ud800"}',
     json.dumps(dict.fromkeys(("text", "cue", "words", "document", "block", "memory", "slot"), "x" * 20000)),
 ]
+# Those of BAD that a tool takes whose arguments all have defaults: none of what they name is an argument of it.
+TAKEN = {
+    "look_up": ("", '{"text": 5}', '{"text": ""}', '{"text": null, "cue": []}'),
+    "list_timers": tuple(arguments for arguments in BAD if not arguments or arguments.startswith('{"')),
+}
 
 
 def test_every_tool_offered_has_a_handler_that_does_its_work(mira: Companion) -> None:
@@ -66,19 +70,10 @@ def test_every_tool_offered_has_a_handler_that_does_its_work(mira: Companion) ->
 
 @pytest.mark.parametrize("name", GOOD)
 def test_bad_arguments_give_an_error_that_can_be_mended(turn: TurnContext, name: str) -> None:
-    for arguments in BAD:
-        if name == "look_up" and arguments in (
-            "",
-            '{"text": 5}',
-            '{"text": ""}',
-            '{"text": null, "cue": []}',
-        ):
-            continue  # these name nothing of its own: it lists what there is
-        if name == "list_timers" and (arguments.startswith('{"') or not arguments):
-            continue  # it takes nothing, and lists what there is
+    for arguments in (one for one in BAD if one not in TAKEN.get(name, ())):
         given = tools.call(turn, name, arguments, NOW)
         assert given.keys() == {"error"}, (
-            f"{name} takes {arguments!r}: let a field have no default, or leave this out above"
+            f"{name} takes {arguments!r}: let a field have no default, or put it in TAKEN"
         )
         assert given["error"] != tools.registry.FULL, arguments
         assert 0 < len(given["error"]) <= 1500, arguments
@@ -172,9 +167,8 @@ def test_whatever_tools_give_the_prompt_fits_the_context(mira: Companion, settin
             assert given.get("messages") or round + day
             use(turn, "recall", words=text, count=20)
             use(turn, "look_up")
-    assert (
-        estimate_messages(turn.prompt, tools.get_offers()) <= 5500 + 18 * 3 * 60
-    )  # the calls themselves, and errors
+    # The calls themselves, and errors.
+    assert estimate_messages(turn.prompt, tools.get_offers()) <= 5500 + 18 * 3 * 60
     assert use(turn, "search_conversation", words=text) == {"error": tools.registry.FULL}
 
 

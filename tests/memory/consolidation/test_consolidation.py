@@ -150,12 +150,8 @@ def test_an_insight_is_linked_to_what_it_is_drawn_from(mira: Companion, know: Kn
 def test_a_goal_is_reviewed(mira: Companion, know: Know, work: Work) -> None:
     goal = know(mira, "Alice wants to run a marathon", "goal")
     know(mira, "Alice has begun to train for the marathon", "event")
-    review = {
-        "of": 3,
-        "status": "under_way",
-        "progress": 20,
-        "excitement": 8,
-    }  # numbered on from two memories
+    # Numbered on from two memories.
+    review = {"of": 3, "status": "under_way", "progress": 20, "excitement": 8}
     [change] = work(mira, {"reviews": [review]})
     pursuit = Pursuit.objects.get(memory=goal)
     assert (change.kind, change.memory) == ("reviewed", goal)

@@ -122,9 +122,8 @@ def test_a_night_killed_at_any_point_is_done_again_to_the_same_end(
     before = outcome()
     work(NIGHT + 3 * LEASE_TIME)
     assert outcome() == before
-    assert (
-        calls(rehearsal) == 2
-    )  # the night and what reads its insights again: what is answered is not asked anew
+    # The night and what reads its insights again: what is answered is not asked anew.
+    assert calls(rehearsal) == 2
 
 
 def _delete(one: Memory) -> None:

@@ -84,9 +84,8 @@ def test_the_idle_have_no_night(mira: Companion, know: Know) -> None:
     for days in range(1, 10):
         assert consolidation.request_due_nights(NIGHT + timedelta(days=days)) == 0
     know(mira, "Alice has a dog", at=NIGHT + timedelta(days=10))
-    assert (
-        consolidation.request_due_nights(NIGHT + timedelta(days=10, hours=5)) == 0
-    )  # the day's work is for the next night
+    # The day's work is for the next night.
+    assert consolidation.request_due_nights(NIGHT + timedelta(days=10, hours=5)) == 0
     assert consolidation.request_due_nights(NIGHT + timedelta(days=11)) == 1
 
 

@@ -24,9 +24,8 @@ def test_the_page_offers_to_call_and_says_with_whom_one_speaks(
     assert 'id="call-start"' in page
     assert "Mira is an AI, not a person." in page
     assert "js/voice/call.js" in page
-    assert (
-        '<p class="call-state" id="call-state">' in page
-    )  # no live region: it would be read into the microphone
+    # No live region: it would be read into the microphone.
+    assert '<p class="call-state" id="call-state">' in page
 
 
 @pytest.mark.usefixtures("no_sound_providers")
