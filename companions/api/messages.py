@@ -39,7 +39,8 @@ MESSAGES = "/{uuid:companion_id}/messages"
 MESSAGE = MESSAGES + "/{uuid:message_id}"
 REPLY = "/{uuid:reply_id}"
 STREAM_SECONDS = 3600.0
-
+ESCAPED = {ord(separator): f"\\u{ord(separator):04x}" for separator in "\x85\u2028\u2029"}
+"""Unicode's line separators that JSON leaves as they are."""
 
 Accept = Annotated[str, P.Header(alias="Accept")]
 WaitSeconds = Annotated[
@@ -217,7 +218,8 @@ async def _stream_turn(companion: Companion, say: Callable[[], Awaitable[Started
 
 
 def _event(frame: str) -> bytes:
-    return f"event: {orjson.loads(frame)['type']}\ndata: {frame}\n\n".encode()
+    """Return the frame, which is JSON, as an event of three lines, also for clients that split at any line separator."""
+    return f"event: {orjson.loads(frame)['type']}\ndata: {frame.translate(ESCAPED)}\n\n".encode()
 
 
 def reply_out(reply: Reply) -> dict[str, object]:

@@ -159,8 +159,9 @@ class PersonSocket(AsyncWebsocketConsumer):
         if not may_connect(self.scope):
             await self.close()
             return
-        await self.accept()
-        if refusal := await self._find_refusal():
+        refusal = await self._find_refusal()
+        await self.accept()  # once it listens: what is said from now on reaches the client
+        if refusal:
             await self.close(refusal)
             await self.visit.end()  # even if the client does not close its side
             return

@@ -4,6 +4,7 @@ RefusedError(code, detail)    the root of all errors that are shown to people, i
 ├── TokenExpiredError         the token has expired (401)
 ├── GateError                 a limit is reached: try again after `retry_after_seconds` (429)
 ├── MailError                 the mail server is not answering: try again later (503)
+│   └── AddressRefusedError   the mail server does not accept the address (422)
 ├── IdempotencyKeyError       the key is malformed (400)
 └── IdempotencyConflictError  the key was used before, with another body (409)
 AccountsError
@@ -54,6 +55,13 @@ class MailError(RefusedError):
 
     status = 503
     headers = MappingProxyType({"Retry-After": "60"})
+
+
+class AddressRefusedError(MailError):
+    """The mail server will never deliver to this address."""
+
+    status = 422
+    headers = MappingProxyType[str, str]({})
 
 
 class IdempotencyKeyError(RefusedError):

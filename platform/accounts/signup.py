@@ -2,7 +2,7 @@
 
 import re
 from datetime import datetime
-from smtplib import SMTPException
+from smtplib import SMTPException, SMTPRecipientsRefused
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -18,7 +18,7 @@ from django.http import HttpRequest
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
-from accounts.errors import AccountExistsError, InvitationError, MailError
+from accounts.errors import AccountExistsError, AddressRefusedError, InvitationError, MailError
 from accounts.models import Invitation, User
 
 log = structlog.get_logger(__name__)
@@ -46,8 +46,9 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         """Send a mail whose links lead to KITH_URL, whatever host the request named.
 
-        Raise MailError if that fails. It does not count as sent, so another try soon sends one: allauth would say that
-        a mail to verify the address was sent within the last three minutes, and send none.
+        Raise MailError if that fails, AddressRefusedError if the mail server refuses the address for good. It does not
+        count as sent, so another try soon sends one: allauth would say that a mail to verify the address was sent
+        within the last three minutes, and send none.
         """
         links = {name: at_kith_url(link) for name, link in context.items() if name.endswith("_url")}
         site = {"current_site": {"domain": urlsplit(settings.KITH_URL).netloc}}
@@ -56,6 +57,13 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         except (SMTPException, OSError) as error:
             log.error("mail_not_sent", error=type(error).__name__)
             ratelimit.clear(self.request, action="confirm_email", key=email.lower())
+            if isinstance(error, SMTPRecipientsRefused) and all(
+                code >= 500 for code, _said in error.recipients.values()
+            ):
+                detail = _(
+                    "The mail server does not accept this address. Nothing was changed; check how it is written."
+                )
+                raise AddressRefusedError("address_refused", detail) from error
             detail = _("Kith cannot send mail right now. Nothing was changed; try again in a few minutes.")
             raise MailError("mail_away", detail) from error
 

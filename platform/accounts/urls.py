@@ -10,6 +10,7 @@ from accounts import devices, own_models, views
 urlpatterns = [
     path("accounts/signup/", views.SignupView.as_view(), name="account_signup"),
     path("accounts/email/", views.EmailView.as_view(), name="account_email"),
+    path("accounts/confirm-email/<str:key>/", views.ConfirmEmailView.as_view(), name="account_confirm_email"),
     path("accounts/", include("allauth.account.urls")),
     path("accounts/devices/", devices.DevicesView.as_view(), name="usersessions_list"),
     path("accounts/devices/<int:pk>/sign-out/", devices.sign_out_device, name="device_sign_out"),

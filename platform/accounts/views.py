@@ -10,7 +10,7 @@ from django.contrib.auth.decorators import login_required
 from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError
 from django.forms import Form
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -58,6 +58,17 @@ class EmailView(allauth.EmailView):  # type: ignore[misc]
         except IntegrityError:
             messages.error(request, _("There is already an account with this e-mail address."))
             response = redirect("account_email")
+        return response
+
+
+class ConfirmEmailView(allauth.ConfirmEmailView):  # type: ignore[misc]
+    """allauth's page of a link in a mail, which tells also whoever taps its button twice that the link has been used."""
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        try:
+            response: HttpResponse = super().post(request, *args, **kwargs)
+        except Http404:
+            response = self.get(request, *args, **kwargs)
         return response
 
 

@@ -1,21 +1,25 @@
 """The ASGI layers around Django: a context per request, body limits, database connections, static files, lifespan."""
 
 import asyncio
+import contextlib
 import contextvars
 import gc
 import re
 import resource
-from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from io import BytesIO
-from typing import Any
+from typing import Any, cast
 
 import orjson
+import structlog
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.core.handlers.asgi import ASGIHandler
-from django.http import HttpRequest
+from django.db import DatabaseError
+from django.http import HttpRequest, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 from whitenoise.middleware import WhiteNoiseMiddleware
@@ -28,6 +32,7 @@ from files.uploads import FORM_OVERHEAD_BYTES
 from jobs.background import in_request_thread, in_thread
 from providers.clients import aclose_clients
 
+log = structlog.get_logger(__name__)
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
@@ -141,8 +146,14 @@ async def _refuse(send: Send, error: RefusedError, title: str) -> None:
     await send({"type": "http.response.body", "body": orjson.dumps(problem | {"detail": str(error.detail)})})
 
 
+class SignedOutError(Exception):
+    """A person was signed out or deactivated while a response was streamed to them."""
+
+
 class Handler(ASGIHandler):
     """Django's handler, which serves each request as a visit, limited by `accounts.admission`.
+
+    A streamed response is cut off once its person's session or token has ended (see `_while_signed_in`).
 
     It also returns the database connection to the pool as soon as the response is made, where Django's own keeps it
     until a slow client has read everything. And it closes a response that cannot be sent, e.g. to the second of two
@@ -160,15 +171,37 @@ class Handler(ASGIHandler):
         response: HttpResponseBase = await super().get_response_async(request)
         step_aside()
         await in_request_thread(lambda: None)  # which returns that thread's connection to the pool
+        if isinstance(response, StreamingHttpResponse) and response.is_async:
+            pieces = cast(AsyncIterator[bytes], response.streaming_content)
+            response.streaming_content = _while_signed_in(pieces, request.scope)
         return response
 
     async def send_response(self, response: Any, send: Any) -> None:
         """Send the response, and close it if that fails."""
         try:
             await super().send_response(response, send)
+        except SignedOutError:  # not completed, so that the client takes it for cut off
+            await sync_to_async(response.close)()
+            log.warning("stream_cut_off", reason="signed_out")
         except Exception:
             await sync_to_async(response.close)()
             raise
+
+
+async def _while_signed_in(pieces: AsyncIterator[bytes], scope: Message) -> AsyncIterator[bytes]:
+    """Yield the pieces; raise SignedOutError once the session or token has ended, or its person is deactivated.
+
+    That is checked before a piece, if it was not within the last SOCKET_CHECKED_SECONDS. Only whoever is signed in gets
+    anything in asynchronous pieces.
+    """
+    checked_at = time.monotonic()
+    async for piece in pieces:
+        if time.monotonic() - checked_at >= settings.SOCKET_CHECKED_SECONDS:
+            with contextlib.suppress(DatabaseError):
+                if not await in_thread(_is_signed_in, scope):
+                    raise SignedOutError
+            checked_at = time.monotonic()
+        yield piece
 
 
 class StaticFiles:

@@ -576,7 +576,9 @@ ANSWER_CHARACTERS = 100_000  # of one reply with its reasoning: a longer one wil
 #: `KITH_SOCKET_IDLE_SECONDS` | `3600` | after how long without frames a socket is closed
 SOCKET_IDLE_SECONDS = env.seconds("KITH_SOCKET_IDLE_SECONDS", 3600.0)
 SOCKET_FRAMES_PER_10_SECONDS = 60
-SOCKET_CHECKED_SECONDS = 30.0  # how soon a socket ends if its person is signed out, deactivated or deleted
+SOCKET_CHECKED_SECONDS = (
+    30.0  # how soon a socket or a streamed answer ends if its person is signed out, deactivated or deleted
+)
 
 # -- life -------------------------------------------------------------------------------------------
 

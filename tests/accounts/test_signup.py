@@ -16,6 +16,7 @@ from accounts.models import Invitation, User
 from accounts.signup import AccountAdapter
 from config.up.ports import find_free_port
 from tests.accounts.visits import sign_up, submit, who
+from tests.fixtures.mail_server import MailServer
 from tests.fixtures.people import PASSWORD
 
 pytestmark = pytest.mark.django_db
@@ -59,6 +60,9 @@ def test_where_mail_is_sent_one_is_let_in_after_verifying(visitor: Client, setti
     assert not EmailAddress.objects.get().verified
     assert Client().post(link).status_code == 302
     assert EmailAddress.objects.get().verified
+    second_tap = Client().post(link)
+    assert second_tap.status_code == 200
+    assert "has already been used" in second_tap.content.decode()
 
 
 def test_while_the_mail_server_is_away_nothing_is_begun(
@@ -76,6 +80,20 @@ def test_while_the_mail_server_is_away_nothing_is_begun(
         assert (answer.status_code, answer["Retry-After"]) == (503, "60")
         assert "cannot send mail right now" in answer.content.decode()
     assert list(User.objects.all()) == [alice]
+
+
+@pytest.mark.parametrize(("answer", "status"), [("550 no such user", 422), ("450 later", 503)])
+def test_an_address_that_the_mail_server_refuses_for_good_is_to_be_checked(
+    visitor: Client, settings: Settings, answer: str, status: int
+) -> None:
+    settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    with MailServer(answers={"RCPT": answer}) as server:
+        settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", server.port
+        told = sign_up(visitor)
+    assert told.status_code == status
+    assert ("does not accept this address" in told.content.decode()) == (status == 422)
+    assert not User.objects.exists()
 
 
 def test_whoever_tries_again_once_the_mail_server_is_back_is_sent_the_mail(
@@ -171,8 +189,9 @@ def test_a_bad_password_does_not_tell_who_has_an_account(visitor: Client, alice:
 
 
 def test_nobody_tries_addresses_without_end(visitor: Client, alice: User) -> None:
-    answers = [sign_up(visitor, "alice@example.org").status_code for _ in range(11)]
-    assert answers == [200] * 10 + [429]
+    answers = [sign_up(visitor, "alice@example.org") for _ in range(11)]
+    assert [answer.status_code for answer in answers] == [200] * 10 + [429]
+    assert "Wait a few minutes" in answers[-1].content.decode()
 
 
 def test_where_mail_is_sent_it_is_not_told_who_has_an_account(

@@ -169,3 +169,23 @@ def test_an_answer_that_began_before_the_page_listened_is_shown_once_it_ends(
     other.locator("#message").press("Enter")
     expect(page.locator(".said-by-person .words")).to_have_text("From elsewhere")
     person.hears("I see.")
+
+
+def test_what_was_said_before_the_page_listened_is_shown_once_it_does(person: Person, live: Live) -> None:
+    person.make_companion()
+    page, other = person.page, person.page.context.new_page()
+    other.goto(page.url)
+    expect(other.locator("#send")).to_be_enabled()
+    held = list[Route]()
+    page.route(re.compile("/talk/connection"), lambda route: held.append(route), times=1)
+    page.reload(wait_until="commit")
+    expect(page.locator(".said-by-companion")).to_have_count(1)
+    while not held:  # the page is here, and its scripts are on the way
+        page.wait_for_timeout(50)
+    live.rehearsal.script({"answer": "I see."})
+    other.locator("#message").fill("From elsewhere")
+    other.locator("#message").press("Enter")
+    expect(other.locator("#turns .said-by-companion .words")).to_have_text(["Hello, I am Mira.", "I see."])
+    held[0].continue_()
+    expect(page.locator(".said-by-person .words")).to_have_text("From elsewhere")
+    expect(person.answers).to_have_text(["Hello, I am Mira.", "I see."])

@@ -27,7 +27,7 @@ def test_a_model_that_does_not_begin_is_told_until_it_does(person: Person, live:
     live.rehearsal.script({"answer": "Here I am.", "delay": 5.0})
     with person.page.expect_websocket(lambda socket: "/ws/companions/" in socket.url) as socket:
         person.page.reload()
-    with socket.value.expect_event("framereceived", lambda frame: "reply.started" in str(frame)):
+    with socket.value.expect_event("framereceived", lambda frame: "reply.recalled" in str(frame)):
         person.write("Are you there?")
     waiting = person.page.locator("[data-reply] .trace")
     expect(waiting).to_have_text("")

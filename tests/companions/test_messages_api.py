@@ -89,6 +89,19 @@ async def test_an_event_stream_gives_what_the_socket_gives(
     assert (await events_of(again))[1:] == events[1:]
 
 
+async def test_no_line_of_an_event_stream_ends_within_an_event(
+    as_alice: Api, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    words = "one\rtwo\x85three\u2028four\u2029five"
+    rehearsal.script({"answer": words})
+    path = f"/companions/{mira.pk}/messages"
+    response = await as_alice.apost(path, {"text": words}, Accept="text/event-stream")
+    lines = b"".join([piece async for piece in response.streaming_content]).decode().splitlines()
+    assert all(line.startswith(("event: ", "data: ")) for line in lines if line)
+    saved = orjson.loads(lines[1].removeprefix("data: "))
+    assert saved["message"]["text"] == words
+
+
 async def test_a_stream_to_anothers_companion_is_a_404_before_the_first_byte(
     as_alice: Api, tian: Companion
 ) -> None:

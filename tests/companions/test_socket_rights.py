@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import redis
+from asgiref.testing import ApplicationCommunicator
 from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.test import Client
@@ -16,6 +17,7 @@ from accounts.models import Token, User
 from companions.models import Companion
 from config.asgi import application
 from jobs.background import in_thread
+from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.turns import Socket, Wire, bearer, connected
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("web")]
@@ -146,3 +148,29 @@ async def test_a_line_that_falls_while_something_is_sent_leaves_no_place_taken(
         with pytest.raises(ConnectionError):
             await application(scope, coming.get, send)
         assert client.zcard(key) == 0
+
+
+@pytest.mark.parametrize("what", ["the token is revoked", "the person is shut out"])
+async def test_an_event_stream_is_cut_off_when(
+    alice: User, mira: Companion, rehearsal: RehearsalServer, settings: Any, what: str
+) -> None:
+    settings.SOCKET_CHECKED_SECONDS = 0.1
+    rehearsal.script({"pieces": [f"{number} " for number in range(60)], "delay_between": 0.1})
+    headers = [
+        *(await bearer(alice), (b"host", b"127.0.0.1:8000")),
+        *((b"accept", b"text/event-stream"), (b"content-type", b"application/json")),
+    ]
+    scope = {"type": "http", "method": "POST", "path": f"/api/v1/companions/{mira.pk}/messages"}
+    line = ApplicationCommunicator(application, scope | {"query_string": b"", "headers": headers})
+    await line.send_input({"type": "http.request", "body": b'{"text": "Count"}'})
+    assert (await line.receive_output(30))["status"] == 201
+    pieces = b""
+    while b"reply.piece" not in pieces:
+        pieces += (await line.receive_output(30))["body"]
+    await in_thread(ENDS[what][0])
+    await line.wait(30)
+    while not line.output_queue.empty():
+        rest = line.output_queue.get_nowait()
+        pieces += rest["body"]
+        assert rest["more_body"]
+    assert b"reply.done" not in pieces

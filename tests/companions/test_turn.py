@@ -2,18 +2,20 @@
 
 import asyncio
 import uuid
+from typing import Any
 
 import pytest
 from django.utils import timezone
 
 from accounts.models import ModelCall, User
-from companions.events import CUT_OFF, render_ending
+from companions.events import CUT_OFF, render_ending, tell_companion
 from companions.models import Companion, Message, Prompt, Reply
 from companions.replies.lifecycle import start
 from companions.replies.turn import make
+from config.asgi import application
 from jobs.background import in_thread
 from tests.fixtures.rehearsal import RehearsalServer
-from tests.fixtures.turns import connected, end_session
+from tests.fixtures.turns import Socket, bearer, connected, end_session
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("web")]
 ENDINGS = ("reply.done", "reply.stopped", "reply.interrupted", "reply.failed", "error")
@@ -223,3 +225,20 @@ async def test_a_reply_that_is_taken_up_twice_is_made_once(mira: Companion) -> N
     await asyncio.gather(*(make(started.reply, timezone.now) for _twice in range(2)))
     assert await in_thread(lambda: Reply.objects.get().state) == Reply.State.DONE
     assert await in_thread(ModelCall.objects.count) == 1
+
+
+async def test_what_is_said_as_soon_as_a_socket_is_open_reaches_it(alice: User, mira: Companion) -> None:
+    scope = Socket(mira.pk, await bearer(alice)).wire.scope
+    coming, frames = asyncio.Queue[dict[str, Any]](), asyncio.Queue[str]()
+    coming.put_nowait({"type": "websocket.connect"})
+
+    async def send(message: dict[str, Any]) -> None:
+        if message["type"] == "websocket.accept":
+            await tell_companion(mira.pk, {"type": "messages.deleted", "ids": []})
+        elif message["type"] == "websocket.send":
+            frames.put_nowait(message["text"])
+
+    serving = asyncio.create_task(application(scope, coming.get, send))
+    assert "messages.deleted" in await asyncio.wait_for(frames.get(), 10)
+    coming.put_nowait({"type": "websocket.disconnect", "code": 1000})
+    await asyncio.wait_for(serving, 10)

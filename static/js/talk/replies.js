@@ -57,7 +57,7 @@ export class Replies {
     if (kind === "started") return this.#started(frame);
     if (kind === "emotion") return show(frame);
     const reply = this.open.get(frame.id);
-    if (reply) this.#endWait(reply);
+    if (reply && kind !== "recalled") this.#endWait(reply); // what is recalled comes before the model is asked
     if (["done", "stopped", "interrupted", "failed"].includes(kind)) return this.#ended(frame, reply);
     if (!reply) return undefined;
     if (kind === "piece" || kind === "thought") this.#piece(reply, kind, frame);

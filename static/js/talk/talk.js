@@ -131,8 +131,9 @@ connection.addEventListener("up", async () => {
   clearTimeout(quiet);
   line.textContent = "";
   underWay.clear();
-  if (wasUp) await turns.catchUp(isStreaming).catch(() => {}); // what waits is sent all the same
+  const missed = wasUp ? turns.catchUp(isStreaming) : turns.catchUpOnce(isStreaming);
   wasUp = true;
+  await missed.catch(() => {}); // what waits is sent all the same
   isReady = connection.isOpen;
   if (!isReady) return; // it fell meanwhile, and comes back after a pause
   replies.resumeAll();

@@ -168,6 +168,16 @@ export class Turns extends EventTarget {
     this.order();
   }
 
+  // Do the same for a page that is new, if anything was said since it was made.
+  async catchUpOnce(isStreaming) {
+    const newest = [...this.place.querySelectorAll("[data-message]")].at(-1)?.dataset.message;
+    if (newest && !this.isPast) {
+      const response = await fetchPart(`${this.url}?after=${newest}`);
+      if (response.ok && !parts(await response.text()).turns.length) return;
+    }
+    await this.catchUp(isStreaming);
+  }
+
   // Show each day's heading only above the first turn of the day.
   order() {
     let before = null;

@@ -1,9 +1,6 @@
 """A mail server that refuses, is away or hangs: no mail is lost or doubled, and nobody waits for it again and again."""
 
-import socketserver
-import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import timedelta
 
 import pytest
@@ -11,49 +8,10 @@ from pytest_django import Settings
 
 from companions.models import Companion, Delivery, Life, Message, Waking
 from tests.companions.life.waking import NOON, send_due_deliveries, wrote
-from tests.fixtures.serving import Serving
+from tests.fixtures.mail_server import MailServer
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
-
-
-@dataclass
-class MailServer(Serving):
-    """Inside the block it takes mail on a port of this machine; `answers` are what it says instead of yes."""
-
-    answers: dict[str, str] = field(default_factory=dict)
-    connections: int = 0
-    mails: list[str] = field(default_factory=list)
-
-    def make_server(self) -> socketserver.BaseServer:
-        me = self
-
-        class Handler(socketserver.StreamRequestHandler):
-            def handle(self) -> None:
-                me.connections += 1
-                self.say(me.answers.get("hello", "220 hello"))
-                while line := self.rfile.readline().decode().strip():
-                    command = line.split()[0].upper()
-                    if command == "DATA" and "DATA" not in me.answers:
-                        self.say("354 go on")
-                        lines = iter(self.rfile.readline, b".\r\n")
-                        me.mails.append(b"".join(lines).decode())
-                        self.say(me.answers.get("end", "250 taken"))
-                    else:
-                        self.say(me.answers.get(command, "250 yes"))
-
-            def say(self, words: str) -> None:
-                if words == "hang":
-                    me.released.wait(5)
-                self.wfile.write(f"{words}\r\n".encode())
-
-        self.released = threading.Event()
-        server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
-        self.port = server.server_address[1]
-        return server
-
-    def end(self) -> None:
-        self.released.set()
 
 
 @pytest.fixture
