@@ -39,6 +39,9 @@ MESSAGES = "/{uuid:companion_id}/messages"
 MESSAGE = MESSAGES + "/{uuid:message_id}"
 REPLY = "/{uuid:reply_id}"
 STREAM_SECONDS = 3600.0
+EVENTS = {  # how the answer to a message comes with `Accept: text/event-stream`
+    "responses": {201: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}}
+}
 
 
 Accept = Annotated[str, P.Header(alias="Accept")]
@@ -117,6 +120,7 @@ def list_messages(request: SignedInRequest, companion_id: UUID, query: PageQuery
     response={201: TurnOut},
     operation_id="send_message",
     summary="Send a message, and wait for the answer or receive it as an event stream",
+    openapi_extra=EVENTS,
 )
 async def send_message(
     request: SignedInRequest,
@@ -140,6 +144,7 @@ async def send_message(
         "Send an edited message, with the original's attachments, on a new branch; wait for "
         "the answer or stream it"
     ),
+    openapi_extra=EVENTS,
 )
 async def say_anew(
     request: SignedInRequest,

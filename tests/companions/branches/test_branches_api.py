@@ -106,6 +106,13 @@ def test_there_is_an_end_to_branches(as_alice: Api, mira: Companion, monkeypatch
     problem(as_alice.post(path, body), 409, "too_many_branches")
 
 
+@pytest.mark.django_db
+def test_there_is_no_branch_from_a_message_that_is_not_there(as_alice: Api, mira: Companion) -> None:
+    nothing = {"from_message": "00000000-0000-4000-8000-000000000000"}
+    problem(as_alice.post(f"/companions/{mira.pk}/branches", nothing), 404, "no_such_message")
+    assert Branch.objects.count() == 0
+
+
 @ON_THE_LOOP
 def test_only_ones_own_words_are_said_anew_and_not_with_none(as_alice: Api, mira: Companion) -> None:
     first = answered(mira, "One.", "First.")
