@@ -114,7 +114,11 @@ def test_the_api_says_that_a_token_has_expired(alice: User) -> None:
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("header", "told"),
-    [("", "Send a token"), ("Basic YTpi", "Send a token"), ("Bearer kith_nothing", "This token is not valid")],
+    [
+        ("", "Send a token"),
+        ("Basic YTpi", "Send a token"),
+        ("Bearer kith_nothing", "This token is not valid"),
+    ],
 )
 def test_who_sent_a_wrong_token_is_not_asked_to_send_one(header: str, told: str) -> None:
     response = Client().get("/api/v1/companions", headers={"authorization": header})

@@ -136,7 +136,9 @@ def test_what_cannot_be_recalled_is_said_clearly(as_alice: Api, path: str, body:
 
 
 def test_a_long_text_is_told_in_characters(as_alice: Api, path: str) -> None:
-    details = problem(as_alice.post(f"{path}/memories/news", {"observations": ["x" * 8_001]}), 422, "not_valid")
+    details = problem(
+        as_alice.post(f"{path}/memories/news", {"observations": ["x" * 8_001]}), 422, "not_valid"
+    )
     what = "Value should have at most 8000 characters, not 8001"
     assert details["errors"] == [{"where": "body.observations.0", "what": what}]
 
