@@ -64,7 +64,10 @@ def get_voice(companion: Companion) -> Voice:
 
 
 def check_voice(name: str, offer: Offer, voice: Voice) -> None:
-    """Raise SpeakingError unless `name` is empty, in use, or one of the engine's, which cannot be known while it is away."""
+    """Raise SpeakingError unless `name` is empty, in use, or one of the engine's.
+
+    While the engine is away, its voices are not known, and any name is good.
+    """
     if name and not offer.is_away and name not in (*offer.voices, voice.name):
         raise SpeakingError("no_such_voice", _("There is no such voice. Choose one of those offered."))
 
