@@ -24,6 +24,7 @@ from jobs.background import enqueue
 from jobs.slots import Slots
 from memory.consolidation import runs
 from memory.documents import gists
+from memory.models import Recall
 
 SKIPPED_KEPT = timedelta(days=90)
 CALLS_A_RUN = 4  # per document: a task must end before the broker's visibility timeout
@@ -43,13 +44,15 @@ def run_long(user_id: int | None, work: Callable[[], None]) -> None:
 
 @shared_task
 def drop_old_prompts() -> None:
-    """Delete stored prompts, also those of wakings, after `PROMPTS_KEPT`, and skipped wakings after `SKIPPED_KEPT`.
+    """Delete stored prompts, also those of wakings, and recalls by API after `PROMPTS_KEPT`, and skipped wakings after
+    `SKIPPED_KEPT`.
 
     Wakings that started, or whose `drive_key` records an occasion, stay. Proposals to forget left open too long lapse.
     """
     now = timezone.now()
     since = now - settings.PROMPTS_KEPT
     Prompt.objects.filter(created_at__lt=since).delete()
+    Recall.objects.filter(by=Recall.By.API, at__lt=since).delete()
     Waking.objects.filter(created_at__lt=since).exclude(prompt=[]).update(prompt=[])
     lapse(now)
     nothing_came = Waking.objects.filter(state=Waking.State.SKIPPED, started_at=None, drive_key="")

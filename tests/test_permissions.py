@@ -193,7 +193,6 @@ BODIES: dict[str, Any] = {
     "change_companion": {"name": "Changed"},
     "send_message": {"text": "Hi"},
     "say_anew": {"text": "Hi"},
-    "make_branch": {"from_message": "00000000-0000-0000-0000-000000000000"},
     "rename_branch": {"name": "Otherwise"},
     "add_memory": {"text": "A fact"},
     "change_memory": {"is_pinned": True},
@@ -283,8 +282,8 @@ IN_THE_WRONG_STATE = {
     "get_reply_speech",
     "adopt_character",
     "report_character",
-}  # of this table the reply and the memory are still open, the contradiction not settled, the recording sent, the
-# message of a new branch not there, and the published character hers and not approved: 409
+}  # of this table the reply and the memory are still open, the contradiction not settled, the recording sent, and the
+# published character hers and not approved: 409
 
 
 # Each finds what those before it have left: the reply is open until it is stopped.
@@ -316,6 +315,8 @@ def call(api: Api, things: Things, name: str, method: str, path: str) -> Any:
     body = BODIES.get(name)
     if name == "publish_character":
         body = {**BODIES[name], "companion_id": str(things.companion.pk)}
+    if name == "make_branch":
+        body = {"from_message": str(things.message.pk)}
     return api.call(method, where, body)
 
 

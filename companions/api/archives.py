@@ -52,7 +52,7 @@ def import_archive(request: SignedInRequest, key: IdempotencyKey = None) -> Stat
     checked(key)
     file = open_upload(request, settings.ARCHIVE_BYTES)
     # Before the transaction of `once`, since it waits for the file storage.
-    upload = uploads.keep_upload(request.user, file, now)
+    upload = uploads.keep_upload(request.user, file, now, is_looked_at=False)
     digest = upload.file.sha256 if upload.file else ""
     upload_id = made_id = upload.pk
 

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, StringConstraints
 
 from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
+from accounts.rates import admit_to
 from companions import access
 from companions.api.schemas import IdempotencyKey, ListOut, MessagesOut, list_rows
 from companions.memories.editing import restore_revision, write_revision
@@ -111,8 +112,16 @@ NOTHING = {"number": 0, "sentences": [], "by": "", "made_at": None, "is_stale": 
 def _write_once(
     request: SignedInRequest, operation: str, key: str | None, write: Callable[[], Revision]
 ) -> Revision:
-    """Write and return a revision; if the same request came under this `key` before, return that one's revision."""
-    id, _ = once(request.user, operation, key, request.body, lambda: write().pk)
+    """Write and return a revision; if the same request came under this `key` before, return that one's revision.
+
+    Raise GateError if the person writes too many.
+    """
+
+    def make() -> UUID:
+        admit_to(request.user, "revisions", timezone.now())
+        return write().pk
+
+    id, _ = once(request.user, operation, key, request.body, make)
     return Revision.objects.owned_by(request.user).get(pk=id)
 
 

@@ -6,8 +6,10 @@ import orjson
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from ninja import Field, Router, Schema, Status
 from ninja.errors import HttpError
+from ninja.errors import ValidationError as InvalidRequestError
 from pydantic import StringConstraints, ValidationError
 
 from accounts.authentication import SignedInRequest
@@ -17,11 +19,11 @@ from companions import access
 from companions.api.schemas import FILE, FilledText, IdempotencyKey, ListOut, describe_form, list_rows
 from companions.memories import editing
 from companions.pagination import BAD_CURSOR, CursorError, PageQuery
+from files.errors import ContentError
 from memory.documents.gists import state_of, with_progress
 from memory.documents.intake import read_file
 from memory.documents.lookup import MAX_PAGES, Question, look_up
 from memory.embedding import embed_cue
-from memory.errors import DocumentError
 from memory.models import Document, Page
 from text.json_size import check_json
 
@@ -128,14 +130,14 @@ def give_document(
         return editing.give_document(companion, title, text, timezone.now()).pk
 
     body = orjson.dumps([title, text]) if key else b""
-    made_id, _ = once(request.user, f"give_document {companion_id}", key, body, make)
+    made_id, _is_new = once(request.user, f"give_document {companion_id}", key, body, make)
     return Status(201, access.get_document(request.user, companion_id, made_id))
 
 
 def read_document(request: SignedInRequest) -> tuple[str, str]:
     """Return title and text of what was sent.
 
-    Raise DocumentError, TooManyValuesError, or RequestDataTooBig before anything is read.
+    Raise ValidationError, ContentError, DocumentError, TooManyValuesError, or RequestDataTooBig before anything is read.
     """
     if int(request.headers.get("Content-Length") or 0) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
         raise RequestDataTooBig
@@ -145,15 +147,12 @@ def read_document(request: SignedInRequest) -> tuple[str, str]:
         except orjson.JSONDecodeError as error:
             raise HttpError(400, "The body is no JSON.") from error
         except ValidationError as error:
-            wrong = "; ".join(
-                f"{'.'.join(map(str, problem['loc'])) or 'body'}: {problem['msg']}"
-                for problem in error.errors()[:3]
-            )
-            raise DocumentError("not_valid", wrong) from error
+            wrong = [{**problem, "loc": ("body", *problem["loc"])} for problem in error.errors()]
+            raise InvalidRequestError(wrong) from error
         return sent.title, sent.text
     file = request.FILES.get("file")
     if file is None:
-        raise HttpError(400, "There is no `file` in the form.")
+        raise ContentError("no_file", _("Choose a file first."))
     title = request.POST.get("title") or (file.name or "").rpartition(".")[0] or file.name or ""
     return title, read_file(file.chunks())
 

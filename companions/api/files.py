@@ -12,14 +12,18 @@ from companions.api.schemas import ListOut
 from companions.pagination import PageQuery, paginate
 from files.contents import used_bytes
 from files.models import StoredFile
-from files.responses import serve
+from files.responses import ENDINGS, serve
 
 router = Router(tags=["files"])
 FILE = "/{uuid:file_id}"
+CONTENT = {
+    form: {"schema": {"type": "string", "format": "binary"}}
+    for form in (*ENDINGS, "application/octet-stream")
+}
 BINARY: dict[str, Any] = {
     "responses": {
-        200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}},
-        206: {"description": "The part that the `Range` header requests."},
+        200: {"content": CONTENT},
+        206: {"description": "The part that the `Range` header requests.", "content": CONTENT},
         304: {"description": "The content matches `If-None-Match`."},
         416: {"description": "The requested range begins after the end of the content."},
     }
@@ -28,7 +32,7 @@ BINARY: dict[str, Any] = {
 
 class FileOut(Schema):
     id: UUID
-    kind: str = Field(description="speech, recording, reference or picture.")
+    kind: str = Field(description=f"One of {', '.join(StoredFile.Kind.values)}.")
     companion_id: UUID | None
     content_type: str
     bytes: int

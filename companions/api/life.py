@@ -7,11 +7,10 @@ from uuid import UUID
 from django.http import Http404
 from django.utils import timezone, translation
 from ninja import Field, Router, Schema, Status
-from pydantic import AwareDatetime
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion, get_notice
-from companions.api.schemas import ListOut, describe_choices, list_rows
+from companions.api.schemas import ListOut, Moment, describe_choices, list_rows
 from companions.life import inner_state, log, outreach
 from companions.models import InnerState, Life
 from companions.pagination import PageQuery, paginate_merged
@@ -159,7 +158,7 @@ class LifePatch(Schema):
 
 
 class ReadIn(Schema):
-    until: AwareDatetime | None = Field(
+    until: Moment | None = Field(
         None, description="Mark what was said up to this time as read; if omitted, everything."
     )
 

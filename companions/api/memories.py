@@ -10,7 +10,7 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from ninja import Field, Query, Router, Schema, Status
 from ninja.params import functions as P
-from pydantic import StringConstraints, field_validator, model_validator
+from pydantic import StringConstraints, ValidationInfo, field_validator, model_validator
 
 from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
@@ -116,11 +116,13 @@ class MemoryFilterIn(Schema):
         None, description="Only what had happened by this time and was still true then."
     )
 
-    @model_validator(mode="after")
-    def _in_order(self) -> Self:
-        if self.since and self.until and self.since > self.until:
-            raise ValueError("since lies after until")
-        return self
+    @field_validator("until")
+    @classmethod
+    def _is_not_before_since(cls, until: datetime | None, sent: ValidationInfo) -> datetime | None:
+        since = sent.data.get("since")
+        if since and until and since > until:
+            raise ValueError("lies before since")
+        return until
 
     def filters(self, *kinds: Memory.Kind) -> MemoryFilter:
         return MemoryFilter(

@@ -41,6 +41,10 @@ REPLY = "/{uuid:reply_id}"
 STREAM_SECONDS = 3600.0
 ESCAPED = {ord(separator): f"\\u{ord(separator):04x}" for separator in "\x85\u2028\u2029"}
 """Unicode's line separators that JSON leaves as they are."""
+EVENTS = {  # how the answer to a message comes with `Accept: text/event-stream`
+    "responses": {201: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}}
+}
+
 
 Accept = Annotated[str, P.Header(alias="Accept")]
 WaitSeconds = Annotated[
@@ -118,6 +122,7 @@ def list_messages(request: SignedInRequest, companion_id: UUID, query: PageQuery
     response={201: TurnOut},
     operation_id="send_message",
     summary="Send a message, and wait for the answer or receive it as an event stream",
+    openapi_extra=EVENTS,
 )
 async def send_message(
     request: SignedInRequest,
@@ -141,6 +146,7 @@ async def send_message(
         "Send an edited message, with the original's attachments, on a new branch; wait for "
         "the answer or stream it"
     ),
+    openapi_extra=EVENTS,
 )
 async def say_anew(
     request: SignedInRequest,

@@ -45,11 +45,15 @@ COPIED_BYTES = 1_000_000
 State = ArchiveUpload.State
 
 
-def keep_upload(user: User, content: BinaryIO, now: datetime) -> ArchiveUpload:
-    """Store an archive for a preview, replacing one that the user did not restore; raise ArchiveError or FilesError."""
+def keep_upload(user: User, content: BinaryIO, now: datetime, *, is_looked_at: bool = True) -> ArchiveUpload:
+    """Store an archive; raise ArchiveError or FilesError.
+
+    One that `is_looked_at`, in a preview, replaces an earlier one that the user did not restore.
+    """
     manifest = read_manifest(Archive(content))
-    for earlier in ArchiveUpload.objects.owned_by(user).filter(state=State.KEPT):
-        drop_upload(earlier)
+    if is_looked_at:
+        for earlier in ArchiveUpload.objects.owned_by(user).filter(state=State.KEPT):
+            drop_upload(earlier)
     content.seek(0)
     file = store_file(user, content, StoredFile.Kind.ARCHIVE, "application/zip", now)
     return ArchiveUpload.objects.create(

@@ -81,7 +81,7 @@ def part_from(companion: Companion, message_id: UUID, now: datetime, name: str =
     """Create, choose and return a new branch that ends with the message; raise BranchError or ReplyStateError."""
     held = _hold(companion)
     if not Message.everywhere.filter(companion=held, pk=message_id).exists():
-        raise BranchError("no_such_message", _("There is no such message."))
+        raise BranchError("no_such_message", _("There is no such message."), 404)
     _check_may_branch(held)
     part(held, message_id, now)
     _notify_pages(held)
@@ -131,7 +131,7 @@ def choose(branch: Branch, now: datetime) -> Branch:
     held = _hold(branch.companion)
     there = Branch.objects.filter(companion=held, pk=branch.pk).first()
     if there is None:
-        raise BranchError("no_such_branch", _("This branch no longer exists."))
+        raise BranchError("no_such_branch", _("This branch no longer exists."), 404)
     if held.conversation.branch_id != there.pk:
         check_no_answer(held)
         part(held, there.head_id, now, there)
@@ -148,7 +148,7 @@ def choose_alternative(message: Message, now: datetime) -> int:
     held = _hold(message.companion)
     there = Message.everywhere.filter(companion=held, pk=message.pk).first()
     if there is None:
-        raise BranchError("no_such_message", _("There is no such message."))
+        raise BranchError("no_such_message", _("There is no such message."), 404)
     if not there.is_asleep:
         return 0
     check_no_answer(held)
@@ -188,7 +188,7 @@ def delete(branch: Branch, now: datetime) -> int:
 def _hold(companion: Companion) -> Companion:
     held = hold(companion.pk)
     if held is None:
-        raise BranchError("no_such_companion", _("You have no such companion."))
+        raise BranchError("no_such_companion", _("You have no such companion."), 404)
     return held
 
 

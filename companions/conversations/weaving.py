@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import accumulate
+from operator import itemgetter
 from typing import NamedTuple
 from uuid import UUID
 
@@ -29,12 +31,16 @@ class Step(NamedTuple):
 def weave_in(conversation: Conversation, messages: Sequence[Message]) -> None:
     """Merge messages into the chosen path by their times; of messages with the same time, those of the path come first.
 
+    The path keeps its order, by which changes are undone, even if a clock went back or a message lies in the future.
     The messages must be saved and awake. Call it with the companion held.
     """
     if not messages:
         return
     new = [Step(message.pk, message.parent_id, message.said_at) for message in messages]
-    woven = sorted([*_load_steps(conversation), *new], key=lambda step: step.said_at)
+    path = _load_steps(conversation)
+    latest = accumulate((step.said_at for step in path), max)
+    placed = [*zip(latest, path, strict=True), *((step.said_at, step) for step in new)]
+    woven = [step for _at, step in sorted(placed, key=itemgetter(0))]
     moved = [
         (later.pk, earlier.pk if earlier else None)
         for later, earlier in zip(woven, [None, *woven[:-1]], strict=True)

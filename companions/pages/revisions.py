@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.authentication import SignedInRequest
+from accounts.rates import admit_to
 from companions.access import get_companion, get_revision
 from companions.conversations.revisions import compare, load_citations
 from companions.memories.editing import restore_revision, write_revision
@@ -126,6 +127,7 @@ def edit(request: SignedInRequest, companion_id: UUID, about: Revision.About) ->
     companion = get_companion(request.user, companion_id)
     form = SentencesForm(_revisions(request, companion_id, about).first(), request.POST or None)
     if form.is_bound and form.is_valid():
+        admit_to(request.user, "revisions", timezone.now())
         write_revision(companion, about, form.cleaned_data["text"], timezone.now())
         messages.success(request, _("Saved."))
         return redirect(NAMES[about], companion_id)
@@ -155,6 +157,7 @@ def restore(request: SignedInRequest, companion_id: UUID, number: int, about: Re
     earlier = get_revision(request.user, companion_id, about, number)
     if request.method != "POST":
         return render(request, "understanding/restore.html", _context(companion, about, earlier=earlier))
+    admit_to(request.user, "revisions", timezone.now())
     try:
         restore_revision(companion, earlier, timezone.now())
     except Revision.DoesNotExist as error:

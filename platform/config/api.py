@@ -69,6 +69,10 @@ PROBLEM: dict[str, Any] = {
                     "status": {"type": "integer"},
                     "code": {"type": "string"},
                     "detail": {"type": "string"},
+                    "field": {
+                        "type": "string",
+                        "description": "With the code `bad_value`: the field of the request that is invalid.",
+                    },
                     "errors": {
                         "type": "array",
                         "description": "With the code `not_valid`: each invalid value, by its place in the request.",
@@ -195,7 +199,13 @@ def refused(request: HttpRequest, error: RefusedError) -> HttpResponse:
 
 @api.exception_handler(AuthenticationError)
 def not_signed_in(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
-    response = problem(request, 401, "not_signed_in", _("Send a token: Authorization: Bearer TOKEN."))
+    has_token = request.headers.get("Authorization", "").lower().startswith("bearer ")
+    detail = (
+        _("This token is not valid: it was revoked or mistyped. Create another on the settings page.")
+        if has_token
+        else _("Send a token: Authorization: Bearer TOKEN.")
+    )
+    response = problem(request, 401, "not_signed_in", detail)
     response["WWW-Authenticate"] = "Bearer"
     return response
 
@@ -205,15 +215,21 @@ def not_found(request: HttpRequest, error: Http404) -> HttpResponse:
     return problem(request, 404, "not_found", _("Nothing of yours was found here."))
 
 
-def describe_invalid(place: tuple[str | int, ...], what: str) -> dict[str, str]:
-    """Return place and error without what Pydantic and Ninja add: the argument's name, and the exception's class."""
+def describe_invalid(wrong: dict[str, Any]) -> dict[str, str]:
+    """Return place and error without what Pydantic and Ninja add: the argument's name, and the exception's class.
+
+    Pydantic counts the characters of a text that it has validated as "items".
+    """
+    place, what = wrong["loc"], wrong["msg"].removeprefix("Value error, ")
     place = place[1:] if place[:2] == ("body", "body") else place
-    return {"where": ".".join(map(str, place)), "what": what.removeprefix("Value error, ")}
+    if what.startswith("Value should have at most"):
+        what = what.replace("items after validation", "characters")
+    return {"where": ".".join(map(str, place)), "what": what}
 
 
 @api.exception_handler(ValidationError)
 def not_valid(request: HttpRequest, error: ValidationError) -> HttpResponse:
-    errors = [describe_invalid(wrong["loc"], wrong["msg"]) for wrong in error.errors]
+    errors = [describe_invalid(wrong) for wrong in error.errors]
     detail = "; ".join(f"{wrong['where']}: {wrong['what']}" for wrong in errors[:3])
     return problem(request, 422, "not_valid", detail, errors=errors[:50])
 

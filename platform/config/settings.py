@@ -256,7 +256,7 @@ AT_WORK = {  # per process: in all, and of one person; the others wait their tur
     ),
 }
 RATES = {  # per person: how often in how many seconds
-    "recalls": [(240, 60)],
+    "recalls": [(240, 60), (20_000, 86_400)],
     "look_ups": [(120, 60)],
     "news": [(60, 60)],
     "documents": [(5, 60)],
@@ -266,13 +266,14 @@ RATES = {  # per person: how often in how many seconds
     "imports": [(20, 3600)],
     "pasts": [(30, 60), (300, 3600)],
     "uploads": [(120, 60)],
-    "timers": [(120, 60)],
+    "timers": [(120, 60), (5_000, 86_400)],
     "lore": [(120, 60)],
     "publications": [(20, 3600), (60, 86_400)],
     "reports": [(20, 3600)],
     "companions": [(60, 3600)],
     "own_models": [(10, 60), (200, 3600)],
     "memories": [(300, 60), (20_000, 86_400)],
+    "revisions": [(60, 60), (2_000, 86_400)],
 }
 NEWS_CHARACTERS = 40_000  # of all observations in one request for news
 

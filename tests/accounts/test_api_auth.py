@@ -110,6 +110,22 @@ def test_the_api_says_that_a_token_has_expired(alice: User) -> None:
     assert "has expired" in response.json()["detail"]
 
 
+@pytest.mark.urls("config.urls")
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("header", "told"),
+    [
+        ("", "Send a token"),
+        ("Basic YTpi", "Send a token"),
+        ("Bearer kith_nothing", "This token is not valid"),
+    ],
+)
+def test_who_sent_a_wrong_token_is_not_asked_to_send_one(header: str, told: str) -> None:
+    response = Client().get("/api/v1/companions", headers={"authorization": header})
+    assert (response.status_code, response.json()["code"]) == (401, "not_signed_in")
+    assert response.json()["detail"].startswith(told)
+
+
 def test_a_token_is_good_up_to_its_end(alice: User) -> None:
     _, plaintext = Token.objects.issue(alice, "laptop", NOON)
     assert token_user(plaintext, NOON - timedelta(microseconds=1)) == alice

@@ -1,5 +1,6 @@
 """What costs the embedder or the worker is let in by the gate of what costs the model; what is too much is refused."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -8,7 +9,8 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from companions.models import Companion
-from memory.models import Document, Memory
+from companions.tasks import drop_old_prompts
+from memory.models import Document, Memory, Recall, Revision
 from memory.store import keep_fact
 from tests.fixtures.rest import Api, problem
 
@@ -25,6 +27,7 @@ OFTEN: dict[str, tuple[str, dict[str, Any]]] = COSTLY | {
     "lore": ("lore/try", {"text": "tea"}),
     "imports": ("import/log", {"messages": []}),
     "companions": ("", {"name": "Ann"}),
+    "revisions": ("self-concept", {"sentences": ["I like tea."]}),
 }
 
 
@@ -48,10 +51,36 @@ def test_what_is_asked_too_often_has_to_wait(
 ) -> None:
     settings.RATES = settings.RATES | {what: [(0, 60)]}
     more, body = OFTEN[what]
-    response = as_alice.post(path(mira, more), body)
+    response = as_alice.call("PUT" if what == "revisions" else "POST", path(mira, more), body)
     problem(response, 429, f"too_many_{what}_a_minute")
     assert 1 <= int(response["Retry-After"]) <= 60
     assert response["RateLimit-Policy"] == f'"{what}";q=0;w=60'
+
+
+def test_what_an_operation_keeps_has_a_limit_a_day(settings: Settings) -> None:
+    for what in ("memories", "recalls", "timers", "revisions"):
+        assert 86_400 in [seconds for _limit, seconds in settings.RATES[what]], what
+
+
+def test_recalls_by_the_api_are_kept_as_long_as_prompts(
+    as_alice: Api, mira: Companion, settings: Settings
+) -> None:
+    assert as_alice.post(path(mira, "recall"), {"cue": "tea"}).status_code == 200
+    drop_old_prompts()
+    assert Recall.objects.count() == 1
+    Recall.objects.update(at=timezone.now() - settings.PROMPTS_KEPT - timedelta(days=1))
+    drop_old_prompts()
+    assert Recall.objects.count() == 0
+
+
+def test_a_page_of_revisions_has_the_limit_of_the_api(
+    client: Client, mira: Companion, settings: Settings
+) -> None:
+    settings.RATES = settings.RATES | {"revisions": [(0, 60)]}
+    client.force_login(mira.user)
+    sent = client.post(f"/companions/{mira.pk}/self-concept/edit/", {"text": "I like tea.", "number": 0})
+    assert sent.status_code == 429
+    assert not Revision.objects.exists()
 
 
 def test_news_are_asked_for_in_bounded_work(as_alice: Api, mira: Companion, settings: Settings) -> None:

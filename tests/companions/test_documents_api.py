@@ -126,13 +126,19 @@ def test_a_bad_file_is_refused_and_nothing_kept(as_alice: Api, mira: Companion, 
     ],
 )
 def test_a_bad_body_is_refused(as_alice: Api, mira: Companion, body: object, status: int, code: str) -> None:
-    problem(as_alice.post(path(mira), body), status, code)
+    told = problem(as_alice.post(path(mira), body), status, code)
     assert not Document.objects.exists()
+    assert ("errors" in told) == (code == "not_valid")
+
+
+def test_each_invalid_value_of_a_document_is_named(as_alice: Api, mira: Companion) -> None:
+    told = problem(as_alice.post(path(mira), {"text": 3}), 422, "not_valid")
+    assert [wrong["where"] for wrong in told["errors"]] == ["body.title", "body.text"]
 
 
 def test_a_form_without_a_file_is_refused(as_alice: Api, mira: Companion) -> None:
     response = Client().post(f"/api/v1{path(mira)}", {"title": "A"}, headers=as_alice.headers)
-    problem(response, 400, "bad_request")
+    problem(response, 422, "no_file")
 
 
 def test_a_text_that_is_too_long_is_refused(

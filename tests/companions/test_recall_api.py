@@ -135,6 +135,24 @@ def test_what_cannot_be_recalled_is_said_clearly(as_alice: Api, path: str, body:
     assert not Recall.objects.exists()
 
 
+def test_a_long_text_is_told_in_characters(as_alice: Api, path: str) -> None:
+    details = problem(
+        as_alice.post(f"{path}/memories/news", {"observations": ["x" * 8_001]}), 422, "not_valid"
+    )
+    what = "Value should have at most 8000 characters, not 8001"
+    assert details["errors"] == [{"where": "body.observations.0", "what": what}]
+
+
+def test_times_in_the_wrong_order_are_told_by_the_name_of_the_parameter(as_alice: Api, path: str) -> None:
+    query = {"since": "2024-05-03T00:00:00Z", "until": "2024-05-02T00:00:00Z"}
+    for place, response in (
+        ("query.until", as_alice.get(f"{path}/memories?{urlencode(query)}")),
+        ("body.until", as_alice.post(f"{path}/recall", {"cue": "tea"} | query)),
+    ):
+        errors = problem(response, 422, "not_valid")["errors"]
+        assert errors == [{"where": place, "what": "lies before since"}]
+
+
 @pytest.mark.parametrize(
     "query",
     [

@@ -35,6 +35,7 @@ def test_a_voice_is_chosen_and_heard(
     assert (chosen["name"], chosen["speed"]) == (before["voices"][-1], 1.25)
     for wrong in ({"speed": 9}, {"name": "a\0b"}):
         problem(as_alice.call("PATCH", path, wrong), 422, "not_valid")
+    problem(as_alice.call("PATCH", path, {"name": "nobody's", "speed": 1.0}), 422, "no_such_voice")
     heard = as_alice.post(f"/companions/{mira.pk}/speech", {"text": "Good evening. How are you?"})
     assert heard["Content-Type"] == "audio/mpeg"
     assert not read(heard.content, 60).is_silent

@@ -45,7 +45,9 @@ class VoiceOut(Schema):
 
 
 class VoicePatch(Schema):
-    name: Text | None = Field(None, max_length=200)
+    name: Text | None = Field(
+        None, max_length=200, description="One of `voices`, or empty for the engine's default voice."
+    )
     speed: float | None = Field(None, ge=MIN_SPEED, le=MAX_SPEED)
     reads_aloud: bool | None = None
 
@@ -69,6 +71,9 @@ async def get_voice(request: SignedInRequest, companion_id: UUID) -> Out:
 )
 async def change_voice(request: SignedInRequest, companion_id: UUID, body: VoicePatch) -> Out:
     companion = await in_thread(get_companion, request.user, companion_id)
+    if body.name:
+        voice = await in_thread(voices.get_voice, companion)
+        voices.check_voice(body.name, await voices.load_offer(), voice)
     if changes := body.dict(exclude_none=True):
         await in_thread(voices.change_voice, companion, **changes)
     return await _describe(companion)

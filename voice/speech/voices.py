@@ -63,6 +63,15 @@ def get_voice(companion: Companion) -> Voice:
     return voice or Voice(companion=companion)
 
 
+def check_voice(name: str, offer: Offer, voice: Voice) -> None:
+    """Raise SpeakingError unless `name` is empty, in use, or one of the engine's.
+
+    While the engine is away, its voices are not known, and any name is good.
+    """
+    if name and not offer.is_away and name not in (*offer.voices, voice.name):
+        raise SpeakingError("no_such_voice", _("There is no such voice. Choose one of those offered."))
+
+
 @transaction.atomic
 def change_voice(companion: Companion, **changes: object) -> Voice:
     """Save the changed fields (`name`, `speed`, `reads_aloud`) of the companion's voice, and return it."""

@@ -54,7 +54,9 @@ def subscribe(
     try:
         require(address.endpoint)
     except OutboundError as error:
-        raise PushError(error.code, bad_address) from error
+        # One code for both, or anybody could ask which names Kith's own network knows.
+        code = "not_public" if error.code == "no_such_host" else error.code
+        raise PushError(code, bad_address) from error
     with transaction.atomic():
         User.objects.select_for_update().get(pk=user.pk)  # serialises the check of MAX_DEVICES
         for other in Subscription.objects.filter(endpoint_digest=address.digest).exclude(user=user):

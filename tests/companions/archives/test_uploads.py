@@ -60,6 +60,15 @@ def bring(user: User, archive: bytes) -> ArchiveUpload:
     return upload
 
 
+@pytest.mark.usefixtures("small")
+def test_an_import_by_the_api_leaves_the_archive_that_is_being_looked_at(as_alice: Api, alice: User) -> None:
+    archive = pack(Companion.objects.get())
+    looked_at = uploads.keep_upload(alice, io.BytesIO(archive), NOON)
+    sent = as_alice.form("/companions/import/archive", {"file": SimpleUploadedFile("mira.zip", archive)})
+    assert sent.status_code == 202
+    assert ArchiveUpload.objects.filter(pk=looked_at.pk, state=State.KEPT).exists()
+
+
 def contents() -> set[Path]:
     folder = Path(settings.STORAGES["private"]["OPTIONS"]["location"])
     return {path for path in folder.rglob("*") if path.is_file()}

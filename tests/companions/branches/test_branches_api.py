@@ -98,12 +98,33 @@ def test_while_it_answers_nothing_is_parted_from(as_alice: Api, mira: Companion)
 
 
 @pytest.mark.django_db
+def test_an_import_leaves_what_was_said_in_its_order_whatever_its_dates_say(
+    as_alice: Api, mira: Companion
+) -> None:
+    """Branches are left by undoing, message by message, what was changed after each."""
+    path = f"/companions/{mira.pk}/import/log"
+    line = {"role": "user", "text": "Of another clock.", "at": "2090-01-01T00:00:00Z"}
+    assert as_alice.post(path, {"messages": [line]}).status_code == 202
+    answered(mira, "One.", "First.")
+    earlier = {"role": "user", "text": "Long ago.", "at": "2020-01-01T00:00:00Z"}
+    assert as_alice.post(path, {"messages": [earlier]}).status_code == 202
+    assert history(as_alice, mira) == ["Long ago.", "Of another clock.", "One.", "First."]
+
+
+@pytest.mark.django_db
 def test_there_is_an_end_to_branches(as_alice: Api, mira: Companion, monkeypatch: pytest.MonkeyPatch) -> None:
     first = answered(mira, "One.", "First.")
     monkeypatch.setattr(operations, "MAX_BRANCHES", 2)
     path, body = f"/companions/{mira.pk}/branches", {"from_message": str(first.message_id)}
     assert as_alice.post(path, body).status_code == 201
     problem(as_alice.post(path, body), 409, "too_many_branches")
+
+
+@pytest.mark.django_db
+def test_there_is_no_branch_from_a_message_that_is_not_there(as_alice: Api, mira: Companion) -> None:
+    nothing = {"from_message": "00000000-0000-4000-8000-000000000000"}
+    problem(as_alice.post(f"/companions/{mira.pk}/branches", nothing), 404, "no_such_message")
+    assert Branch.objects.count() == 0
 
 
 @ON_THE_LOOP

@@ -76,6 +76,11 @@ def test_what_was_said_is_unread_until_it_is_read(
     assert as_alice.get("/unread").json()["total"] == 0
 
 
+def test_any_offset_of_a_time_is_read(as_alice: Api, mira: Companion) -> None:
+    early = {"until": "2026-05-05T10:00:00+23:59"}  # which PostgreSQL does not read
+    assert as_alice.post(f"/companions/{mira.pk}/read", early).status_code == 204
+
+
 def test_nobody_reads_ahead(as_alice: Api, mira: Companion) -> None:
     ahead = (timezone.now() + timedelta(days=9)).isoformat()
     assert as_alice.post(f"/companions/{mira.pk}/read", {"until": ahead}).status_code == 204
@@ -83,7 +88,16 @@ def test_nobody_reads_ahead(as_alice: Api, mira: Companion) -> None:
     assert as_alice.get("/unread").json()["total"] == 1
 
 
-@pytest.mark.parametrize("until", ["2026-05-05T10:00:00", "yesterday", "99999-01-01T00:00:00Z", 10**18])
+@pytest.mark.parametrize(
+    "until",
+    [
+        "2026-05-05T10:00:00",
+        "yesterday",
+        "99999-01-01T00:00:00Z",
+        10**18,
+        "0001-01-01T00:00:00+23:59",  # year 0 in UTC
+    ],
+)
 def test_what_is_no_moment_is_refused(as_alice: Api, mira: Companion, until: object) -> None:
     problem(as_alice.post(f"/companions/{mira.pk}/read", {"until": until}), 422, "not_valid")
 

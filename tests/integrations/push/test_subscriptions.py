@@ -39,6 +39,7 @@ def refusal(user: User, address: Address, **how: Any) -> str:
         ("https://[::1]/x", "not_public"),
         ("https://[::ffff:169.254.169.254]/x", "not_public"),
         ("https://localhost/x", "not_public"),
+        ("https://nowhere.invalid/x", "not_public"),  # as for a name that only Kith's own network knows
         ("https://2130706433/x", "not_public"),
         (f"https://push.example.org/{'x' * 2000}", "bad_address"),
         ("https://push.example.org/ä", "bad_address"),
