@@ -10,6 +10,7 @@ from uuid import UUID
 import regex
 
 from companions.models import Message
+from memory.learning.diary import sources_of
 
 MAX_SOURCES = 5
 WORD = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]|\w+|\s+|.", regex.DOTALL)
@@ -33,9 +34,8 @@ class CitedSentence:
 
 def load_citations(companion_id: UUID, sentences: Sequence[Mapping[str, Any]]) -> list[CitedSentence]:
     """Return the sentences with their messages, without those deleted or on other branches: one query."""
-    ids = {UUID(source) for sentence in sentences for source in sentence["sources"]}
     mine = Message.objects.filter(companion=companion_id).select_related("session__diary_entry")
-    messages = mine.in_bulk(ids)
+    messages = mine.in_bulk(sources_of(sentences))
     cited = []
     for sentence in sentences:
         sources = {UUID(source) for source in sentence["sources"]} & messages.keys()

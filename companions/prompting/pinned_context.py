@@ -10,7 +10,7 @@ from uuid import UUID
 from django.contrib.postgres.aggregates import ArrayAgg
 from django.db.models import Q
 
-from companions.life.inner_state import Feeling, get_feeling_now
+from companions.life.inner_state import Feeling, get_feeling_now, get_newest
 from companions.models import InnerState
 from memory.emotion import Emotion
 from memory.learning.revisions import load_holding, load_told_at
@@ -98,7 +98,7 @@ def load_pinned_context(companion_id: UUID) -> PinnedContext:
     sentences = {revision.about: load_holding(revision) for revision in newest if not revision.is_stale}
     self_concept = sentences.get(Revision.About.SELF_CONCEPT, [])
     profile = sentences.get(Revision.About.USER_PROFILE, [])
-    inner_state = InnerState.objects.filter(companion=companion_id).order_by("-number").first()
+    inner_state = get_newest(companion_id)
     sources = {source for row in (*slots, *blocks) for source in getattr(row, "source_ids", ())}
     sources |= {UUID(str(id)) for said in (*self_concept, *profile) for id in said.get("sources") or ()}
     if inner_state:

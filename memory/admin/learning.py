@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
+from memory.learning.diary import sources_of
 from memory.models import Block, DiaryEntry, Forgotten, Learning, Memory, Retraction, Revision, Slot
 from safety.admin import PrivateAdmin, link, marks, moment, number
 
@@ -22,8 +23,7 @@ def length_of(field: str) -> Func:
 
 def with_sources(thing: DiaryEntry | Revision) -> Sequence[dict[str, Any]]:
     """Return each sentence with its source messages, except those that are gone or on another branch. One query."""
-    ids = {UUID(source) for sentence in thing.sentences for source in sentence["sources"]}
-    messages = thing.companion.messages.in_bulk(ids)
+    messages = thing.companion.messages.in_bulk(sources_of(thing.sentences))
     return [
         {
             "text": sentence["text"],

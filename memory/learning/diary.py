@@ -121,7 +121,7 @@ def keep_entry(companion_id: UUID, ended: ClosedSession, now: datetime, zone: tz
     return entry
 
 
-def sources_of(sentences: Sequence[dict[str, Any]]) -> list[UUID]:
+def sources_of(sentences: Sequence[Mapping[str, Any]]) -> list[UUID]:
     """Return the ids of the messages behind these sentences, each once."""
     return list(dict.fromkeys(UUID(source) for sentence in sentences for source in sentence["sources"]))
 
