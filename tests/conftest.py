@@ -242,6 +242,7 @@ def django_db_setup(django_test_environment: None) -> Iterator[None]:
     connections.settings["default"]["NAME"] = name
     yield
     SyncToAsync.single_thread_executor.submit(connections.close_all).result()
+    connections["default"].close_pool()
 
 
 @pytest.fixture(autouse=True)

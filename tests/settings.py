@@ -3,8 +3,9 @@
 from config import settings as kith
 
 globals().update({name: value for name, value in vars(kith).items() if name.isupper()})
-# Each test's threads have connections of their own, gone with them.
-kith.DATABASES["default"]["OPTIONS"].pop("pool")
+# Threads of tests take connections from a pool, as Kith's do: a new one costs Postgres as much as many a test. There are
+# always enough, for some threads end without giving theirs back.
+kith.DATABASES["default"]["OPTIONS"]["pool"] |= {"max_size": 1_000, "max_idle": 600, "timeout": 30}
 # A machine that stands still for a second is no Redis that is away.
 kith.CACHES["default"]["OPTIONS"] |= {"socket_timeout": 30, "socket_connect_timeout": 30}
 kith.LOGGING["root"]["handlers"] = []  # pytest shows what was logged

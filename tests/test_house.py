@@ -74,6 +74,17 @@ def test_the_platform_folder_never_shadows_the_standard_library() -> None:
     assert not list((ROOT / "platform").glob("*.py"))
 
 
+def test_what_a_folder_of_tests_shares_ends_with_its_last_test() -> None:
+    """Where a folder is no package, pytest keeps a package's fixture until the whole run ends."""
+    tests = ROOT / "tests"
+    sharing = [path.parent for path in tests.rglob("conftest.py") if 'scope="package"' in path.read_text()]
+    assert tests / "browser" in sharing
+    above = {
+        folder for place in sharing for folder in (place, *place.parents) if folder.is_relative_to(tests)
+    }
+    assert [folder for folder in above if not (folder / "__init__.py").exists()] == []
+
+
 @pytest.mark.parametrize("layer", HOMES)
 def test_packages_import_only_downwards(layer: str) -> None:
     above = set(LAYERS[: LAYERS.index(layer)])

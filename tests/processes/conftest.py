@@ -11,9 +11,12 @@ from tests.processes.house import ALIAS, House
 from tests.processes.person import Person
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def whole_house(django_db_blocker: Any) -> Iterator[House]:
-    """Not in pytest's own folders, which are shut to the user as whom Postgres runs where we are root."""
+    """A house for these tests alone: idle, it would take a twentieth of a processor until the end of the test run.
+
+    Not in pytest's own folders, which are shut to the user as whom Postgres runs where we are root.
+    """
     with tempfile.TemporaryDirectory(prefix="kith-") as folder, django_db_blocker.unblock():
         house = House(Path(folder).resolve())
         try:
