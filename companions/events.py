@@ -146,6 +146,7 @@ class Hub:
         self._hearing: asyncio.Task[None] | None = None
         self._has_tried = asyncio.Event()
         self.is_subscribed = False
+        self.subscriptions = 0  # one more each time that Redis was away, or that the hub listens again
 
     async def listen(self, group: str, listener: Listener) -> None:
         """Pass the group's events to the listener from now on, or from when Redis answers again.
@@ -180,6 +181,7 @@ class Hub:
                         if message is None:  # the ping detects a connection that was lost silently
                             await pubsub.ping()
                         elif message["type"] == "subscribe":
+                            self.subscriptions += 1
                             self._note(is_subscribed=True)
                         elif message["type"] == "message":
                             self._pass_on(message["data"])

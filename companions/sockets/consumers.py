@@ -293,6 +293,7 @@ class CompanionConsumer(PersonSocket):
     async def on_open(self) -> None:
         self.name = uuid4().hex
         self.sending, self.follower = asyncio.Lock(), Follower(self.companion)
+        self.subscription = hub().subscriptions
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         if not self.is_open or await self.is_too_fast():
@@ -364,7 +365,12 @@ class CompanionConsumer(PersonSocket):
         return silence_seconds()
 
     async def poll(self) -> None:
-        """Send what was missed of replies that have been silent for a while, as happens if Redis was away."""
+        """Send what was missed of replies that have been silent for a while, as happens if Redis was away; once it is
+        back, tell the client that other events may be missing as well.
+        """
+        if self.subscription != hub().subscriptions:
+            self.subscription = hub().subscriptions
+            await self.send_frame({"type": "messages.missed"})
         for reply_id in self.follower.silent():
             with contextlib.suppress(DatabaseError):
                 await self._catch_up(reply_id)

@@ -7,7 +7,7 @@ import gc
 import re
 import resource
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from io import BytesIO
@@ -17,7 +17,7 @@ import orjson
 import structlog
 from asgiref.sync import sync_to_async
 from django.conf import settings
-from django.core.handlers.asgi import ASGIHandler
+from django.core.handlers.asgi import ASGIHandler, ASGIRequest
 from django.db import DatabaseError
 from django.http import HttpRequest, StreamingHttpResponse
 from django.http.response import HttpResponseBase
@@ -108,7 +108,7 @@ class BodyLimit:
                 await _refuse(send, error, "too many")
 
 
-def _is_signed_in(scope: Message) -> bool:
+def _is_signed_in(scope: Mapping[str, Any]) -> bool:
     return find_sender(scope, timezone.now()) is not None
 
 
@@ -173,7 +173,7 @@ class Handler(ASGIHandler):
         await in_request_thread(lambda: None)  # which returns that thread's connection to the pool
         if isinstance(response, StreamingHttpResponse) and response.is_async:
             pieces = cast(AsyncIterator[bytes], response.streaming_content)
-            response.streaming_content = _while_signed_in(pieces, request.scope)
+            response.streaming_content = _while_signed_in(pieces, cast(ASGIRequest, request).scope)
         return response
 
     async def send_response(self, response: Any, send: Any) -> None:
@@ -188,7 +188,7 @@ class Handler(ASGIHandler):
             raise
 
 
-async def _while_signed_in(pieces: AsyncIterator[bytes], scope: Message) -> AsyncIterator[bytes]:
+async def _while_signed_in(pieces: AsyncIterator[bytes], scope: Mapping[str, Any]) -> AsyncIterator[bytes]:
     """Yield the pieces; raise SignedOutError once the session or token has ended, or its person is deactivated.
 
     That is checked before a piece, if it was not within the last SOCKET_CHECKED_SECONDS. Only whoever is signed in gets

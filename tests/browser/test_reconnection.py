@@ -189,3 +189,27 @@ def test_what_was_said_before_the_page_listened_is_shown_once_it_does(person: Pe
     held[0].continue_()
     expect(page.locator(".said-by-person .words")).to_have_text("From elsewhere")
     expect(person.answers).to_have_text(["Hello, I am Mira.", "I see."])
+
+
+def test_what_was_missed_while_redis_was_away_is_brought(person: Person, live: Live) -> None:
+    person.make_companion()
+    page, other = person.page, person.page.context.new_page()
+    other.goto(page.url)
+    expect(other.locator("#send")).to_be_enabled()
+    sockets = list[WebSocketRoute]()
+
+    def hear_nothing(socket: WebSocketRoute) -> None:
+        socket.connect_to_server().on_message(lambda told: None)
+        sockets.append(socket)
+
+    page.route_web_socket(re.compile("/ws/companions/"), hear_nothing)
+    page.reload()
+    expect(page.locator("#send")).to_be_enabled()
+    live.rehearsal.script({"answer": "I see."})
+    other.locator("#message").fill("From elsewhere")
+    other.locator("#message").press("Enter")
+    expect(other.locator("#turns .said-by-companion .words")).to_have_text(["Hello, I am Mira.", "I see."])
+    expect(other.locator("[data-reply]")).to_have_count(0)
+    expect(person.answers).to_have_text(["Hello, I am Mira."])
+    sockets[-1].send('{"type": "messages.missed"}')
+    expect(person.answers).to_have_text(["Hello, I am Mira.", "I see."])

@@ -4,7 +4,10 @@ import asyncio
 import uuid
 from typing import Any
 
+import psutil
 import pytest
+import redis
+from django.conf import settings
 from django.utils import timezone
 
 from accounts.models import ModelCall, User
@@ -242,3 +245,20 @@ async def test_what_is_said_as_soon_as_a_socket_is_open_reaches_it(alice: User, 
     assert "messages.deleted" in await asyncio.wait_for(frames.get(), 10)
     coming.put_nowait({"type": "websocket.disconnect", "code": 1000})
     await asyncio.wait_for(serving, 10)
+
+
+async def test_a_socket_tells_that_events_were_missed_while_redis_was_away(
+    alice: User, mira: Companion
+) -> None:
+    async with connected(alice, mira) as socket:
+        ours = {
+            connection.laddr.port
+            for connection in psutil.Process().net_connections("tcp")
+            if connection.laddr
+        }
+        with redis.Redis.from_url(settings.REDIS_URL) as client:
+            for listening in client.client_list(_type="pubsub"):
+                if int(listening["addr"].rpartition(":")[2]) in ours:
+                    client.client_kill_filter(_id=listening["id"])
+        assert await socket.frame() == {"type": "messages.missed"}
+        assert await socket.wire.receive_nothing(timeout=4)

@@ -158,6 +158,7 @@ connection.addEventListener("frame", ({ detail: frame }) => {
   else if (frame.type === "reply.heard") turns.find(frame.message_id) && turns.refresh(frame.message_id);
   else if (frame.type === "forget.ended") turns.find(frame.message_id) && turns.refresh(frame.message_id);
   else if (frame.type === "branch.chosen") followBranch();
+  else if (frame.type === "messages.missed") turns.catchUp(isStreaming).catch(() => {});
   else if (frame.type === "messages.deleted") remove(frame.ids);
   else if (frame.type === "message.corrected") turns.find(frame.message.id) && turns.refresh(frame.message.id);
   else if (frame.type === "error") refused(frame);
