@@ -31,6 +31,11 @@ PROBLEMS = {
 }
 
 
+def describe_error(code: str) -> str:
+    """Return in a sentence why work in the background failed."""
+    return str(PROBLEMS.get(code) or _("Something went wrong on Kith's side."))
+
+
 @erasing()
 def set_private(memory: Memory, is_private: bool, now: datetime) -> None:
     """Hide the memory from models, or show it to them again; its owner sees it in either case.
@@ -158,9 +163,7 @@ class Ending:
     @property
     def problem(self) -> str:
         """Why the last attempt failed, in a sentence; empty if it did not."""
-        if not self.closing or not self.closing.error:
-            return ""
-        return str(PROBLEMS.get(self.closing.error) or _("Something went wrong on Kith's side."))
+        return describe_error(self.closing.error) if self.closing and self.closing.error else ""
 
 
 def load_ending(companion: Companion) -> Ending:

@@ -15,6 +15,7 @@ from django.utils.translation import pgettext
 from companions.conversations.markdown import as_html, as_linked_html, as_plain, read_plainly
 from companions.events import describe_failure
 from companions.lore.explanation import Explanation, explain
+from companions.memories.editing import describe_error
 from companions.memories.forget_items import show_items
 from companions.memories.forget_proposals import load_items
 from companions.memories.reasons import (
@@ -173,6 +174,12 @@ def shown_proposal(proposal: ForgetProposal) -> dict[str, Any]:
 def problem(code: str) -> str:
     """Return what happened to a reply that failed with the error `code`, and what to do."""
     return describe_failure(code)
+
+
+@register.filter
+def background_problem(code: str) -> str:
+    """Return in a sentence why work in the background failed with the error `code`."""
+    return describe_error(code)
 
 
 @register.filter

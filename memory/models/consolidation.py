@@ -17,6 +17,17 @@ class ConsolidationQuerySet(OwnedQuerySet["Consolidation"]):
         )
         return self.filter(~models.Exists(later), state=Consolidation.State.FAILED)
 
+    def with_newest(self) -> "ConsolidationQuerySet":
+        """Annotate each night with `is_newest`: whether its companion has no later one."""
+        later = Consolidation.objects.filter(
+            companion=models.OuterRef("companion"), night_of__gt=models.OuterRef("night_of")
+        )
+        return self.annotate(is_newest=~models.Exists(later))
+
+    def retryable(self) -> "ConsolidationQuerySet":
+        """Filter to the failed nights that are the newest of their companion: a later one looks at the same memories."""
+        return self.with_newest().filter(is_newest=True, state=Consolidation.State.FAILED)
+
 
 class Consolidation(models.Model):
     """One night's work on a companion's memories; its changes say what it did. Until it ends, `draft` holds what a

@@ -57,13 +57,16 @@ def document(told: Told) -> UUID:
     return give_document(told.companion, "A book", "Once upon a time.", NOW).pk
 
 
-def change(told: Told) -> UUID:
-    night, _ = Consolidation.objects.get_or_create(
+def night(told: Told) -> Consolidation:
+    return Consolidation.objects.get_or_create(
         companion=told.companion,
         night_of=NOW.date(),
         defaults={"asked_at": NOW, "next_at": NOW, "ended_at": NOW, "state": "done"},
-    )
-    given = {"consolidation": night, "number": 1, "kind": "reviewed", "memory": told.fact}
+    )[0]
+
+
+def change(told: Told) -> UUID:
+    given = {"consolidation": night(told), "number": 1, "kind": "reviewed", "memory": told.fact}
     return Change.objects.get_or_create(companion=told.companion, **given)[0].pk
 
 
@@ -228,6 +231,7 @@ PAGES: dict[str, Callable[[Told], str]] = {
     "lore_entry": lambda told: f"{told.path}lore/{lore_entry(told)}",
     "lore_entry_delete": lambda told: f"{told.path}lore/{lore_entry(told)}delete/",
     "nights": lambda told: f"{told.path}nights/",
+    "night_retry": lambda told: f"{told.path}nights/{night(told).pk}/retry/",
     "change_undo": lambda told: f"{told.path}nights/changes/{change(told)}/undo/",
     "change_settle": lambda told: f"{told.path}nights/changes/{change(told)}/settle/",
     "memories_delete": lambda told: f"{told.path}memories/delete/",
@@ -297,6 +301,7 @@ POST_ONLY = {
     *("message_choose", "message_part", "message_bookmark", "branch_choose", "branch_rename"),
     "document_give",
     *("lore_try", "lorebook_add", "lorebook_import", "about_count", "about_try", "version_restore"),
+    "night_retry",
     "change_undo",
     "change_settle",
     "memories_delete",
