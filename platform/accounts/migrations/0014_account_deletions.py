@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
                 ),
                 ("account", models.PositiveBigIntegerField(verbose_name="number of the account")),
                 ("joined_at", models.DateTimeField(verbose_name="date joined")),
-                ("deleted_at", models.DateTimeField(verbose_name="deleted")),
+                ("deleted_at", models.DateTimeField(verbose_name="when it was deleted")),
             ],
             options={
                 "verbose_name": "deletion of an account",

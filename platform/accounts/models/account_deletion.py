@@ -10,7 +10,7 @@ class AccountDeletion(models.Model):
 
     account = models.PositiveBigIntegerField(_("number of the account"))
     joined_at = models.DateTimeField(_("date joined"))
-    deleted_at = models.DateTimeField(_("deleted"))
+    deleted_at = models.DateTimeField(_("when it was deleted"))
 
     class Meta:
         verbose_name = _("deletion of an account")
