@@ -37,6 +37,7 @@ HOMES = {
 }
 SDKS = {"openai", "tokenizers", "safetensors", "httpx2", "aiohttp", "av"}
 THE_SERVERS_OWN = {
+    "accounts.AccountDeletion": "names nobody: its account is gone",
     "accounts.Invitation": "made by operators before anyone owns it",
     "memory.Space": "names a model, holds nothing of anyone's",
     "providers.Download": "a model's file, the operator's",

@@ -21,7 +21,7 @@ from companions.replies import turn
 from companions.replies.actions import break_off
 from companions.replies.lifecycle import Start, Started, start
 from companions.sockets.consumers import FRAMES, CompanionConsumer, Frame, read_frame
-from database.queries import DATABASE_UNAVAILABLE
+from database.queries import DATABASE_UNAVAILABLE, describe_full_disk
 from files.errors import FilesError
 from jobs.background import get_redis, in_thread
 from providers.sound import Sound, SoundError, read_plain_wav
@@ -201,9 +201,11 @@ class CallConsumer(CompanionConsumer):
             return None if started.is_new else render_saved(started.message, started.reply)
         except RefusedError as error:
             code, detail = error.code, str(error.detail)
-        except DATABASE_UNAVAILABLE:
+        except DATABASE_UNAVAILABLE as error:
             code = "database_away"
-            detail = _("Kith's database is not answering right now. Send it again in a moment.")
+            detail = describe_full_disk(error) or _(
+                "Kith's database is not answering right now. Send it again in a moment."
+            )
         except Exception:  # a failure must not end the next utterances
             log.exception("utterance_failed", companion_id=str(self.companion.pk))
             code, detail = "internal_error", _("Something went wrong here. Say it again.")

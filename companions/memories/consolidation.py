@@ -8,7 +8,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from django.db import connection
-from django.db.models import Prefetch, QuerySet
+from django.db.models import Prefetch
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
 
@@ -21,6 +21,7 @@ from jobs.lease import Clock
 from memory.consolidation import runs
 from memory.consolidation.undo import settle, undo
 from memory.models import Change, Consolidation
+from memory.models.consolidation import ConsolidationQuerySet
 
 BEGINS = time(3)  # in the user's time zone
 BATCH = 500
@@ -77,7 +78,7 @@ def run_night(companion_id: UUID, night_id: UUID, now: datetime, clock: Clock | 
     runs.consolidate(companion_id, night_id, now, lock, clock)
 
 
-def load_ended_nights(companion: Companion) -> QuerySet[Consolidation]:
+def load_ended_nights(companion: Companion) -> ConsolidationQuerySet:
     """Return the companion's nights that are done or failed, with their changes and the memories of these."""
     changes = Change.objects.filter(companion=companion).order_by("number").select_related("memory")
     mine = Consolidation.objects.filter(companion=companion, ended_at__isnull=False)
@@ -97,9 +98,12 @@ def describe_last_night(companion: Companion) -> NightLine | None:
     night = load_ended_nights(companion).order_by("-ended_at", "-pk").first()
     if night is None:
         return None
+    waiting = load_contradictions(companion)
+    first_open = waiting[0].pk if waiting else None
+    if night.state == Consolidation.State.FAILED:
+        return NightLine(_("Last night: it did not work"), first_open)
     changes = [change for change in night.changes.all() if not change.undone_at]
     counts = Counter(Change.Kind(change.kind) for change in changes)
-    waiting = load_contradictions(companion)
     said = [
         ngettext("%(count)d merged", "%(count)d merged", counts[Change.Kind.MERGED]),
         ngettext("%(count)d new thought", "%(count)d new thoughts", counts[Change.Kind.INSIGHT]),
@@ -108,7 +112,7 @@ def describe_last_night(companion: Companion) -> NightLine | None:
     numbers = (counts[Change.Kind.MERGED], counts[Change.Kind.INSIGHT], len(waiting))
     parts = [words % {"count": count} for words, count in zip(said, numbers, strict=True) if count]
     done = pgettext("between the parts of a list", ", ").join(parts) or _("nothing to do")
-    return NightLine(_("Last night: %(done)s") % {"done": done}, waiting[0].pk if waiting else None)
+    return NightLine(_("Last night: %(done)s") % {"done": done}, first_open)
 
 
 def load_contradictions(companion: Companion) -> list[Change]:

@@ -17,8 +17,10 @@ from companions.access import get_companion
 from companions.memories import consolidation
 from companions.models import Companion
 from companions.pages.shortcuts import list_page, page_view, post_view
+from jobs.lease import LEASE_TIME
+from memory.consolidation.runs import retry as retry_night
 from memory.errors import UndoError
-from memory.models import Change
+from memory.models import Change, Consolidation
 
 PAGE_SIZE = 10
 UNDONE = {
@@ -39,11 +41,31 @@ def nights(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     """Show what the nightly consolidations changed, newest first, with what can be undone or settled."""
     companion = get_companion(request.user, companion_id)
     cursor = request.GET.get("cursor") or None
-    nights, next_cursor = list_page(
-        [(consolidation.load_ended_nights(companion), "ended_at")], cursor, PAGE_SIZE
-    )
-    context = {"companion": companion, "nights": nights, "following": next_cursor, "cursor": cursor or ""}
+    ended = consolidation.load_ended_nights(companion).with_newest()
+    nights, next_cursor = list_page([(ended, "ended_at")], cursor, PAGE_SIZE)
+    waiting = None
+    if cursor is None and not (nights and nights[0].is_newest):
+        waiting = companion.consolidations.filter(state=Consolidation.State.WAITING).first()
+    context = {
+        "companion": companion,
+        "nights": nights,
+        "following": next_cursor,
+        "cursor": cursor or "",
+        "waiting": waiting,
+        "is_put_off": waiting and waiting.next_at > timezone.now() + LEASE_TIME,  # a lease ends earlier
+    }
     return render(request, "nights/nights.html", context)
+
+
+@post_view
+def retry(request: SignedInRequest, companion_id: UUID, night_id: UUID) -> HttpResponse:
+    """Have a failed night's work done again, now."""
+    companion = get_companion(request.user, companion_id)
+    if not companion.consolidations.filter(pk=night_id).exists():
+        raise Http404
+    if not retry_night(companion.pk, night_id, timezone.now()):
+        messages.info(request, _("This has been begun again already, or a later night has made up for it."))
+    return redirect("nights", companion_id)
 
 
 @post_view

@@ -234,7 +234,10 @@ def _memory_page(
 def edit(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> HttpResponse:
     shown = get_memory(request.user, companion_id, memory_id)
     given = {"text": shown.text, "importance": shown.importance, "happened_at": shown.happened_at}
-    form = MemoryTextForm(request.POST or None, initial=given, longest=settings.MESSAGE_CHARACTERS)
+    ids = f"memory-{memory_id}-%s"  # other such forms may stand on the same page
+    form = MemoryTextForm(
+        request.POST or None, initial=given, longest=settings.MESSAGE_CHARACTERS, auto_id=ids
+    )
     if shown.message_id:  # its time is that of the message
         del form.fields["happened_at"]
     if not form.is_bound or not form.is_valid():

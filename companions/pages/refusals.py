@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from accounts.authentication import SignedInRequest
 from accounts.errors import RefusedError
-from database.queries import DATABASE_UNAVAILABLE
+from database.queries import DATABASE_UNAVAILABLE, describe_full_disk
 
 P = ParamSpec("P")
 View = Callable[Concatenate[SignedInRequest, P], Coroutine[Any, Any, HttpResponseBase]]
@@ -25,8 +25,10 @@ def refusals_as_json(view: View[P]) -> View[P]:
         except RefusedError as error:
             body = {**error.more, "code": error.code, "detail": str(error.detail)}
             return JsonResponse(body, status=error.status, headers=error.headers)
-        except DATABASE_UNAVAILABLE:
-            detail = _("Kith's database is not answering right now. Try again in a moment.")
+        except DATABASE_UNAVAILABLE as error:
+            detail = describe_full_disk(error) or _(
+                "Kith's database is not answering right now. Try again in a moment."
+            )
             return JsonResponse({"code": "database_away", "detail": detail}, status=503)
 
     return answering

@@ -119,6 +119,7 @@ companion_patterns: list[URLPattern | URLResolver] = [
     path("lore/import/", lore.bring, name="lorebook_import"),
     path("lore/<uuid:lorebook_id>/", include(lorebook_patterns)),
     path("nights/", consolidation.nights, name="nights"),
+    path("nights/<uuid:night_id>/retry/", consolidation.retry, name="night_retry"),
     path("nights/changes/<uuid:change_id>/undo/", consolidation.undo, name="change_undo"),
     path("nights/changes/<uuid:change_id>/settle/", consolidation.settle, name="change_settle"),
     path("diary/", diary.diary, name="diary"),

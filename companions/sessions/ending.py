@@ -16,6 +16,11 @@ PROBLEMS = {
 }
 
 
+def describe_error(code: str) -> str:
+    """Return in a sentence why work in the background failed."""
+    return str(PROBLEMS.get(code) or _("Something went wrong on Kith's side."))
+
+
 @dataclass(frozen=True, slots=True)
 class Ending:
     """The open session (if any), whether the user has said anything in it, and its newest closing."""
@@ -48,9 +53,7 @@ class Ending:
     @property
     def problem(self) -> str:
         """Why the last attempt failed, in a sentence; empty if it did not."""
-        if not self.closing or not self.closing.error:
-            return ""
-        return str(PROBLEMS.get(self.closing.error) or _("Something went wrong on Kith's side."))
+        return describe_error(self.closing.error) if self.closing and self.closing.error else ""
 
 
 def load_ending(companion: Companion) -> Ending:

@@ -40,7 +40,7 @@ from companions.sockets.authorization import (
     may_connect,
 )
 from companions.sockets.signals import CHECK
-from database.queries import DATABASE_UNAVAILABLE
+from database.queries import DATABASE_UNAVAILABLE, describe_full_disk
 from jobs.background import in_thread
 from safety import notices
 from text.strings import is_storable
@@ -307,9 +307,11 @@ class CompanionConsumer(PersonSocket):
                 await self.handle_frame(frame)
         except RefusedError as error:
             await self.send_error(error.code, str(error.detail), client_id or find_client_id(text_data))
-        except DATABASE_UNAVAILABLE:
+        except DATABASE_UNAVAILABLE as error:
             with translation.override(self.user.language or "en"):
-                detail = _("Kith's database is not answering right now. Send it again in a moment.")
+                detail = describe_full_disk(error) or _(
+                    "Kith's database is not answering right now. Send it again in a moment."
+                )
             await self.send_error("database_away", detail, client_id)
 
     def read_frame(self, text: str | None) -> Frame:

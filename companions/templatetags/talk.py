@@ -27,6 +27,7 @@ from companions.memories.reasons import (
 )
 from companions.minds.change import ModelState, describe_state
 from companions.models import Companion, ForgetProposal, Message, Reply
+from companions.sessions.ending import describe_error
 from memory.emotion import depth
 from memory.models import DiaryEntry, Memory, Recall, Recalled
 from memory.recall.recall import Found
@@ -175,6 +176,12 @@ def shown_proposal(proposal: ForgetProposal) -> dict[str, Any]:
 def problem(code: str) -> str:
     """Return what happened to a reply that failed with the error `code`, and what to do."""
     return describe_failure(code)
+
+
+@register.filter
+def background_problem(code: str) -> str:
+    """Return in a sentence why work in the background failed with the error `code`."""
+    return describe_error(code)
 
 
 @register.filter

@@ -2,11 +2,16 @@
 
 from typing import Any
 
-from django.contrib import admin
-from django.db.models import Count
+from django.contrib import admin, messages
+from django.db import transaction
+from django.db.models import Count, QuerySet
 from django.http import HttpRequest
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+from unfold.decorators import action
 
+from memory.consolidation.runs import retry
 from memory.models import Change, Consolidation, Pursuit, Thread
 from memory.models.consolidation import ConsolidationQuerySet
 from safety.admin import (
@@ -20,7 +25,9 @@ from safety.admin import (
     state,
     yes_filter,
 )
+from safety.audit import record
 from safety.descriptions import describe_status
+from safety.models import AuditEntry
 
 ERROR = code_column("error", _("error"))
 COLOURS = {
@@ -42,6 +49,7 @@ class ConsolidationAdmin(PrivateAdmin):
 
     named_by = "night_of"
     annotations = {"count": Count("changes")}
+    actions = ("again",)
     list_display = (
         *("night_of", "owner", "of_companion", "shown_state", number("count", _("changes"))),
         *("attempts", ERROR, moment("next_at", _("next attempt")), moment("ended_at", _("ended"))),
@@ -56,6 +64,30 @@ class ConsolidationAdmin(PrivateAdmin):
     of_call = link("call", _("model call"))
 
     shown_state = state(COLOURS)
+
+    def has_act_permission(self, request: HttpRequest) -> bool:
+        return bool(request.user.has_perm("memory.change_consolidation"))
+
+    @action(description=_("Try again"), permissions=["act"])  # type: ignore[untyped-decorator]
+    def again(self, request: Any, queryset: QuerySet[Consolidation]) -> None:
+        """Begin the selected nights that failed anew, and record it."""
+        nights, begun = list(queryset), 0
+        for night in nights:
+            with transaction.atomic():
+                if retry(night.companion_id, night.pk, timezone.now()):
+                    owner = self.owner_of(night.pk)
+                    record(request.user, AuditEntry.Deed.CHANGED, Consolidation, night.pk, owner)
+                    begun += 1
+        if begun:
+            text = ngettext("%(n)d night will be tried again.", "%(n)d nights will be tried again.", begun)
+            messages.success(request, text % {"n": begun})
+        if left := len(nights) - begun:
+            text = ngettext(
+                "%(n)d night had not failed, or a later one makes up for it.",
+                "%(n)d nights had not failed, or later ones make up for them.",
+                left,
+            )
+            messages.warning(request, text % {"n": left})
 
     def private(self, request: HttpRequest, thing: Consolidation) -> dict[str, Any]:
         changes = thing.changes.select_related("memory").prefetch_related("others").order_by("number")

@@ -16,6 +16,7 @@ from pydantic import BaseModel, Field
 
 from accounts.models import ModelCall
 from accounts.usage import charged, waits_until
+from jobs.background import enqueue
 from jobs.lease import RETRY_DELAY, Clock, Lease, note_failures
 from memory.consolidation.candidates import Answer, Candidates, find_candidates, render_request, system_prompt
 from memory.consolidation.changes import Draft, apply_answer, load_parted
@@ -43,6 +44,16 @@ def find_due(now: datetime, most: int = BATCH) -> list[tuple[UUID, UUID]]:
     """Return the runs that are due and not leased, each as (companion id, run id)."""
     waiting = Consolidation.objects.filter(state=Consolidation.State.WAITING, next_at__lte=now)
     return list(waiting.order_by("next_at").values_list("companion_id", "pk")[:most])
+
+
+def retry(companion_id: UUID, run_id: UUID, now: datetime) -> bool:
+    """Begin a failed run anew and return True; False if it has not failed, or if a later one has been requested."""
+    failed = Consolidation.objects.retryable().filter(companion=companion_id, pk=run_id)
+    waiting = {"state": Consolidation.State.WAITING, "error": "", "attempts": 0, "next_at": now}
+    if not failed.update(**waiting, ended_at=None):
+        return False
+    enqueue("companions.tasks.work_a_night", str(companion_id), str(run_id))
+    return True
 
 
 def consolidate(

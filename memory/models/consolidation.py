@@ -17,6 +17,20 @@ class ConsolidationQuerySet(OwnedQuerySet["Consolidation"]):
         )
         return self.filter(~models.Exists(later), state=Consolidation.State.FAILED)
 
+    def with_newest(self) -> "ConsolidationQuerySet":
+        """Annotate each night with `is_newest`: whether its companion has no later one."""
+        return self.annotate(is_newest=is_newest())
+
+    def retryable(self) -> "ConsolidationQuerySet":
+        """Filter to the failed nights that are the newest of their companion: a later one looks at the same memories."""
+        return self.filter(is_newest(), state=Consolidation.State.FAILED)
+
+
+def is_newest() -> models.Expression:
+    """Return the condition that a night's companion has no later one."""
+    companion, night_of = models.OuterRef("companion"), models.OuterRef("night_of")
+    return ~models.Exists(Consolidation.objects.filter(companion=companion, night_of__gt=night_of))
+
 
 class Consolidation(models.Model):
     """One night's work on a companion's memories; its changes say what it did. Until it ends, `draft` holds what a

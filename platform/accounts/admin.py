@@ -1,4 +1,7 @@
-"""The admin of groups, invitations and idempotency keys; that of users, tokens and model calls is in `safety.admin`."""
+"""The admin of groups, invitations, deletions of accounts and idempotency keys.
+
+That of users, tokens and model calls is in `safety.admin`.
+"""
 
 from datetime import datetime
 from typing import Any, ClassVar, cast
@@ -19,7 +22,7 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 
-from accounts.models import IdempotencyKey, Invitation
+from accounts.models import AccountDeletion, IdempotencyKey, Invitation
 
 PLAIN_FIELDS = (
     models.BooleanField,
@@ -171,6 +174,18 @@ class InvitationAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
         super().save_model(request, obj, form, change)
         if not change:
             messages.info(request, self.link(obj))
+
+
+@admin.register(AccountDeletion)
+class AccountDeletionAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
+    """The accounts that their owners deleted, read-only."""
+
+    list_display = ("account", "joined_at", "deleted_at")
+    list_filter = ("deleted_at",)
+    search_fields = ("account",)
+    search_help_text = _("The account's number, as in what operators did")
+    fields = readonly_fields = list_display
+    show_full_result_count = False
 
 
 @admin.register(IdempotencyKey)

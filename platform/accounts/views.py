@@ -21,7 +21,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.authentication import SignedInRequest, activate_locale
 from accounts.errors import AccountExistsError, InvitationError
 from accounts.forms import DeletionForm, ProfileForm, TokenForm
-from accounts.models import Token, User
+from accounts.models import AccountDeletion, Token, User
 from accounts.own_models import has_page
 from accounts.time_zones import list_choices
 from accounts.usage import allowance
@@ -155,6 +155,9 @@ def delete_account(request: SignedInRequest) -> HttpResponse:
     try:
         with transaction.atomic():
             lift_statement_timeout()
+            AccountDeletion.objects.create(
+                account=request.user.pk, joined_at=request.user.date_joined, deleted_at=timezone.now()
+            )
             request.user.delete()
     except ProtectedError:
         form.add_error(

@@ -50,7 +50,7 @@ from companions.api import (
     threads,
     timers,
 )
-from database.queries import is_row_gone
+from database.queries import describe_full_disk, is_row_gone
 from integrations.push import api as push
 from memory.errors import PolicyError
 from text.json_size import TooManyValuesError, check_json
@@ -273,7 +273,7 @@ def database_away(request: HttpRequest, error: OperationalError | InterfaceError
         request,
         503,
         "database_away",
-        _("Kith's database is not answering right now. Try again in a moment."),
+        describe_full_disk(error) or _("Kith's database is not answering right now. Try again in a moment."),
     )
 
 

@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.views import defaults
 
-from database.queries import DATABASE_UNAVAILABLE
+from database.queries import DATABASE_UNAVAILABLE, describe_full_disk
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
@@ -14,6 +14,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
     Neither page asks the database, nor anything of the request.
     """
-    if isinstance(sys.exc_info()[1], DATABASE_UNAVAILABLE):
-        return HttpResponse(render_to_string("503.html"), status=503)
+    error = sys.exc_info()[1]
+    if isinstance(error, DATABASE_UNAVAILABLE):
+        return HttpResponse(render_to_string("503.html", {"full": describe_full_disk(error)}), status=503)
     return defaults.server_error(request)

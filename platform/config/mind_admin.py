@@ -24,7 +24,13 @@ from providers.admission import note_answer
 from providers.chat_provider import describe
 from providers.clients import run_in_background
 from providers.discovery.hosted import find_hosted, load_hosted
-from providers.discovery.listing import ListingError, find_servers, read_server
+from providers.discovery.listing import (
+    ListingError,
+    NothingThereError,
+    SilentError,
+    find_servers,
+    read_server,
+)
 from providers.discovery.models import Server
 from providers.discovery.probe import HELLO, Probe, probe_model, read_context
 from providers.downloads.storage import open_folder
@@ -186,6 +192,19 @@ def _use(request: HttpRequest, form: MindForm) -> bool:
             request,
             _("%(model)s is saved, but not in use: the environment sets another model.") % {"model": model},
         )
+    elif trouble := _find_trouble(base_url, key):
+        text = _("%(model)s is in use from now on, but may not answer: %(trouble)s")
+        messages.warning(request, text % {"model": model, "trouble": trouble})
     else:
         messages.success(request, _("%(model)s answers from now on.") % {"model": model})
     return True
+
+
+def _find_trouble(base_url: str, key: str) -> str:
+    """Return why the server cannot be used now, e.g. that it refuses the key, as far as its list of models tells."""
+    try:
+        run_in_background(read_server(base_url, key))
+    except ListingError as error:
+        is_grave = error.status in {401, 403} or isinstance(error, (NothingThereError, SilentError))
+        return str(error.sentence) if is_grave else ""
+    return ""

@@ -31,6 +31,7 @@ def list_rooms() -> dict[str, dict[str, tuple[str, str]]]:
             "accounts.User": (_("People"), "person"),
             "account.EmailAddress": (_("E-mail addresses"), "alternate_email"),
             "accounts.Invitation": (_("Invitations"), "mail"),
+            "accounts.AccountDeletion": (_("Accounts that people deleted"), "person_off"),
             "accounts.Token": (_("API tokens"), "key"),
             "accounts.IdempotencyKey": (_("Writes through the API"), "done_all"),
             "push.Subscription": (_("Browsers with notifications"), "notifications"),

@@ -3,10 +3,13 @@
 Also the errors that are raised while the database is unavailable, or when a row is gone.
 """
 
+import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 from uuid import UUID
 
+from django.conf import settings
 from django.db import (
     DatabaseError,
     IntegrityError,
@@ -16,12 +19,31 @@ from django.db import (
     transaction,
 )
 from django.db.models import Model, ProtectedError
-from psycopg.errors import ForeignKeyViolation
+from django.utils.translation import gettext_lazy as _
+from psycopg.errors import DiskFull, ForeignKeyViolation
 
 DATABASE_UNAVAILABLE = (OperationalError, InterfaceError)
 """The errors that are raised while the database does not answer, and to the victim of a deadlock."""
+DISK_FULL = _(
+    "The disk of this Kith is full, so nothing new can be saved. What was saved before is safe. Whoever runs this Kith "
+    "has to free some space."
+)
+WAL_SEGMENT_BYTES = 16_000_000  # without room for one more, PostgreSQL ends
 MAX_DELETE_ATTEMPTS = 5
 T = TypeVar("T")
+
+
+def describe_full_disk(error: BaseException) -> str:
+    """Return in a sentence that the disk is full, if that is why the database failed, or "" if it may be anything else.
+
+    Either the database says so, or it is gone since it had no room for its log. Of that, only the disk of Kith's own
+    data folder tells, where the embedded database lies.
+    """
+    free = WAL_SEGMENT_BYTES
+    with suppress(OSError):
+        free = shutil.disk_usage(settings.KITH_HOME).free
+    is_full = isinstance(error.__cause__, DiskFull) or free < WAL_SEGMENT_BYTES
+    return str(DISK_FULL) if is_full else ""
 
 
 def is_row_gone(error: BaseException) -> bool:

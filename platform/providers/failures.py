@@ -25,7 +25,8 @@ MONEY = re.compile(
     r"insufficient[ _](?:quota|balance|credit|funds)|billing|payment|credit balance|余额|欠费", re.I
 )
 NO_MODEL = re.compile(
-    r"model.{0,200}(?:not[ _]?(?:found|exist|supported|a valid)|does not|unknown|no such)", re.I | re.S
+    r"model.{0,200}(?:not[ _]?(?:found|exist|supported|a valid)|does not(?! support)|unknown|no such)",
+    re.I | re.S,
 )
 UNKNOWN_MODEL = re.compile(r"(?:no such|unknown|invalid|unsupported|no) model", re.I)
 SILENT = re.compile(r"gave no first piece|fell silent|did not end within")

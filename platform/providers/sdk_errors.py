@@ -13,8 +13,9 @@ from providers.guarded_http import OutboundError
 
 SECRET = re.compile(r"(?i)\b(?:sk|pk|gsk|xai|hf)[-_][\w-]{8,}|(?<=bearer )\S+")
 MAX_SHOWN_CHARACTERS = 500
-# All that the SDK, the HTTP clients below it and their guard raise when a call fails.
-SDK_ERRORS = (openai.APIError, httpx2.HTTPError, aiohttp.ClientError, OutboundError)
+# All that the SDK, the HTTP clients below it and their guard raise when a call fails. The SDK encodes the words beside a
+# status, which need not be UTF-8.
+SDK_ERRORS = (openai.APIError, httpx2.HTTPError, aiohttp.ClientError, OutboundError, UnicodeEncodeError)
 FORBIDDEN = {"bad_address", "bad_port", "not_https", "not_public"}  # codes of OutboundError
 TEMPORARY_REFUSALS = {408, 409, 425, 429}  # 4xx that say "later", not "never"
 
@@ -50,7 +51,8 @@ def make_error(status: int | None, message: str) -> ProviderError:
 
 
 def translate_error(
-    error: openai.APIError | httpx2.HTTPError | aiohttp.ClientError | OutboundError, api_key: str
+    error: openai.APIError | httpx2.HTTPError | aiohttp.ClientError | OutboundError | UnicodeEncodeError,
+    api_key: str,
 ) -> ProviderError:
     """Return Kith's error for one of the SDK, its HTTP client or the guard, with the provider's own words, redacted."""
     if isinstance(error, OutboundError):

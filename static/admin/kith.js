@@ -1,5 +1,10 @@
 // What the admin's own scripts leave unsaid or say amiss to those who hear a page, put right when they have run.
 
+// What a try of a model or a download came to stands below its button, and may be below the window's edge.
+document.addEventListener("htmx:afterSwap", ({ detail }) => {
+  if (detail.target.id.startsWith("outcome")) detail.target.scrollIntoView({ block: "nearest" });
+});
+
 addEventListener("load", () => setTimeout(() => {
   // Of two boxes that scroll, none is a landmark: both would have one name.
   for (const box of document.querySelectorAll(".simplebar-content-wrapper[role=region]")) box.setAttribute("role", "group");

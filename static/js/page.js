@@ -89,6 +89,22 @@ document.addEventListener("htmx:afterSwap", (event) => {
   if (dialog) dialog.addEventListener("close", () => opener?.isConnected && opener.closest(".menu")?.querySelector("summary")?.focus());
 });
 
+// A part of the page that htmx replaces while it has the focus passes it on: from a link to the first field of the form
+// that it opened, from a form's button to the link or the button with its address.
+const address = (part) => part.getAttribute("action") ?? part.getAttribute("href");
+let left = null;
+document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  const focused = document.activeElement;
+  left = detail.target.contains(focused) ? address(focused.closest("form, a") ?? focused) : null;
+});
+document.addEventListener("htmx:afterSwap", ({ target }) => {
+  if (!left || document.activeElement !== document.body) return;
+  const same = [...target.querySelectorAll("form, a")].find((part) => address(part) === left);
+  const next = same?.matches("form") ? same.querySelector("textarea, input:not([type=hidden]), button") : same;
+  next?.focus({ preventScroll: true });
+  if (next?.matches("textarea")) next.setSelectionRange(next.value.length, next.value.length);
+});
+
 document.body.addEventListener("memory-gone", ({ detail }) => {
   document.querySelector("#dialog-place dialog")?.close();
   document.getElementById(`memory-${detail.id}`)?.remove();

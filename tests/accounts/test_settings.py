@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from accounts.models import ModelCall, Token, User
+from accounts.models import AccountDeletion, ModelCall, Token, User
 from accounts.models.user import list_time_zones
 from accounts.time_zones import OTHER_NAMES
 from companions.models import Companion
@@ -215,6 +215,23 @@ def test_deleting_takes_everything_of_ones_own(at_home: Client, alice: User, bob
     for model in (Token, ModelCall, Companion, EmailAddress):
         assert [row.user for row in model._default_manager.all()] == [bob]
     assert at_home.get("/settings/").status_code == 302
+
+
+def test_operators_see_that_an_account_was_deleted_by_its_owner_and_when(
+    at_home: Client, client: Client, alice: User, olive: User
+) -> None:
+    number, joined = alice.pk, alice.date_joined
+    send(at_home, "/settings/delete/", password="wrong")
+    assert not AccountDeletion.objects.exists()
+    send(at_home, "/settings/delete/", password=PASSWORD)
+    record = AccountDeletion.objects.get()
+    assert (record.account, record.joined_at) == (number, joined)
+    assert abs(timezone.now() - record.deleted_at) < timedelta(minutes=1)
+    User.objects.filter(pk=olive.pk).update(is_superuser=True)
+    client.force_login(olive)
+    shown = client.get("/admin/accounts/accountdeletion/", {"q": str(number)})
+    assert list(shown.context["cl"].queryset) == [record]
+    assert "alice" not in shown.content.decode()
 
 
 @pytest.mark.parametrize("typed", ["", "alice@example.org", "a\x00b", "x" * 3_000])

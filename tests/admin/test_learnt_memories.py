@@ -20,9 +20,9 @@ from tests.admin.conftest import NOON, Scene
 from tests.admin.walk import MARKER, listing, page
 
 
-def again(client: Client, *closings: Closing) -> str:
-    chosen = {"action": "again", "_selected_action": [str(one.pk) for one in closings]}
-    return client.post(listing(Closing), chosen, follow=True).content.decode()
+def again(client: Client, *rows: Closing | Consolidation) -> str:
+    chosen = {"action": "again", "_selected_action": [str(row.pk) for row in rows]}
+    return client.post(listing(type(rows[0])), chosen, follow=True).content.decode()
 
 
 def changed() -> list[tuple[str, str]]:
@@ -129,6 +129,27 @@ def test_a_failed_night_is_told_until_a_later_one_makes_up_for_it(desk: Client, 
     Consolidation.objects.filter(pk=later.pk).update(state="done")
     assert "in the last week failed" not in desk.get(reverse("admin:index")).content.decode()
     assert failed in desk.get(listing(Consolidation), {"state__exact": "failed"}).context["cl"].queryset
+
+
+def test_a_failed_night_is_tried_again_on_record_unless_a_later_one_is_under_way(
+    desk: Client, scene: Scene
+) -> None:
+    night = Consolidation.objects.get()
+    failed = {"state": "failed", "error": "provider_refused", "attempts": 8, "ended_at": NOON}
+    Consolidation.objects.update(**failed)
+    assert "1 night will be tried again." in again(desk, night)
+    night.refresh_from_db()
+    assert (night.state, night.error, night.attempts, night.ended_at) == ("waiting", "", 0, None)
+    assert changed() == [("memory.Consolidation", str(night.pk))]
+    assert "1 night had not failed" in again(desk, night)
+    Consolidation.objects.update(**failed)
+    Consolidation.objects.create(
+        companion=scene.companion,
+        night_of=night.night_of + timedelta(days=1),
+        **dict.fromkeys(("asked_at", "next_at"), timezone.now()),
+    )
+    assert "1 night had not failed" in again(desk, night)
+    assert len(changed()) == 1
 
 
 def test_a_closing_that_failed_is_tried_again_on_record(desk: Client, scene: Scene) -> None:

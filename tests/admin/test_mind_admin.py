@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from aiohttp import web
 from django.contrib.auth.models import Permission
 from django.test import Client
 from django.urls import reverse
@@ -130,6 +131,20 @@ def test_use_puts_the_model_in_force_with_its_key_and_no_more_context_than_it_ha
     assert AuditEntry.objects.get().deed == AuditEntry.Deed.CHANGED
 
 
+async def refuse(request: web.Request) -> web.Response:
+    return web.json_response({"error": {"message": "Incorrect API key"}}, status=401)
+
+
+@pytest.mark.usefixtures("chosen_by_page")
+def test_a_model_whose_server_refuses_the_key_is_used_with_a_warning(desk: Client) -> None:
+    with serve({"/v1/models": refuse}) as address:
+        fields = {"deed": "use", "base_url": f"{address}/v1", "model": "small", "api_key": SECRET}
+        shown = desk.post(reverse("admin:mind"), fields, follow=True).content.decode()
+    assert "requires a valid key" in shown
+    assert "small answers from now on." not in shown
+    assert get_provider().model == "small"
+
+
 def test_what_the_environment_sets_is_shown_as_what_wins(desk: Client, settings: Any) -> None:
     settings.CHAT = settings.CHAT | {
         "base_url": "http://model.test/v1",
@@ -167,3 +182,13 @@ def test_the_page_names_who_works_beside_the_talk(desk: Client) -> None:
     choose_chat("Mine", "http://llm.example/v1", "big")  # this process follows
     shown = desk.get(reverse("admin:mind")).content.decode()
     assert re.search(r"Background work:.*small.*http://small.example/v1", shown)
+
+
+def test_today_leads_to_the_choice_of_a_model_where_there_is_none(desk: Client, settings: Any) -> None:
+    words = "No language model is chosen"
+    assert words not in desk.get(reverse("admin:index")).content.decode()
+    settings.CHAT = settings.CHAT | {"is_rehearsal": True}
+    settings.CHAT_IS_FOUND = False
+    shown = desk.get(reverse("admin:index")).content.decode()
+    assert words in shown
+    assert f'href="{reverse("admin:mind")}">Choose a model' in shown

@@ -211,3 +211,17 @@ def test_what_would_be_forgotten_is_shown_chosen_and_gone(person: Person, live: 
     page.get_by_label("Which memories").select_option("fact")
     expect(page.locator(".memory")).to_have_count(1)
     expect(page.locator("#memories")).to_contain_text("The cat Pebble is afraid")
+
+
+def test_correcting_and_pinning_by_keyboard_keeps_the_focus_where_one_works(person: Person) -> None:
+    page = add_fact(person)
+    memory = page.locator(".memory", has_text="The harbour freezes")
+    memory.get_by_role("link", name="Correct").press("Enter")
+    expect(page.locator("#memories").get_by_label("What is remembered")).to_be_focused()
+    page.keyboard.type(", says Ana")  # at the end
+    page.get_by_role("button", name="Save").press("Enter")
+    memory = page.locator(".memory", has_text="The harbour freezes in winter, says Ana")
+    expect(memory.get_by_role("link", name="Correct")).to_be_focused()
+    memory.get_by_role("button", name="Pin").press("Enter")
+    expect(memory.get_by_role("button", name="Pin")).to_have_attribute("aria-pressed", "true")
+    expect(memory.get_by_role("button", name="Pin")).to_be_focused()

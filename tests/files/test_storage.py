@@ -1,3 +1,4 @@
+import errno
 import hashlib
 import io
 import re
@@ -20,7 +21,7 @@ from companions.models import Companion
 from files.contents import open_content, read_content, store_content, store_file, used_bytes
 from files.errors import ContentError, ContentLostError, NoRoomError, StorageAwayError
 from files.models import StoredFile
-from files.storage import private
+from files.storage import PrivateFolder, private
 from tests.files.conftest import stored
 from tests.fixtures.storage import BUCKET, S3Server
 
@@ -153,6 +154,16 @@ def test_where_the_storage_is_away_nothing_is_half_there(alice: User, away: Call
     with pytest.raises(StorageAwayError):
         read_content(file)
     assert list(StoredFile.objects.all()) == [file]
+
+
+def test_a_full_disk_is_told_as_such(tmp_path: Path) -> None:
+    class Growing(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(StorageAwayError) as told:
+        PrivateFolder(tmp_path).put_file("speech/aa/b", Growing(), "audio/ogg")
+    assert "The disk of this Kith is full" in str(told.value.detail)
 
 
 @pytest.mark.parametrize("fault", ["error", "slow", "denied", "lost"])

@@ -138,10 +138,11 @@ def test_a_contradiction_of_which_one_is_gone_asks_nothing(
 
 def test_a_night_without_anything_to_do_and_one_that_failed_say_so(at_home: Client, mira: Companion) -> None:
     a_night(mira)
-    a_night(mira, 2, "failed")
+    failed = a_night(mira, 2, "failed")
+    Consolidation.objects.filter(pk=failed.pk).update(error="provider_unavailable")
     shown = page(at_home, mira)
     assert "There was nothing to do." in shown
-    assert "The model could not be reached, so nothing was done." in shown
+    assert "The model could not be reached. Nothing was changed." in shown
 
 
 def test_earlier_nights_come_by_pages_and_none_is_left_out(at_home: Client, mira: Companion) -> None:
@@ -177,3 +178,34 @@ def test_anothers_change_is_not_there(
             path = f"/companions/{companion_id}/nights/changes/{held_against.pk}/{deed}/"
             assert client.post(path, {"keep": "a"}).status_code == 404
     assert not Memory.objects.filter(closed_at__isnull=False).exists()
+
+
+def test_the_newest_failed_night_can_be_tried_again(at_home: Client, mira: Companion) -> None:
+    older, newest = a_night(mira, 1, "failed"), a_night(mira, 2, "failed")
+    Consolidation.objects.filter(pk=newest.pk).update(attempts=8, error="provider_refused")
+    path = f"/companions/{mira.pk}/nights/"
+    shown = page(at_home, mira)
+    assert "The model refused to answer. Nothing was changed." in shown
+    assert f"{path}{newest.pk}/retry/" in shown
+    assert f"{path}{older.pk}/retry/" not in shown
+    assert "Last night: it did not work" in at_home.get(f"/companions/{mira.pk}/memories/").content.decode()
+
+    shown = at_home.post(f"{path}{newest.pk}/retry/", follow=True).content.decode()
+    assert "Mira is going through what is new." in shown
+    newest.refresh_from_db()
+    assert (newest.state, newest.attempts, newest.error, newest.ended_at) == ("waiting", 0, "", None)
+
+    again = at_home.post(f"{path}{newest.pk}/retry/", follow=True).content.decode()
+    assert "begun again already" in again
+    assert "begun again already" in at_home.post(f"{path}{older.pk}/retry/", follow=True).content.decode()
+    older.refresh_from_db()
+    assert older.state == "failed"
+
+
+def test_a_night_that_waits_says_until_when_and_why(at_home: Client, mira: Companion) -> None:
+    night = a_night(mira, 1, "waiting")
+    waiting = Consolidation.objects.filter(pk=night.pk)
+    waiting.update(ended_at=None, next_at=NOW + timedelta(hours=9))
+    assert "tokens are used up. Mira goes through what is new on" in page(at_home, mira)
+    waiting.update(error="provider_unavailable", attempts=1)
+    assert "The model could not be reached. Nothing has been changed yet." in page(at_home, mira)

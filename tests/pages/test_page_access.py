@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from dataclasses import fields
 from html import unescape
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import pytest
@@ -13,8 +14,9 @@ from django.template.loader import render_to_string
 from django.test import Client
 from django.urls import URLPattern, URLResolver
 from django.utils import timezone
+from psycopg.errors import DiskFull
 
-from accounts.models import User
+from accounts.models import Token, User
 from cards.lorebooks import normalise_book
 from companions.conversations.attachments import keep_picture
 from companions.lore.editing import make_book
@@ -57,13 +59,16 @@ def document(told: Told) -> UUID:
     return give_document(told.companion, "A book", "Once upon a time.", NOW).pk
 
 
-def change(told: Told) -> UUID:
-    night, _ = Consolidation.objects.get_or_create(
+def night(told: Told) -> Consolidation:
+    return Consolidation.objects.get_or_create(
         companion=told.companion,
         night_of=NOW.date(),
         defaults={"asked_at": NOW, "next_at": NOW, "ended_at": NOW, "state": "done"},
-    )
-    given = {"consolidation": night, "number": 1, "kind": "reviewed", "memory": told.fact}
+    )[0]
+
+
+def change(told: Told) -> UUID:
+    given = {"consolidation": night(told), "number": 1, "kind": "reviewed", "memory": told.fact}
     return Change.objects.get_or_create(companion=told.companion, **given)[0].pk
 
 
@@ -228,6 +233,7 @@ PAGES: dict[str, Callable[[Told], str]] = {
     "lore_entry": lambda told: f"{told.path}lore/{lore_entry(told)}",
     "lore_entry_delete": lambda told: f"{told.path}lore/{lore_entry(told)}delete/",
     "nights": lambda told: f"{told.path}nights/",
+    "night_retry": lambda told: f"{told.path}nights/{night(told).pk}/retry/",
     "change_undo": lambda told: f"{told.path}nights/changes/{change(told)}/undo/",
     "change_settle": lambda told: f"{told.path}nights/changes/{change(told)}/settle/",
     "memories_delete": lambda told: f"{told.path}memories/delete/",
@@ -297,6 +303,7 @@ POST_ONLY = {
     *("message_choose", "message_part", "message_bookmark", "branch_choose", "branch_rename"),
     "document_give",
     *("lore_try", "lorebook_add", "lorebook_import", "about_count", "about_try", "version_restore"),
+    "night_retry",
     "change_undo",
     "change_settle",
     "memories_delete",
@@ -525,3 +532,28 @@ def test_while_the_database_is_away_pages_say_so_and_ask_to_wait(alice: User) ->
         ):
             assert answer.status_code == 503
             assert "database is not answering right now" in unescape(answer.content.decode())
+
+
+def test_while_the_disk_is_full_pages_and_operations_say_that(alice: User, settings: Any) -> None:
+    def fail(*_: object) -> None:
+        raise OperationalError from DiskFull("could not extend file")
+
+    def refuse(*_: object) -> None:
+        raise OperationalError("the database system is shutting down")
+
+    at_home, program = Client(raise_request_exception=False), Client(raise_request_exception=False)
+    sentence, token = "The disk of this Kith is full", Token.objects.issue(alice, "laptop")[1]
+    at_home.force_login(alice)
+
+    def answers() -> list[str]:
+        asked = program.get("/api/v1/companions", headers={"Authorization": f"Bearer {token}"})
+        shown = [at_home.get("/companions/"), asked]
+        assert [answer.status_code for answer in shown] == [503, 503]
+        return [answer.content.decode() for answer in shown]
+
+    with connection.execute_wrapper(fail):
+        assert all(sentence in shown for shown in answers())
+    with connection.execute_wrapper(refuse):
+        assert not any(sentence in shown for shown in answers())
+        settings.KITH_HOME = Path("/proc")  # the database is gone, and this has no room
+        assert all(sentence in shown for shown in answers())

@@ -385,10 +385,11 @@ async def test_html_in_place_of_an_answer_is_unavailable(rehearsal: RehearsalSer
     assert "Welcome to the proxy" in error.said
 
 
-async def test_a_server_that_speaks_no_http_is_unavailable(make_chat: Make) -> None:
+@pytest.mark.parametrize("said", [b"SSH-2.0-Growl\r\n\r\n", b"HTTP/1.1 400 Bad \xff\r\n\r\n"])
+async def test_a_server_that_speaks_no_http_is_unavailable(make_chat: Make, said: bytes) -> None:
     async def growl(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(100)
-        writer.write(b"SSH-2.0-Growl\r\n\r\n")
+        writer.write(said)
         writer.close()
 
     server = await asyncio.start_server(growl, "127.0.0.1", 0)

@@ -10,6 +10,7 @@ from providers.chat.client import ROOM_SECONDS, ChatClient
 from providers.chat.events import Event, Piece, Thought, Truncated
 from providers.chat.sampling import Sampling
 from providers.errors import AnswerWithheld, ContextTooLong, ProviderRefused
+from providers.failures import Failure, classify
 from providers.tokens import estimate_messages
 from tests.fixtures.rehearsal import RehearsalServer
 
@@ -269,6 +270,17 @@ async def test_any_other_refusal_is_told_truly(rehearsal: RehearsalServer, make_
         await ask(make_chat())
     assert len(rehearsal.requests()) == 1
     assert "another way" not in str(caught.value.sentence)
+
+
+@pytest.mark.parametrize(
+    ("said", "failure"),
+    [
+        ("The model `noor` does not exist", Failure.MODEL),
+        ("This model does not support image input.", Failure.REFUSED),
+    ],
+)
+def test_a_model_that_cannot_do_something_is_not_called_unknown(said: str, failure: Failure) -> None:
+    assert classify(ProviderRefused(said, status=400)) == failure
 
 
 async def test_a_withheld_answer_is_told_as_such(rehearsal: RehearsalServer, make_chat: Make) -> None:

@@ -140,7 +140,7 @@ class UserAdmin(PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc
     max_selected_rows = 100
     filter_horizontal = ()  # Django's two lists side by side are not accessible to screen readers
     list_display: Any = (
-        *("email", "name", "is_active", "is_staff", LANGUAGE, "time_zone"),
+        *("email", "name", "is_active", "is_staff", LANGUAGE),
         *(moment("last_login", _("last login")), moment("date_joined", _("date joined"))),
         *(number("characters_spoken", _("characters spoken (30 days)")), "seconds_heard"),
     )
