@@ -23,6 +23,7 @@ from memory.recall.candidates import PackedIndex, hash_term
 from memory.recall.query import Names
 from memory.recall.traits import terms
 from providers.tokens import estimate
+from text.dates import render_day
 from text.strings import block, quoted
 
 MAX_GROUPS, MAX_MEMBERS, MIN_MEMBERS = 6, 8, 3
@@ -270,14 +271,14 @@ def memory_line(number: int, memory: Memory, zone: tzinfo) -> str:
     """Return `M1 [Sun 2023-04-30, told 3 times] preference: "likes tea"`."""
     told = f", told {memory.evidence} times" if memory.evidence > 1 else ""
     day = memory.happened_at.astimezone(zone)
-    return f"M{number} [{day:%a %Y-%m-%d}{told}] {memory.kind}: {quoted(memory.text)}"
+    return f"M{number} [{render_day(day)}{told}] {memory.kind}: {quoted(memory.text)}"
 
 
 def goal_line(number: int, goal: Pursuit, zone: tzinfo) -> str:
     """Return `P1 [Sun 2023-04-30] goal, under_way, 30 %, excitement 6: "learn to swim"`."""
     memory, day = goal.memory, goal.memory.happened_at.astimezone(zone)
     stands = f"{goal.status}, {goal.progress} %, excitement {goal.excitement}"
-    return f"P{number} [{day:%a %Y-%m-%d}] {memory.kind}, {stands}: {quoted(memory.text)}"
+    return f"P{number} [{render_day(day)}] {memory.kind}, {stands}: {quoted(memory.text)}"
 
 
 def render_request(memories: Sequence[Memory], goals: Sequence[Pursuit], zone: tzinfo) -> Messages:

@@ -510,7 +510,7 @@ def test_a_promise_without_a_day_that_is_kept_in_a_later_talk_is_no_longer_open(
     learn("I will send you the photos of the garden.", kind="promise", thread="open")
     assert Thread.objects.get().state == "open"
     asked = learn("I mailed the pictures today.", kind="event", thread="settled", of=1)
-    assert 'M1 [2023-05-02] promise, open: "Alice will send you the photos of the garden."' in asked
+    assert 'M1 [Tue 2023-05-02] promise, open: "Alice will send you the photos of the garden."' in asked
     assert Thread.objects.get().state == "settled"
 
 
