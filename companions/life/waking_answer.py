@@ -17,6 +17,7 @@ from companions.conversations.answer_markup import TextCall
 from companions.conversations.clean_answers import AnswerCleaner, clean_text
 from companions.conversations.emotion_tags import Felt
 from memory.language import pattern_of, words_of
+from memory.learning.boilerplate import is_refusal
 from providers.chat.structured import find_objects
 from text.strings import folded, has_words, shorten, storable
 
@@ -136,7 +137,7 @@ def clean_words(text: str) -> str:
     "As Mira, I would write: …" is unwrapped.
     """
     words = _strip_lead(text).strip()
-    return "" if is_silence(words) or _is_refusal(words) else shorten(words, MAX_CHARACTERS)
+    return "" if is_silence(words) or is_refusal(words) else shorten(words, MAX_CHARACTERS)
 
 
 def _strip_lead(text: str) -> str:
@@ -157,11 +158,6 @@ def is_silence(text: str) -> bool:
     if len(text) > MAX_SILENCE_CHARACTERS:
         return False
     return " ".join(plain.split()) in _load_silences() or bool(pattern_of("stays_silent").match(plain))
-
-
-def _is_refusal(text: str) -> bool:
-    """Return whether the text is a model's own refusal, which no companion says of its own accord."""
-    return len(text) <= MAX_SILENCE_CHARACTERS and bool(pattern_of("refuses").match(folded(text)))
 
 
 @cache
