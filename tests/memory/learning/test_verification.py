@@ -8,7 +8,7 @@ from pytest_django import Settings
 
 from companions.models import Companion
 from memory.learning.evidence import DOUBTFUL_CONFIDENCE, Stopped, find_support
-from memory.learning.requests import Drafted, render_verification_request
+from memory.learning.requests import VERIFICATION_FORM, Drafted, render_verification_request
 from memory.learning.verification import Verification, ask_about, list_facts, take_fitting, verify
 from providers.rehearsal.forms import write_form
 from providers.tokens import estimate_messages
@@ -114,6 +114,14 @@ def test_an_answer_out_of_form_says_nothing(mira: Companion, had: Had, rehearsal
     for answer in ("I have read it.", '{"answers": {"1": "yes", "1": "joke"}}', '{"answers": 7}'):
         rehearsal.script({"task": "verification", "answer": answer})
         assert ask_about(build(1, 2), talk, NAMES) == {"fact 1": "", "fact 2": ""}
+
+
+def test_the_form_given_back_judges_nothing(mira: Companion, had: Had, rehearsal: RehearsalServer) -> None:
+    """A small model copies the example; its words would drop the second of any sentences, and confirm the first."""
+    rehearsal.script({"task": "verification", "answer": VERIFICATION_FORM})
+    drafted = [Drafted(f"fact {n}", "fact", f"Alice has {n} cats.", [1]) for n in range(4)]
+    words = ask_about(drafted, had(mira, "I have cats."), NAMES)
+    assert set(words.values()) == {""}
 
 
 def test_same_is_said_of_two_sentences_and_of_one_means_yes(
