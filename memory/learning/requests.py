@@ -102,7 +102,7 @@ VERIFICATION = """
 Somebody has drafted what to remember. Judge each sentence of kith-drafted by what was really said: that stands behind it,
 in quotation marks and by the numbers of lines.
 kith-said has those lines, and what was said around them.
-"I" in a sentence is the companion, {companion}; the user is {user}.
+"I" in a sentence is the companion, {companion}; {user} is who talks with it.
 Answer for each number with one of these words:
 - "yes": the lines say so and mean it. A plan, wish, feeling or opinion is "yes" where the sentence calls it that.
 - "joke": teasing, boasting or exaggeration that nobody means ("I could eat a horse").

@@ -159,7 +159,7 @@ def test_no_request_shows_a_schema(mira: Companion, had: Had, known: list[Memory
         render_facts_request(talk, known, zone),
         render_diary_request(talk, "", zone, inner="I am calm."),
         gists.render_request([], 4096, 512),
-        candidates.render_request(known, [], UTC),
+        candidates.render_request(known, [], UTC, names=NAMES, night_of=DAY.date()),
     ]
     assert "$defs" not in str(asked)
     assert '"properties"' not in str(asked)
@@ -238,3 +238,7 @@ def test_somebody_who_has_told_no_name_is_called_the_user(mira: Companion, had: 
     assert "as well as what the user says" in system["content"]
     assert "  " not in system["content"].replace("\n  ", "\n")
     assert '[1] Tue 2023-05-02 09:00 the user (user): "Hello!"' in user["content"]
+    nameless = {"user": "", "companion": "Mira"}
+    system, _ = render_verification_request([Drafted("fact 0", "fact", "It rains.", [1])], talk, nameless)
+    assert "the user is the user" not in system["content"]
+    assert "the user is who talks with it" in system["content"]
