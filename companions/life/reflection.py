@@ -218,7 +218,7 @@ def read_feeling(answer: Reflection) -> Feeling:
 
 def keep_grounded(text: str, talk: Talk, kept: str, names: Collection[str], rules: str = "") -> str:
     """Return the grounded ones of the first MAX_SENTENCES sentences, with "…" instead of secrets. It may be empty.
-    Refusals, and sentences that only copy the `rules` of the request, are left out.
+    Refusals, sentences that only copy the `rules` of the request, and repetitions are left out.
 
     A sentence is grounded if each name, number and day in it occurs in the talk, in the text `kept` from before, or
     among the `names` of the two. In languages that capitalise all nouns, as German does, capitals do not mark names.
@@ -226,7 +226,10 @@ def keep_grounded(text: str, talk: Talk, kept: str, names: Collection[str], rule
     shown = " \n".join([kept, *(line.text for line in talk.lines)])
     has_capital_nouns = len(names_in(shown)) > MAX_NAMES_SHARE * len(set(WORD.findall(shown)))
     redacted_text = redacted(text, talk.secrets).replace("…", ELLIPSIS)  # or it would end a sentence
-    sentences = (part.replace(ELLIPSIS, "…") for part in cut_sentences(redacted_text))
+    parts: dict[str, str] = {}
+    for part in cut_sentences(redacted_text):
+        parts.setdefault(part.strip(), part)  # small models say the same again and again
+    sentences = (part.replace(ELLIPSIS, "…") for part in parts.values())
     return "".join(
         sentence
         for sentence in islice(filter(str.strip, sentences), MAX_SENTENCES)

@@ -356,6 +356,11 @@ def test_a_refusal_and_the_words_of_the_request_are_no_inner_state() -> None:
     assert keep_grounded(text, ENGLISH, "", ["Alice", "Mira"], rules) == "I like the sun."
 
 
+def test_what_is_said_again_and_again_is_felt_once() -> None:
+    text = "I am calm. I like the sun. I am calm. I like the sun. I am calm."
+    assert keep_grounded(text, ENGLISH, "", ["Alice", "Mira"]) == "I am calm. I like the sun."
+
+
 def test_a_text_without_any_end_is_looked_through_soon() -> None:
     assert len(keep_grounded("I am. " * 700, ENGLISH, "", ["Alice", "Mira"])) <= 400
     assert keep_grounded("." * 4000, ENGLISH, "", ["Alice", "Mira"]) == ""

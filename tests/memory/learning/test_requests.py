@@ -26,7 +26,7 @@ from memory.learning.requests import (
 from memory.learning.talk import Talk
 from memory.models import Memory
 from memory.store import keep_fact
-from providers.chat.sampling import Sampling
+from providers.chat.sampling import FORM_TOKENS, Sampling
 from providers.rehearsal.forms import write_form
 from providers.tokens import estimate, estimate_messages
 from tests.memory.conftest import DAY
@@ -225,6 +225,13 @@ def test_the_rehearsal_model_answers_in_the_form(mira: Companion, had: Had, know
     assert Diary.model_validate_json(diary).diary
     understanding = write_form("understanding", render_understanding_request(talk, [], [], [], [], NAMES))
     assert Understanding.model_validate_json(understanding).user_profile
+
+
+def test_the_longest_inner_state_asked_for_leaves_room_for_the_rest_of_the_answer() -> None:
+    """A server that keeps to the schema lets a model ramble up to its limit, and nothing of a cut answer can be kept."""
+    most = Reflection.model_json_schema()["properties"]["text"]["maxLength"]
+    sentence = "I hope that tomorrow something gentle happens between us. "
+    assert estimate(sentence * (most // len(sentence))) < 0.8 * FORM_TOKENS["reflection"]
 
 
 def test_somebody_who_has_told_no_name_is_called_the_user(mira: Companion, had: Had) -> None:
