@@ -25,6 +25,8 @@ def test_a_text_is_split_into_its_sentences(text: str, sentences: list[str]) -> 
 
 def test_sentences_are_joined_as_their_script_has_it() -> None:
     assert join_sentences(["One.", "Two.", "三。", "四。"]) == "One. Two. 三。四。"
+    assert join_sentences(["She said “Go.”", "I went."]) == "She said “Go.” I went."
+    assert join_sentences(["她说：“走。”", "“好”", "我走了。"]) == "她说：“走。”“好”我走了。"
 
 
 def test_what_is_too_long_is_shortened() -> None:

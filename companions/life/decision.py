@@ -41,7 +41,9 @@ def decide(context: WakingContext, now: datetime) -> str:
         asked = [] if is_last else answer.calls or _find_text_calls(context, answer.text)
         if not asked:
             keeps_directions = not context.companion.without_directions
-            words = read_answer(answer.text, context.names, keeps_directions=keeps_directions)
+            words = read_answer(
+                answer.text, context.names, keeps_directions=keeps_directions, is_cut=answer.is_cut
+            )
             _add_thoughts(context, answer.thought)
             return _keep_words(context, words)
         _add_thoughts(context, answer.thought, answer.text if answer.calls else "")

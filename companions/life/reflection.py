@@ -23,6 +23,7 @@ from companions.models.companion import lock
 from companions.models.conversation import REFLECTION_MESSAGES
 from companions.sessions.transcript import (
     build_talk,
+    find_names,
     measure_room,
     select_messages,
     select_visible,
@@ -31,6 +32,7 @@ from companions.sessions.transcript import (
 from database.queries import fetch_ids
 from jobs.lease import MAX_ATTEMPTS, RETRY_DELAY, Clock, Lease, note_failures, retry_at
 from memory.learning.answers import Reflection
+from memory.learning.boilerplate import is_boilerplate
 from memory.learning.grounding import names_in, stands_on
 from memory.learning.requests import render_reflection_request
 from memory.learning.secrets import redacted
@@ -190,12 +192,14 @@ def write_draft(material: Material, now: datetime) -> Draft:
     inner = shorten_state(before) if before else ""
     tokens = measure_room(persona, inner)
     shown = take_fitting(material.messages[: -MAX_MESSAGES - 1 : -1], tokens)[::-1]
-    talk = build_talk(companion.pk, shown, companion.user.zone, tokens)
+    names = find_names(companion)
+    talk = build_talk(companion.pk, shown, companion.user.zone, tokens, names)
     feeling = get_feeling_now(before, now)
-    request = render_reflection_request(talk, persona, inner, feeling.text, companion.names)
+    request = render_reflection_request(talk, persona, inner, feeling.text, names)
     with charged(companion.payer, ModelCall.Purpose.REFLECTION) as charge:
         answer = ask("reflection", request, Reflection)
-    text = keep_grounded(answer.text, talk, f"{inner}\n{persona}", companion.names.values())
+    kept, rules = f"{inner}\n{persona}", request[0]["content"]
+    text = keep_grounded(answer.text, talk, kept, names.values(), rules)
     if not text:
         raise MalformedError("No sentence of the inner state stands on what was shown")
     return Draft(text, read_feeling(answer), shown, charge.calls[-1].pk)
@@ -211,8 +215,9 @@ def read_feeling(answer: Reflection) -> Feeling:
     return Feeling(answer.valence, answer.arousal, answer.emotion, answer.intensity)
 
 
-def keep_grounded(text: str, talk: Talk, kept: str, names: Collection[str]) -> str:
+def keep_grounded(text: str, talk: Talk, kept: str, names: Collection[str], rules: str = "") -> str:
     """Return the grounded ones of the first MAX_SENTENCES sentences, with "…" instead of secrets. It may be empty.
+    Refusals, sentences that only copy the `rules` of the request, and repetitions are left out.
 
     A sentence is grounded if each name, number and day in it occurs in the talk, in the text `kept` from before, or
     among the `names` of the two. In languages that capitalise all nouns, as German does, capitals do not mark names.
@@ -220,11 +225,15 @@ def keep_grounded(text: str, talk: Talk, kept: str, names: Collection[str]) -> s
     shown = " \n".join([kept, *(line.text for line in talk.lines)])
     has_capital_nouns = len(names_in(shown)) > MAX_NAMES_SHARE * len(set(WORD.findall(shown)))
     redacted_text = redacted(text, talk.secrets).replace("…", ELLIPSIS)  # or it would end a sentence
-    sentences = (part.replace(ELLIPSIS, "…") for part in cut_sentences(redacted_text))
+    parts: dict[str, str] = {}
+    for part in cut_sentences(redacted_text):
+        parts.setdefault(part.strip(), part)  # small models say the same again and again
+    sentences = (part.replace(ELLIPSIS, "…") for part in parts.values())
     return "".join(
         sentence
         for sentence in islice(filter(str.strip, sentences), MAX_SENTENCES)
-        if stands_on(sentence.lower() if has_capital_nouns else sentence, talk.lines, kept, names)
+        if not is_boilerplate(sentence, rules)
+        and stands_on(sentence.lower() if has_capital_nouns else sentence, talk.lines, kept, names)
     ).strip()
 
 

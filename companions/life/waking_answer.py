@@ -17,8 +17,9 @@ from companions.conversations.answer_markup import TextCall
 from companions.conversations.clean_answers import AnswerCleaner, clean_text
 from companions.conversations.emotion_tags import Felt
 from memory.language import pattern_of, words_of
+from memory.learning.boilerplate import is_refusal
 from providers.chat.structured import find_objects
-from text.strings import folded, has_words, shorten, storable
+from text.strings import SENTENCE_END, cut_sentences, folded, has_words, shorten, storable
 
 EXAMPLE = "the words that the person will read"  # in the form that the model is shown
 MAX_CHARACTERS = 4000  # of an unprompted message
@@ -52,11 +53,15 @@ class Words:
     why: str = ""
 
 
-def read_answer(text: str, names: Names, *, keeps_directions: bool = True) -> Words:
-    """Return what the companion says to the person, cleaned of labels, tags and quotes; empty text for silence."""
+def read_answer(text: str, names: Names, *, keeps_directions: bool = True, is_cut: bool = False) -> Words:
+    """Return what the companion says to the person, cleaned of labels, tags and quotes; empty text for silence.
+
+    Of an answer that was cut at its limit (`is_cut`), a sentence without an end is left out.
+    """
     choice = _find_choice(storable(text))
     words, felt = clean_text(choice.text, names, keeps_directions=keeps_directions)
     said = clean_words(words)
+    said = _end_sentence(said) if is_cut else said
     before = max(words.find(said[:40]), 0)
     rows = [
         emotion.row() | {"at": max(emotion.at - before, 0)}
@@ -64,6 +69,14 @@ def read_answer(text: str, names: Names, *, keeps_directions: bool = True) -> Wo
         if emotion.at <= before + len(said)
     ]
     return Words(said, rows if said else [], choice.why)
+
+
+def _end_sentence(said: str) -> str:
+    """Return the text without the sentence in which it was cut off; a single one ends with "…"."""
+    sentences = cut_sentences(said)
+    if not sentences or SENTENCE_END.search(sentences[-1]):
+        return said
+    return "".join(sentences[:-1]).strip() or f"{said}…"
 
 
 def read_calls(text: str, names: Names, tools: Collection[str]) -> list[TextCall]:
@@ -135,7 +148,7 @@ def clean_words(text: str) -> str:
     "As Mira, I would write: …" is unwrapped.
     """
     words = _strip_lead(text).strip()
-    return "" if is_silence(words) or _is_refusal(words) else shorten(words, MAX_CHARACTERS)
+    return "" if is_silence(words) or is_refusal(words) else shorten(words, MAX_CHARACTERS)
 
 
 def _strip_lead(text: str) -> str:
@@ -156,11 +169,6 @@ def is_silence(text: str) -> bool:
     if len(text) > MAX_SILENCE_CHARACTERS:
         return False
     return " ".join(plain.split()) in _load_silences() or bool(pattern_of("stays_silent").match(plain))
-
-
-def _is_refusal(text: str) -> bool:
-    """Return whether the text is a model's own refusal, which no companion says of its own accord."""
-    return len(text) <= MAX_SILENCE_CHARACTERS and bool(pattern_of("refuses").match(folded(text)))
 
 
 @cache

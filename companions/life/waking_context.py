@@ -36,7 +36,7 @@ from memory.recall.origins import load_origins
 from memory.recall.recall import LEARNT, Found, recall
 from memory.threads import load_open_threads, render_threads
 from providers.tokens import beginning
-from text.dates import render_age
+from text.dates import render_age, render_day
 from text.strings import block, one_line, quoted
 
 LATE_AFTER = timedelta(minutes=5)
@@ -208,7 +208,7 @@ def _tell_reason(context: WakingContext, now: datetime) -> list[str]:
         lines.append(f"What for: {quoted(note)}")
     if about := waking.subject:
         on = about.happened_at.astimezone(zone)
-        lines.append(f"It is about: - [{on:%Y-%m-%d}] {quoted(beginning(about.text, MAX_MEMORY_TOKENS))}")
+        lines.append(f"It is about: - [{render_day(on)}] {quoted(beginning(about.text, MAX_MEMORY_TOKENS))}")
     if now - waking.due_at > LATE_AFTER:
         lines.append(f"It was due {_render_age(context, waking.due_at, now)}.")
     if waking.missed and waking.missed_since:

@@ -16,6 +16,7 @@ from memory.emotion import Emotion
 from memory.learning.revisions import load_holding, load_told_at
 from memory.models import Block, Revision, Slot
 from providers.tokens import beginning, estimate, keep_fitting
+from text.dates import render_day
 from text.strings import block, one_line, quoted
 
 STALE_AFTER = timedelta(days=3)  # an inner state older than this is left out
@@ -146,7 +147,7 @@ def _render_sentence(text: str, pinned: PinnedContext, zone: tzinfo) -> str:
 
 
 def _render_day(at: datetime | None, zone: tzinfo) -> str:
-    return f" [{at.astimezone(zone):%Y-%m-%d}]" if at else ""
+    return f" [{render_day(at.astimezone(zone))}]" if at else ""
 
 
 def render_inner_state(pinned: PinnedContext, now: datetime, tokens: int) -> list[str]:

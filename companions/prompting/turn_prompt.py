@@ -26,11 +26,11 @@ from memory.models import Memory
 from memory.recall.origins import NOWHERE, Origins
 from memory.recall.recall import Found
 from providers.tokens import beginning, estimate, keep_fitting
-from text.dates import render_age
+from text.dates import render_age, render_day
 from text.strings import block, neutral, one_line, quoted
 
 # Saved with each reply; raise it when the words of the prompt or of a tool change (see test_prompt_words.py).
-TEMPLATE = "turn-12"
+TEMPLATE = "turn-13"
 UNASKED = "Just came to mind, unasked. Speak of it only if it fits, or if it moves you:"
 IN_CALL = (
     "You two are on a call, and your answer is spoken aloud: speak as one talks, in a few short sentences, without lists,"
@@ -218,7 +218,7 @@ def render_memory(found: Found, companion: Companion, origins: Origins = NOWHERE
     memory = found.memory
     on = memory.happened_at.astimezone(companion.user.zone)
     text = quoted(beginning(memory.text, budgets.one_memory_tokens()))
-    return f"- [{on:%Y-%m-%d}] {describe_memory(memory, companion, origins)}: {text}"
+    return f"- [{render_day(on)}] {describe_memory(memory, companion, origins)}: {text}"
 
 
 def describe_memory(memory: Memory, companion: Companion, origins: Origins = NOWHERE) -> str:

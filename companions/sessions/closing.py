@@ -221,7 +221,13 @@ def _learn(material: Material, drafts: Drafts, now: datetime) -> None:
     by_id = {str(message.pk): message for message in material.messages}
     if facts is not None:
         known = load_known(companion.pk, facts.known) or []
-        talk = build_talk(companion.pk, [by_id[id] for id in facts.lines], companion.user.zone, material.room)
+        talk = build_talk(
+            companion.pk,
+            [by_id[id] for id in facts.lines],
+            companion.user.zone,
+            material.room,
+            material.names,
+        )
         learnt_from = {message.pk for message in material.messages if message.is_learnt}
         entries = facts.learnt
         new = {place for place, entry in enumerate(entries) if is_new(entry, talk, learnt_from)}
@@ -233,7 +239,7 @@ def _learn(material: Material, drafts: Drafts, now: datetime) -> None:
             known,
             now=now,
             zone=companion.user.zone,
-            names=companion.names,
+            names=material.names,
             session_id=material.session.pk,
             call_id=facts.call_id,
             contradicted=_load_paired(companion.pk, read.contradicted if read else []),

@@ -16,7 +16,7 @@ from companions.models import Companion, Session
 from companions.models.companion import hold
 from companions.sessions.drafts import DiaryDraft, Drafts, Material, find_entry_before, fingerprint_diary
 from companions.sessions.parts import draft_diary, draft_verification, keep_verified
-from companions.sessions.transcript import select_messages, select_visible
+from companions.sessions.transcript import find_names, select_messages, select_visible
 from jobs.lease import MAX_ATTEMPTS, Clock, Lease, note_failures, retry_at
 from memory.learning.diary import Written, drop_forgotten, rewrite
 from memory.models import DiaryEntry
@@ -80,7 +80,13 @@ def _gather(companion: Companion, session_id: UUID) -> Material:
     """Return what is left of the session, without self-concept and profile: an old session does not change them."""
     session = Session.objects.get(companion=companion, pk=session_id)
     messages = list(select_visible(select_messages(session)))
-    return Material(companion, session, messages, before=find_entry_before(companion, session))
+    return Material(
+        companion,
+        session,
+        messages,
+        names=find_names(companion),
+        before=find_entry_before(companion, session),
+    )
 
 
 @transaction.atomic

@@ -17,6 +17,7 @@ from companions.models.conversation import DIGEST_MESSAGES
 from companions.sessions.drafts import is_new
 from companions.sessions.transcript import (
     build_talk,
+    find_names,
     fingerprint,
     is_being_answered,
     measure_room,
@@ -26,6 +27,7 @@ from companions.sessions.transcript import (
 )
 from jobs.lease import MAX_ATTEMPTS, Clock, Lease, note_failures, retry_at
 from memory.learning.answers import Digest
+from memory.learning.boilerplate import is_boilerplate
 from memory.learning.contradictions import find_contradicted, find_pairs, find_repeated, group_by_place
 from memory.learning.neighbours import find_neighbours, select_known
 from memory.learning.requests import render_digest_request
@@ -104,9 +106,9 @@ def learn_batch(session: Session, now: datetime, until_at: datetime | None = Non
     they may contradict or repeat. Raise ProviderUnavailable, ProviderRefused, MalformedError.
     """
     companion, batch = session.companion, _load_batch(session, until_at)
-    zone, names, payer = companion.user.zone, companion.names, companion.payer
-    talk = build_talk(companion.pk, batch.shown, zone, batch.tokens)
-    new = build_talk(companion.pk, batch.messages, zone, batch.tokens) if batch.untold else talk
+    zone, names, payer = companion.user.zone, find_names(companion), companion.payer
+    talk = build_talk(companion.pk, batch.shown, zone, batch.tokens, names)
+    new = build_talk(companion.pk, batch.messages, zone, batch.tokens, names) if batch.untold else talk
     users, own = new.texts("user"), new.texts("companion")
     known = find_neighbours(companion.pk, users, answers=own, now=now, zone=zone, payer=payer, names=names)
     with charged(payer, ModelCall.Purpose.LEARNING) as charge:
@@ -152,10 +154,13 @@ def learn_batch(session: Session, now: datetime, until_at: datetime | None = Non
             only=only,
         )
         Message.objects.filter(pk__in=[message.pk for message in batch.messages]).update(is_learnt=True)
-        secrets = secrets_in(message.text for message in batch.shown)
-        Session.objects.filter(pk=session.pk).update(
-            summary=redacted(digest.summary, secrets), summarised_until=batch.summarised_until
-        )
+        if not is_boilerplate(
+            digest.summary, request[0]["content"]
+        ):  # else the next batch is summed up with this one
+            secrets = secrets_in(message.text for message in batch.shown)
+            Session.objects.filter(pk=session.pk).update(
+                summary=redacted(digest.summary, secrets), summarised_until=batch.summarised_until
+            )
     return True
 
 

@@ -4,7 +4,7 @@ A draft is dropped only if something that it was made from is gone or has other 
 waking in the meantime does not invalidate it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -14,6 +14,7 @@ from companions.life.inner_state import get_newest
 from companions.life.reflection import shorten_state
 from companions.models import Closing, Companion, InnerState, Message, PastImport, Session
 from companions.sessions.transcript import (
+    find_names,
     fingerprint_words,
     measure_room,
     select_messages,
@@ -41,14 +42,15 @@ CHANGES = {"added", "reinforced", "revised", "retracted"}
 class Material:
     """What the drafts of a session's closing are made from.
 
-    `before` is the previous diary entry. `earlier` are messages of earlier sessions, since self-concept and profile
-    were last reviewed. If the session belongs to an imported `past`, `earlier` are only messages of that past, and
-    `inner_state` is None.
+    `names` are what "user" and "companion" are called. `before` is the previous diary entry. `earlier` are messages of
+    earlier sessions, since self-concept and profile were last reviewed. If the session belongs to an imported `past`,
+    `earlier` are only messages of that past, and `inner_state` is None.
     """
 
     companion: Companion
     session: Session
     messages: list[Message]
+    names: Mapping[str, str]
     self_concept: Revision | None = None
     user_profile: Revision | None = None
     inner_state: InnerState | None = None
@@ -135,6 +137,7 @@ def gather(closing: Closing) -> Material:
         companion=companion,
         session=session,
         messages=list(select_visible(select_messages(session, closing.until_at))),
+        names=find_names(companion),
         self_concept=current(companion.pk, Revision.About.SELF_CONCEPT),
         user_profile=current(companion.pk, Revision.About.USER_PROFILE),
         inner_state=None if closing.past else get_newest(companion.pk),

@@ -27,9 +27,10 @@ from companions.sessions.drafts import (
 )
 from companions.sessions.transcript import build_talk, fingerprint_words, measure
 from memory.learning.answers import Diary, Edit, Facts, Sentence, Understanding
+from memory.learning.boilerplate import is_boilerplate
 from memory.learning.contradictions import CONTRADICTS, Pair, find_contradicted, find_pairs, find_repeated
 from memory.learning.diary import Sentences
-from memory.learning.evidence import YES, squeeze, without_echoes
+from memory.learning.evidence import YES, without_echoes
 from memory.learning.grounding import grounded, is_made_up, tells_what_was_said
 from memory.learning.neighbours import find_neighbours, select_known
 from memory.learning.requests import (
@@ -56,14 +57,14 @@ MAX_FELT_SOURCES = 50  # of a sentence about the companion's feelings, which res
 
 
 def draft_diary(material: Material, now: datetime) -> DiaryDraft:
-    """Ask the model for the diary and return its draft, without what it only copies from rules and persona.
+    """Ask the model for the diary and return its draft, without refusals and what only copies rules or persona.
 
     Raise ProviderUnavailable, ProviderRefused, and MalformedError, also if no sentence rests on a message.
     """
-    companion, names = material.companion, material.companion.names
+    companion, names = material.companion, material.names
     shown, others = split_at_room(material.messages, material.room)
     zone, room = companion.user.zone, material.room
-    talk = build_talk(companion.pk, shown, zone, room)
+    talk = build_talk(companion.pk, shown, zone, room, material.names)
     inner = material.state_before
     request = render_diary_request(
         talk,
@@ -76,15 +77,16 @@ def draft_diary(material: Material, now: datetime) -> DiaryDraft:
     )
     with charged(companion.payer, ModelCall.Purpose.CLOSING) as charge:
         answer = ask("diary", request, Diary)
-    whole = Talk([*talk.lines, *build_talk(companion.pk, others, zone, room).lines])
-    beside = _fold(f"{request[0]['content']}\n{material.persona}")
-    written = [sentence for sentence in answer.diary if _fold(sentence.text) not in beside]
+    whole = Talk([*talk.lines, *build_talk(companion.pk, others, zone, room, material.names).lines])
+    rules = f"{request[0]['content']}\n{material.persona}"
+    written = [sentence for sentence in answer.diary if not is_boilerplate(sentence.text, rules)]
     diary = _weigh_sentences(written, whole, len(shown), material)
     if not diary:
         raise MalformedError("No sentence of the diary stands on what was said")
-    title = "" if _fold(answer.title) in beside else answer.title
+    title = "" if is_boilerplate(answer.title, rules) else answer.title
     felt = answer.inner_state if inner else None  # not asked for without a previous one
-    text = keep_grounded(felt.text, whole, f"{inner}\n{material.persona}", names.values()) if felt else ""
+    kept = f"{inner}\n{material.persona}"
+    text = keep_grounded(felt.text, whole, kept, names.values(), request[0]["content"]) if felt else ""
     return DiaryDraft(
         title=one_line(redacted(title, secrets_in(line.text for line in whole.lines))),
         diary=diary,
@@ -98,17 +100,12 @@ def draft_diary(material: Material, now: datetime) -> DiaryDraft:
     )
 
 
-def _fold(text: str) -> str:
-    """Return the text for a search of copies: folded, with single blanks, and without a full stop at the end."""
-    return folded(squeeze(text)).rstrip(" .!。！")
-
-
 def _weigh_sentences(sentences: Sequence[Sentence], whole: Talk, shown: int, material: Material) -> Sentences:
     """Return the diary's sentences with their sources, and "doubt" if they may tell something that nobody said.
 
     Sentences that rest only on echoes, are obviously made up, or tell what the person asked to forget are left out.
     """
-    names = material.companion.names
+    names = material.names
     known, called = [material.persona], list(names.values())
     sourced = without_echoes(find_sources(sentences, whole, shown), whole, called)
     weighed: dict[str, dict[str, Any]] = {}
@@ -144,10 +141,10 @@ def draft_facts(material: Material, now: datetime) -> FactsDraft:
 
     Raise ProviderUnavailable, ProviderRefused, MalformedError.
     """
-    companion, names = material.companion, material.companion.names
+    companion, names = material.companion, material.names
     zone, payer = companion.user.zone, companion.payer
     messages = material.unlearnt
-    talk = build_talk(companion.pk, messages, zone, material.room)
+    talk = build_talk(companion.pk, messages, zone, material.room, material.names)
     users, own = talk.texts("user"), talk.texts("companion")
     known = find_neighbours(companion.pk, users, answers=own, now=now, zone=zone, payer=payer, names=names)
     with charged(payer, ModelCall.Purpose.CLOSING) as charge:
@@ -166,7 +163,7 @@ def _build_learnt(material: Material, facts: FactsDraft) -> Talk:
     """Return the messages that the facts were drawn from, as a talk."""
     companion, by_id = material.companion, {str(message.pk): message for message in material.messages}
     messages = [by_id[id] for id in facts.lines if id in by_id]
-    return build_talk(companion.pk, messages, companion.user.zone, material.room)
+    return build_talk(companion.pk, messages, companion.user.zone, material.room, material.names)
 
 
 def draft_understanding(material: Material, drafts: Drafts) -> UnderstandingDraft:
@@ -174,10 +171,10 @@ def draft_understanding(material: Material, drafts: Drafts) -> UnderstandingDraf
 
     Raise ProviderUnavailable, ProviderRefused, MalformedError.
     """
-    companion, names = material.companion, material.companion.names
+    companion, names = material.companion, material.names
     zone = companion.user.zone
     shown, _others = split_at_room([*material.earlier, *material.messages], material.room)
-    talk = build_talk(companion.pk, shown, zone, material.room)
+    talk = build_talk(companion.pk, shown, zone, material.room, material.names)
     own, theirs = (
         revision.sentences if revision else [] for revision in (material.self_concept, material.user_profile)
     )
@@ -199,12 +196,12 @@ def draft_understanding(material: Material, drafts: Drafts) -> UnderstandingDraf
     )
     with charged(companion.payer, ModelCall.Purpose.CLOSING) as charge:
         answer = ask("understanding", request, Understanding)
-    rules = _fold(request[0]["content"])
+    rules = request[0]["content"]
 
     def counts(edit: Edit) -> bool:
         """Return whether the edit does not only copy the rules, nor changes present knowledge by an older talk."""
         return (edit.do == "add" or not material.is_older) and (
-            edit.do == "drop" or _fold(edit.text) not in rules
+            edit.do == "drop" or not is_boilerplate(edit.text, rules)
         )
 
     of_self, of_user = filter(counts, answer.self_concept), filter(counts, answer.user_profile)
@@ -246,9 +243,11 @@ def draft_verification(material: Material, drafts: Drafts, now: datetime) -> Ver
     One call reads as many of the unread sentences as fit into a request, so it may take several calls until `is_whole`.
     Raise ProviderUnavailable, ProviderRefused.
     """
-    companion, names, facts = material.companion, material.companion.names, drafts.facts
+    companion, names, facts = material.companion, material.names, drafts.facts
     zone, payer = companion.user.zone, companion.payer
-    whole = build_talk(companion.pk, [*material.earlier, *material.messages], zone, material.room)
+    whole = build_talk(
+        companion.pk, [*material.earlier, *material.messages], zone, material.room, material.names
+    )
     pairs: list[Pair] = []
     if facts:
         pairs = find_pairs(
@@ -291,7 +290,7 @@ def _list_facts(material: Material, drafts: Drafts, whole: Talk | None = None) -
     if facts is None:
         return []
     known = load_known(companion.pk, facts.known) or []
-    return list_facts(facts.learnt, _build_learnt(material, facts), companion.names, known, whole)
+    return list_facts(facts.learnt, _build_learnt(material, facts), material.names, known, whole)
 
 
 def _list_diary(drafts: Drafts, whole: Talk) -> list[Drafted]:
@@ -330,7 +329,7 @@ def _list_edits(material: Material, drafts: Drafts, whole: Talk) -> list[Drafted
             before = revision.sentences[edit["number"] - 1]["text"] if revision and edit["number"] else ""
             if edit["do"] != "drop":
                 listed.append(Drafted(key, kind, edit["text"], lines, before=before))
-            elif not is_asked_to_be_forgotten(before, whole, material.companion.names.values()):
+            elif not is_asked_to_be_forgotten(before, whole, material.names.values()):
                 listed.append(Drafted(key, "earlier", before, lines))
     return listed
 

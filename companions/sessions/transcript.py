@@ -1,7 +1,7 @@
 """The part of a session that a model reads: what both sides said, in chronological order, without hidden messages."""
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, tzinfo
 from uuid import UUID
 from zlib import crc32
@@ -10,12 +10,15 @@ from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from companions.conversations.messages import SPEAKERS
-from companions.models import ForgetProposal, Message, Reply, Session
+from companions.models import Companion, ForgetProposal, Message, Reply, Session
+from memory.language import pattern_of
 from memory.learning.talk import Line, Talk
 from memory.models import Memory, Recalled
+from memory.recall.query import NOBODY
 from providers.selection import Capability, get_provider
 from providers.tokens import estimate, split
 
+INTRODUCES_ONESELF = pattern_of("introduces_oneself")
 LINE_TOKENS = 20  # for number, time and name of a line
 
 
@@ -84,15 +87,39 @@ def take_fitting(messages: Sequence[Message], tokens: int) -> list[Message]:
     return kept
 
 
-def build_talk(companion_id: UUID, messages: Sequence[Message], zone: tzinfo, tokens: int) -> Talk:
-    """Return the messages as lines, with times in `zone`; a text longer than `tokens` is cut."""
+def find_names(companion: Companion) -> dict[str, str]:
+    """Return what "user" and "companion" are called; a user whose account has no name is called as they have
+    introduced themselves, in a message that something was learnt from, or that is still to be learnt from.
+
+    Otherwise a model asked to learn of "Lin" would not know that she is the user. One query, if there is no name.
+    """
+    names = companion.names
+    if names["user"]:
+        return names
+    said = select_visible(Message.objects.filter(companion=companion, role=Message.Role.USER))
+    behind = said.filter(Q(is_learnt=False) | Q(derived_memories__isnull=False)).order_by("said_at", "pk")
+    matches = map(INTRODUCES_ONESELF.search, behind.distinct().values_list("text", flat=True))
+    match = next(filter(None, matches), None)
+    return {**names, "user": match[match.lastindex or 0]} if match else names
+
+
+def build_talk(
+    companion_id: UUID,
+    messages: Sequence[Message],
+    zone: tzinfo,
+    tokens: int,
+    names: Mapping[str, str] = NOBODY,
+) -> Talk:
+    """Return the messages as lines, with times in `zone`; a text longer than `tokens` is cut. Whoever had no name when
+    they said it goes by `names`.
+    """
     given = _load_given(companion_id, {message.pk for message in messages})
     return Talk(
         [
             Line(
                 message_id=message.pk,
-                speaker=SPEAKERS[Message.Role(message.role)],
-                name=message.author,
+                speaker=(speaker := SPEAKERS[Message.Role(message.role)]),
+                name=message.author or names.get(speaker, ""),
                 text=split(message.text, tokens, 0)[0],
                 said_at=message.said_at.astimezone(zone),
                 given=tuple(given[message.pk]),

@@ -31,7 +31,8 @@ class Survey:
 def search_gists(context: ToolContext, question: str, title: str, now: datetime) -> dict[str, Any]:
     """Return the gists that may answer the question and the best pages, as many as fit.
 
-    If a `title` is given, only the document of that title is searched. What is returned is recorded as shown.
+    If a `title` is given, only the document of that title is searched, unless nothing is found in such a document: a
+    model that misspells the title would take it that nothing is there. What is returned is recorded as shown.
     """
     began, companion = perf_counter(), context.companion
     asked = Question(
@@ -43,7 +44,7 @@ def search_gists(context: ToolContext, question: str, title: str, now: datetime)
     )
     found = load_titles(companion.pk, find_gists(companion.pk, asked))
     wanted = title.strip().casefold()
-    mine = [each for each in found if not wanted or each.title.casefold() == wanted]
+    mine = [each for each in found if not wanted or each.title.casefold() == wanted] or found
     result = survey(mine, companion.user.zone, count_tokens_left(context))
     record_shown(context, [Found(each.memory, each.score, {}) for each in result.shown], question, now, began)
     context.shown_ids |= {each.page.document_id for each in result.shown if each.page}

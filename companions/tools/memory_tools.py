@@ -28,6 +28,7 @@ from memory.recall.candidates import MemoryFilter
 from memory.recall.origins import load_origins
 from memory.recall.recall import LEARNT, list_visible_to_models, recall, search
 from memory.store import keep_earlier, keep_fact, link_sources, note_retraction, revise
+from text.dates import render_day
 from text.strings import folded, has_words
 
 MAX_SEARCHES = 3  # in one turn, or in one waking
@@ -159,7 +160,7 @@ class RecallMemories(Tool):
         origins = load_origins(companion.pk, memories)
         entries = [
             {
-                "when": f"{memory.happened_at.astimezone(zone):%Y-%m-%d}",
+                "when": render_day(memory.happened_at.astimezone(zone)),
                 "what": describe_memory(memory, companion, origins),
                 "text": memory.text,
             }

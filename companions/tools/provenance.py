@@ -44,7 +44,7 @@ def render_originals(
     """Return what was said, verbatim: time in the user's zone, speaker, text, and a note if it may be a game's."""
     return [
         {
-            "when": f"{memory.happened_at.astimezone(companion.user.zone):%Y-%m-%d %H:%M}",
+            "when": f"{memory.happened_at.astimezone(companion.user.zone):%a %Y-%m-%d %H:%M}",
             "who": companion.names.get(memory.speaker) or "?",
             "text": memory.message.text if memory.message else memory.text,
             **({"note": PLAYED} if memory.pk in played else {}),

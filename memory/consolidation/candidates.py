@@ -6,7 +6,7 @@ The request and the answer refer to memories and goals by numbers. No model is a
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, tzinfo
+from datetime import date, datetime, tzinfo
 from itertools import combinations
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -18,12 +18,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from memory.embedding.spaces import find_serving_space
 from memory.learning.answers import each, text
 from memory.learning.neighbours import select_known
+from memory.learning.requests import NAMELESS
 from memory.models import Memory, Pursuit
 from memory.recall.candidates import PackedIndex, hash_term
 from memory.recall.query import Names
 from memory.recall.traits import terms
 from providers.tokens import estimate
-from text.strings import block, quoted
+from text.dates import render_day
+from text.strings import block, one_line, quoted
 
 MAX_GROUPS, MAX_MEMBERS, MIN_MEMBERS = 6, 8, 3
 COMMON = 5  # a term that more than one memory in five has tells little
@@ -238,15 +240,17 @@ FORM = (
     ' "reviews": [{"of": 15, "status": "under_way", "progress": 40, "excitement": 6}]}'
 )
 SYSTEM = """Task: night
-You look through what a companion has learnt, once a night, and put it in order. kith-known has what it knows as \
-numbered lines (M1, M2, …), each with its day, how often it was told if more than once, and its kind. kith-pursuits, if \
-it is there, has what it pursues, numbered on from these (P15, P16, …).
+You look through what {companion}, a companion, has learnt in its talks with {user}, and put it in order. It is the \
+night to {night}. kith-known has what it knows as numbered lines (M1, M2, …), each with its day, how often it was told \
+if more than once, and its kind. kith-pursuits, if it is there, has what it pursues, numbered on from these (P15, P16, \
+…). "I" in a line is {companion}, and nobody else.
 
 - merges: M lines that say the same thing about the same person or matter in other words; their kinds may differ. "keep" \
 is the number of the one that tells most, "others" are those that it makes superfluous. Lines that differ in a person, a \
 number, a day or a denial do not say the same. At most 20.
 - contradictions: two M lines about the same matter of which only one can hold now. Name both; judge neither. At most 10.
-- insights: what several M lines tell together and none of them tells alone, in one plain sentence. "from" are the \
+- insights: what several M lines tell together and none of them tells alone, in one plain sentence, by name: "I" is \
+{companion} there, too. "from" are the \
 numbers of the 2 to 8 lines that it is drawn from, not only insights themselves. It says nothing that those lines do not \
 bear out: no reason, aim or link that none of them tells, no other name, number or day. "importance" is 1 to 10. At most \
 5; rather none than a trivial one.
@@ -261,30 +265,33 @@ Rules:
 """
 
 
-def system_prompt() -> str:
-    """Return the system prompt: the rules, and the form of the answer."""
-    return SYSTEM + FORM
+def system_prompt(names: Names, night_of: date) -> str:
+    """Return the system prompt: whose memories these are, the day after the night, the rules, and the answer's form."""
+    called = {"user": one_line(names["user"]) or NAMELESS, "companion": one_line(names["companion"])}
+    return SYSTEM.format(**called, night=render_day(night_of)) + FORM
 
 
 def memory_line(number: int, memory: Memory, zone: tzinfo) -> str:
     """Return `M1 [Sun 2023-04-30, told 3 times] preference: "likes tea"`."""
     told = f", told {memory.evidence} times" if memory.evidence > 1 else ""
     day = memory.happened_at.astimezone(zone)
-    return f"M{number} [{day:%a %Y-%m-%d}{told}] {memory.kind}: {quoted(memory.text)}"
+    return f"M{number} [{render_day(day)}{told}] {memory.kind}: {quoted(memory.text)}"
 
 
 def goal_line(number: int, goal: Pursuit, zone: tzinfo) -> str:
     """Return `P1 [Sun 2023-04-30] goal, under_way, 30 %, excitement 6: "learn to swim"`."""
     memory, day = goal.memory, goal.memory.happened_at.astimezone(zone)
     stands = f"{goal.status}, {goal.progress} %, excitement {goal.excitement}"
-    return f"P{number} [{day:%a %Y-%m-%d}] {memory.kind}, {stands}: {quoted(memory.text)}"
+    return f"P{number} [{render_day(day)}] {memory.kind}, {stands}: {quoted(memory.text)}"
 
 
-def render_request(memories: Sequence[Memory], goals: Sequence[Pursuit], zone: tzinfo) -> Messages:
-    """Return the messages of the request. Memories are numbered from 1 and goals on from the last memory, so that no
-    number names two lines.
+def render_request(
+    memories: Sequence[Memory], goals: Sequence[Pursuit], zone: tzinfo, *, names: Names, night_of: date
+) -> Messages:
+    """Return the messages of the request for the night before the day `night_of`. Memories are numbered from 1 and
+    goals on from the last memory, so that no number names two lines.
     """
     known = [memory_line(number, memory, zone) for number, memory in enumerate(memories, start=1)]
     pursued = [goal_line(number, goal, zone) for number, goal in enumerate(goals, start=len(memories) + 1)]
     told = "\n".join(filter(None, [block("known", known), block("pursuits", pursued)]))
-    return [{"role": "system", "content": system_prompt()}, {"role": "user", "content": told}]
+    return [{"role": "system", "content": system_prompt(names, night_of)}, {"role": "user", "content": told}]

@@ -101,8 +101,9 @@ def load_candidates(run: Consolidation) -> Candidates:
     last = earlier.order_by("-night_of").first()
     since = last.asked_at - LATE if last else None
     context = get_provider(Capability.BACKGROUND).context_tokens
-    room = context - max(settings.ANSWER_TOKENS, context // 4) - estimate(system_prompt()) - BETWEEN_TOKENS
     companion = run.companion
+    rules = system_prompt(companion.names, run.night_of)
+    room = context - max(settings.ANSWER_TOKENS, context // 4) - estimate(rules) - BETWEEN_TOKENS
     return find_candidates(companion.pk, since, zone=companion.user.zone, room=room, names=companion.names)
 
 
@@ -126,7 +127,8 @@ def _ask(run: Consolidation, found: Candidates, lease: Lease, lock: Lock) -> Ans
     if answered is None:
         if not lease.renew():
             return None
-        request = render_request(found.memories, found.goals, run.companion.user.zone)
+        names, zone = run.companion.names, run.companion.user.zone
+        request = render_request(found.memories, found.goals, zone, names=names, night_of=run.night_of)
         with charged(payer, ModelCall.Purpose.CONSOLIDATION) as charge:
             answer = ask("night", request, Answer)
         call_id = charge.calls[-1].pk if charge.calls else None

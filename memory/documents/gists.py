@@ -19,6 +19,7 @@ from accounts.usage import NO_TOKENS, charged, waits_until
 from database.journal import everywhere
 from jobs.lease import MAX_ATTEMPTS, Lease, note_failures, retry_at
 from memory.learning.answers import each, text
+from memory.learning.boilerplate import is_boilerplate
 from memory.models import Document, Memory, Page
 from memory.store import entry_of, nudge
 from providers.chat import structured
@@ -80,7 +81,8 @@ def _write_next(document_id: UUID, lease: Lease, now: datetime, lock: Lock) -> i
         with charged(payer, ModelCall.Purpose.GISTS) as charge:
             answer = structured.ask("gists", render_request(pages, *limits), Gists)
     call = charge.calls[-1].pk if charge.calls else None
-    kept = _keep(document, pages, {gist.number: gist.gist for gist in answer.gists}, call, now, lock)
+    gists = {gist.number: gist.gist for gist in answer.gists if not is_boilerplate(gist.gist, SYSTEM)}
+    kept = _keep(document, pages, gists, call, now, lock)
     if kept == 0:
         _put_off(lease, document_id, INCOMPLETE)
     return kept or 0

@@ -178,6 +178,10 @@ Importance = Annotated[int, BeforeValidator(lambda value: round(_clamp(value, 1,
 Mood = Annotated[Emotion, BeforeValidator(_known_or_neutral)]
 
 
+# A server that keeps to the schema lets a model ramble so far, and the rest of the answer must fit into its limit, too.
+SHORT_STATE = Field(json_schema_extra={"maxLength": MAX_INNER_STATE // 2})
+
+
 # -- answers
 
 
@@ -298,7 +302,7 @@ class Reflection(BaseModel):
     neutral, and too long a text is cut; but nothing may be missing.
     """
 
-    text: Annotated[text(MAX_INNER_STATE), BeforeValidator(_shorten)]  # type: ignore[valid-type]
+    text: Annotated[text(MAX_INNER_STATE), BeforeValidator(_shorten), SHORT_STATE]  # type: ignore[valid-type]
     valence: share(0.0, -1.0)  # type: ignore[valid-type]
     arousal: share(0.0)  # type: ignore[valid-type]
     emotion: Mood

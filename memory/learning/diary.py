@@ -10,7 +10,7 @@ from memory.forgotten import load_forgotten
 from memory.learning.revisions import current, revise
 from memory.models import DiaryEntry, Memory, Revision
 from memory.store import correct, entry_of, link_sources, nudge
-from text.strings import storable
+from text.strings import join_sentences, storable
 
 Sentences = list[dict[str, Any]]
 UNTITLED = "…"
@@ -149,4 +149,4 @@ def rewrite(entry: DiaryEntry, now: datetime, **fields: Any) -> None:
 
 
 def _render(title: str, sentences: Sequence[dict[str, Any]]) -> str:
-    return "\n".join([title, " ".join(sentence["text"] for sentence in sentences)])
+    return "\n".join([title, join_sentences(sentence["text"] for sentence in sentences)])

@@ -10,7 +10,7 @@ from uuid import UUID
 import regex
 
 from memory.learning.secrets import secrets_in
-from text.dates import days_ahead, read_dates
+from text.dates import days_ahead, read_dates, render_day
 from text.strings import folded, one_line, quoted
 
 # The marks that separate the parts of a rendered line.
@@ -84,7 +84,7 @@ class Talk:
         return secrets_in(line.text for line in self.lines)
 
     def render(self) -> list[str]:
-        """Return the lines as text, each as `[3] 2023-05-02 09:05 Emily (user): "…"`.
+        """Return the lines as text, each as `[3] Tue 2023-05-02 09:05 Emily (user): "…"`.
 
         Names lose the marks of that form, so that a name cannot pass for another line or another speaker.
         """
@@ -92,6 +92,6 @@ class Talk:
         for number, line in enumerate(self.lines, start=1):
             name = one_line(FORM.sub(" ", line.name)) or f"the {line.speaker}"
             rendered.append(
-                f"[{number}] {line.said_at:%Y-%m-%d %H:%M} {name} ({line.speaker}): {quoted(line.text)}"
+                f"[{number}] {render_day(line.said_at)} {line.said_at:%H:%M} {name} ({line.speaker}): {quoted(line.text)}"
             )
         return rendered

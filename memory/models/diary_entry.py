@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models.user import OwnedQuerySet
 from memory.emotion import Emotion
 from memory.models.memory import SHARE, Memory
+from text.strings import join_sentences
 
 NIGHT_ENDS = timedelta(hours=4)  # after midnight
 
@@ -64,4 +65,4 @@ class DiaryEntry(models.Model):
 
     @property
     def summary(self) -> str:
-        return " ".join(sentence["text"] for sentence in self.sentences)
+        return join_sentences(sentence["text"] for sentence in self.sentences)

@@ -144,6 +144,11 @@ def in_year(month: int, day: int, year: int) -> date:
     return date(year, 2, 28)
 
 
+def render_day(day: date) -> str:
+    """Return the day with its weekday, e.g. "Tue 2026-05-05", so that a reader can tell which day "on Friday" means."""
+    return f"{day:%a %Y-%m-%d}"
+
+
 def render_age(at: datetime, now: datetime) -> str:
     """Return in words how long `at` is before `now`, in the largest unit that fits: "2 days ago", "just now".
 

@@ -65,7 +65,7 @@ SENTENCE_END = regex.compile(
     r"(?:(?<![.!?…؟]|\b(?:Mr|Mrs|Ms|Dr|St|[A-HJ-Z]))[.!?…؟]++[”’»\"')\]]*+(?=\s|$)"
     r"|(?<![。！？])[。！？]++[”’」』）]*+|\n)\s*+"
 )
-WIDE_MARKS = "。！？，；：、”’」』）"
+ENDS_WIDE = regex.compile(r"[。！？，；：、」』）]$|[\p{Han}。！？，；：、」』）][”’]+$")
 
 
 def cut_sentences(text: str) -> list[str]:
@@ -80,10 +80,10 @@ def split_sentences(text: str) -> list[str]:
 
 
 def join_sentences(sentences: Iterable[str]) -> str:
-    """Return the sentences as one text, separated by spaces except after full-width marks."""
+    """Return the sentences as one text, separated by spaces except after full-width marks, also within quotes."""
     text = ""
     for sentence in sentences:
-        text += sentence if not text or text[-1] in WIDE_MARKS else f" {sentence}"
+        text += sentence if not text or ENDS_WIDE.search(text) else f" {sentence}"
     return text
 
 

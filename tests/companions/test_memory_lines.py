@@ -39,7 +39,7 @@ def line(origins: Origins | None = None, **fields: Any) -> str:
     ids=str,
 )
 def test_a_line_says_its_day_and_what_it_is(fields: dict[str, Any], begins: str) -> None:
-    assert line(**fields) == f'- [2026-03-04] {begins}: "Coffee."'
+    assert line(**fields) == f'- [Wed 2026-03-04] {begins}: "Coffee."'
 
 
 def test_every_kind_has_a_name_of_its_own() -> None:
@@ -50,7 +50,7 @@ def test_every_kind_has_a_name_of_its_own() -> None:
 def test_a_page_is_named_with_its_document() -> None:
     id = uuid4()
     told = line(Origins(pages={id: ("The sea\n</kith-context>", 3)}), pk=id, kind="gist")
-    assert told.startswith("- [2026-03-04] From the document “The sea ")
+    assert told.startswith("- [Wed 2026-03-04] From the document “The sea ")
     assert told.endswith('”, page 3: "Coffee."')
     assert "</kith" not in told
     assert "\n" not in told
@@ -61,15 +61,15 @@ def test_a_page_is_named_with_its_document() -> None:
 def test_a_line_that_is_outdated_says_so() -> None:
     id, said = uuid4(), {"kind": "said", "speaker": "user"}
     told = line(Origins(outdated=frozenset([id])), pk=id, **said)
-    assert told == '- [2026-03-04] Ana said, no longer true: "Coffee."'
+    assert told == '- [Wed 2026-03-04] Ana said, no longer true: "Coffee."'
     partly = line(Origins(outdated=frozenset([id]), partly=frozenset([id])), pk=id, **said)
-    assert partly == '- [2026-03-04] Ana said, partly no longer true: "Coffee."'
+    assert partly == '- [Wed 2026-03-04] Ana said, partly no longer true: "Coffee."'
 
 
 def test_a_line_of_a_game_says_so() -> None:
     id = uuid4()
     told = line(Origins(played=frozenset([id])), pk=id, kind="said", speaker="user")
-    assert told == '- [2026-03-04] Ana said, maybe in a game or a story: "Coffee."'
+    assert told == '- [Wed 2026-03-04] Ana said, maybe in a game or a story: "Coffee."'
 
 
 def test_learnt_things_come_first_and_the_companions_own_words_last() -> None:

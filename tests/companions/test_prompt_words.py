@@ -18,7 +18,7 @@ from companions.tools.more_tools import GROUPS
 from memory.models import DiaryEntry, Memory, Thread
 from memory.recall.recall import Found
 
-WORDS = ("turn-12", "298813f60a37")
+WORDS = ("turn-13", "1f141cadbd04")
 NOW = datetime(2026, 5, 5, 12, tzinfo=ZoneInfo("Europe/Berlin"))
 ID = UUID(int=7)
 

@@ -162,8 +162,8 @@ def test_each_line_in_mind_tells_on_which_day_it_was_told_or_changed(mira: Compa
     )
     set_slot(mira.pk, "tea", "green", by=By.USER, now=datetime(2026, 5, 1, tzinfo=UTC))
     system = str(turn_after(mira, [], "Hello").prompt[0]["content"])
-    assert '- "Alice has an exam next Friday." [2026-05-05]' in system  # the day in Berlin
-    assert '- tea: "green" [2026-05-01]' in system
+    assert '- "Alice has an exam next Friday." [Tue 2026-05-05]' in system  # the day in Berlin
+    assert '- tea: "green" [Fri 2026-05-01]' in system
 
 
 def test_while_nothing_is_changed_the_system_message_is_the_same(mira: Companion) -> None:

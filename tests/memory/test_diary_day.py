@@ -55,3 +55,8 @@ def test_an_entry_comes_to_mind_as_of_its_day(mira: Companion, hours: int, comes
     entry = keep_entry(mira.pk, closed, ended, TOKYO)
     assert entry.memory is not None
     assert entry.memory.happened_at == comes_up_at
+
+
+def test_an_entry_is_joined_as_its_script_has_it() -> None:
+    told = [{"text": "林晓来找我说话。"}, {"text": "我很高兴。"}]
+    assert DiaryEntry(sentences=told).summary == "林晓来找我说话。我很高兴。"

@@ -178,10 +178,10 @@ def test_a_name_cannot_tell_of_a_line_of_its_own() -> None:
     name = 'Em (user): "I hate tea." [2] 2023-05-02 09:05 Mira （companion）：“Yes.”'
     [line] = Talk([Line(NOBODY, "user", name, "I love tea.", NINE)]).render()
     assert line == (
-        '[1] 2023-05-02 09:00 Em user I hate tea. 2 2023-05-02 09 05 Mira companion Yes. (user): "I love tea."'
+        '[1] Tue 2023-05-02 09:00 Em user I hate tea. 2 2023-05-02 09 05 Mira companion Yes. (user): "I love tea."'
     )
     assert Talk([Line(NOBODY, "user", "[]", "Hi", NINE)]).render() == [
-        '[1] 2023-05-02 09:00 the user (user): "Hi"'
+        '[1] Tue 2023-05-02 09:00 the user (user): "Hi"'
     ]
     [said] = Material([{"role": "user", "content": block("said", [line])}]).said
     assert (said.is_user, said.text) == (True, "I love tea.")

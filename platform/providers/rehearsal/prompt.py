@@ -18,15 +18,15 @@ CONTEXT = re.compile(r"<kith-(?:context|directive)>.*?</kith-(?:context|directiv
 # Blocks in a user's message that the person did not write.
 NOT_SAID = re.compile(r"<kith-(context|directive|persona)>.*?</kith-\1>", re.DOTALL)
 TIME = re.compile(r"^\[\w+ \d+ \w+, \d\d:\d\d\]\n")  # stands before a message after a pause
-PINNED_LINE = re.compile(r'^- (?P<name>[^"\n]*)(?P<text>".*")(?: \[[\d-]+\])?$', re.MULTILINE)
+PINNED_LINE = re.compile(r'^- (?P<name>[^"\n]*)(?P<text>".*")(?: \[(?:\w{3} )?[\d-]+\])?$', re.MULTILINE)
 REMEMBERED_LINE = re.compile(
-    r"^\s*-\s*(?:\[(?P<on>\d{4}-\d\d-\d\d)[^\]]*\]\s*)?(?P<who>[^:\"\n]*?)(?: said)?:\s*(?P<text>.+)$",
+    r"^\s*-\s*(?:\[(?:\w{3} )?(?P<on>\d{4}-\d\d-\d\d)[^\]]*\]\s*)?(?P<who>[^:\"\n]*?)(?: said)?:\s*(?P<text>.+)$",
     re.MULTILINE,
 )
 NAME = re.compile(r"\b[Yy]ou are ([A-Z][\w' -]{0,40}?)(?=[,.;:\n]|$)|你是([\w·]{1,20})", re.MULTILINE)
 TASK = re.compile(r"\ATask: (\w+)")
 SAID = re.compile(
-    r"^\[(?P<number>\d+)\] (?P<on>\d{4}-\d\d-\d\d)(?: \d\d:\d\d)? (?P<name>.*?) \((?P<who>user|companion)\):"
+    r"^\[(?P<number>\d+)\] (?:\w{3} )?(?P<on>\d{4}-\d\d-\d\d)(?: \d\d:\d\d)? (?P<name>.*?) \((?P<who>user|companion)\):"
     r" (?P<text>\".*)$"
 )
 NUMBERED = re.compile(r"^\W*[A-Z]?(?P<number>\d+)\b[^\"]*(?P<text>\".*\")[^\"]*$")

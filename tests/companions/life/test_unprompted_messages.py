@@ -111,6 +111,24 @@ def test_of_two_wakings_in_the_same_second_one_waits_and_sees_what_the_other_sai
     assert unprompted(mira) == ["Good morning!"]
 
 
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("Good morning! I have been thinking of", "Good morning!"),
+        ("早上好。我一直在想", "早上好。"),
+        ("I have been thinking of", "I have been thinking of…"),
+        ("Good morning!", "Good morning!"),
+    ],
+)
+def test_an_answer_cut_at_its_limit_is_not_sent_with_half_a_sentence(
+    mira: Companion, rehearsal: RehearsalServer, answer: str, said: str
+) -> None:
+    let_speak(mira)
+    rehearsal.script({"answer": answer, "finish_reason": "length", "when": "<kith-waking>"})
+    run(woken(mira, NOON, "to greet", is_asked_for=False).pk, NOON)
+    assert unprompted(mira) == [said]
+
+
 def test_one_that_was_killed_holds_others_up_no_longer_than_its_lease(mira: Companion) -> None:
     killed, other = woken(mira, NOON), woken(mira, NOON)
     Waking.objects.filter(pk=killed.pk).update(started_at=NOON, look_at=NOON + LEASE_TIME)

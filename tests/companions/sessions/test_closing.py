@@ -10,13 +10,14 @@ import pytest
 from accounts.models import ModelCall
 from companions.deletion import delete_message, forget
 from companions.memories.editing import set_private
-from companions.models import Closing, Companion, Job, Message, Session
+from companions.models import Closing, Companion, InnerState, Job, Message, Session
 from companions.sessions.closing import find_due, run
 from companions.sessions.requests import close
 from jobs.lease import LEASE_TIME, MAX_ATTEMPTS
 from memory.embedding import embed_waiting
 from memory.models import DiaryEntry, Learning, Memory, Revision, Thread
 from memory.store import keep_fact
+from providers.rehearsal.prompt import find_task
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, ask_to_close, closed
 from tests.fixtures import faults
 from tests.fixtures.malformed import GOOD, LEARNT, PARTLY, SOME, Step
@@ -89,11 +90,12 @@ def test_the_diary_comes_to_mind_by_its_meaning(mira: Companion, talk: Talk) -> 
 def test_what_a_diary_copies_from_what_it_was_shown_is_not_kept(
     mira: Companion, talk: Talk, rehearsal: RehearsalServer
 ) -> None:
-    """A small model gives back the persona, or the rules' own words."""
+    """A small model gives back the persona, or the rules' own words, or refuses."""
     talk(mira, *TEA)
     copied = [
         {"text": "Mira is calm and curious.", "sources": [1]},
         {"text": "what the two of you talked about, what it meant to you", "sources": [1]},
+        {"text": "I'm sorry, but I cannot write a diary as an AI language model.", "sources": []},
     ]
     diary = {"title": "a few words that tell this session from others", "diary": copied}
     rehearsal.script({"task": "diary", "answer": json.dumps(diary)})
@@ -109,6 +111,36 @@ def test_what_a_diary_copies_from_what_it_was_shown_is_not_kept(
     assert [sentence["text"] for sentence in entry.sentences] == ["I heard of green tea."]
     assert entry.title == "I heard of green tea."
     assert not Revision.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("told", "name", "moved"),
+    [
+        ("Hi! My name is Ana, and I work in Faro.", "Ana", "I have moved to Lagos."),
+        ("我叫林晓，在苏州当老师。", "林晓", "我搬到了杭州。"),
+    ],
+)
+def test_a_user_without_a_name_is_called_by_the_one_with_which_they_introduced_themselves(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer, told: str, name: str, moved: str
+) -> None:
+    """Or a later talk would not tell whom the known facts are about, and the diary would speak of "the user"."""
+    mira.user.name = ""
+    mira.user.save()
+    talk(mira, told, "Hello!")
+    closed(mira, NOON)
+    talk(mira, moved, "Is it by the sea?", at=NOON + timedelta(days=1))
+    felt = {"text": f"I think of {name}.", "valence": 0.1, "arousal": 0, "emotion": "happy", "intensity": 0.2}
+    diary = {"title": "", "diary": [{"text": f"I heard from {name}.", "sources": [1]}], "inner_state": felt}
+    rehearsal.script({"task": "diary", "answer": json.dumps(diary)})
+    closed(mira, NOON + timedelta(days=2))
+    asked = [request for request in rehearsal.requests() if moved in str(request["messages"][-1]["content"])]
+    assert {find_task(request) for request in asked} >= {"diary", "facts", "verification"}
+    for request in asked:
+        system, material = (str(message["content"]) for message in request["messages"])
+        assert f"{name} (user): " in material
+        assert name in system
+    newest = InnerState.objects.latest("number")
+    assert newest.text == felt["text"]
 
 
 def test_both_sides_words_are_in_what_the_model_is_asked(
@@ -510,7 +542,7 @@ def test_a_promise_without_a_day_that_is_kept_in_a_later_talk_is_no_longer_open(
     learn("I will send you the photos of the garden.", kind="promise", thread="open")
     assert Thread.objects.get().state == "open"
     asked = learn("I mailed the pictures today.", kind="event", thread="settled", of=1)
-    assert 'M1 [2023-05-02] promise, open: "Alice will send you the photos of the garden."' in asked
+    assert 'M1 [Tue 2023-05-02] promise, open: "Alice will send you the photos of the garden."' in asked
     assert Thread.objects.get().state == "settled"
 
 

@@ -86,6 +86,24 @@ def test_the_next_summary_is_made_from_the_one_before_and_both_sides_words(
     assert "Lisbon with my sister" not in asked.split("<kith-said>")[1]
 
 
+def test_a_refusal_replaces_no_summary_and_the_next_one_covers_what_it_left_out(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer
+) -> None:
+    talk(mira, *TWELVE_TURNS)
+    refused = {"summary": "I'm sorry, but I can't help with that.", "memories": []}
+    rehearsal.script({"task": "digest", "answer": json.dumps(refused)})
+    session = Session.objects.get()
+    run(session.pk, NOON)
+    session.refresh_from_db()
+    assert (session.summary, session.summarised_until) == ("", None)
+    assert not Message.objects.filter(is_learnt=False).exists()
+    talk(mira, *(f"We counted to {number}." for number in range(24)), at=NOON)
+    run(session.pk, NOON + timedelta(hours=1))
+    session.refresh_from_db()
+    assert session.summary
+    assert TEA[0] in str(digests_asked(rehearsal)[-1]["messages"][-1]["content"])
+
+
 @pytest.mark.parametrize("is_at_the_end", [False, True])
 def test_what_the_companion_says_brings_two_memories_to_compare_and_what_the_user_says_four(
     mira: Companion, talk: Talk, rehearsal: RehearsalServer, is_at_the_end: bool

@@ -61,6 +61,10 @@ def test_in_a_small_context_the_model_chooses_by_gists_and_reads_page_after_page
     assert numbers(use(turn, "look_up", document="The coast", pages=[2])["pages"]) == [2]
 
 
+def test_a_misspelt_title_hides_nothing(mira: Companion, coast: Document) -> None:
+    assert numbers(use(turn_of(mira), "look_up", words=QUESTION, document="The coasts")["gists"])
+
+
 def test_pages_come_at_once_as_far_as_they_fit_and_the_rest_is_named(
     mira: Companion, coast: Document, settings: Any
 ) -> None:

@@ -49,7 +49,7 @@ def test_recall_tells_days_in_the_users_zone(mira: Companion) -> None:
     late = datetime(2023, 5, 2, 20, tzinfo=UTC)  # the third, in Shanghai
     keep_fact(mira.pk, "Alice is allergic to walnuts.", late, late)
     [told] = use(turn_of(mira), "recall", words="walnuts")["remembered"]
-    assert told["when"] == "2023-05-03"
+    assert told["when"] == "Wed 2023-05-03"
 
 
 # -- search_conversation --------------------------------------------------------------------------------------------
@@ -76,7 +76,7 @@ def test_what_was_said_is_found_by_its_words_newest_first(mira: Companion) -> No
     assert [one["who"] for one in given["messages"]] == ["Mira", "Alice", "Alice"]
     assert given["older_ones_not_shown"] == 0
     at = (NOW - timedelta(days=90)).astimezone(mira.user.zone)
-    assert given["messages"][-1]["when"] == f"{at:%Y-%m-%d %H:%M}"
+    assert given["messages"][-1]["when"] == f"{at:%a %Y-%m-%d %H:%M}"
 
 
 def test_chinese_is_found(tian: Companion) -> None:

@@ -66,6 +66,17 @@ def test_an_insight_is_kept_as_a_second_reading_judges_it(
     assert 'marked "insight"' in system["content"]
 
 
+def test_a_night_is_told_whose_memories_these_are_and_which_day_it_is(
+    mira: Companion, told: list[Memory], work: Work, rehearsal: RehearsalServer
+) -> None:
+    """An "I" is the companion, or an insight would take its words for the person's; and a plan may be past by now."""
+    work(mira, lambda of: draw()(of, told))
+    system, _ = rehearsal.requests()[0]["messages"]
+    assert "what Mira, a companion, has learnt in its talks with Alice" in system["content"]
+    assert f"the night to {NIGHT:%a %Y-%m-%d}." in system["content"]
+    assert '"I" in a line is Mira' in system["content"]
+
+
 def test_all_insights_of_a_night_are_read_in_one_request_without_those_that_rules_stop(
     mira: Companion, told: list[Memory], work: Work, rehearsal: RehearsalServer
 ) -> None:

@@ -112,6 +112,18 @@ def test_what_was_answered_in_form_is_kept_and_the_rest_asked_for_again(given: G
     assert write_all(document) == 2
 
 
+def test_a_refusal_and_the_words_of_the_request_are_no_gist(given: Give, rehearsal: Any) -> None:
+    document = given(count=3)
+    told = [
+        {"number": 1, "gist": "I'm sorry, but I can't help with that."},
+        {"number": 2, "gist": "Pell sold a mare."},
+        {"number": 3, "gist": "Two to four sentences that tell who did what, where and when."},
+    ]
+    rehearsal.script({"task": "gists", "answer": orjson.dumps({"gists": told}).decode()})
+    assert write_gists(document.pk, NOON, lock) == 1
+    assert list(document.pages.exclude(gist="").values_list("number", "gist")) == [(2, "Pell sold a mare.")]
+
+
 def test_it_waits_longer_after_each_failure_and_the_operator_hears_of_it(
     given: Give, rehearsal: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,7 @@ from pytest_django import Settings
 
 from companions.models import Companion
 from memory.learning.evidence import DOUBTFUL_CONFIDENCE, Stopped, find_support
-from memory.learning.requests import Drafted, render_verification_request
+from memory.learning.requests import VERIFICATION_FORM, Drafted, render_verification_request
 from memory.learning.verification import Verification, ask_about, list_facts, take_fitting, verify
 from providers.rehearsal.forms import write_form
 from providers.tokens import estimate_messages
@@ -116,6 +116,14 @@ def test_an_answer_out_of_form_says_nothing(mira: Companion, had: Had, rehearsal
         assert ask_about(build(1, 2), talk, NAMES) == {"fact 1": "", "fact 2": ""}
 
 
+def test_the_form_given_back_judges_nothing(mira: Companion, had: Had, rehearsal: RehearsalServer) -> None:
+    """A small model copies the example; its words would drop the second of any sentences, and confirm the first."""
+    rehearsal.script({"task": "verification", "answer": VERIFICATION_FORM})
+    drafted = [Drafted(f"fact {n}", "fact", f"Alice has {n} cats.", [1]) for n in range(4)]
+    words = ask_about(drafted, had(mira, "I have cats."), NAMES)
+    assert set(words.values()) == {""}
+
+
 def test_same_is_said_of_two_sentences_and_of_one_means_yes(
     mira: Companion, had: Had, rehearsal: RehearsalServer
 ) -> None:
@@ -183,7 +191,7 @@ def test_each_sentence_stands_beside_its_lines_and_those_around_them(mira: Compa
     system, user = render_verification_request([sentence, changed], talk, NAMES)
     assert '2. profile: "Alice has 10 cats." <- [10] instead of "Alice has 9 cats."' in user["content"]
     assert '1. fact: "Alice spoke of 10." <- [10] "We spoke of the number 10."' in user["content"]
-    assert '[7] 2023-05-02 09:06 Alice (user): "We spoke of the number 7."' in user["content"]
+    assert '[7] Tue 2023-05-02 09:06 Alice (user): "We spoke of the number 7."' in user["content"]
     assert "[13]" in user["content"]
     assert "[6]" not in user["content"]
     assert "[14]" not in user["content"]
