@@ -87,18 +87,18 @@ def _count_raw(form: AboutForm, name: str) -> int:
 
 
 def describe_counts(texts: Mapping[str, int]) -> dict[str, str]:
-    """Return in words how many tokens each text takes ("" for none)."""
+    """Return in words how many tokens each text takes ("" for none). Tokens are called word pieces, for readers."""
     told = {}
     for name in (*COUNTED_FIELDS, "alternate_greetings"):
         number = texts[name]
-        sentence = ngettext("about %(count)s token", "about %(count)s tokens", number)
+        sentence = ngettext("about %(count)s word piece", "about %(count)s word pieces", number)
         told[name] = sentence % {"count": f"{number:,}"} if number else ""
     return told
 
 
 def describe_size(size: CharacterSize) -> str:
     """Return one to three sentences on how much of the model's context the character takes."""
-    told = _("Always read: about %(always)s of the %(context)s tokens that the model can read at once.")
+    told = _("Always read: about %(always)s of the %(context)s word pieces that the model can read at once.")
     parts = [told % {"always": f"{size.always:,}", "context": f"{size.context:,}"}]
     if size.examples:
         examples = _("The example dialogue takes another %(count)s, as long as there is room.")

@@ -25,7 +25,7 @@ def test_a_character_is_written_tried_out_saved_and_restored(person: Person, liv
     persona = page.get_by_label("Persona (optional)", exact=True)
     before = persona.input_value()
     persona.fill("A diver. " * 100)
-    expect(page.locator("[data-counts=persona]")).to_have_text("about 300 tokens")
+    expect(page.locator("[data-counts=persona]")).to_have_text("about 300 word pieces")
     expect(page.locator("#character-size")).to_contain_text("Always read: about 3")
     page.get_by_text("Try it out", exact=True).click()
     page.get_by_label("What you might say").fill("How deep is the lake behind the mill?")

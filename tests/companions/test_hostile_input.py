@@ -109,7 +109,10 @@ def test_a_value_that_is_not_valid_is_named_by_its_place_in_the_request(
         {"where": "body.time_zone", "what": "is no time zone that this server knows"},
     ]
     response = as_alice.post(f"/companions/{mira.pk}/documents", {})
-    assert problem(response, 422, "not_valid")["detail"] == "title: Field required; text: Field required"
+    assert (
+        problem(response, 422, "not_valid")["detail"]
+        == "body.title: Field required; body.text: Field required"
+    )
 
 
 def test_a_form_without_the_file_is_refused(as_alice: Api) -> None:

@@ -32,6 +32,7 @@ ABOVE = {  # in companions: each starts from a row that is one companion's, and 
     "companions.deletion.traces._scrub_replies": "the cues of the companion's own recalls, by their ids",
     "companions.life.leases._list_leased": "all rows that workers lease, whosever they are: only their times change",
     "companions.life.triggers._load_memories": "a condition on the companion's own: that no message behind one is hidden",
+    "companions.tasks.drop_old_prompts": "recalls by API that are a month old, whosever they are; nothing comes back",
     "companions.transfer.digital_life_export._write_sessions": "what the companion's own recalls had found",
     "companions.conversations.transcript.with_replies": "fetched with the companion's own messages, by their replies",
     "companions.sessions.drafts.has_learnt": "whether sessions of one companion have taught something; yes or no",

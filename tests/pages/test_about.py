@@ -47,10 +47,10 @@ def test_unsaved_texts_are_counted_as_they_would_stand_in_a_prompt(at_home: Clie
         "post_history_instructions": "Rhyme.",
     }
     told = at_home.post(f"/companions/{mira.pk}/about/count/", fields(mira, **texts)).json()
-    assert told["counts"]["persona"] == f"about {estimate('Mira is calm. ' * 20)} tokens"
+    assert told["counts"]["persona"] == f"about {estimate('Mira is calm. ' * 20)} word pieces"
     assert told["counts"]["scenario"] == ""
     block = "<kith-persona>\n" + "Mira is calm. " * 20 + "</kith-persona>"
-    assert f"about {estimate(block + 'Rhyme.')} of the 8,192 tokens" in told["total"]
+    assert f"about {estimate(block + 'Rhyme.')} of the 8,192 word pieces" in told["total"]
     assert "The greeting takes 4, but only once." in told["total"]
     assert not told["warning"]
     mira.refresh_from_db()
@@ -67,7 +67,7 @@ def test_lore_that_is_always_read_counts_and_a_text_too_long_for_its_field_is_st
     assert at_home.post(path, fields(mira)).json()["total"] != before
     assert (
         at_home.post(path, fields(mira, persona="a " * 20_001)).json()["counts"]["persona"]
-        == "about 20,001 tokens"
+        == "about 20,001 word pieces"
     )
 
 
@@ -79,7 +79,7 @@ def test_a_character_that_leaves_no_room_is_warned_of_before_it_is_saved(
     assert "Mira will forget what you have just said within a few messages" in told["warning"]
     at_home.post(path, fields(mira, persona="长" * 30_000))
     page = at_home.get(path).content.decode()
-    assert "about 30,000 tokens" in page
+    assert "about 30,000 word pieces" in page
     # A message, and beside the form.
     assert page.count("Mira will forget what you have just said within a few messages") == 2
 
