@@ -98,7 +98,8 @@ def find_names(companion: Companion) -> dict[str, str]:
         return names
     said = select_visible(Message.objects.filter(companion=companion, role=Message.Role.USER))
     behind = said.filter(Q(is_learnt=False) | Q(derived_memories__isnull=False)).order_by("said_at", "pk")
-    matches = map(INTRODUCES_ONESELF.search, behind.distinct().values_list("text", flat=True))
+    texts = behind.distinct().values_list("text", flat=True).iterator()  # there may be tens of thousands
+    matches = map(INTRODUCES_ONESELF.search, texts)
     match = next(filter(None, matches), None)
     return {**names, "user": match[match.lastindex or 0]} if match else names
 
