@@ -14,7 +14,6 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.decorators import action
 
-from companions.admin.actions import ActionAdmin
 from companions.deletion import delete_message
 from companions.models import (
     Attachment,
@@ -32,6 +31,7 @@ from companions.models.closing import ClosingQuerySet
 from companions.sessions.requests import try_again
 from memory.models import Memory
 from safety.admin import (
+    ActionAdmin,
     PrivateAdmin,
     code_column,
     code_filter,

@@ -9,11 +9,20 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.decorators import action
 
-from companions.admin.actions import ActionAdmin
 from companions.admin.reply import mark_lines, pretty
 from companions.life import timers, waking
 from companions.models import Delivery, InnerState, Life, Message, Timer, Waking
-from safety.admin import PrivateAdmin, code_column, code_filter, describe_name, link, link_to, moment, state
+from safety.admin import (
+    ActionAdmin,
+    PrivateAdmin,
+    code_column,
+    code_filter,
+    describe_name,
+    link,
+    link_to,
+    moment,
+    state,
+)
 
 TIMER_COLOURS = {Timer.State.ACTIVE: "success", Timer.State.DEAD_LETTER: "danger"}
 WAKING_COLOURS = {

@@ -3,10 +3,8 @@
 from typing import Any
 
 from django.contrib import admin, messages
-from django.db import transaction
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
-from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.decorators import action
@@ -15,6 +13,7 @@ from memory.consolidation.runs import retry
 from memory.models import Change, Consolidation, Pursuit, Thread
 from memory.models.consolidation import ConsolidationQuerySet
 from safety.admin import (
+    ActionAdmin,
     PrivateAdmin,
     code_column,
     code_filter,
@@ -25,9 +24,7 @@ from safety.admin import (
     state,
     yes_filter,
 )
-from safety.audit import record
 from safety.descriptions import describe_status
-from safety.models import AuditEntry
 
 ERROR = code_column("error", _("error"))
 COLOURS = {
@@ -44,7 +41,7 @@ UnmendedFilter = yes_filter(
 
 
 @admin.register(Consolidation)
-class ConsolidationAdmin(PrivateAdmin):
+class ConsolidationAdmin(ActionAdmin):
     """A consolidation run, and all its changes."""
 
     named_by = "night_of"
@@ -65,23 +62,14 @@ class ConsolidationAdmin(PrivateAdmin):
 
     shown_state = state(COLOURS)
 
-    def has_act_permission(self, request: HttpRequest) -> bool:
-        return bool(request.user.has_perm("memory.change_consolidation"))
-
     @action(description=_("Try again"), permissions=["act"])  # type: ignore[untyped-decorator]
-    def again(self, request: Any, queryset: QuerySet[Consolidation]) -> None:
-        """Begin the selected nights that failed anew, and record it."""
-        nights, begun = list(queryset), 0
-        for night in nights:
-            with transaction.atomic():
-                if retry(night.companion_id, night.pk, timezone.now()):
-                    owner = self.owner_of(night.pk)
-                    record(request.user, AuditEntry.Deed.CHANGED, Consolidation, night.pk, owner)
-                    begun += 1
+    def again(self, request: HttpRequest, queryset: QuerySet[Consolidation]) -> None:
+        """Begin the selected nights that failed anew."""
+        begun, left = self.act(request, queryset, lambda night, now: retry(night.companion_id, night.pk, now))
         if begun:
             text = ngettext("%(n)d night will be tried again.", "%(n)d nights will be tried again.", begun)
             messages.success(request, text % {"n": begun})
-        if left := len(nights) - begun:
+        if left:
             text = ngettext(
                 "%(n)d night had not failed, or a later one makes up for it.",
                 "%(n)d nights had not failed, or later ones make up for them.",

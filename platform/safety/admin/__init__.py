@@ -1,11 +1,13 @@
 """Operators' pages, and the base classes and columns for the admin of models that contain people's words."""
 
 from safety.admin import people, providers, records
+from safety.admin.actions import ActionAdmin
 from safety.admin.columns import code_column, code_filter, data_column, filled_filter, yes_filter
 from safety.admin.private import PrivateAdmin, describe_name, link, marks, moment, number, state
 from safety.descriptions import link_to
 
 __all__ = [
+    "ActionAdmin",
     "PrivateAdmin",
     "code_column",
     "code_filter",

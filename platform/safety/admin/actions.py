@@ -9,8 +9,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
-from companions.errors import TimerError
-from safety.admin import PrivateAdmin
+from accounts.errors import RefusedError
+from safety.admin.private import PrivateAdmin
 from safety.audit import record
 from safety.models import AuditEntry
 
@@ -19,14 +19,14 @@ class ActionAdmin(PrivateAdmin):
     """An admin with actions on selected rows, for operators with the permission to change them."""
 
     def has_act_permission(self, request: HttpRequest) -> bool:
-        return bool(request.user.has_perm(f"companions.change_{self.opts.model_name}"))
+        return bool(request.user.has_perm(f"{self.opts.app_label}.change_{self.opts.model_name}"))
 
     def act(
         self, request: Any, queryset: QuerySet[Any], action: Callable[[Any, datetime], object]
     ) -> tuple[int, int]:
         """Apply `action` to each row in its own recorded transaction; return how many changed and how many did not.
 
-        `action` returns something false, or raises TimerError, for a row that it does not change.
+        `action` returns something false, or raises RefusedError, for a row that it does not change.
         """
         things, changed = list(queryset), 0  # evaluated once: a changed row may leave the list
         for thing in things:
@@ -36,6 +36,6 @@ class ActionAdmin(PrivateAdmin):
                         owner = self.owner_of(thing.pk)
                         record(request.user, AuditEntry.Deed.CHANGED, self.model, thing.pk, owner)
                         changed += 1
-            except TimerError:
+            except RefusedError:
                 continue
         return changed, len(things) - changed
