@@ -13,6 +13,7 @@ from companions.memories.editing import set_private
 from companions.models import Closing, Companion, InnerState, Job, Message, Session
 from companions.sessions.closing import find_due, run
 from companions.sessions.requests import close
+from companions.sessions.transcript import find_names
 from jobs.lease import LEASE_TIME, MAX_ATTEMPTS
 from memory.embedding import embed_waiting
 from memory.models import DiaryEntry, Learning, Memory, Revision, Thread
@@ -141,6 +142,15 @@ def test_a_user_without_a_name_is_called_by_the_one_with_which_they_introduced_t
         assert name in system
     newest = InnerState.objects.latest("number")
     assert newest.text == felt["text"]
+
+
+def test_a_name_in_a_message_that_is_hidden_is_not_told(mira: Companion, talk: Talk) -> None:
+    mira.user.name = ""
+    mira.user.save()
+    talk(mira, "My name is Ana, and I work in Faro.", "Hello!")
+    assert find_names(mira)["user"] == "Ana"
+    Message.objects.filter(text__contains="Ana").update(is_hidden=True)
+    assert find_names(mira)["user"] == ""
 
 
 def test_both_sides_words_are_in_what_the_model_is_asked(
