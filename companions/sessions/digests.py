@@ -154,9 +154,8 @@ def learn_batch(session: Session, now: datetime, until_at: datetime | None = Non
             only=only,
         )
         Message.objects.filter(pk__in=[message.pk for message in batch.messages]).update(is_learnt=True)
-        if not is_boilerplate(
-            digest.summary, request[0]["content"]
-        ):  # else the next batch is summed up with this one
+        # Without a summary of this batch, the next one is summed up with it.
+        if not is_boilerplate(digest.summary, request[0]["content"]):
             secrets = secrets_in(message.text for message in batch.shown)
             Session.objects.filter(pk=session.pk).update(
                 summary=redacted(digest.summary, secrets), summarised_until=batch.summarised_until
