@@ -10,8 +10,8 @@ import pytest
 from django.contrib.staticfiles import finders
 from django.template import Context, Template
 
-from config.asgi_layers import PIECE_BYTES, StaticFiles
-from config.static_files import IMPORT, HashedFiles, list_imports
+from config.http.asgi_layers import PIECE_BYTES, StaticFiles
+from config.http.static_files import IMPORT, HashedFiles, list_imports
 
 HASHED = re.compile(r"\.[0-9a-f]{12}\.js$")
 SCRIPT = b"let a;\n" * 100

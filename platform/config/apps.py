@@ -16,4 +16,4 @@ class KithConfig(AppConfig):
 class KithAdminConfig(SimpleAdminConfig):
     """Leaves the import of the admin modules to `config.urls`, which saves processes without pages 30 MB."""
 
-    default_site = "config.admin_site.KithAdminSite"
+    default_site = "config.admin.site.KithAdminSite"

@@ -15,7 +15,7 @@ django.setup(set_prefix=False)
 
 import config.urls  # noqa: F401 (loads all pages now, instead of while the first request waits)
 from companions.sockets.consumers import CompanionConsumer, MeConsumer
-from config.asgi_layers import BodyLimit, Handler, Lifespan, OwnContext, StaticFiles
+from config.http.asgi_layers import BodyLimit, Handler, Lifespan, OwnContext, StaticFiles
 from voice.call import CallConsumer
 
 

@@ -70,7 +70,7 @@ LOGGING: dict[str, Any] = {
         "httpx": {"level": "WARNING"},
         "httpx2": {"level": "WARNING"},
         "psycopg.pool": {"level": "WARNING"},  # three lines each time that a connection is used
-        # These log the path, which may hold a key; config.middleware logs the same event with the route.
+        # These log the path, which may hold a key; config.http.middleware logs the same event with the route.
         "django.request": {"level": "CRITICAL"},
         "django.security.csrf": {"level": "CRITICAL"},
         # Uvicorn and Django bring handlers of their own, which log an error's message.

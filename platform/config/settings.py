@@ -119,19 +119,19 @@ INSTALLED_APPS = [
     "integrations.push",
 ]
 MIDDLEWARE = [
-    "config.middleware.host_port_middleware",
+    "config.http.middleware.host_port_middleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
-    "config.middleware.api_problem_middleware",
+    "config.http.middleware.api_problem_middleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
-    "config.middleware.RequestLog",
+    "config.http.middleware.RequestLog",
     "accounts.authentication.PersonMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
 ]
@@ -148,7 +148,7 @@ TEMPLATES = [
                 "django.template.context_processors.i18n",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "config.context_processors.platform",
+                "config.http.context_processors.platform",
             ],
         },
     }
@@ -201,7 +201,7 @@ EVENTS_CHANNEL = f"kith{redis_database(REDIS_URL)}:events"
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "private": private_storage(env, KITH_HOME / "media"),
-    "staticfiles": {"BACKEND": "config.static_files.HashedFiles"},
+    "staticfiles": {"BACKEND": "config.http.static_files.HashedFiles"},
 }
 STATIC_URL = "/static/"
 STATIC_ROOT = KITH_HOME / "static"
@@ -688,18 +688,18 @@ from config.logs import LOGGING, configure_structlog  # noqa: E402, F401
 
 configure_structlog()
 LOGGING_CONFIG = "logging.config.dictConfig"
-DEFAULT_EXCEPTION_REPORTER_FILTER = "config.error_reports.ReportFilter"
+DEFAULT_EXCEPTION_REPORTER_FILTER = "config.http.errors.ReportFilter"
 UNFOLD = {
     "SITE_TITLE": "Kith",
     "SITE_HEADER": "Kith",
     "SITE_SYMBOL": "local_fire_department",
-    "SITE_ICON": {"light": "config.sidebar.logo", "dark": "config.sidebar.logo"},
-    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "config.sidebar.logo"}],
-    "STYLES": ["config.sidebar.style"],
-    "SCRIPTS": ["config.sidebar.script"],
+    "SITE_ICON": {"light": "config.admin.sidebar.logo", "dark": "config.admin.sidebar.logo"},
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "config.admin.sidebar.logo"}],
+    "STYLES": ["config.admin.sidebar.style"],
+    "SCRIPTS": ["config.admin.sidebar.script"],
     "SHOW_VIEW_ON_SITE": False,
-    "DASHBOARD_CALLBACK": "config.dashboard.dashboard",
-    "SIDEBAR": {"navigation": "config.sidebar.navigation"},
+    "DASHBOARD_CALLBACK": "config.admin.dashboard.dashboard",
+    "SIDEBAR": {"navigation": "config.admin.sidebar.navigation"},
     "COLORS": {
         "primary": {
             "50": "oklch(97.5% .014 50)",

@@ -8,7 +8,7 @@ from config.health import healthz, livez, readyz
 from files.views import give
 
 admin.autodiscover()
-handler500 = "config.error_pages.server_error"
+handler500 = "config.http.errors.server_error"
 
 urlpatterns = [
     path("livez", livez, name="livez"),

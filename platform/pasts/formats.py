@@ -6,12 +6,13 @@ from collections.abc import Callable, Collection
 from typing import IO
 
 from files.zips import START
-from pasts import character_ai, chatgpt, claude, deepseek, koboldai, oobabooga, risuai, sillytavern, text
+from pasts import text
 from pasts.archive import choose_paths, list_paths, read_files
 from pasts.collector import Collector
 from pasts.encoding import read_utf8
 from pasts.json_scan import MAX_VALUES, Piece, as_mapping, count_values, peek_members, read_json
 from pasts.past import MAX_BYTES, PastFormatError, TextPattern
+from pasts.programs import character_ai, chatgpt, claude, deepseek, koboldai, oobabooga, risuai, sillytavern
 
 PEEKED_BYTES = 256_000
 BRACKETS = re.compile(rb"\s*+(?:\[\s*+)*+\{")

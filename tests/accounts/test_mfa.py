@@ -18,7 +18,7 @@ from django.test import Client
 
 from accounts.mfa import MAX_KEYS, AddPasskeyForm
 from accounts.models import Token, User
-from config.asgi_layers import BodyLimit
+from config.http.asgi_layers import BodyLimit
 from tests.accounts.visits import FRESH_PASSWORD, sign_in, submit, who
 from tests.fixtures.people import PASSWORD
 from tests.fixtures.rest import Api

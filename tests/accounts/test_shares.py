@@ -8,7 +8,7 @@ from uvicorn.server import ServerState
 
 from accounts.admission import Visit, address_of, shares, step_aside, take, visiting
 from accounts.errors import GateError
-from config.http_protocol import PatientProtocol
+from config.http.protocol import PatientProtocol
 from jobs.background import get_redis
 
 AWAY = "redis://127.0.0.1:1/0"

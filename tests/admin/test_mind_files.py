@@ -17,7 +17,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
-from config.engine_admin import find_files
+from config.admin.engines import find_files
 from config.up.ports import find_free_port
 from config.up.supervisor import RECORDS_FILE
 from providers.embedding.selection import get_embedder

@@ -13,7 +13,7 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.models import ModelCall, User
 from companions.admin.reply import load_rounds, measure_stretches, pretty
 from companions.models import Companion, Job, Message, Mind, Prompt, Reply
-from config.sidebar import list_rooms
+from config.admin.sidebar import list_rooms
 from memory.admin.memories import RECALLS_PER_PAGE
 from memory.models import Memory, Recall, Recalled
 from memory.store import keep_fact

@@ -13,7 +13,7 @@ from pytest_django import Settings
 from companions.models import Companion, Prompt, Reply
 from companions.models.companion import lock
 from companions.replies.lifecycle import start
-from config.asgi_layers import BodyLimit
+from config.http.asgi_layers import BodyLimit
 from jobs.lease import MAX_ATTEMPTS
 from memory.documents import intake
 from memory.documents.gists import write_gists

@@ -5,7 +5,7 @@ from django.templatetags.static import static
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from config.static_files import list_imports
+from config.http.static_files import list_imports
 
 register = template.Library()
 

@@ -16,7 +16,7 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.db import transaction
 
-from config import static_files
+from config.http import static_files
 from config.up.terminal import say
 from providers.embedding.minilm import MiniLM
 from providers.errors import ProviderRefused

@@ -46,7 +46,7 @@ def web_options(port: int) -> dict[str, Any]:
         "host": LOOPBACK,
         "port": port,
         "lifespan": "on",
-        "http": "config.http_protocol:PatientProtocol",
+        "http": "config.http.protocol:PatientProtocol",
         "ws": "websockets-sansio",
         "ws_max_size": FRAME_BYTES,
         "access_log": False,

@@ -19,7 +19,7 @@ from companions.archives import uploads
 from companions.archives.storage import measure_bytes
 from companions.models import ArchiveUpload, Companion, Message, Reply
 from companions.replies.lifecycle import start
-from config.asgi_layers import BodyLimit
+from config.http.asgi_layers import BodyLimit
 from files.models import StoredFile
 from files.storage import private
 from jobs.background import in_thread

@@ -33,11 +33,11 @@ class KithAdminSite(UnfoldAdminSite):  # type: ignore[misc]
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
         # Imported here, since this module is loaded before the models are.
-        from config.download_admin import download_desk
-        from config.embedding_admin import use_built_in, use_for_memory
-        from config.engine_admin import show_engines, stop_engine, use_file
-        from config.mind_admin import mind_desk, try_engine
-        from config.speech_admin import sound_desk
+        from config.admin.chat_models import mind_desk, try_engine
+        from config.admin.downloads import download_desk
+        from config.admin.embedder import use_built_in, use_for_memory
+        from config.admin.engines import show_engines, stop_engine, use_file
+        from config.admin.speech import sound_desk
 
         urls: list[URLPattern | URLResolver] = super().get_urls()
         own = [

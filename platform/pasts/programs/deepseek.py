@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from pasts import tree
 from pasts.collector import Collector
 from pasts.json_scan import Piece, as_list, as_mapping, as_text
+from pasts.programs import tree
+from pasts.programs.tree import Node, Said
 from pasts.times import read_time
-from pasts.tree import Node, Said
 
 ITEMS_A_NODE = 2  # counted for a node in addition to its fragments
 SIDES = {"REQUEST": True, "RESPONSE": False}  # types of fragments that are said; true for the person's

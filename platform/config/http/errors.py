@@ -1,10 +1,14 @@
-"""The page for an error that no view answers."""
+"""What is shown of an error that no view answers: its page, and what Django's reports of it may hold."""
 
 import sys
+from collections.abc import ItemsView
+from types import FrameType
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.views import defaults
+from django.views.debug import SafeExceptionReporterFilter
 
 from database.queries import DATABASE_UNAVAILABLE, describe_full_disk
 
@@ -18,3 +22,16 @@ def server_error(request: HttpRequest) -> HttpResponse:
     if isinstance(error, DATABASE_UNAVAILABLE):
         return HttpResponse(render_to_string("503.html", {"full": describe_full_disk(error)}), status=503)
     return defaults.server_error(request)
+
+
+class ReportFilter(SafeExceptionReporterFilter):
+    """Leaves out all variables, since any of them may hold a key or a person's words.
+
+    It is for operators who have the reports mailed or shown; Kith itself does neither.
+    """
+
+    def get_traceback_frame_variables(
+        self, request: HttpRequest | None, tb_frame: FrameType
+    ) -> ItemsView[str, Any]:
+        """Return no variables."""
+        return dict[str, Any]().items()

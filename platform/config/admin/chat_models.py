@@ -16,9 +16,9 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
 from accounts.models import User
-from config.download_admin import describe_downloads
-from config.embedding_admin import describe_embedding
-from config.engine_admin import RIGHTS, FileForm, describe_engines, find_files
+from config.admin.downloads import describe_downloads
+from config.admin.embedder import describe_embedding
+from config.admin.engines import RIGHTS, FileForm, describe_engines, find_files
 from jobs.background import release_connections
 from providers.admission import note_answer
 from providers.chat_provider import describe

@@ -6,11 +6,11 @@ Newer exports name the message that each one follows, so that edited questions a
 from collections.abc import Iterator
 from typing import Any
 
-from pasts import tree
 from pasts.collector import Collector
 from pasts.json_scan import Piece, as_list, as_mapping, as_text
+from pasts.programs import tree
+from pasts.programs.tree import Node, Said
 from pasts.times import read_time
-from pasts.tree import Node, Said
 
 ITEMS_A_MESSAGE = 2  # counted for a message in addition to its parts
 NO_PARENT = "00000000-0000-4000-8000-000000000000"  # what the first message follows

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from config.dashboard import RECENT_WINDOW, count_failed
+from config.admin.dashboard import RECENT_WINDOW, count_failed
 
 
 def logo(request: HttpRequest) -> str:

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
 from accounts.models import User
-from config.engine_admin import read_form, read_model, require_right, resolve, stop, telling_faults
+from config.admin.engines import read_form, read_model, require_right, resolve, stop, telling_faults
 from providers.embedding.selection import get_embedder, is_embedding_set_by_environment
 from providers.engine.gguf import ModelFile
 from providers.engine.plan import measure_room, plan_embedder
