@@ -86,6 +86,19 @@ def test_it_comes_as_a_badge_where_the_talk_is_closed(person: Person) -> None:
     expect(card.locator(".unread-count")).to_be_hidden()
 
 
+def test_whoever_saw_an_answer_end_and_leaves_at_once_has_read_it(person: Person) -> None:
+    person.make_companion()
+    page = person.page
+    page.route(
+        re.compile(r"/turns/[^/]+/$"), lambda route: None
+    )  # the finished answer's article does not come
+    person.write("Hello")
+    expect(person.answers).to_have_count(2)
+    expect(person.open_replies).to_have_count(0)
+    person.visit("/companions/")
+    expect(page.locator(".person .unread:visible")).to_have_count(0)
+
+
 def test_a_timer_is_set_seen_ahead_fired_and_cancelled(person: Person) -> None:
     person.make_companion()
     page = person.page

@@ -6,17 +6,20 @@ const PAUSE_MS = 300;
 
 export class Reading {
   #until = null;
+  #answer = null; // a finished answer whose article is still being fetched
   #timer = 0;
 
   constructor(talk) {
     this.talk = talk;
     document.addEventListener("visibilitychange", () => this.look());
+    document.addEventListener("answer-done", ({ detail }) => this.look(detail.message));
     addEventListener("pagehide", () => this.#timer && this.#tell(true)); // whoever leaves at once has seen it, too
     this.look();
   }
 
   // Report after a short pause, so that messages arriving together need one request.
-  look() {
+  look(answer = null) {
+    this.#answer = answer;
     clearTimeout(this.#timer);
     if (!document.hidden) this.#timer = setTimeout(() => this.#tell(), PAUSE_MS);
   }
@@ -24,7 +27,7 @@ export class Reading {
   async #tell(isLeaving = false) {
     this.#timer = 0;
     const said = [...this.talk.querySelectorAll(".said-by-companion[data-message]")].at(-1);
-    const newest = said?.dataset.message;
+    const newest = this.#answer ?? said?.dataset.message;
     if (!newest || newest === this.#until || (document.hidden && !isLeaving)) return;
     this.#until = newest;
     try {

@@ -148,7 +148,8 @@ export class Replies {
     this.open.delete(frame.id);
     if (frame.type === "reply.done") {
       const seconds = (performance.now() - reply.begunAt) / 1000;
-      document.dispatchEvent(new CustomEvent("answer-done", { detail: { seconds } }));
+      const detail = { seconds, message: frame.message?.id ?? null };
+      document.dispatchEvent(new CustomEvent("answer-done", { detail }));
     }
     reply.element.removeAttribute("data-reply");
     reply.element.classList.remove("is-thinking");
