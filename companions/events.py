@@ -158,7 +158,8 @@ class Hub:
             loop = asyncio.get_running_loop()
             self._hearing = loop.create_task(self._hear(), context=contextvars.Context())
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._has_tried.wait(), SUBSCRIBE_TIMEOUT_SECONDS)
+            async with asyncio.timeout(SUBSCRIBE_TIMEOUT_SECONDS):
+                await self._has_tried.wait()
 
     def leave(self, group: str, listener: Listener) -> None:
         """Stop passing the group's events to the listener. Without any listener left, the hub unsubscribes."""

@@ -263,7 +263,8 @@ async def _transcribe(companion: Companion, utterance: Utterance, sound: Sound) 
 async def _await_recording(keeping: asyncio.Task[Recording]) -> Recording | None:
     """Return the stored recording; None if it could not be stored within STORAGE_TIMEOUT_SECONDS."""
     with contextlib.suppress(FilesError, TimeoutError):
-        return await asyncio.wait_for(asyncio.shield(keeping), STORAGE_TIMEOUT_SECONDS)
+        async with asyncio.timeout(STORAGE_TIMEOUT_SECONDS):
+            return await asyncio.shield(keeping)
     return None
 
 

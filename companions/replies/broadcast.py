@@ -54,7 +54,8 @@ class Publisher:
         self._is_closing = True
         self._broadcaster.wake(self)
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._is_done.wait(), CLOSE_TIMEOUT_SECONDS)
+            async with asyncio.timeout(CLOSE_TIMEOUT_SECONDS):
+                await self._is_done.wait()
 
     def _put(self, frame: Frame) -> None:
         self._waiting.append(frame)

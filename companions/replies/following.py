@@ -123,7 +123,8 @@ class ReplyListener:
         while not self.follower.is_ended(reply_id):
             given: list[str] = []
             try:
-                event = await asyncio.wait_for(self.heard.get(), silence_seconds())
+                async with asyncio.timeout(silence_seconds()):
+                    event = await self.heard.get()
             except TimeoutError:
                 given = await self.follower.catch_up(str(reply_id))
             else:

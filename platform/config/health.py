@@ -49,7 +49,8 @@ def _check_redis() -> dict[str, bool]:
 
 async def _within(seconds: float, function: Callable[[], T], otherwise: T) -> T:
     try:
-        return await asyncio.wait_for(database_sync_to_async(function, thread_sensitive=False)(), seconds)
+        async with asyncio.timeout(seconds):
+            return await database_sync_to_async(function, thread_sensitive=False)()
     except TimeoutError:
         return otherwise
 

@@ -86,6 +86,19 @@ async def _listened_without_redis() -> bool:
     return is_subscribed
 
 
+async def test_whoever_stops_listening_while_redis_answers_is_let_go() -> None:
+    for steps in range(4):
+        listening = asyncio.create_task(hub().listen(GROUP, print))
+        while not hub().is_subscribed:
+            await asyncio.sleep(0)
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        is_asked_to_end = listening.cancel()
+        await asyncio.wait({listening})
+        assert listening.cancelled() is is_asked_to_end
+        hub().leave(GROUP, print)
+
+
 async def _renewing() -> list[str]:
     """Which frames of a reply renew the expiry of its stream."""
     reply_id = uuid4()
