@@ -63,7 +63,7 @@ def get_waking_offers(groups: Iterable[str] = ()) -> list[dict[str, Any]]:
     return _choose_offers(_name_waking_tools(groups), get_provider().context_tokens // MAX_SHARE)
 
 
-def count_waking_tokens(groups: Iterable[str] = ()) -> int:
+def count_waking_tokens(groups: Iterable[str]) -> int:
     """Return about how many tokens the offers of a waking take."""
     return _count_tokens_of_offers(_name_waking_tools(groups), get_provider().context_tokens // MAX_SHARE)
 

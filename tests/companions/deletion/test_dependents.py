@@ -171,7 +171,7 @@ def test_deleting_never_puts_the_inner_state_back_to_its_beginning(
     delete_message(said[0], LATER)
     assert states(mira) == [("seed", True), ("deletion", False)]
     assert inner_state.get_feeling(inner_state.get_newest(mira.pk)) == inner_state.get_feeling(last)  # type: ignore[arg-type]
-    lines = "\n".join(render_inner_state(load_pinned_context(mira.pk), LATER, 500))
+    lines = "\n".join(render_inner_state(load_pinned_context(mira.pk), LATER))
     assert "Your mood by now" in lines
     assert beginning.text[:20] not in lines
     Session.objects.filter(companion=mira).update(ended_at=LATER)
