@@ -152,8 +152,8 @@ def _find_owner(import_id: str) -> int | None:
 def go_on_with_pasts() -> None:
     """Enqueue the imports and undoings that are due, and begin the learning from pasts that is due: the sweep."""
     now = timezone.now()
-    for import_id in imports.find_due(now):
+    for import_id in imports.find_due(PastImport.State.WAITING, now):
         import_past.delay(str(import_id))
-    for import_id in undo.find_due(now):
+    for import_id in imports.find_due(PastImport.State.UNDOING, now):
         undo_past.delay(str(import_id))
     learning.begin_due(now)

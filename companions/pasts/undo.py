@@ -20,7 +20,6 @@ from memory.models import Learning
 log = structlog.get_logger(__name__)
 
 LEASE_TIME = timedelta(minutes=10)  # longer than one batch may take
-SWEEP = 200
 UNDO_TASK = "companions.tasks.undo_past"
 
 
@@ -41,13 +40,6 @@ def begin_undo(past: PastImport, now: datetime) -> Job:
     Job.objects.filter(pk=past.job_id).update(error="")
     enqueue(UNDO_TASK, str(past.pk))
     return past.job
-
-
-def find_due(now: datetime) -> list[UUID]:
-    """Return the ids of the first SWEEP imports to undo that no worker holds and whose next try is due."""
-    undoing = PastImport.objects.filter(state=PastImport.State.UNDOING)
-    due = undoing.filter(look_at=None) | undoing.filter(look_at__lte=now)
-    return list(due.order_by("created_at").values_list("pk", flat=True)[:SWEEP])
 
 
 def run(import_id: UUID, now: datetime, clock: Clock | None = None) -> None:

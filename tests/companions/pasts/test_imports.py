@@ -160,7 +160,7 @@ def test_an_import_that_is_killed_anywhere_goes_on_and_doubles_nothing(
     past = begin(mira, content, NOW)
     with faults.killed(faults.begins(statement), number):
         imports.run(past.pk, NOW, batch=2)
-    assert imports.find_due(NOW + LEASE_TIME) == [past.pk]
+    assert imports.find_due(PastImport.State.WAITING, NOW + LEASE_TIME) == [past.pk]
     imports.run(past.pk, NOW + LEASE_TIME, batch=2)
     past.refresh_from_db()
     assert past.state == PastImport.State.DONE

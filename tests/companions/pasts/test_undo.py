@@ -159,7 +159,7 @@ def test_an_undoing_that_is_killed_anywhere_goes_on(mira: Companion, statement: 
     undo.begin_undo(past, NOW)
     with faults.killed(faults.begins(statement), number):
         undo.run(past.pk, NOW)
-    assert undo.find_due(NOW + LEASE_TIME) == [past.pk]
+    assert imports.find_due(PastImport.State.UNDOING, NOW + LEASE_TIME) == [past.pk]
     undo.run(past.pk, NOW + LEASE_TIME)
     assert before(mira) == there
     assert tables_with(MARKER) == {}
