@@ -144,13 +144,11 @@ def find_due(state: PastImport.State, now: datetime) -> list[UUID]:
     return list(due.order_by("created_at").values_list("pk", flat=True)[:SWEEP])
 
 
-def run(import_id: UUID, now: datetime, clock: Clock | None = None, batch: int = BATCH) -> None:
-    """Go on with the import if it is due, `batch` messages in a transaction. A failure is noted, and tried again later.
-
-    `now` is the time of what is written; leases and retries count from the `clock`, or from `now` without one.
-    """
+def run(import_id: UUID, clock: Clock, batch: int = BATCH) -> None:
+    """Go on with the import if it is due, `batch` messages in a transaction. A failure is noted and retried later."""
+    now = clock()
     row = PastImport.objects.filter(pk=import_id, state=PastImport.State.WAITING)
-    lease = Lease.take(row, "look_at", clock or (lambda: now), LEASE_TIME)
+    lease = Lease.take(row, "look_at", clock, LEASE_TIME)
     if lease is None:
         return
     with note_failures(lease, partial(_note_failure, lease)):

@@ -42,10 +42,11 @@ def begin_undo(past: PastImport, now: datetime) -> Job:
     return past.job
 
 
-def run(import_id: UUID, now: datetime, clock: Clock | None = None) -> None:
+def run(import_id: UUID, clock: Clock) -> None:
     """Go on with undoing the import if it is due; a failure is noted, and tried again later."""
+    now = clock()
     row = PastImport.objects.filter(pk=import_id, state=PastImport.State.UNDOING)
-    lease = Lease.take(row, "look_at", clock or (lambda: now), LEASE_TIME)
+    lease = Lease.take(row, "look_at", clock, LEASE_TIME)
     if lease is None:
         return
     with note_failures(lease, partial(_note_failure, lease)):

@@ -32,9 +32,9 @@ from companions.pasts import imports, undo
 from memory.embedding import embed_waiting
 now = timezone.now()
 for import_id in imports.find_due(PastImport.State.WAITING, now):
-    imports.run(import_id, now)
+    imports.run(import_id, timezone.now)
 for import_id in imports.find_due(PastImport.State.UNDOING, now):
-    undo.run(import_id, now)
+    undo.run(import_id, timezone.now)
 embed_waiting()
 """
 

@@ -18,6 +18,7 @@ from memory.models import DiaryEntry
 from tests.companions.sessions.conftest import MORNING, TEA, ask_to_close, closed
 from tests.companions.talking import say
 from tests.fixtures import faults
+from tests.fixtures.clock import clock_at
 from tests.fixtures.malformed import GOOD
 from tests.fixtures.rehearsal import RehearsalServer
 
@@ -90,7 +91,7 @@ def test_what_stands_on_nothing_leaves_the_old_one(mira: Companion, rehearsal: R
 
 def test_where_nothing_was_said_since_none_is_asked_for(mira: Companion, rehearsal: RehearsalServer) -> None:
     say(mira, *(TEA * 6), at=MORNING)
-    reflection.run(mira.pk, NOON)
+    reflection.run(mira.pk, clock_at(NOON))
     rehearsal.script(ending(inner_state=FELT))
     assert closed(mira, NOON).state == "done"
     assert makers() == [By.SEED, By.REFLECTION]
@@ -112,7 +113,7 @@ def test_a_waking_meanwhile_has_the_last_word_and_throws_no_draft_away(
     closing_id = ask_to_close(mira, NOON)
     wake = partial(inner_state.revise, mira.pk, "I long for snow.", CALM, by=By.WAKING, now=NOON)
     with faults.before(faults.ANSWERED, wake):
-        run(closing_id, NOON)
+        run(closing_id, clock_at(NOON))
     assert makers() == [By.SEED, By.WAKING]
     assert len(rehearsal.requests()) == 4
     assert Closing.objects.get().state == "done"
@@ -122,7 +123,7 @@ def test_a_message_deleted_meanwhile_is_not_in_it(mira: Companion) -> None:
     said = say(mira, *TEA, "My dog Rufus is 7 years old.", "I love Rufus.", at=MORNING)
     closing_id = ask_to_close(mira, NOON)
     with faults.before(faults.ANSWERED, partial(delete_message, said[4], NOON)):
-        run(closing_id, NOON)
+        run(closing_id, clock_at(NOON))
     assert makers() == [By.SEED, By.CLOSING]
     assert said[4].pk not in held(mira).seen
     assert "7 years" not in held(mira).text
