@@ -99,11 +99,11 @@ class WakingContext:
     @property
     def offers(self) -> list[dict[str, Any]]:
         """The tools offered so far, including the groups that the model has asked for in this waking."""
-        return tools.get_waking_offers(tools.find_asked_groups(self.waking.steps))
+        return tools.get_offers(tools.find_asked_groups(self.waking.steps), in_waking=True)
 
     @property
     def offered_tokens(self) -> int:
-        return tools.count_waking_tokens(tools.find_asked_groups(self.waking.steps))
+        return tools.count_offered_tokens(tools.find_asked_groups(self.waking.steps), in_waking=True)
 
     @property
     def payer(self) -> Payer:
