@@ -15,6 +15,7 @@ from companions.models import Closing, Companion, InnerState
 from companions.sessions.closing import run
 from memory.emotion import Emotion
 from memory.models import DiaryEntry
+from tests.companions.life.test_reflection import held, makers
 from tests.companions.sessions.conftest import MORNING, TEA, ask_to_close, closed
 from tests.companions.talking import say
 from tests.fixtures import faults
@@ -26,16 +27,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira", "reh
 NOON = MORNING + timedelta(hours=3)
 By = InnerState.By
 FELT = {"text": "I am glad.", "valence": 0.4, "arousal": 0.3, "emotion": "happy", "intensity": 0.5}
-
-
-def makers() -> list[str]:
-    return list(InnerState.objects.order_by("number").values_list("by", flat=True))
-
-
-def held(companion: Companion) -> InnerState:
-    state = inner_state.get_newest(companion.pk)
-    assert state
-    return state
 
 
 def ending(**parts: Any) -> dict[str, Any]:
