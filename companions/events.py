@@ -155,8 +155,7 @@ class Hub:
         """
         self._listeners[group].add(listener)
         if self._hearing is None:
-            loop = asyncio.get_running_loop()
-            self._hearing = loop.create_task(self._hear(), context=contextvars.Context())
+            self._hearing = asyncio.create_task(self._hear(), context=contextvars.Context())
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(SUBSCRIBE_TIMEOUT_SECONDS):
                 await self._has_tried.wait()

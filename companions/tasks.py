@@ -129,19 +129,19 @@ def begin_nights() -> None:
 @shared_task
 def work_a_night(companion_id: str, night_id: str) -> None:
     """Run one night's consolidation."""
-    consolidation.run_night(UUID(companion_id), UUID(night_id), timezone.now(), timezone.now)
+    consolidation.run_night(UUID(companion_id), UUID(night_id), timezone.now)
 
 
 @shared_task
 def import_past(import_id: str) -> None:
     """Continue one import of a past, unless a long task of its user's is under way."""
-    run_long(_find_owner(import_id), lambda: imports.run(UUID(import_id), timezone.now(), timezone.now))
+    run_long(_find_owner(import_id), lambda: imports.run(UUID(import_id), timezone.now))
 
 
 @shared_task
 def undo_past(import_id: str) -> None:
     """Continue undoing one import of a past, unless a long task of its user's is under way."""
-    run_long(_find_owner(import_id), lambda: undo.run(UUID(import_id), timezone.now(), timezone.now))
+    run_long(_find_owner(import_id), lambda: undo.run(UUID(import_id), timezone.now))
 
 
 def _find_owner(import_id: str) -> int | None:
@@ -152,8 +152,8 @@ def _find_owner(import_id: str) -> int | None:
 def go_on_with_pasts() -> None:
     """Enqueue the imports and undoings that are due, and begin the learning from pasts that is due: the sweep."""
     now = timezone.now()
-    for import_id in imports.find_due(now):
+    for import_id in imports.find_due(PastImport.State.WAITING, now):
         import_past.delay(str(import_id))
-    for import_id in undo.find_due(now):
+    for import_id in imports.find_due(PastImport.State.UNDOING, now):
         undo_past.delay(str(import_id))
     learning.begin_due(now)

@@ -36,13 +36,7 @@ class Said:
     happened_at: datetime
 
 
-def keep_said(
-    companion_id: UUID,
-    said: Sequence[Said],
-    now: datetime,
-    *,
-    zone: tzinfo = UTC,
-) -> list[Memory]:
+def keep_said(companion_id: UUID, said: Sequence[Said], now: datetime, *, zone: tzinfo) -> list[Memory]:
     """Save what was said as memories, which recall finds by their words at once.
 
     Call it inside the transaction that saves the messages. `zone` is the user's: it decides the day of each memory.

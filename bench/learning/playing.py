@@ -16,6 +16,7 @@ from companions.sessions.requests import close
 from memory.embedding import embed_waiting
 from memory.models import DiaryEntry, Learning, Memory, Revision
 from memory.store import keep_fact
+from tests.fixtures.clock import clock_at
 
 NOON = timedelta(hours=12)
 MANY = 2_000_000_000
@@ -43,7 +44,7 @@ def play(talk: Talk) -> Played:
     _say(companion, talk)
     now = talk.at(talk.lines[-1]) + timedelta(hours=9)
     job = close(companion, now)
-    closing.run(Closing.objects.get(job=job).pk, now)
+    closing.run(Closing.objects.get(job=job).pk, clock_at(now))
     if not Closing.objects.filter(job=job, state=Closing.State.DONE).exists():
         raise SystemExit(f"{talk.id}: {Closing.objects.get(job=job).error}")
     return _look(companion, talk, known)

@@ -18,6 +18,7 @@ from django.db.models import Min
 from companions.conversations.messages import open_session, say
 from companions.life import timers, waking
 from companions.models import Companion, Message, Timer, Waking
+from tests.fixtures.clock import clock_at
 
 DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)
 CRONS = {  # the days of the week (Monday is 0), the day of the month, and the time of each
@@ -123,7 +124,7 @@ class Days:
             number = self.chance.randint(1, 40) if self.chance.random() < 0.03 else 0
             try:
                 with connection.execute_wrapper(Dying(number)):
-                    waking.run(waking_id, self.now)
+                    waking.run(waking_id, clock_at(self.now))
             except DeathError:
                 self.lived.deaths += 1
 

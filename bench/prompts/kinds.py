@@ -28,6 +28,7 @@ from memory.models import Revision
 from memory.models.core_memory import By
 from providers.chat.events import ToolCall
 from tests.companions.life.waking import woken
+from tests.fixtures.clock import clock_at
 from tests.fixtures.rehearsal import RehearsalServer
 
 TURNS = 40
@@ -87,12 +88,12 @@ def compose_kinds(model: RehearsalServer) -> Iterator[tuple[str, list[Sent]]]:
     yield "after a tool", [_read(_use_tool(companion, now), 2)]
     yield "go on", [_read(_go_on(companion, now))]
     model.reset()
-    waking.run(woken(companion, now).pk, now)
+    waking.run(woken(companion, now).pk, clock_at(now))
     yield "waking", _read_asked(model)[:1]
     model.reset()
     requests.close(companion, now)
     for closing_id in closing.find_due(now + timedelta(minutes=1)):
-        closing.run(closing_id, now + timedelta(minutes=1))
+        closing.run(closing_id, clock_at(now + timedelta(minutes=1)))
     yield "ending", _read_asked(model)
 
 

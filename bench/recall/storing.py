@@ -16,6 +16,7 @@ from companions.models import Companion, Message, Session
 from companions.pasts import imports
 from companions.pasts.uploads import keep_upload, read_content_of
 from memory.embedding import embed_waiting
+from tests.fixtures.clock import clock_at
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def bring(talk: Talk, user: User, *, form: str) -> Stored:
     )
     read = read_content_of(user, content, form=form)
     past = imports.begin(companion, keep_upload(user, content, form, "", now), read, imports.Wanted(), now)
-    imports.run(past.pk, now)
+    imports.run(past.pk, clock_at(now))
     said = Message.objects.filter(companion=companion).order_by("said_at", "id").values_list("pk", flat=True)
     kept = sorted(talk.turns, key=lambda turn: turn.at)
     companion = Companion.objects.select_related("user", "conversation").get(pk=companion.pk)

@@ -8,6 +8,7 @@ from companions.models import Companion, PastImport, PastUpload
 from companions.pasts import imports, learning
 from companions.pasts.imports import Wanted
 from companions.pasts.uploads import keep_upload, read_content_of
+from tests.fixtures.clock import clock_at
 
 SAID = (
     "The harbour office took me. I begin on Monday.",
@@ -50,6 +51,6 @@ def bring_past(companion: Companion, now: datetime) -> PastImport:
         read = read_content_of(user, content)
         past = imports.begin(companion, keep_upload(user, content, read.form, "", now), read, wanted, now)
         if wanted.nightly_tokens:
-            imports.run(past.pk, now)
+            imports.run(past.pk, clock_at(now))
             learning.change_learning(past, now, is_running=False)
     return past

@@ -12,6 +12,7 @@ from companions.creation import create
 from companions.models import Companion, Conversation, Message
 from companions.sessions import closing, digests, requests
 from memory.embedding import embed_waiting
+from tests.fixtures.clock import clock_at
 
 MORNING = timedelta(hours=9)
 TURN = timedelta(minutes=1)
@@ -36,18 +37,18 @@ def live(person: Person) -> Companion:
 def work(now: datetime) -> None:
     """All that beat finds to do."""
     for session_id in digests.find_due(now):
-        digests.run(session_id, now)
+        digests.run(session_id, clock_at(now))
     requests.close_silent(now)
     for closing_id in closing.find_due(now):
-        closing.run(closing_id, now)
+        closing.run(closing_id, clock_at(now))
 
 
 def work_again(companion: Companion, now: datetime) -> None:
     """Every job once more, whether it is due or not."""
     for closing_id in companion.closings.values_list("pk", flat=True):
-        closing.run(closing_id, now)
+        closing.run(closing_id, clock_at(now))
     for session_id in companion.sessions.values_list("pk", flat=True):
-        digests.run(session_id, now)
+        digests.run(session_id, clock_at(now))
     work(now)
     work(now + timedelta(days=1))
 

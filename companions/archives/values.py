@@ -171,7 +171,10 @@ def _read_value(section: Section, model_field: Any, name: str, value: Any, place
     if name == "id" and not isinstance(model_field, models.UUIDField):
         return places.number(section.table, _parse_number(value))
     if isinstance(model_field, models.JSONField):
-        return _read_json(section, name, value, places)
+        if not _is_storable(value):
+            raise RowError(name, _("contains characters that are not text"))
+        _check_shape(section, name, value)
+        return value if name in section.plain else places.move_within(value)
     if isinstance(model_field, ArrayField):
         if not isinstance(value, list) or len(value) > min(model_field.size or MAX_ITEMS, MAX_ITEMS):
             raise RowError(name, _("is not a list, or is too long"))
@@ -179,13 +182,6 @@ def _read_value(section: Section, model_field: Any, name: str, value: Any, place
         _check_shape(section, name, items)
         return items
     return _read_plain(model_field, value, places)
-
-
-def _read_json(section: Section, name: str, value: Any, places: Places) -> Any:
-    if not _is_storable(value):
-        raise RowError(name, _("contains characters that are not text"))
-    _check_shape(section, name, value)
-    return value if name in section.plain else places.move_within(value)
 
 
 def _check_shape(section: Section, name: str, value: Any) -> None:

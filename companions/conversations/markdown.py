@@ -109,13 +109,6 @@ def _render_code(
     )
 
 
-def _make_linkifier() -> _Linkifier:
-    linkifier = _Linkifier(options={"fuzzy_link": False})
-    for schema in ("ftp:", "//"):
-        linkifier.add(schema, None)
-    return linkifier
-
-
 def _make_markdown() -> MarkdownIt:
     markdown = MarkdownIt("commonmark", {"html": False, "breaks": True, "linkify": True})
     markdown.enable(["table", "strikethrough", "linkify"]).disable("image")
@@ -127,7 +120,9 @@ def _make_markdown() -> MarkdownIt:
     return markdown
 
 
-_linkifier = _make_linkifier()
+_linkifier = _Linkifier(options={"fuzzy_link": False})
+for _schema in ("ftp:", "//"):
+    _linkifier.add(_schema, None)
 _markdown = _make_markdown()
 
 

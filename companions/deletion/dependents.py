@@ -172,9 +172,9 @@ def find_reminders(
     companion: Companion,
     now: datetime,
     *,
-    messages: Collection[Message] = (),
+    messages: Collection[Message],
     sources: Collection[Message] = (),
-    memories: Collection[Memory] = (),
+    memories: Collection[Memory],
 ) -> list[Message]:
     """Return the unprompted messages that resulted from these messages and memories, or from others returned here.
 

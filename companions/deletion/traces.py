@@ -42,7 +42,7 @@ def scrub(companion_id: UUID, ids: Collection[UUID], now: datetime, became: Coll
     shown = {*became, *prompts.values_list("reply_id", flat=True)}
     shown |= set(recalls.exclude(reply=None).values_list("reply_id", flat=True))
     asked = set(recalls.exclude(by=Recall.By.TURN).values_list("pk", flat=True))
-    _scrub_replies(companion_id, shown, now, became, asked)
+    _scrub_replies(companion_id, shown, now, became, asked=asked)
 
 
 def erase_from_journal(scope: DeletionScope, ids: Collection[UUID], *, spares: bool = False) -> None:
@@ -131,7 +131,8 @@ def _scrub_replies(
     shown: Collection[UUID],
     now: datetime,
     became: Collection[UUID] = (),
-    asked: Collection[UUID] = (),
+    *,
+    asked: Collection[UUID],
 ) -> None:
     """Erase what the `shown` replies have kept besides their text, and the cues of their tools' recalls and of `asked`.
 

@@ -61,7 +61,7 @@ def _render_line(message: Message, companion: Companion, *, with_day: bool) -> s
 
 
 def load_recent_talk(
-    companion: Companion, now: datetime, *, is_evening: bool, since: datetime | None = None
+    companion: Companion, now: datetime, *, is_evening: bool, since: datetime | None
 ) -> RecentTalk:
     """Return the last lines of the talk, in the evening those of the day, with the day's diary entries.
 

@@ -102,14 +102,12 @@ def find_due_companions(now: datetime, only: UUID | None = None) -> list[UUID]:
     return fetch_ids(DUE, named)
 
 
-def run(companion_id: UUID, now: datetime, clock: Clock | None = None) -> None:
-    """Let the companion reflect if that is due. After a failure the inner state stays, and it is tried again later.
-
-    `now` is the time of the new inner state. The lease and delays are measured by `clock`, or from `now` without one.
-    """
+def run(companion_id: UUID, clock: Clock) -> None:
+    """Let the companion reflect if that is due. After a failure the inner state stays, and it is tried again later."""
+    now = clock()
     if companion_id not in find_due_companions(now, only=companion_id):
         return
-    lease = Lease.take(Life.objects.filter(companion=companion_id), "reflect_at", clock or (lambda: now))
+    lease = Lease.take(Life.objects.filter(companion=companion_id), "reflect_at", clock)
     if lease is None:
         return
     with note_failures(lease, partial(_note_failure, companion_id, lease)):

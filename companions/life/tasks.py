@@ -33,7 +33,7 @@ def begin_wakings(timer_ids: list[str]) -> None:
 @shared_task
 def wake(waking_id: str) -> None:
     """Run one waking, or continue it after an interruption."""
-    waking.run(UUID(waking_id), timezone.now(), clock=timezone.now)
+    waking.run(UUID(waking_id), timezone.now)
 
 
 @shared_task
@@ -72,7 +72,7 @@ def set_missing_timers() -> None:
 @shared_task
 def reflect_upon(companion_id: str) -> None:
     """Let one companion reflect."""
-    reflection.run(UUID(companion_id), timezone.now(), clock=timezone.now)
+    reflection.run(UUID(companion_id), timezone.now)
 
 
 @shared_task

@@ -43,14 +43,11 @@ def find_due(now: datetime) -> list[UUID]:
     return list(waiting.values_list("pk", flat=True)[:FOUND_AT_ONCE])
 
 
-def run(waking_id: UUID, now: datetime, clock: Clock | None = None) -> None:
-    """Start or resume the waking if it is due and free. A failure is recorded, and the waking retried later.
-
-    `now` is the time that the companion is told, and when the waking starts. Leases, delays and all other times are
-    those of the `clock`, or `now` without one.
-    """
+def run(waking_id: UUID, clock: Clock) -> None:
+    """Start or resume the waking if it is due and free. A failure is recorded, and the waking retried later."""
+    now = clock()
     row = Waking.objects.waiting().filter(pk=waking_id)
-    lease = Lease.take(row, "look_at", clock or (lambda: now), LEASE_TIME)
+    lease = Lease.take(row, "look_at", clock, LEASE_TIME)
     if lease is None:
         return
     try:

@@ -23,7 +23,6 @@ from companions.life.waking_answer import EXAMPLE
 from companions.lore.turn import find_constant_lore
 from companions.models import Companion, Message, Waking
 from companions.models.companion import lock
-from companions.prompting import budgets
 from companions.prompting.history import Line, compose_call, compose_tool_result
 from companions.prompting.moment import load_last_time
 from companions.prompting.persona import Persona
@@ -100,11 +99,11 @@ class WakingContext:
     @property
     def offers(self) -> list[dict[str, Any]]:
         """The tools offered so far, including the groups that the model has asked for in this waking."""
-        return tools.get_waking_offers(tools.find_asked_groups(self.waking.steps))
+        return tools.get_offers(tools.find_asked_groups(self.waking.steps), in_waking=True)
 
     @property
     def offered_tokens(self) -> int:
-        return tools.count_waking_tokens(tools.find_asked_groups(self.waking.steps))
+        return tools.count_offered_tokens(tools.find_asked_groups(self.waking.steps), in_waking=True)
 
     @property
     def payer(self) -> Payer:
@@ -163,7 +162,7 @@ def compose_prompt(context: WakingContext, now: datetime) -> list[Line]:
         *_tell_last_time(context, talk, now),
         *talk.lines(context.companion),
         *render_threads(threads, now.astimezone(zone).date(), zone),
-        *render_inner_state(pinned, now.astimezone(zone), budgets.share(budgets.INNER_STATE)),
+        *render_inner_state(pinned, now.astimezone(zone)),
     ]
     system = render_system(persona, pinned, rules=WAKING_RULES, tool_tokens=context.offered_tokens)
     return [

@@ -73,9 +73,9 @@ def find_night(now: datetime, zone: tzinfo) -> tuple[date, datetime]:
     return night_of, datetime.combine(night_of, BEGINS, zone).astimezone(UTC)
 
 
-def run_night(companion_id: UUID, night_id: UUID, now: datetime, clock: Clock | None = None) -> None:
-    """Run the consolidation of one night if it is due. The lease is timed by the `clock`, if given, else by `now`."""
-    runs.consolidate(companion_id, night_id, now, lock, clock)
+def run_night(companion_id: UUID, night_id: UUID, clock: Clock) -> None:
+    """Run the consolidation of one night if it is due."""
+    runs.consolidate(companion_id, night_id, clock, lock)
 
 
 def load_ended_nights(companion: Companion) -> ConsolidationQuerySet:

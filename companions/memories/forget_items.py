@@ -59,7 +59,8 @@ def find_items(
     companion: Companion,
     statements: Sequence[Words],
     asked_in: Collection[Message] = (),
-    near: Collection[UUID] = (),
+    *,
+    near: Collection[UUID],
 ) -> list[Item]:
     """Return the items that contain one of the statements, and those derived from them alone.
 

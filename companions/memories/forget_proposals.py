@@ -70,7 +70,7 @@ def load_items(proposal: ForgetProposal) -> list[Item]:
     reply = proposal.reply
     asked_in = [message for message in (reply.message, reply.answer) if message]
     statements = _read_statements(proposal.companion, proposal.subject)
-    return find_items(proposal.companion, statements, asked_in, proposal.near)
+    return find_items(proposal.companion, statements, asked_in, near=proposal.near)
 
 
 def _read_statements(companion: Companion, subject: str) -> list[Words]:

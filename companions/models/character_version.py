@@ -17,11 +17,7 @@ MAX_BYTES = 4_000_000  # of all versions of one companion together; the newest s
 
 class CharacterVersionQuerySet(OwnedQuerySet["CharacterVersion"]):
     def keep_former(
-        self,
-        companion: Companion,
-        written: Iterable[str] | None,
-        changed_by: str,
-        now: datetime | None = None,
+        self, companion: Companion, written: Iterable[str] | None, changed_by: str, now: datetime | None
     ) -> None:
         """Save the stored texts as a version if the unsaved `companion` differs in the `written` fields (None: all).
 

@@ -12,6 +12,7 @@ from uuid import UUID, uuid5
 import structlog
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from companions.archives.storage import estimate_bytes, require_storage
@@ -137,20 +138,17 @@ def _require_storage(companion: Companion, messages: Iterable[PlannedMessage]) -
     require_storage(companion.user, estimate_bytes(message.text for message in messages))
 
 
-def find_due(now: datetime) -> list[UUID]:
-    """Return the ids of the first SWEEP unfinished imports that no worker holds and whose next try is due."""
-    waiting = PastImport.objects.filter(state=PastImport.State.WAITING)
-    due = waiting.filter(look_at=None) | waiting.filter(look_at__lte=now)
+def find_due(state: PastImport.State, now: datetime) -> list[UUID]:
+    """Return the ids of the first SWEEP imports in that state that no worker holds and whose next try is due."""
+    due = PastImport.objects.filter(Q(look_at=None) | Q(look_at__lte=now), state=state)
     return list(due.order_by("created_at").values_list("pk", flat=True)[:SWEEP])
 
 
-def run(import_id: UUID, now: datetime, clock: Clock | None = None, batch: int = BATCH) -> None:
-    """Go on with the import if it is due, `batch` messages in a transaction. A failure is noted, and tried again later.
-
-    `now` is the time of what is written; leases and retries count from the `clock`, or from `now` without one.
-    """
+def run(import_id: UUID, clock: Clock, batch: int = BATCH) -> None:
+    """Go on with the import if it is due, `batch` messages in a transaction. A failure is noted and retried later."""
+    now = clock()
     row = PastImport.objects.filter(pk=import_id, state=PastImport.State.WAITING)
-    lease = Lease.take(row, "look_at", clock or (lambda: now), LEASE_TIME)
+    lease = Lease.take(row, "look_at", clock, LEASE_TIME)
     if lease is None:
         return
     with note_failures(lease, partial(_note_failure, lease)):

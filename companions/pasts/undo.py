@@ -20,7 +20,6 @@ from memory.models import Learning
 log = structlog.get_logger(__name__)
 
 LEASE_TIME = timedelta(minutes=10)  # longer than one batch may take
-SWEEP = 200
 UNDO_TASK = "companions.tasks.undo_past"
 
 
@@ -43,17 +42,11 @@ def begin_undo(past: PastImport, now: datetime) -> Job:
     return past.job
 
 
-def find_due(now: datetime) -> list[UUID]:
-    """Return the ids of the first SWEEP imports to undo that no worker holds and whose next try is due."""
-    undoing = PastImport.objects.filter(state=PastImport.State.UNDOING)
-    due = undoing.filter(look_at=None) | undoing.filter(look_at__lte=now)
-    return list(due.order_by("created_at").values_list("pk", flat=True)[:SWEEP])
-
-
-def run(import_id: UUID, now: datetime, clock: Clock | None = None) -> None:
+def run(import_id: UUID, clock: Clock) -> None:
     """Go on with undoing the import if it is due; a failure is noted, and tried again later."""
+    now = clock()
     row = PastImport.objects.filter(pk=import_id, state=PastImport.State.UNDOING)
-    lease = Lease.take(row, "look_at", clock or (lambda: now), LEASE_TIME)
+    lease = Lease.take(row, "look_at", clock, LEASE_TIME)
     if lease is None:
         return
     with note_failures(lease, partial(_note_failure, lease)):

@@ -12,6 +12,7 @@ from django.db.models import Q
 
 from companions.life.inner_state import Feeling, get_feeling_now, get_newest
 from companions.models import InnerState
+from companions.prompting import budgets
 from memory.emotion import Emotion
 from memory.learning.revisions import load_holding, load_told_at
 from memory.models import Block, Revision, Slot
@@ -150,8 +151,8 @@ def _render_day(at: datetime | None, zone: tzinfo) -> str:
     return f" [{render_day(at.astimezone(zone))}]" if at else ""
 
 
-def render_inner_state(pinned: PinnedContext, now: datetime, tokens: int) -> list[str]:
-    """Return lines on how the companion feels: its own words, within so many tokens, since when, and its mood by now.
+def render_inner_state(pinned: PinnedContext, now: datetime) -> list[str]:
+    """Return lines on how the companion feels: its own words, within their share, since when, and its mood by now.
 
     Its words are left out if they are the seeded ones, which repeat the persona, or if the talk has moved on since. An
     inner state older than STALE_AFTER gives no lines.
@@ -162,16 +163,15 @@ def render_inner_state(pinned: PinnedContext, now: datetime, tokens: int) -> lis
     lines = []
     if state.text and state.by != InnerState.By.SEED and not pinned.has_moved_on:
         since = describe_since(state.made_at.astimezone(now.tzinfo), now)
-        lines.append(
-            f"How you feel inside, {since}, in your own words: {quoted(beginning(state.text, tokens))}"
-        )
+        words = quoted(beginning(state.text, budgets.share(budgets.INNER_STATE)))
+        lines.append(f"How you feel inside, {since}, in your own words: {words}")
     if mood := describe_feeling(get_feeling_now(state, now)):
         lines.append(f"Your mood by now: {mood}")
     return lines
 
 
-def render_session_notes(pinned: PinnedContext, tokens: int) -> list[str]:
-    """Return a warning if the context is nearly full, and the lines of the scratch that fit in so many tokens.
+def render_session_notes(pinned: PinnedContext) -> list[str]:
+    """Return a warning if the context is nearly full, and the lines of the scratch that fit into their share of it.
 
     Newer lines take precedence; the lines keep their order.
     """
@@ -182,7 +182,7 @@ def render_session_notes(pinned: PinnedContext, tokens: int) -> list[str]:
             f"The context is {full} % full: the oldest talk will soon be left out. Keep what matters now, by your tools."
         )
     scratch = [f"- {quoted(line)}" for line in reversed(pinned.scratch.splitlines()) if line.strip()]
-    notes = keep_fitting(scratch, tokens, estimate)
+    notes = keep_fitting(scratch, budgets.share(budgets.SESSION_NOTES), estimate)
     return [*lines, "Your notes of this talk:", *reversed(notes)] if notes else lines
 
 

@@ -93,7 +93,7 @@ class PromptParts:
         """How many tokens are left for the history, after the answer and all that the prompt must hold."""
         needed = estimate(self.render_system()) + self.persona.talk_tokens
         needed += estimate(render_said(self.message.text, self.quote, self.files))
-        needed += estimate("\n".join(render_session_notes(self.pinned, budgets.share(budgets.SESSION_NOTES))))
+        needed += estimate("\n".join(render_session_notes(self.pinned)))
         needed += estimate("\n".join(self.moment.lines(self.persona.companion)))
         needed += estimate(self.reply.text) if self.reply.continues_id else 0
         return max(budgets.talk_tokens(self.tool_tokens) - needed, 0)
@@ -177,8 +177,8 @@ def render_context(parts: PromptParts) -> str:
         *([render_last_talk(facts.spoke_before, facts.now)] if facts.spoke_before else []),
         *([IN_CALL] if parts.reply.is_in_call else []),
         *parts.moment.lines(companion),
-        *render_inner_state(pinned, facts.now, budgets.share(budgets.INNER_STATE)),
-        *render_session_notes(pinned, budgets.share(budgets.SESSION_NOTES)),
+        *render_inner_state(pinned, facts.now),
+        *render_session_notes(pinned),
     ]
     for title, is_flashback in ((UNASKED, True), ("Remembered:", False)):
         some = [memory for memory in parts.recalled if bool(memory.reasons.get("flashback")) == is_flashback]
@@ -196,7 +196,7 @@ def choose_memories(
     three sixteenths of the context; another sixteenth is left for tool results.
     """
     left = budgets.memory_tokens()
-    left -= estimate("\n".join(render_inner_state(pinned, now, budgets.share(budgets.INNER_STATE))))
+    left -= estimate("\n".join(render_inner_state(pinned, now)))
     return keep_fitting(found, left, lambda memory: estimate(render_memory(memory, companion, origins)))
 
 
@@ -213,7 +213,7 @@ def order_for_reading(found: Sequence[Found]) -> list[Found]:
     return sorted(found, key=place)
 
 
-def render_memory(found: Found, companion: Companion, origins: Origins = NOWHERE) -> str:
+def render_memory(found: Found, companion: Companion, origins: Origins) -> str:
     """Return the memory as a line: its day in the user's zone, what kind it is, and its text, cut if it is long."""
     memory = found.memory
     on = memory.happened_at.astimezone(companion.user.zone)
@@ -221,7 +221,7 @@ def render_memory(found: Found, companion: Companion, origins: Origins = NOWHERE
     return f"- [{render_day(on)}] {describe_memory(memory, companion, origins)}: {text}"
 
 
-def describe_memory(memory: Memory, companion: Companion, origins: Origins = NOWHERE) -> str:
+def describe_memory(memory: Memory, companion: Companion, origins: Origins) -> str:
     """Return what a memory is, in a few words: who said it, or its kind; and if it is played, unsure or outdated."""
     if memory.message_id or memory.kind == Memory.Kind.SAID:
         is_own = memory.speaker == Memory.Speaker.COMPANION

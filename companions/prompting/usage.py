@@ -55,7 +55,7 @@ BLOCKS = {
 Tokens = dict[Part, int]
 
 
-def measure_parts(messages: Sequence[Mapping[str, Any]], tools: Sequence[Any] = ()) -> Tokens:
+def measure_parts(messages: Sequence[Mapping[str, Any]], tools: Sequence[Any]) -> Tokens:
     """Return about how many tokens each part of a prompt with these tools takes, without the room for the answer."""
     counted: Counter[Part] = Counter()
     if tools:
@@ -117,7 +117,7 @@ class ContextUsage:
         ]
 
 
-def measure_usage(messages: Sequence[Mapping[str, Any]], tools: Sequence[Any] = ()) -> ContextUsage:
+def measure_usage(messages: Sequence[Mapping[str, Any]], tools: Sequence[Any]) -> ContextUsage:
     """Return how a prompt with these tools fills the context, including the room reserved for the answer."""
     parts = {**measure_parts(messages, tools), Part.ANSWER: int(settings.ANSWER_TOKENS)}
     return ContextUsage(parts, get_provider().context_tokens)

@@ -106,8 +106,7 @@ class Broadcaster:
         """Include the publisher in the next round trip; start the sending task if it is not running."""
         self._ready[publisher] = None
         if self._sending is None:
-            loop = asyncio.get_running_loop()
-            self._sending = loop.create_task(self._send_all(), context=contextvars.Context())
+            self._sending = asyncio.create_task(self._send_all(), context=contextvars.Context())
 
     async def _send_all(self) -> None:
         try:

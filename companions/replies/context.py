@@ -282,7 +282,7 @@ def load_talk(
 
 
 def choose_history(
-    session: Session, visible: Sequence[Spoken], tokens: int, *, has_more: bool = False
+    session: Session, visible: Sequence[Spoken], tokens: int, *, has_more: bool
 ) -> list[Spoken]:
     """Return, oldest first, the `visible` messages (newest first) that are sent and fit into this many tokens."""
     count, unsent = len(visible), session.unsent

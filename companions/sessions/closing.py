@@ -52,13 +52,11 @@ def find_due(now: datetime) -> list[UUID]:
     return list(waiting.values_list("pk", flat=True)[:BATCH])
 
 
-def run(closing_id: UUID, now: datetime, clock: Clock | None = None) -> None:
-    """Carry on the closing, if it is due. A failure is counted, and the closing is retried later.
-
-    What is written is dated `now`; leases and delays are measured by `clock`, or from `now` if there is none.
-    """
+def run(closing_id: UUID, clock: Clock) -> None:
+    """Carry on the closing, if it is due. A failure is counted, and the closing is retried later."""
+    now = clock()
     row = Closing.objects.open().filter(pk=closing_id)
-    lease = Lease.take(row, "next_at", clock or (lambda: now), error="")
+    lease = Lease.take(row, "next_at", clock, error="")
     if lease:
         past_id = row.values_list("past", flat=True).first()
         with note_failures(lease, partial(_note_failure, lease)), spending(past_id, now):

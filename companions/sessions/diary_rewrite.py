@@ -33,13 +33,11 @@ def find_due(now: datetime) -> list[UUID]:
     return list(stale.values_list("pk", flat=True)[:BATCH])
 
 
-def run(entry_id: UUID, now: datetime, clock: Clock | None = None) -> None:
-    """Rewrite the entry, if it is due. A failure is counted, and the rewriting is retried later.
-
-    What is written is dated `now`; leases and delays are measured by `clock`, or from `now` if there is none.
-    """
+def run(entry_id: UUID, clock: Clock) -> None:
+    """Rewrite the entry, if it is due. A failure is counted, and the rewriting is retried later."""
+    now = clock()
     row = DiaryEntry.objects.filter(pk=entry_id, is_stale=True, next_at__isnull=False)
-    lease = Lease.take(row, "next_at", clock or (lambda: now))
+    lease = Lease.take(row, "next_at", clock)
     if lease is None:
         return
     with note_failures(lease, partial(_note_failure, lease)):

@@ -58,15 +58,13 @@ def find_due(now: datetime) -> list[UUID]:
     return list(select_due(now).order_by().values_list("pk", flat=True)[:BATCH])
 
 
-def run(session_id: UUID, now: datetime, clock: Clock | None = None) -> None:
-    """Learn from one batch of the session, if one is due. A failure is counted, and the batch is retried later.
-
-    What is written is dated `now`; leases and delays are measured by `clock`, or from `now` if there is none.
-    """
+def run(session_id: UUID, clock: Clock) -> None:
+    """Learn from one batch of the session, if one is due. A failure is counted, and the batch is retried later."""
+    now = clock()
     if not select_due(now).filter(pk=session_id).exists():
         return
     row = Session.objects.filter(pk=session_id, ended_at=None)
-    lease = Lease.take(row, "digest_at", clock or (lambda: now))
+    lease = Lease.take(row, "digest_at", clock)
     session = row.select_related("companion__user", "companion__conversation", "companion__mind").first()
     if lease is None or session is None:
         return

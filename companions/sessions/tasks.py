@@ -11,7 +11,7 @@ from companions.sessions import closing, diary_rewrite, digests, requests
 @shared_task
 def close_session(closing_id: str) -> None:
     """Carry on one closing, if it is due."""
-    closing.run(UUID(closing_id), timezone.now(), timezone.now)
+    closing.run(UUID(closing_id), timezone.now)
 
 
 @shared_task
@@ -26,7 +26,7 @@ def close_waiting() -> None:
 @shared_task
 def digest_session(session_id: str) -> None:
     """Learn from one batch of an open session, if one is due."""
-    digests.run(UUID(session_id), timezone.now(), timezone.now)
+    digests.run(UUID(session_id), timezone.now)
 
 
 @shared_task
@@ -39,7 +39,7 @@ def digest_waiting() -> None:
 @shared_task
 def rewrite_diary(entry_id: str) -> None:
     """Rewrite one diary entry of which something was deleted, if it is due."""
-    diary_rewrite.run(UUID(entry_id), timezone.now(), timezone.now)
+    diary_rewrite.run(UUID(entry_id), timezone.now)
 
 
 @shared_task

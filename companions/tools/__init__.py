@@ -6,9 +6,7 @@ from companions.tools.registry import (
     asks_model,
     call,
     count_offered_tokens,
-    count_waking_tokens,
     get_offers,
-    get_waking_offers,
 )
 
 __all__ = [
@@ -16,9 +14,7 @@ __all__ = [
     "asks_model",
     "call",
     "count_offered_tokens",
-    "count_waking_tokens",
     "cut_call",
     "find_asked_groups",
     "get_offers",
-    "get_waking_offers",
 ]

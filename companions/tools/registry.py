@@ -41,41 +41,27 @@ MAX_ERROR_CHARACTERS = 1500
 NOT_KEPT = "This looks like a password, a key or the number of a card: such things are not kept."
 
 
-def get_offers(groups: Iterable[str] = ()) -> list[dict[str, Any]]:
-    """Return the offers of a turn, in the form of the chat protocol: the tools of every turn, then those of the groups.
+def get_offers(groups: Iterable[str] = (), *, in_waking: bool = False) -> list[dict[str, Any]]:
+    """Return what is offered in a turn, in the form of the chat protocol: the tools of every turn, then the groups'.
 
-    In a small context, the earlier ones take precedence, and those that no longer fit are skipped. The list is cached:
-    do not change it.
+    In a waking, its own tools come first, and those that only the person may ask for are left out. In a small context,
+    the earlier ones take precedence, and those that no longer fit are skipped. The list is cached: do not change it.
     """
-    return _choose_offers(_name_turn_tools(groups), get_provider().context_tokens // MAX_SHARE)
+    return _choose_offers(_name_tools(groups, in_waking), get_provider().context_tokens // MAX_SHARE)
 
 
-def count_offered_tokens(groups: Iterable[str] = ()) -> int:
-    """Return about how many tokens the offers of a turn take."""
-    return _count_tokens_of_offers(_name_turn_tools(groups), get_provider().context_tokens // MAX_SHARE)
+def count_offered_tokens(groups: Iterable[str] = (), *, in_waking: bool = False) -> int:
+    """Return about how many tokens the offers of `get_offers` take."""
+    return _count_tokens_of_offers(_name_tools(groups, in_waking), get_provider().context_tokens // MAX_SHARE)
 
 
-def get_waking_offers(groups: Iterable[str] = ()) -> list[dict[str, Any]]:
-    """Return the offers of a waking: its own tools, and those of a turn that do not need the person to ask for them.
-
-    In a small context, offers are skipped as in `get_offers`. The list is cached: do not change it.
-    """
-    return _choose_offers(_name_waking_tools(groups), get_provider().context_tokens // MAX_SHARE)
-
-
-def count_waking_tokens(groups: Iterable[str] = ()) -> int:
-    """Return about how many tokens the offers of a waking take."""
-    return _count_tokens_of_offers(_name_waking_tools(groups), get_provider().context_tokens // MAX_SHARE)
-
-
-def _name_turn_tools(groups: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of the tools of every turn, then those of the groups that still exist."""
-    return (*ALWAYS, *(name for group in dict.fromkeys(groups) for name in GROUPS.get(group, ())))
-
-
-def _name_waking_tools(groups: Iterable[str]) -> tuple[str, ...]:
+def _name_tools(groups: Iterable[str], in_waking: bool) -> tuple[str, ...]:
+    """Return the names of the tools of every turn, then those of the groups that still exist; see `get_offers`."""
+    names = (*ALWAYS, *(name for group in dict.fromkeys(groups) for name in GROUPS.get(group, ())))
+    if not in_waking:
+        return names
     own = (tool.name for tool in waking_tools.TOOLS)
-    return tuple(name for name in (*own, *_name_turn_tools(groups)) if name in WAKING_TOOLS)
+    return tuple(name for name in (*own, *names) if name in WAKING_TOOLS)
 
 
 @cache

@@ -56,20 +56,18 @@ def retry(companion_id: UUID, run_id: UUID, now: datetime) -> bool:
     return True
 
 
-def consolidate(
-    companion_id: UUID, run_id: UUID, now: datetime, lock: Lock, clock: Clock | None = None
-) -> None:
+def consolidate(companion_id: UUID, run_id: UUID, clock: Clock, lock: Lock) -> None:
     """Work on the run if it is due: with one model call, with none if there is nothing to ask about, or with a second
     one if insights were drawn that may be kept. What was answered before an interruption is not asked again.
 
     Failures are recorded, and the run is tried at most eight times. `lock` locks a companion and returns whether it
-    exists; no transaction is open while the model works. `now` is the time of what is written; the lease and the waits
-    count from `clock`, or from `now` if there is none.
+    exists; no transaction is open while the model works.
     """
+    now = clock()
     mine = Consolidation.objects.filter(
         companion_id=companion_id, state=Consolidation.State.WAITING, pk=run_id
     )
-    lease = Lease.take(mine, "next_at", clock or (lambda: now))
+    lease = Lease.take(mine, "next_at", clock)
     if lease is None:
         return
     with note_failures(lease, partial(_put_off, companion_id, lease)):

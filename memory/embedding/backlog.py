@@ -130,8 +130,8 @@ def _embed_all(
     space: Space,
     waiting: MemoryQuerySet,
     companion_id: UUID | None,
-    limit: int | None = None,
-    ends_at: float | None = None,
+    limit: int | None,
+    ends_at: float | None,
 ) -> int:
     """Embed batch after batch until `limit` or `ends_at`; return how many memories were embedded. When another worker
     has done the same batch, go on from another place: otherwise both would do each of the next batches.

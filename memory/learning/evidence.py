@@ -106,7 +106,7 @@ def find_support(
 
 
 def weigh(
-    learnt: Learnt, talk: Talk, names: Mapping[str, str], known: Sequence[Memory] = ()
+    learnt: Learnt, talk: Talk, names: Mapping[str, str], known: Sequence[Memory]
 ) -> Supported | Stopped:
     """Return the entry with what holds of its sources and what rules doubt in it, or why it is stopped in any case.
 

@@ -141,7 +141,8 @@ def follows_from(
     whole = folded(" \n".join([*known, *names, *(line.text for line in talk.lines)]))
     is_named = all(_is_said(name, whole) or _is_evident(name, whole) for name in names_in(text))
     beside = "\n".join(known)
-    return is_named and stands_on(_without_names(text), near, beside, names)
+    small = CAPITAL.sub(lambda match: match[0].lower(), text)  # so that only its numbers and days are checked
+    return is_named and stands_on(small, near, beside, names)
 
 
 def near_lines(lines: Sequence[Line], talk: Talk, reach: int = NEAR_LINES) -> list[Line]:
@@ -149,11 +150,6 @@ def near_lines(lines: Sequence[Line], talk: Talk, reach: int = NEAR_LINES) -> li
     ids = {line.message_id for line in lines}
     places = [at for at, line in enumerate(talk.lines) if line.message_id in ids]
     return [line for at, line in enumerate(talk.lines) if any(abs(at - place) <= reach for place in places)]
-
-
-def _without_names(text: str) -> str:
-    """Return the text with its capitalised words in small letters, so that only its numbers and days are checked."""
-    return CAPITAL.sub(lambda match: match[0].lower(), text)
 
 
 def stands_on(text: str, lines: Sequence[Line], kept: str, names: Collection[str]) -> bool:
@@ -185,9 +181,8 @@ def _follows_from_day(day: str, lines: Sequence[Line], material: str) -> bool:
             on = date.fromisoformat(day[1:])
         elif len(day) == len("@2023-05"):
             on = date(int(day[1:5]), int(day[6:8]), 1)
-            if abs(on.year - line.said_at.year) <= 1 and (
-                _names_month(on.month, words) or str(on.month) in numbers
-            ):
+            names_month = regex.search(rf"\b{MONTHS[on.month - 1]}", words) or str(on.month) in numbers
+            if names_month and abs(on.year - line.said_at.year) <= 1:
                 return True
             continue
         else:
@@ -199,10 +194,6 @@ def _follows_from_day(day: str, lines: Sequence[Line], material: str) -> bool:
         if (is_named and apart <= MAX_DAYS_TO_WEEKDAY) or is_counted:
             return True
     return False
-
-
-def _names_month(month: int, words: str) -> bool:
-    return bool(regex.search(rf"\b{MONTHS[month - 1]}", words))
 
 
 def _years_near(lines: Sequence[Line]) -> set[str]:

@@ -97,8 +97,8 @@ def find_alike(
     *,
     now: datetime,
     zone: tzinfo,
-    payer: Payer | None = None,
-    names: Names = NOBODY,
+    payer: Payer | None,
+    names: Names,
 ) -> list[list[tuple[Memory, float]]]:
     """Return for each text the learnt memories nearest to it in words or in meaning, each with its likeness (cosine), 0
     if words alone found it.

@@ -124,7 +124,7 @@ def find_speaker(cue: str) -> str:
     return Memory.Speaker.COMPANION if companion else ""
 
 
-def is_follow_up(text: str, names: Names = NOBODY) -> bool:
+def is_follow_up(text: str, names: Names) -> bool:
     """Return whether the message refers to what was said before, and says little else.
 
     `names` are those of the two who talk; at the beginning or the end of the message they only address the other. If

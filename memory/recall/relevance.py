@@ -75,7 +75,7 @@ class Relevance:
     talks: Talks
 
 
-def measure_relevance(cue: Cue, candidates: CandidateSet, *, by_content: bool = False) -> Relevance:
+def measure_relevance(cue: Cue, candidates: CandidateSet, *, by_content: bool) -> Relevance:
     """Return how well each of the candidates fits the cue. No model is asked.
 
     `by_content` looks only at what each says, not at who says it in which talk: a page of a document is no answer to

@@ -28,7 +28,7 @@ def has_archive(file: IO[bytes]) -> bool:
     return END in file.read()
 
 
-def read_charx(file: IO[bytes], table: bytes = b"") -> FileCard:
+def read_charx(file: IO[bytes], table: bytes) -> FileCard:
     """Return the card of the ZIP. Raise CardFormatError, e.g. `unsafe_path` or `zip_bomb`.
 
     A RisuAI module in the ZIP is decoded with `table`.

@@ -49,7 +49,8 @@ def read_png(content: bytes) -> FileCard:
         if refused:
             known.remarks.append("other_chunk")
         assets = read_assets(content, chunks, known)
-        return FileCard(known, _join(content, chunks), assets)
+        left = (content[chunk.start : chunk.end] for chunk in chunks if not _is_of_a_card(chunk))
+        return FileCard(known, MAGIC + b"".join(left), assets)
     raise refused or CardFormatError("no_card")
 
 
@@ -150,12 +151,6 @@ def _asset_path(content: bytes, chunk: Chunk) -> str:
     start = chunk.start + 8 + len(ASSET)
     path = content[start : start + len(chunk.keyword) - len(ASSET)]
     return path.removeprefix(b":").decode("utf-8", "replace")
-
-
-def _join(content: bytes, chunks: list[Chunk]) -> bytes:
-    """Return the picture without the chunks of cards and their assets."""
-    left = (content[chunk.start : chunk.end] for chunk in chunks if not _is_of_a_card(chunk))
-    return MAGIC + b"".join(left)
 
 
 def _is_of_a_card(chunk: Chunk) -> bool:

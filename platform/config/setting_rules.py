@@ -13,6 +13,7 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 
 from cards.risum import read_table
+from text.strings import is_storable
 
 BASE64URL = re.compile(r"[A-Za-z0-9_-]*={0,2}")
 KEY_BYTES = 32
@@ -29,7 +30,7 @@ class Environment(environ.Env):  # type: ignore[misc]
 
     def get_value(self, var: str, cast: Any = None, *args: Any, **kwargs: Any) -> Any:
         given = self.ENVIRON.get(var)
-        if given is not None and not _is_unicode(given):
+        if given is not None and not is_storable(given):
             raise ImproperlyConfigured(f"{var} is not UTF-8.")
         if cast is bool and given is not None and given.lower() not in self.SWITCHES:
             raise ImproperlyConfigured(f"{var} is {given!r}; it must be true or false.")
@@ -88,14 +89,6 @@ class Environment(environ.Env):  # type: ignore[misc]
             if not host or "/" in host or not port.isdecimal():
                 raise ImproperlyConfigured(f"{var} has the entry {entry!r}; each must be host:port.")
         return entries
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _is_address(text: str, schemes: tuple[str, ...]) -> bool:

@@ -121,7 +121,7 @@ def get_redis() -> Redis:
 
 def run_in_background(work: Coroutine[Any, Any, None]) -> None:
     """Run the coroutine as a task with an empty context; keep a reference to it until it is done."""
-    task = asyncio.get_running_loop().create_task(work, context=contextvars.Context())
+    task = asyncio.create_task(work, context=contextvars.Context())
     TASKS.add(task)
     task.add_done_callback(TASKS.discard)
 

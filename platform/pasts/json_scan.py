@@ -133,15 +133,15 @@ def read_json(source: bytes) -> Piece:
     return Built(build(source)) if _is_small(source) else Scanned(source, start, is_root=True)
 
 
-def peek_members(source: bytes, at: int = 0, most: int = PEEKED_BYTES) -> dict[str, bytes]:
-    """Return the keys of the object that begins at `at`, each with the first `most` bytes of its value.
+def peek_members(source: bytes, at: int) -> dict[str, bytes]:
+    """Return the keys of the object that begins at `at`, each with the first PEEKED_BYTES of its value.
 
     `source` may be the beginning of a file: it is not an error if it ends within a value.
     """
     found: dict[str, bytes] = {}
     try:
         for key, value in _scan(Scanned(source, at)):
-            found.setdefault(read_key(key), source[value.start : value.start + most])
+            found.setdefault(read_key(key), source[value.start : value.start + PEEKED_BYTES])
     except PastFormatError:
         pass
     return found

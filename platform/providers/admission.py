@@ -129,7 +129,7 @@ async def note_error(provider: ChatProvider, error: ProviderError) -> None:
 
 
 def leave_out_small(
-    providers: Sequence[ChatProvider], messages: Messages, tools: Messages = ()
+    providers: Sequence[ChatProvider], messages: Messages, tools: Messages
 ) -> list[ChatProvider]:
     """Return the first provider, and the others whose context is as large or has room for the prompt and its answer.
 

@@ -21,7 +21,7 @@ from companions.life import timers, waking
 now = timezone.now()
 timers.begin_wakings(timers.claim_timers(now, 100), now)
 for waking_id in waking.find_due(now):
-    waking.run(waking_id, now, clock=timezone.now)
+    waking.run(waking_id, timezone.now)
 """
 
 

@@ -27,13 +27,14 @@ FILE = sillytavern(
 )
 WORKING = """
 from django.utils import timezone
+from companions.models import PastImport
 from companions.pasts import imports, undo
 from memory.embedding import embed_waiting
 now = timezone.now()
-for import_id in imports.find_due(now):
-    imports.run(import_id, now)
-for import_id in undo.find_due(now):
-    undo.run(import_id, now)
+for import_id in imports.find_due(PastImport.State.WAITING, now):
+    imports.run(import_id, timezone.now)
+for import_id in imports.find_due(PastImport.State.UNDOING, now):
+    undo.run(import_id, timezone.now)
 embed_waiting()
 """
 

@@ -21,6 +21,7 @@ from providers.chat.completion import complete
 from providers.errors import ProviderBusy
 from providers.selection import get_provider
 from tests.companions.talking import say
+from tests.fixtures.clock import clock_at
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.turns import connected
 
@@ -73,11 +74,11 @@ def test_a_session_costs_few_calls_a_message(
         now = AT + timedelta(minutes=5 * number)
         say(mira, f"Today I planted tree {number} by the river.", "That is a fine tree.", at=now)
         for session_id in digests.find_due(now):
-            digests.run(session_id, now)
+            digests.run(session_id, clock_at(now))
         for companion_id in reflection.find_due_companions(now):
-            reflection.run(companion_id, now)
+            reflection.run(companion_id, clock_at(now))
     later = now + timedelta(hours=1)
-    closing.run(Closing.objects.get(job=close(mira, later)).pk, later)
+    closing.run(Closing.objects.get(job=close(mira, later)).pk, clock_at(later))
     assert Closing.objects.get().state == Closing.State.DONE
     beside = Counter(ModelCall.objects.exclude(purpose="embedding").values_list("purpose", flat=True))
     calls = messages + beside.total()

@@ -41,6 +41,7 @@ from memory.store import keep_fact
 from tests.companions.everywhere import tables_with
 from tests.companions.talking import say
 from tests.companions.tools.conftest import NOW, end, turn_of, use
+from tests.fixtures.clock import clock_at
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.rest import Api
 from tests.fixtures.spaces import read_providers
@@ -242,7 +243,7 @@ def test_the_end_of_the_same_session_does_not_tell_it(mira: Companion, rehearsal
     say(mira, *SAID, at=NOW - timedelta(minutes=30))
     confirm(asked(mira), None, LATER)
     rehearsal.reset()
-    run(Closing.objects.get(job=close(mira, LATER)).pk, LATER)
+    run(Closing.objects.get(job=close(mira, LATER)).pk, clock_at(LATER))
     assert Closing.objects.get().state == Closing.State.DONE
     assert "chemistry" in str(rehearsal.requests())
     assert "regnant" not in str(rehearsal.requests())
@@ -256,7 +257,7 @@ def test_the_title_of_the_session_does_not_tell_it(mira: Companion, rehearsal: R
     told = [{"text": "We spoke of chemistry.", "sources": [1]}]
     diary = {"title": "Marta is pregnant", "diary": told, "emotion": "happy", "intensity": 0.5}
     rehearsal.script({"answer": json.dumps(diary)})
-    run(Closing.objects.get(job=close(mira, LATER)).pk, LATER)
+    run(Closing.objects.get(job=close(mira, LATER)).pk, clock_at(LATER))
     assert (DiaryEntry.objects.get().title, Session.objects.get().title) == ("…", "…")
 
 

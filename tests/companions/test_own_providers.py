@@ -35,8 +35,8 @@ from providers.selection import (
     get_provider,
     preferring,
 )
+from tests.companions.test_minds import ask
 from tests.fixtures.rehearsal import RehearsalServer
-from tests.fixtures.turns import connected
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("web")]
 KEY = "sk-of-alice-4711-zebra"
@@ -61,12 +61,6 @@ def add(user: User, base_url: str, model: str = "mine", **fields: Any) -> OwnPro
     row.save()
     follow_own_change(user.pk)
     return row
-
-
-async def ask(user: User, companion: Companion, number: int, end: str = "reply.done") -> dict[str, Any]:
-    async with connected(user, companion) as socket:
-        await socket.send("message.send", text=f"Question {number}?", client_id=str(number))
-        return (await socket.until(end, seconds=20))[-1]
 
 
 async def test_it_answers_whom_it_is_chosen_for_and_costs_nothing_of_the_days_tokens(

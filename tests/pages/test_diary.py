@@ -11,6 +11,7 @@ from pytest_django import DjangoAssertNumQueries
 from companions.models import Closing, Companion, Message, Session
 from companions.sessions.closing import run
 from memory.models import DiaryEntry, Memory
+from tests.fixtures.clock import clock_at
 from tests.fixtures.turns import end_session, make_companion
 from tests.pages.conftest import Told, answered
 
@@ -129,7 +130,7 @@ def test_a_session_is_ended_by_its_button_and_followed_until_its_entry_is_there(
     poll = at_home.get(f"{path}closing/", headers=HTMX)
     assert "HX-Refresh" not in poll
     closing = Closing.objects.get()
-    run(closing.pk, closing.next_at)
+    run(closing.pk, clock_at(closing.next_at))
     assert at_home.get(f"{path}closing/", headers=HTMX)["HX-Refresh"] == "true"
     page = at_home.get(path).content.decode()
     assert "is writing its diary" not in page
@@ -182,7 +183,7 @@ def test_a_session_is_cleared_without_remembering_after_a_word_on_what_that_mean
     closing = Closing.objects.get()
     assert closing.is_forgetful
     assert "is being deleted" in at_home.get(f"{told.path}diary/").content.decode()
-    run(closing.pk, closing.next_at)
+    run(closing.pk, clock_at(closing.next_at))
     assert not Message.objects.exists()
     assert not DiaryEntry.objects.exists()
 

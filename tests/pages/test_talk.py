@@ -22,6 +22,7 @@ from jobs.background import in_thread
 from memory.models import DiaryEntry, Recall
 from memory.recall.recall import Found, record
 from memory.store import keep_fact
+from tests.fixtures.clock import clock_at
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.turns import connected, make_companion
 from tests.pages.conftest import Told, answered
@@ -305,7 +306,7 @@ def test_the_end_of_a_talk_stands_below_its_last_word_until_its_diary_is_written
     assert "This talk is not in the diary yet" in shown
     assert "hx-trigger" not in shown.partition('class="talk-end"')[2]
     Closing.objects.update(error="")
-    run(closing.pk, closing.next_at)
+    run(closing.pk, clock_at(closing.next_at))
     entry = DiaryEntry.objects.get()
     shown = at_home.get(told.path).content.decode()
     assert "is writing its diary" not in shown

@@ -1,15 +1,14 @@
 """One talk as each program writes it: every form, every way of telling times, and the habits that are met."""
 
 import html
-import io
 import json
-import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 from pasts.past import Past, TextPattern
+from tests.cards.corpus import zipped
 
 ZONE = ZoneInfo("Asia/Shanghai")
 BEGIN = datetime(2024, 2, 27, 22, 40, tzinfo=ZONE)
@@ -400,14 +399,6 @@ def text_of(
         .replace("{text}", line.text)
         for number, line in enumerate(talk)
     )
-
-
-def zipped(files: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", method) as archive:
-        for path, content in files.items():
-            archive.writestr(path, content)
-    return file.getvalue()
 
 
 class Case(NamedTuple):

@@ -11,6 +11,7 @@ from companions.models import Companion, Reply
 from companions.sessions import closing, requests
 from jobs.background import in_thread
 from memory.models import Recall
+from tests.fixtures.clock import clock_at
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.turns import connected
 
@@ -41,7 +42,7 @@ def _close(companion: Companion) -> None:
     night = timezone.now() + timedelta(hours=companion.idle_hours, minutes=1)
     assert requests.close_silent(night) == 1
     [closing_id] = closing.find_due(night)
-    closing.run(closing_id, night)
+    closing.run(closing_id, clock_at(night))
     assert companion.sessions.get().ended_at is not None
 
 

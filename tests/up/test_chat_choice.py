@@ -12,8 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from config.up.chat import choose_chat
-from config.up.embedding import choose_embedding
+from config.up.model_choice import choose_chat, choose_embedding
 from config.up.ports import find_free_port
 from config.up.terminal import UpError
 from tests.fixtures.gguf import SAID, write_gguf
@@ -114,7 +113,9 @@ def test_a_model_file_is_run_by_an_engine_of_kiths_own(tmp_path: Path) -> None:
 
 
 def test_a_model_file_is_refused_in_words_where_there_are_no_settings_yet() -> None:
-    script = "from config.up.chat import choose_chat; choose_chat({'LLM_FILE': '/nowhere/model.gguf'})"
+    script = (
+        "from config.up.model_choice import choose_chat; choose_chat({'LLM_FILE': '/nowhere/model.gguf'})"
+    )
     ended = subprocess.run(
         [sys.executable, "-c", script], env=WITHOUT_SETTINGS, capture_output=True, text=True
     )

@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
-from django.test import AsyncClient
 from django.utils import timezone
 
 from accounts.models import User
@@ -17,6 +16,7 @@ from companions.replies.lifecycle import start
 from files.models import StoredFile
 from files.storage import private
 from jobs.background import TASKS
+from tests.voice.recordings import Browser
 from voice.speech.sound import store
 
 
@@ -62,11 +62,11 @@ async def kept() -> None:
         await asyncio.wait(keeping)
 
 
-class Listener:
+class Listener(Browser):
     """Somebody signed in, who has things read aloud."""
 
     def __init__(self, user: User, companion: Companion) -> None:
-        self.user, self.path, self.client = user, f"/companions/{companion.pk}/", AsyncClient()
+        super().__init__(user, companion.pk)
 
     async def hear(self, thing: Reply | Message, number: int, wait: str = "5") -> Any:
         return (await self.hear_at_once(thing, number, wait, times=1))[0]
@@ -81,11 +81,3 @@ class Listener:
         heard = await asyncio.gather(*(self.client.get(path) for _ in range(times)))
         await kept()
         return heard
-
-    async def post(self, path: str, **fields: Any) -> Any:
-        await self.client.aforce_login(self.user)
-        return await self.client.post(f"{self.path}{path}", fields)
-
-    async def get(self, path: str) -> Any:
-        await self.client.aforce_login(self.user)
-        return await self.client.get(f"{self.path}{path}")

@@ -71,10 +71,6 @@ class ReferenceForm(forms.Form):
         error_messages={"required": gettext_lazy("First confirm that the owner of this voice has agreed.")},
     )
 
-    @property
-    def most_seconds(self) -> int:
-        return int(settings.REFERENCE_SECONDS)
-
 
 @form_view
 def voice(request: SignedInRequest, companion_id: UUID) -> HttpResponse:

@@ -57,7 +57,7 @@ class Command(BaseCommand):
             raise CommandError("Nothing was imported: there is no such companion.") from error
         except (OSError, RefusedError) as error:
             raise CommandError(f"Nothing was imported: {getattr(error, 'detail', error)}") from error
-        imports.run(past.pk, now, timezone.now)
+        imports.run(past.pk, timezone.now)
         past = PastImport.objects.get(pk=past.pk)
         if past.state != PastImport.State.DONE:
             raise CommandError(f"It could not be finished now, and is gone on with: {past.error}")

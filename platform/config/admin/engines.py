@@ -91,7 +91,7 @@ class ShownEngine:
 # -- files
 
 
-def find_files(path: str = "") -> list[FoundFile]:
+def find_files(path: str) -> list[FoundFile]:
     """Return the file at `path`, if given, and then up to MAX_FILES model files in Kith's folder.
 
     A model that is split into several files is listed by the first.

@@ -56,7 +56,7 @@ class OwnContext:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         answering = self._application(scope, receive, send)
-        await asyncio.get_running_loop().create_task(answering, context=contextvars.Context())
+        await asyncio.create_task(answering, context=contextvars.Context())
 
 
 # Paths to which signed-in people upload archives, cards and earlier talk, larger than anything else. Django writes them

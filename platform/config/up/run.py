@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
-from config.up.chat import choose_chat
-from config.up.embedding import choose_embedding
 from config.up.engines import Engines
 from config.up.home import DISK_IS_FULL, cannot_write, load_secrets, probe, write_private_file
+from config.up.model_choice import choose_chat, choose_embedding
 from config.up.ports import LOOPBACK, is_free, is_healthy
 from config.up.processes import Program, die_with_parent
 from config.up.stores import choose_stores

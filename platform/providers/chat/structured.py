@@ -1,4 +1,4 @@
-"""Structured answers: asked for as JSON, found within whatever the model wrote around it, and validated."""
+"""Structured answers: asked for as JSON, found within whatever the model wrote around it, repaired, and validated."""
 
 import json
 import math
@@ -8,11 +8,11 @@ from functools import cache
 from itertools import islice
 from typing import Any, TypeVar
 
+from json_repair import repair_json
 from pydantic import BaseModel, ValidationError
 
 from providers.chat.completion import metered_completion
 from providers.chat.events import Messages
-from providers.chat.repair import repair_object
 from providers.errors import MalformedError
 from providers.selection import Capability, find_fallbacks, get_provider
 from text.strings import is_storable
@@ -25,6 +25,10 @@ INSIDE = re.compile(r'(?:[\[{]|[\]}"\d]\s*,|"\s*:)\Z')  # what precedes an objec
 LOOK_BACK_CHARACTERS = 40
 MAX_STARTS = 50
 MAX_REPAIRS = 4
+MAX_REPAIRED_CHARACTERS = 60_000
+MAX_DEPTH = 12  # deeper objects are no answer, and take the library time quadratic in their depth
+CUT_DEPTH = 2  # the depth of lists in an answer: their whole entries are kept if the rest was cut
+FENCE = re.compile(r"\n?```\s*\Z")
 MAX_DIGITS = 18
 
 
@@ -104,7 +108,7 @@ def _repair_objects(text: str) -> Iterator[dict[str, Any]]:
             DECODER.raw_decode(text, start.start())
             continue
         except json.JSONDecodeError:
-            repaired = repair_object(text[start.start() :])
+            repaired = _repair(text[start.start() :])
         except (ValueError, RecursionError):
             return
         repairs += 1
@@ -117,6 +121,52 @@ def _repair_objects(text: str) -> Iterator[dict[str, Any]]:
                 yield strict
         if repairs == MAX_REPAIRS:
             return
+
+
+def _repair(text: str) -> dict[str, Any] | None:
+    """Return the object that begins at the start of the text, repaired, or None if nothing whole is left of it.
+
+    Trailing commas, single quotes, comments and cut answers are repaired. An entry that was cut is left out as a whole:
+    half an entry would tell half the truth.
+    """
+    text = FENCE.sub("", text[:MAX_REPAIRED_CHARACTERS])
+    whole = _leave_out_cut(text)
+    if whole is None:
+        return None
+    try:
+        repaired = repair_json(whole, return_objects=True, skip_json_loads=True)
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(repaired, list):  # prose behind the object, or another one
+        repaired = next((part for part in repaired if isinstance(part, dict)), None)
+    return repaired if isinstance(repaired, dict) and repaired else None
+
+
+def _leave_out_cut(text: str) -> str | None:
+    """Return the text up to the end of its object or, if that was cut, of its last whole entry.
+
+    Return None if it has no whole entry or is nested too deeply.
+    """
+    depth, whole_until, is_string, is_escaped = 0, 0, False, False
+    for at, character in enumerate(text):
+        if is_escaped:
+            is_escaped = False
+        elif is_string:
+            is_escaped, is_string = character == "\\", character != '"'
+        elif character == '"':
+            is_string = True
+        elif character in "[{":
+            depth += 1
+            if depth > MAX_DEPTH:
+                return None
+        elif character in "]}":
+            depth -= 1
+            if depth <= 0:
+                return text[: at + 1]
+            whole_until = at + 1 if depth <= CUT_DEPTH else whole_until
+        elif character == "," and depth == 1:
+            whole_until = at
+    return text[:whole_until] if whole_until else None
 
 
 def _describe_faults(error: ValidationError, answer: type[BaseModel]) -> str:

@@ -220,12 +220,12 @@ async def _find(
     """Return the JSON object at the address, or an empty one if none comes within DETAIL_TIMEOUT_SECONDS."""
     with suppress(ListingError, TimeoutError):
         async with asyncio.timeout(DETAIL_TIMEOUT_SECONDS):
-            return await _get_object(client, url, body, max_bytes)
+            return await _get_object(client, url, body, max_bytes=max_bytes)
     return {}
 
 
 async def _get_object(
-    client: httpx2.AsyncClient, url: str, body: Fields | None = None, max_bytes: int = MAX_BYTES
+    client: httpx2.AsyncClient, url: str, body: Fields | None = None, *, max_bytes: int
 ) -> Fields:
     """Return the JSON object that the server answers with. Raise ListingError if there is none, or TimeoutError."""
     method, content = ("POST", json.dumps(body)) if body else ("GET", None)

@@ -35,7 +35,7 @@ def count_context(row: Provider) -> int:
     return row.context_tokens or CONTEXT_TOKENS
 
 
-def want_engines(*, are_waiting: bool = False) -> None:
+def want_engines(*, are_waiting: bool) -> None:
     """Tell `make up`, if it runs Kith, which engines to run; only those for embedding if `are_waiting`.
 
     `are_waiting` is true while the environment sets the chat provider. A lock makes the last one to read the database

@@ -24,6 +24,7 @@ from tests.companions.deletion.conftest import MARKER, NOW, SECRET, say
 from tests.companions.everywhere import tables_with
 from tests.companions.life.waking import as_it_is, calling, send_due_deliveries
 from tests.fixtures import faults
+from tests.fixtures.clock import clock_at
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.rest import Api, problem
 
@@ -114,9 +115,9 @@ def test_a_waking_does_not_bring_back_the_message_that_asked_for_it(
     rehearsal.script(*acts())
     one = woken(mira, said[0], f"open the locker with {MARKER}")
     with at(POINTS[point], partial(delete_message, said[0], LATER)):
-        waking.run(one.pk, LATER)
+        waking.run(one.pk, clock_at(LATER))
     for hours in (1, 2):
-        waking.run(one.pk, LATER + timedelta(hours=hours))
+        waking.run(one.pk, clock_at(LATER + timedelta(hours=hours)))
     assert tables_with(MARKER) == {}
     assert as_it_is(one.pk).state in ("done", "skipped")
     states = [state.by for state in InnerState.objects.filter(companion=mira).order_by("number")]
@@ -135,10 +136,10 @@ def test_a_waking_that_was_shown_it_happens_all_the_same(
     rehearsal.script({"answer": "Good day.", "when": "<kith-waking>"})
     one = woken(mira, said[2], "drink tea")
     with at(POINTS[point], partial(delete_message, said[0], LATER)):
-        waking.run(one.pk, LATER)
+        waking.run(one.pk, clock_at(LATER))
     for hours in (1, 2):
         rehearsal.script({"answer": "Good day.", "when": "<kith-waking>"})
-        waking.run(one.pk, LATER + timedelta(hours=hours))
+        waking.run(one.pk, clock_at(LATER + timedelta(hours=hours)))
     assert tables_with(MARKER) == {}
     ended = as_it_is(one.pk)
     assert (ended.state, ended.outcome) == ("done", "spoke")
@@ -158,7 +159,7 @@ def test_a_reflection_does_not_go_on_from_what_is_taken_back(
     answers = [json.dumps({"text": text, **felt}) for text in (f"I like {MARKER}.", "I feel calm.")]
     rehearsal.script(*({"task": "reflection", "answer": one} for one in answers))
     with at(REFLECTION_POINTS[point], partial(delete_message, secret, after)):
-        reflection.run(mira.pk, after)
+        reflection.run(mira.pk, clock_at(after))
     assert tables_with(MARKER) == {}
     if point in ("gathered", "asked", "writing"):
         assert inner_state.get_newest(mira.pk).text == "I feel calm."
@@ -186,11 +187,11 @@ def test_nobody_waits_forever_and_nothing_comes_back(
 
     def wake(now: datetime) -> None:
         for id in waking.find_due(now):
-            waking.run(id, now)
+            waking.run(id, clock_at(now))
 
     def reflect(now: datetime) -> None:
         for one in (mira, tian):
-            reflection.run(one.pk, now)
+            reflection.run(one.pk, clock_at(now))
 
     begun = [lambda now: timers.begin_wakings(timers.claim_timers(now, 5), now)] * 2
     at_work = beside(*(partial(again, deed) for deed in (*begun, wake, wake, reflect, send_due_deliveries)))
@@ -223,7 +224,7 @@ def test_who_is_deleted_while_they_live_leaves_nothing(
         now = LATER
         while not over.is_set():
             for id in timers.begin_wakings(timers.claim_timers(now, 3), now):
-                waking.run(id, now)
+                waking.run(id, clock_at(now))
             send_due_deliveries(now)
             now += timedelta(seconds=20)
 

@@ -21,6 +21,7 @@ from memory.store import keep_fact
 from tests.companions.deletion.conftest import MARKER, NOW, SECRET, learnt, say
 from tests.companions.everywhere import tables_with
 from tests.companions.life.waking import as_it_is, calling, let_speak, unprompted
+from tests.fixtures.clock import clock_at
 from tests.fixtures.rehearsal import RehearsalServer
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira", "rehearsal")]
@@ -48,7 +49,7 @@ def woken(companion: Companion, timer: Timer | None = None, **fields: Any) -> Wa
 
 
 def ran(waking: Waking) -> Waking:
-    run(waking.pk, LATER)
+    run(waking.pk, clock_at(LATER))
     return as_it_is(waking.pk)
 
 
@@ -171,7 +172,7 @@ def test_deleting_never_puts_the_inner_state_back_to_its_beginning(
     delete_message(said[0], LATER)
     assert states(mira) == [("seed", True), ("deletion", False)]
     assert inner_state.get_feeling(inner_state.get_newest(mira.pk)) == inner_state.get_feeling(last)  # type: ignore[arg-type]
-    lines = "\n".join(render_inner_state(load_pinned_context(mira.pk), LATER, 500))
+    lines = "\n".join(render_inner_state(load_pinned_context(mira.pk), LATER))
     assert "Your mood by now" in lines
     assert beginning.text[:20] not in lines
     Session.objects.filter(companion=mira).update(ended_at=LATER)
@@ -180,7 +181,7 @@ def test_deleting_never_puts_the_inner_state_back_to_its_beginning(
     assert due == [mira.pk]
     told = {"text": "Alice likes tea.", "valence": 0.2, "arousal": 0.1, "emotion": "happy", "intensity": 0.3}
     rehearsal.script({"answer": json.dumps(told), "task": "reflection"})
-    reflection.run(mira.pk, LATER)
+    reflection.run(mira.pk, clock_at(LATER))
     assert states(mira) == [("seed", True), ("deletion", False), ("reflection", True)]
     assert reflection.find_due_companions(LATER, only=mira.pk) == []
     assert tables_with(MARKER) == {}

@@ -20,6 +20,7 @@ from tests.companions.everywhere import tables_with
 from tests.companions.sessions.conftest import ask_to_close, closed
 from tests.companions.sessions.test_closing import DELETED_AT, POINTS
 from tests.fixtures import faults
+from tests.fixtures.clock import clock_at
 from tests.fixtures.rehearsal import RehearsalServer
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira", "rehearsal")]
@@ -33,7 +34,7 @@ def test_the_entry_is_written_anew_from_what_is_left(mira: Companion, said: list
     delete_message(said[0], LATER)
     assert tables_with(MARKER) == {}
     assert diary_rewrite.find_due(LATER) == [before.pk]
-    diary_rewrite.run(before.pk, LATER)
+    diary_rewrite.run(before.pk, clock_at(LATER))
     entry = DiaryEntry.objects.select_related("memory").get(companion=mira)
     assert (entry.pk, entry.memory_id, entry.is_stale) == (before.pk, before.memory_id, False)
     assert "tea" in entry.summary
@@ -56,7 +57,7 @@ def test_what_was_forgotten_is_not_written_again(
     written = [{"text": text, "sources": []} for text in ("I worry: Tom drinks whisky.", "I like our talks.")]
     answer = {"title": "Tom drinks whisky", "diary": written, "emotion": "sad", "intensity": 0.4}
     rehearsal.script({"task": "diary", "answer": json.dumps(answer)})
-    diary_rewrite.run(entry_id, LATER)
+    diary_rewrite.run(entry_id, clock_at(LATER))
     entry = DiaryEntry.objects.get(pk=entry_id)
     assert (entry.is_stale, entry.summary) == (False, "I like our talks.")
     assert "whisky" not in entry.title
@@ -69,7 +70,7 @@ def test_what_is_deleted_while_the_model_thinks_is_not_written(
     delete_message(said[4], LATER)
     (entry_id,) = diary_rewrite.find_due(LATER)
     with faults.before(faults.ANSWERED, partial(delete_message, said[0], LATER)):
-        diary_rewrite.run(entry_id, LATER)
+        diary_rewrite.run(entry_id, clock_at(LATER))
     assert tables_with(MARKER) == {}
     assert DiaryEntry.objects.get(pk=entry_id).summary
     assert MARKER in str(rehearsal.requests()[0])
@@ -83,9 +84,9 @@ def test_a_message_deleted_while_its_session_closes_stays_deleted(
     closing_id = ask_to_close(mira, LATER)
     matches, number = POINTS[point]
     with faults.before(matches, partial(delete_message, said[0], LATER), number):
-        run(closing_id, LATER)
+        run(closing_id, clock_at(LATER))
     for hours in (1, 2):
-        run(closing_id, LATER + timedelta(hours=hours))
+        run(closing_id, clock_at(LATER + timedelta(hours=hours)))
     assert DiaryEntry.objects.filter(companion=mira).count() == 1
     assert tables_with(MARKER) == {}
 
@@ -98,9 +99,9 @@ def test_a_profile_that_loses_a_sentence_while_a_session_closes_does_not_get_it_
     say(mira, "I like milk as well.", "So do I.", at=LATER)
     closing_id = ask_to_close(mira, LATER + timedelta(days=1))
     with faults.before(faults.ANSWERED, partial(delete_message, said[0], LATER)):
-        run(closing_id, LATER + timedelta(days=1))
+        run(closing_id, clock_at(LATER + timedelta(days=1)))
     for hours in (1, 2):
-        run(closing_id, LATER + timedelta(days=1, hours=hours))
+        run(closing_id, clock_at(LATER + timedelta(days=1, hours=hours)))
     assert tables_with(MARKER) == {}
 
 
@@ -113,7 +114,7 @@ def test_a_model_that_fails_is_asked_later_and_what_is_left_stands(
     rehearsal.script({"task": "any", "answer": "Nonsense.", "repeat": 100})
     now = LATER
     for attempt in range(1, MAX_ATTEMPTS + 1):
-        diary_rewrite.run(entry_id, now)
+        diary_rewrite.run(entry_id, clock_at(now))
         entry = DiaryEntry.objects.get(pk=entry_id)
         assert (entry.attempts, entry.summary, entry.is_stale) == (attempt, "And of tea.", True)
         now = entry.next_at or now
@@ -126,6 +127,6 @@ def test_an_entry_without_anything_left_to_tell_goes(
     entry = diary(mira, said[0].session, *(told(text, one) for text, one in zip(SAID, said, strict=True)))
     delete_message(said[0], LATER)
     Message.objects.filter(companion=mira).update(is_hidden=True)
-    diary_rewrite.run(entry.pk, LATER)
+    diary_rewrite.run(entry.pk, clock_at(LATER))
     assert not DiaryEntry.objects.exists()
     assert not Memory.objects.filter(kind="diary").exists()

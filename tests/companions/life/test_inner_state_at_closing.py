@@ -15,9 +15,11 @@ from companions.models import Closing, Companion, InnerState
 from companions.sessions.closing import run
 from memory.emotion import Emotion
 from memory.models import DiaryEntry
+from tests.companions.life.test_reflection import held, makers
 from tests.companions.sessions.conftest import MORNING, TEA, ask_to_close, closed
 from tests.companions.talking import say
 from tests.fixtures import faults
+from tests.fixtures.clock import clock_at
 from tests.fixtures.malformed import GOOD
 from tests.fixtures.rehearsal import RehearsalServer
 
@@ -25,16 +27,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira", "reh
 NOON = MORNING + timedelta(hours=3)
 By = InnerState.By
 FELT = {"text": "I am glad.", "valence": 0.4, "arousal": 0.3, "emotion": "happy", "intensity": 0.5}
-
-
-def makers() -> list[str]:
-    return list(InnerState.objects.order_by("number").values_list("by", flat=True))
-
-
-def held(companion: Companion) -> InnerState:
-    state = inner_state.get_newest(companion.pk)
-    assert state
-    return state
 
 
 def ending(**parts: Any) -> dict[str, Any]:
@@ -90,7 +82,7 @@ def test_what_stands_on_nothing_leaves_the_old_one(mira: Companion, rehearsal: R
 
 def test_where_nothing_was_said_since_none_is_asked_for(mira: Companion, rehearsal: RehearsalServer) -> None:
     say(mira, *(TEA * 6), at=MORNING)
-    reflection.run(mira.pk, NOON)
+    reflection.run(mira.pk, clock_at(NOON))
     rehearsal.script(ending(inner_state=FELT))
     assert closed(mira, NOON).state == "done"
     assert makers() == [By.SEED, By.REFLECTION]
@@ -112,7 +104,7 @@ def test_a_waking_meanwhile_has_the_last_word_and_throws_no_draft_away(
     closing_id = ask_to_close(mira, NOON)
     wake = partial(inner_state.revise, mira.pk, "I long for snow.", CALM, by=By.WAKING, now=NOON)
     with faults.before(faults.ANSWERED, wake):
-        run(closing_id, NOON)
+        run(closing_id, clock_at(NOON))
     assert makers() == [By.SEED, By.WAKING]
     assert len(rehearsal.requests()) == 4
     assert Closing.objects.get().state == "done"
@@ -122,7 +114,7 @@ def test_a_message_deleted_meanwhile_is_not_in_it(mira: Companion) -> None:
     said = say(mira, *TEA, "My dog Rufus is 7 years old.", "I love Rufus.", at=MORNING)
     closing_id = ask_to_close(mira, NOON)
     with faults.before(faults.ANSWERED, partial(delete_message, said[4], NOON)):
-        run(closing_id, NOON)
+        run(closing_id, clock_at(NOON))
     assert makers() == [By.SEED, By.CLOSING]
     assert said[4].pk not in held(mira).seen
     assert "7 years" not in held(mira).text

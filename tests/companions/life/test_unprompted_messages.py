@@ -21,6 +21,7 @@ from jobs.background import in_thread
 from memory.models import Memory
 from tests.companions.life.waking import as_it_is, let_speak, ran, unprompted, woken
 from tests.fixtures import faults
+from tests.fixtures.clock import clock_at
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.turns import connected
 
@@ -100,8 +101,8 @@ def test_of_two_wakings_in_the_same_second_one_waits_and_sees_what_the_other_sai
     let_speak(mira)
     first, second = (woken(mira, NOON, note, is_asked_for=False) for note in ("to greet", "to ask"))
     rehearsal.script({"answer": "Good morning!", "when": "<kith-waking>"})
-    with faults.before(faults.ANSWERED, lambda: run(second.pk, NOON)):
-        run(first.pk, NOON)
+    with faults.before(faults.ANSWERED, lambda: run(second.pk, clock_at(NOON))):
+        run(first.pk, clock_at(NOON))
     assert len(rehearsal.requests()) == 1
     waiting = as_it_is(second.pk)
     assert (waiting.state, waiting.look_at, waiting.started_at) == ("waiting", NOON + BUSY_DELAY, None)
@@ -125,7 +126,7 @@ def test_an_answer_cut_at_its_limit_is_not_sent_with_half_a_sentence(
 ) -> None:
     let_speak(mira)
     rehearsal.script({"answer": answer, "finish_reason": "length", "when": "<kith-waking>"})
-    run(woken(mira, NOON, "to greet", is_asked_for=False).pk, NOON)
+    run(woken(mira, NOON, "to greet", is_asked_for=False).pk, clock_at(NOON))
     assert unprompted(mira) == [said]
 
 
@@ -141,7 +142,7 @@ def test_the_life_log_keeps_the_waking_whose_words_are_deleted(mira: Companion) 
     waking = ran(woken(mira, NOON), NOON)
     delete_message(Message.objects.get(waking=waking), NOON)
     assert as_it_is(waking.pk).state == "done"
-    run(waking.pk, NOON + timedelta(days=1))
+    run(waking.pk, clock_at(NOON + timedelta(days=1)))
     assert unprompted(mira) == []
 
 
@@ -238,11 +239,11 @@ def test_whoever_takes_over_while_it_speaks_waits_and_finds_it_done(mira: Compan
         time.sleep(0.5)
 
     def take_over() -> None:
-        run(made.pk, NOON + timedelta(hours=1))
+        run(made.pk, clock_at(NOON + timedelta(hours=1)))
         connection.close()
 
     with faults.before(faults.begins('INSERT INTO "companions_message"'), overtake):
-        run(made.pk, NOON)
+        run(made.pk, clock_at(NOON))
     for one in others:
         one.join(timeout=20)
     made.refresh_from_db()

@@ -17,6 +17,7 @@ from providers import admission
 from providers.tokens import estimate
 from tests.companions.life.waking import as_it_is, calling, let_speak, ran, say, unprompted, woken
 from tests.fixtures import faults
+from tests.fixtures.clock import clock_at
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.turns import make_companion
 
@@ -70,7 +71,7 @@ def test_a_waking_that_stays_silent_leaves_no_message_and_one_line_in_the_log(mi
     assert waking.thought == "There is nothing that cannot wait."
     assert not Message.objects.filter(companion=mira, role="assistant").exists()
     assert [(one["event"], one["outcome"]) for one in lines] == [("waking_ended", "silent")]
-    run(waking.pk, NOON + timedelta(days=1))
+    run(waking.pk, clock_at(NOON + timedelta(days=1)))
     assert Waking.objects.filter(companion=mira).count() == 1
 
 
@@ -92,7 +93,7 @@ def test_a_waking_killed_at_any_statement_speaks_once_and_does_each_thing_once(
 ) -> None:
     rehearsal.script(*WHOLE)
     whole_run = woken(tian, NOON)
-    statements = faults.count(lambda: run(whole_run.pk, NOON))
+    statements = faults.count(lambda: run(whole_run.pk, clock_at(NOON)))
     assert [step["name"] for step in as_it_is(whole_run.pk).steps] == [name for name, _given in TOOLS]
     wanted = [*map(len, effects(tian))]
     for share in SHARES:  # the first statement claims it
@@ -111,11 +112,11 @@ def check_killed_waking(
     rehearsal.script(*WHOLE)
     waking = woken(mira, NOON)
     with killed:
-        run(waking.pk, NOON)
+        run(waking.pk, clock_at(NOON))
     left = as_it_is(waking.pk)
     assert unprompted(mira) == []
     before = Message.objects.count()
-    run(waking.pk, NOON + timedelta(minutes=1))  # whoever was killed may still be at it
+    run(waking.pk, clock_at(NOON + timedelta(minutes=1)))  # whoever was killed may still be at it
     assert Message.objects.count() == before
     assert find_due(NOON + LEASE_TIME) == [waking.pk]
     rehearsal.reset()  # asked anew it goes on after what was done
@@ -131,7 +132,7 @@ def check_killed_waking(
         asked = rehearsal.requests()[0]["messages"]
         assert [line["role"] for line in asked[2:]] == ["assistant", *["tool"] * len(left.steps)]
     after = effects(mira)
-    run(waking.pk, NOON + 2 * LEASE_TIME)
+    run(waking.pk, clock_at(NOON + 2 * LEASE_TIME))
     assert effects(mira) == after
     assert unprompted(mira) == ["Drink something, dear."]
 
@@ -139,18 +140,18 @@ def check_killed_waking(
 def test_killed_after_it_has_spoken_it_says_nothing_more(mira: Companion) -> None:
     waking = woken(mira, NOON)
     said = faults.begins('UPDATE "companions_waking"')
-    updates = faults.count(lambda: run(woken(mira, NOON).pk, NOON), said)
+    updates = faults.count(lambda: run(woken(mira, NOON).pk, clock_at(NOON)), said)
     with faults.before(said, lambda: None, updates) as watch:
-        run(waking.pk, NOON)
+        run(waking.pk, clock_at(NOON))
     assert watch.seen == updates
-    run(waking.pk, NOON + LEASE_TIME)
+    run(waking.pk, clock_at(NOON + LEASE_TIME))
     assert len(unprompted(mira)) == 2
 
 
 def test_killed_while_it_is_silent_it_stays_so(mira: Companion, rehearsal: RehearsalServer) -> None:
     waking = woken(mira, NOON, "a new day", is_asked_for=False)
     with faults.killed(lambda sql: sql.startswith('UPDATE "companions_waking"') and '"ended_at" =' in sql):
-        run(waking.pk, NOON)
+        run(waking.pk, clock_at(NOON))
     assert ran(waking, NOON + LEASE_TIME).outcome == "silent"
     assert len(rehearsal.requests()) == 1
     assert unprompted(mira) == []
@@ -162,8 +163,8 @@ def test_a_worker_that_comes_back_too_late_says_and_does_nothing(
     waking = woken(mira, NOON)
 
     rehearsal.script(calling(("feel", {"text": "Late."})))
-    with faults.before(faults.ANSWERED, lambda: run(waking.pk, NOON + LEASE_TIME)):
-        run(waking.pk, NOON)
+    with faults.before(faults.ANSWERED, lambda: run(waking.pk, clock_at(NOON + LEASE_TIME))):
+        run(waking.pk, clock_at(NOON))
     assert unprompted(mira) == [REMINDER]
     assert not InnerState.objects.filter(companion=mira, by="waking").exists()
     assert as_it_is(waking.pk).steps == []
@@ -352,13 +353,13 @@ def test_a_companion_deleted_meanwhile_says_nothing(
 ) -> None:
     rehearsal.script(calling(*TOOLS[:1]))
     whole_run = woken(tian, NOON)
-    statements = faults.count(lambda: run(whole_run.pk, NOON), faults.alone)
+    statements = faults.count(lambda: run(whole_run.pk, clock_at(NOON)), faults.alone)
     rehearsal.script(calling(*TOOLS[:1]))
     waking = woken(mira, NOON)
     with faults.before(faults.alone, mira.delete, 2 + int(share * (statements - 1))):
-        run(waking.pk, NOON)
+        run(waking.pk, clock_at(NOON))
     assert not Message.objects.filter(companion=waking.companion_id).exists()
-    run(waking.pk, NOON + LEASE_TIME)
+    run(waking.pk, clock_at(NOON + LEASE_TIME))
     assert not Waking.objects.filter(companion=waking.companion_id).exists()
 
 

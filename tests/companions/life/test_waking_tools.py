@@ -53,7 +53,7 @@ def awake(mira: Companion) -> WakingContext:
 
 def test_every_tool_of_a_waking_does_its_work_and_none_is_offered_in_a_turn(awake: WakingContext) -> None:
     in_turns = {one["function"]["name"] for one in tools.get_offers()}
-    in_wakings = {one["function"]["name"] for one in tools.get_waking_offers()}
+    in_wakings = {one["function"]["name"] for one in tools.get_offers(in_waking=True)}
     assert in_wakings - in_turns == GOOD.keys()
     assert in_turns - in_wakings == {"forget"}  # what a person asks for, and nobody else
     for name, arguments in GOOD.items():

@@ -10,6 +10,7 @@ from companions.life import outreach
 from companions.life.waking import run
 from companions.models import Companion, Message, Timer, Waking
 from tests.companions.talking import say
+from tests.fixtures.clock import clock_at
 
 NOON = datetime(2046, 5, 4, 10, tzinfo=UTC)  # after all that the rows themselves say of when they were made
 
@@ -38,7 +39,7 @@ def woken(companion: Companion, now: datetime, note: str = "to drink water", **f
 
 def ran(waking: Waking, now: datetime) -> Waking:
     """The waking after a run."""
-    run(waking.pk, now)
+    run(waking.pk, clock_at(now))
     return as_it_is(waking.pk)
 
 

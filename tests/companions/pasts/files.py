@@ -6,6 +6,7 @@ from companions.models import Companion, PastImport
 from companions.pasts import imports
 from companions.pasts.imports import Wanted
 from companions.pasts.uploads import keep_upload, read_content_of
+from tests.fixtures.clock import clock_at
 
 
 def begin(companion: Companion, content: bytes, now: datetime, wanted: Wanted | None = None) -> PastImport:
@@ -18,6 +19,6 @@ def begin(companion: Companion, content: bytes, now: datetime, wanted: Wanted | 
 def imported(companion: Companion, content: bytes, now: datetime, wanted: Wanted | None = None) -> PastImport:
     """The import after it was run."""
     past = begin(companion, content, now, wanted)
-    imports.run(past.pk, now)
+    imports.run(past.pk, clock_at(now))
     past.refresh_from_db()
     return past

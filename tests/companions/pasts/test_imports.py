@@ -26,6 +26,7 @@ from memory.recall.recall import recall
 from tests.companions.pasts.files import begin, imported
 from tests.companions.talking import say
 from tests.fixtures import faults
+from tests.fixtures.clock import clock_at
 
 pytestmark = pytest.mark.django_db(transaction=True)
 THEN = datetime(2023, 5, 2, 9, tzinfo=UTC)
@@ -159,9 +160,9 @@ def test_an_import_that_is_killed_anywhere_goes_on_and_doubles_nothing(
     content = chatgpt(LINES, {2: ["I was offered the lighthouse.", "Take it."]})
     past = begin(mira, content, NOW)
     with faults.killed(faults.begins(statement), number):
-        imports.run(past.pk, NOW, batch=2)
-    assert imports.find_due(NOW + LEASE_TIME) == [past.pk]
-    imports.run(past.pk, NOW + LEASE_TIME, batch=2)
+        imports.run(past.pk, clock_at(NOW), batch=2)
+    assert imports.find_due(PastImport.State.WAITING, NOW + LEASE_TIME) == [past.pk]
+    imports.run(past.pk, clock_at(NOW + LEASE_TIME), batch=2)
     past.refresh_from_db()
     assert past.state == PastImport.State.DONE
     assert texts(mira) == [text for _, text, _ in LINES]
@@ -186,7 +187,7 @@ def test_what_is_still_coming_in_counts_for_how_much_a_companion_can_hold(
         begin(mira, more, NOW)
     with pytest.raises(LimitError):
         import_log(mira, [Line(role="user", text=f"Line {n}.", at=THEN) for n in range(3)], NOW)
-    imports.run(past.pk, NOW, batch=3)
+    imports.run(past.pk, clock_at(NOW), batch=3)
     imported(mira, sillytavern([(True, "Two of them fit.", THEN), (False, "They do.", THEN)]), NOW)
     assert Message.objects.filter(companion=mira).count() == 6
 
@@ -204,7 +205,7 @@ def test_a_past_whose_file_is_lost_has_failed_after_eight_tries_and_its_job_says
     for day in range(8):
         past.refresh_from_db()
         assert past.state == PastImport.State.WAITING
-        imports.run(past.pk, NOW + timedelta(days=day))
+        imports.run(past.pk, clock_at(NOW + timedelta(days=day)))
     past.refresh_from_db()
     assert (past.state, past.attempts, past.error) == (PastImport.State.FAILED, 8, "no_file")
     past.job.refresh_from_db()
@@ -228,7 +229,7 @@ def test_no_more_is_imported_than_the_storage_of_each_person(
 def test_what_was_begun_while_there_was_room_may_find_none(mira: Companion, settings: Any) -> None:
     past = begin(mira, sillytavern(LINES), NOW)
     settings.COMPANION_BYTES_EACH = measure_bytes(mira.user)
-    imports.run(past.pk, NOW)
+    imports.run(past.pk, clock_at(NOW))
     past.refresh_from_db()
     assert (past.state, past.error, texts(mira)) == ("waiting", "no_storage", [])
 

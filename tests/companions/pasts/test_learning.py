@@ -15,6 +15,7 @@ from companions.sessions import closing
 from memory.models import DiaryEntry, Memory
 from tests.companions.pasts.files import imported
 from tests.companions.sessions.conftest import GARDEN, TEA
+from tests.fixtures.clock import clock_at
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("rehearsal")]
 NOW = datetime(2024, 1, 5, 12, tzinfo=UTC)
@@ -36,7 +37,7 @@ def work(now: datetime) -> int:
     count = 0
     while learning.begin_due(now):
         for closing_id in closing.find_due(now):
-            closing.run(closing_id, now)
+            closing.run(closing_id, clock_at(now))
         count += 1
     return count
 
@@ -86,13 +87,13 @@ def test_what_is_paused_waits_also_within_a_session(mira: Companion) -> None:
     assert learning.begin_due(NIGHT) == 1
     learning.change_learning(past, NIGHT, is_running=False)
     [closing_id] = closing.find_due(NIGHT)
-    closing.run(closing_id, NIGHT)
+    closing.run(closing_id, clock_at(NIGHT))
     assert Closing.objects.get().state == Closing.State.WAITING
     assert work(NEXT_NIGHT) == 0
     assert not DiaryEntry.objects.exists()
     learning.change_learning(past, NIGHT, is_running=True)
     assert closing.find_due(NIGHT) == [closing_id]
-    closing.run(closing_id, NIGHT)
+    closing.run(closing_id, clock_at(NIGHT))
     assert work(NIGHT) == 1
     assert DiaryEntry.objects.count() == 2
 
@@ -110,7 +111,7 @@ def test_a_session_longer_than_a_night_may_take_is_gone_on_with_the_next(
     )
     assert learning.begin_due(NIGHT) == 1
     [closing_id] = closing.find_due(NIGHT)
-    closing.run(closing_id, NIGHT)
+    closing.run(closing_id, clock_at(NIGHT))
     past.refresh_from_db()
     assert past.tokens_tonight > 10
     assert len(learnt) == 1

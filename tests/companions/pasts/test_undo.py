@@ -28,6 +28,7 @@ from tests.companions.pasts.test_imports import told
 from tests.companions.pasts.test_learning import NIGHT, work
 from tests.companions.talking import say
 from tests.fixtures import faults
+from tests.fixtures.clock import clock_at
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("rehearsal")]
 THEN = datetime(2023, 5, 2, 9, tzinfo=UTC)
@@ -77,7 +78,7 @@ def test_undoing_begins_while_a_batch_is_being_saved(mira: Companion) -> None:
             cursor.execute("RESET lock_timeout")
         done.set()
         batch.join()
-    undo.run(past.pk, NOW)
+    undo.run(past.pk, clock_at(NOW))
     assert not PastImport.objects.exists()
 
 
@@ -91,7 +92,7 @@ def test_an_import_that_is_undone_leaves_nothing_of_itself_and_all_else_as_it_wa
     assert {"memory_memory", "memory_diaryentry", "companions_message"} <= tables_with(MARKER).keys()
     assert Memory.objects.exclude(kind__in=["said", "diary"]).filter(text__contains=MARKER).exists()
     undo.begin_undo(past, NIGHT)
-    undo.run(past.pk, NIGHT)
+    undo.run(past.pk, clock_at(NIGHT))
     assert tables_with(MARKER) == {}
     assert before(mira) == there
     assert not PastImport.objects.exists()
@@ -116,7 +117,7 @@ def test_what_each_branch_knew_before_an_import_is_still_its_own_when_that_is_un
     past = imported(mira, chatgpt(lines), NOW)
     embed_waiting(mira.pk)
     undo.begin_undo(past, NOW)
-    undo.run(past.pk, NOW)
+    undo.run(past.pk, clock_at(NOW))
     for branch, text in (
         (there, "green with honey"),
         (here, "black with lemon"),
@@ -138,7 +139,7 @@ def test_what_rests_on_an_import_comes_back_on_no_branch(mira: Companion) -> Non
     part_from(mira, first.pk, NOW)
     there = Branch.objects.filter(companion=mira, left_at__isnull=False).latest("made_at")
     undo.begin_undo(past, NOW)
-    undo.run(past.pk, NOW)
+    undo.run(past.pk, clock_at(NOW))
     assert tables_with(MARKER) == {}
     choose(there, NOW)
     assert not Slot.objects.filter(companion=mira).exists()
@@ -158,9 +159,9 @@ def test_an_undoing_that_is_killed_anywhere_goes_on(mira: Companion, statement: 
     past = imported(mira, FILE, NOW)
     undo.begin_undo(past, NOW)
     with faults.killed(faults.begins(statement), number):
-        undo.run(past.pk, NOW)
-    assert undo.find_due(NOW + LEASE_TIME) == [past.pk]
-    undo.run(past.pk, NOW + LEASE_TIME)
+        undo.run(past.pk, clock_at(NOW))
+    assert imports.find_due(PastImport.State.UNDOING, NOW + LEASE_TIME) == [past.pk]
+    undo.run(past.pk, clock_at(NOW + LEASE_TIME))
     assert before(mira) == there
     assert tables_with(MARKER) == {}
 
@@ -168,7 +169,7 @@ def test_an_undoing_that_is_killed_anywhere_goes_on(mira: Companion, statement: 
 def test_one_that_is_still_coming_in_is_undone_with_its_file(mira: Companion) -> None:
     past = begin(mira, FILE, NOW)
     undo.begin_undo(past, NOW)
-    undo.run(past.pk, NOW)
+    undo.run(past.pk, clock_at(NOW))
     assert not PastImport.objects.exists()
     assert not StoredFile.objects.exists()
     assert not Message.everywhere.exists()
@@ -178,7 +179,7 @@ def test_an_undoing_that_is_asked_for_as_the_import_ends_is_not_lost(mira: Compa
     past = begin(mira, FILE, NOW)
     ends = faults.begins('UPDATE "companions_pastimport" SET "state"')
     with at((ends, 1), lambda: undo.begin_undo(past, NOW)):
-        imports.run(past.pk, NOW)
+        imports.run(past.pk, clock_at(NOW))
     assert PastImport.objects.get().state == PastImport.State.UNDOING
 
 
@@ -190,5 +191,5 @@ def test_the_chosen_branch_stays_although_it_ended_with_the_import(mira: Compani
     assert chosen is not None
     Branch.objects.filter(pk=chosen.pk).update(head=Message.objects.filter(job=past.job_id).last())
     undo.begin_undo(past, NOW)
-    undo.run(past.pk, NOW)
+    undo.run(past.pk, clock_at(NOW))
     assert Conversation.objects.get(companion=mira).branch == chosen

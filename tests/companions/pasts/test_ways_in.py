@@ -59,7 +59,7 @@ def test_what_was_said_here_is_told_to_be_there_already(as_alice: Api, mira: Com
     assert (told["messages"], told["duplicates"]) == (5, 1)
     begun = as_alice.form(f"/companions/{mira.pk}/import/past", given()).json()
     assert begun["job"]["total"] == 4
-    imports.run(PastImport.objects.get().pk, timezone.now())
+    imports.run(PastImport.objects.get().pk, timezone.now)
     assert PastImport.objects.get().skipped_count == 1
     assert list(Message.objects.filter(text=said.text)) == [said]
 
@@ -71,7 +71,7 @@ def test_the_api_imports_lists_pauses_and_undoes(as_alice: Api, mira: Companion)
     job = answer.json()["job"]
     assert (job["state"], job["done"], job["total"]) == ("waiting", 0, 5)
     past = PastImport.objects.get()
-    imports.run(past.pk, timezone.now())
+    imports.run(past.pk, timezone.now)
     [listed] = as_alice.get(f"{path}/imports").json()["items"]
     assert (listed["job_id"], listed["messages"], listed["learning"]) == (job["id"], 5, "running")
     assert listed["learnt"] == {"done": 0, "failed": 0, "total": 2}
@@ -80,7 +80,7 @@ def test_the_api_imports_lists_pauses_and_undoes(as_alice: Api, mira: Companion)
     )
     assert (patched.json()["learning"], patched.json()["nightly_tokens"]) == ("paused", 50_000)
     assert as_alice.call("DELETE", f"{path}/imports/{past.pk}").status_code == 202
-    undo.run(past.pk, timezone.now())
+    undo.run(past.pk, timezone.now)
     assert as_alice.get(f"{path}/jobs/{job['id']}").json()["job"]["state"] == "done"
     assert not Message.everywhere.exists()
 
@@ -123,7 +123,7 @@ def test_a_dropped_past_is_looked_at_and_becomes_a_new_companion(at_home: Client
     companion = Companion.objects.get()
     assert made["Location"] == f"/companions/{companion.pk}/settings/pasts/"
     assert (companion.name, Message.objects.count()) == ("Odo", 0)
-    imports.run(PastImport.objects.get().pk, timezone.now())
+    imports.run(PastImport.objects.get().pk, timezone.now)
     assert Message.objects.filter(companion=companion).count() == 4
     assert "0 of 4 messages can be recalled" in at_home.get(made["Location"]).content.decode()
     embed_waiting(companion.pk)
@@ -133,7 +133,7 @@ def test_a_dropped_past_is_looked_at_and_becomes_a_new_companion(at_home: Client
 def test_the_figures_follow_what_is_chosen(at_home: Client, mira: Companion) -> None:
     looked_at = at_home.post("/companions/new/card/", given(companion=str(mira.pk)))["Location"]
     at_home.post(looked_at, {"remember": "yes", "companion": str(mira.pk)})
-    imports.run(PastImport.objects.get().pk, timezone.now())
+    imports.run(PastImport.objects.get().pk, timezone.now)
     again = at_home.post("/companions/new/card/", given(companion=str(mira.pk)))["Location"]
     part = {"HTTP_HX_REQUEST": "true", "HTTP_HX_TARGET": "past-figures"}
     asked = again.split("?")[0]
@@ -173,7 +173,7 @@ def test_text_that_is_not_understood_is_read_by_a_pattern_that_its_person_writes
     read = at_home.get(looked_at, {"pattern": "{name} >> {text}"})
     assert [line.text for line in read.context["shown"].lines] == ["Good morning: tea?", "Yes.", "Come in."]
     at_home.post(looked_at, {"remember": "yes", "companion": "", "name": "Bo", "pattern": "{name} >> {text}"})
-    imports.run(PastImport.objects.get().pk, timezone.now())
+    imports.run(PastImport.objects.get().pk, timezone.now)
     assert Message.objects.filter(text="Good morning: tea?", role="user").exists()
 
 
@@ -227,7 +227,7 @@ def test_an_export_of_another_assistant_is_looked_at_and_remembered(
     assert f"conversations from {name}" in page.content.decode()
     assert {speaker.label for speaker in page.context["shown"].speakers} == {name, "whoever asked"}
     at_home.post(looked_at, {"remember": "yes", "companion": "", "name": "Odo", "talk": "0"})
-    imports.run(PastImport.objects.get().pk, timezone.now())
+    imports.run(PastImport.objects.get().pk, timezone.now)
     assert list(Message.objects.order_by("said_at").values_list("text", flat=True)) == [
         line.text for line in TALK
     ]

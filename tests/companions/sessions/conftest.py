@@ -12,6 +12,7 @@ from companions.models import Closing, Companion, Message
 from companions.sessions.closing import run
 from companions.sessions.requests import close
 from tests.companions.talking import say
+from tests.fixtures.clock import clock_at
 
 MORNING = datetime(2023, 5, 2, 9, tzinfo=UTC)
 TEA = (
@@ -43,5 +44,5 @@ def ask_to_close(companion: Companion, now: datetime, **how: Any) -> UUID:
 def closed(companion: Companion, now: datetime) -> Closing:
     """The closing after its first run."""
     closing_id = ask_to_close(companion, now)
-    run(closing_id, now)
+    run(closing_id, clock_at(now))
     return Closing.objects.select_related("session").get(pk=closing_id)

@@ -10,6 +10,7 @@ from companions.models import Closing, Companion, Message
 from companions.sessions.closing import run
 from memory.models import DiaryEntry, Revision
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, closed
+from tests.fixtures.clock import clock_at
 from tests.fixtures.rest import Api, problem
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira", "rehearsal")]
@@ -36,7 +37,7 @@ def test_a_closing_is_a_job_that_waits_runs_and_is_done(
     closing = Closing.objects.get()
     Closing.objects.update(next_at=closing.asked_at + timedelta(minutes=20))
     assert state(as_alice, path, job) == "running"
-    run(closing.pk, closing.asked_at + timedelta(minutes=20))
+    run(closing.pk, clock_at(closing.asked_at + timedelta(minutes=20)))
     assert as_alice.get(f"{path}/jobs/{job['id']}").json()["job"] == {**job, "state": "done", "done": 1}
     Closing.objects.update(state="failed")
     assert state(as_alice, path, job) == "failed"
@@ -46,7 +47,7 @@ def test_a_closing_without_remembering_deletes(as_alice: Api, mira: Companion, p
     talk(mira, *TEA)
     assert as_alice.post(f"{path}/close", {"remember": False}).status_code == 202
     closing = Closing.objects.get()
-    run(closing.pk, closing.asked_at)
+    run(closing.pk, clock_at(closing.asked_at))
     assert not Message.objects.exists()
     problem(as_alice.post(f"{path}/close", {"remember": "perhaps"}), 422, "not_valid")
     problem(as_alice.post(f"{path}/close", b"{"), 400, "bad_request")

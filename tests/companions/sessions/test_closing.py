@@ -21,6 +21,7 @@ from memory.store import keep_fact
 from providers.rehearsal.prompt import find_task
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, ask_to_close, closed
 from tests.fixtures import faults
+from tests.fixtures.clock import clock_at
 from tests.fixtures.malformed import GOOD, LEARNT, PARTLY, SOME, Step
 from tests.fixtures.rehearsal import RehearsalServer
 
@@ -101,13 +102,13 @@ def test_what_a_diary_copies_from_what_it_was_shown_is_not_kept(
     diary = {"title": "a few words that tell this session from others", "diary": copied}
     rehearsal.script({"task": "diary", "answer": json.dumps(diary)})
     closing_id = ask_to_close(mira, NOON)
-    run(closing_id, NOON)
+    run(closing_id, clock_at(NOON))
     assert Closing.objects.get().error == "malformed_answer"
     edits = {"self_concept": [], "user_profile": [{"text": "in the third person of Alice", "sources": [1]}]}
     rehearsal.script({"task": "understanding", "answer": json.dumps(edits)})
     told = [{"text": "I heard of green tea.", "sources": [3]}]
     rehearsal.script({"task": "diary", "answer": json.dumps(diary | {"diary": [*copied, *told]})})
-    run(closing_id, NOON + timedelta(hours=1))
+    run(closing_id, clock_at(NOON + timedelta(hours=1)))
     entry = DiaryEntry.objects.get()
     assert [sentence["text"] for sentence in entry.sentences] == ["I heard of green tea."]
     assert entry.title == "I heard of green tea."
@@ -201,19 +202,19 @@ def test_a_closing_killed_at_any_point_ends_with_one_diary_entry_and_no_loss(
     talk(mira, *TEA)
     closing_id = ask_to_close(mira, NOON)
     with faults.killed(*POINTS[point]):
-        run(closing_id, NOON)
+        run(closing_id, clock_at(NOON))
     assert DiaryEntry.objects.count() == Learning.objects.count() == Revision.objects.count() == 0
     assert Session.objects.get().ended_at is None
-    run(closing_id, NOON + timedelta(minutes=1))  # whoever was killed may still be at it
+    run(closing_id, clock_at(NOON + timedelta(minutes=1)))  # whoever was killed may still be at it
     assert DiaryEntry.objects.count() == 0
     assert find_due(NOON + LEASE_TIME) == [closing_id]
-    run(closing_id, NOON + LEASE_TIME)
+    run(closing_id, clock_at(NOON + LEASE_TIME))
     assert DiaryEntry.objects.count() == Learning.objects.count() == 1
     assert Message.objects.filter(is_learnt=True).count() == len(TEA)
     asked_again = point.startswith(("asked", "keeping"))
     assert len(rehearsal.requests()) == (5 if asked_again else 4)
     after = everything(mira)
-    run(closing_id, NOON + 2 * LEASE_TIME)
+    run(closing_id, clock_at(NOON + 2 * LEASE_TIME))
     assert everything(mira) == after
 
 
@@ -231,14 +232,14 @@ def test_a_killed_closing_ends_as_one_that_was_not(mira: Companion, tian: Compan
     begun = ["claimed", "gathered", "asked for the diary", "keeping the diary"]
     for number, point in enumerate(begun):
         with faults.killed(*POINTS[point]):
-            run(closing_id, NOON + number * LEASE_TIME)
+            run(closing_id, clock_at(NOON + number * LEASE_TIME))
     for number, answer in enumerate((2, 2, 1)):  # of what is left: facts, what the two are, a second reading
         with faults.killed(faults.ANSWERED, answer):
-            run(closing_id, NOON + (len(begun) + number) * LEASE_TIME)
+            run(closing_id, clock_at(NOON + (len(begun) + number) * LEASE_TIME))
     for number, point in enumerate(["writing", "learnt", "kept"], start=len(begun) + 3):
         with faults.killed(POINTS[point][0]):
-            run(closing_id, NOON + number * LEASE_TIME)
-    run(closing_id, NOON + len(POINTS) * LEASE_TIME)
+            run(closing_id, clock_at(NOON + number * LEASE_TIME))
+    run(closing_id, clock_at(NOON + len(POINTS) * LEASE_TIME))
     assert told(mira) == told(tian) != []
 
 
@@ -247,8 +248,8 @@ def test_two_closings_at_once_are_one(mira: Companion, talk: Talk) -> None:
     first, second = close(mira, NOON), close(mira, NOON)
     assert first == second
     assert Closing.objects.count() == Job.objects.count() == 1
-    run(Closing.objects.get().pk, NOON)
-    run(Closing.objects.get().pk, NOON)
+    run(Closing.objects.get().pk, clock_at(NOON))
+    run(Closing.objects.get().pk, clock_at(NOON))
     assert DiaryEntry.objects.count() == 1
     assert close(mira, NOON) != first  # nothing is open any more
     assert Closing.objects.count() == 1
@@ -267,7 +268,7 @@ def test_what_is_said_after_the_asking_begins_the_next_session(mira: Companion, 
     talk(mira, *TEA)
     closing_id = ask_to_close(mira, NOON)
     later = talk(mira, *GARDEN, at=NOON + timedelta(minutes=1))
-    run(closing_id, NOON + timedelta(minutes=9))
+    run(closing_id, clock_at(NOON + timedelta(minutes=9)))
     fresh = Session.objects.get(ended_at=None)
     assert fresh.started_at == later[0].said_at
     assert set(fresh.messages.values_list("pk", flat=True)) == {one.pk for one in later}
@@ -281,12 +282,12 @@ def test_an_answer_under_way_is_waited_for(mira: Companion, talk: Talk, rehearsa
     talk(mira, *TEA)
     started = start(mira, "And my cat is called Minka.", None, NOON)
     closing_id = ask_to_close(mira, NOON)
-    run(closing_id, NOON)
+    run(closing_id, clock_at(NOON))
     assert (Closing.objects.get().state, Closing.objects.get().attempts) == ("waiting", 0)
     assert rehearsal.requests() == []
     started.reply.state = "failed"
     started.reply.save()
-    run(closing_id, NOON + LEASE_TIME)
+    run(closing_id, clock_at(NOON + LEASE_TIME))
     assert Closing.objects.get().state == "done"
 
 
@@ -304,7 +305,7 @@ def test_a_message_deleted_while_closing_runs_stays_deleted(mira: Companion, tal
     messages = talk(mira, *TEA, *GARDEN)
     closing_id = ask_to_close(mira, NOON)
     with faults.before(POINTS[point][0], partial(delete_message, messages[4], NOON), POINTS[point][1]):
-        run(closing_id, NOON)
+        run(closing_id, clock_at(NOON))
     assert Closing.objects.get().state == "done"
     entry = DiaryEntry.objects.get()
     written = str([*Memory.objects.values_list("text", "quotes"), *Revision.objects.values_list("sentences")])
@@ -320,7 +321,7 @@ def test_a_known_memory_forgotten_while_closing_runs_is_not_reinforced(mira: Com
     talk(mira, *TEA, at=NOON + timedelta(hours=1))
     closing_id = ask_to_close(mira, NOON + timedelta(hours=2))
     with faults.before(HOLDS, partial(forget, learnt[0], NOON), 3):
-        run(closing_id, NOON + timedelta(hours=2))
+        run(closing_id, clock_at(NOON + timedelta(hours=2)))
     assert Closing.objects.filter(state="done").count() == 2
     assert not Memory.objects.filter(pk=learnt[0].pk).exists()
 
@@ -334,7 +335,7 @@ def test_everything_deleted_while_closing_runs_leaves_nothing_to_tell(mira: Comp
             delete_message(message, NOON)
 
     with faults.before(faults.ANSWERED, wipe):
-        run(closing_id, NOON)
+        run(closing_id, clock_at(NOON))
     assert Closing.objects.get().state == "done"
     assert DiaryEntry.objects.count() == Memory.objects.count() == Revision.objects.count() == 0
 
@@ -348,7 +349,7 @@ def test_clearing_without_remembering_asks_no_model_and_leaves_nothing(
     talk(mira, *TEA)
     closing_id = ask_to_close(mira, NOON, is_forgetful=True)
     kept = talk(mira, *GARDEN, at=NOON + timedelta(minutes=1))
-    run(closing_id, NOON)
+    run(closing_id, clock_at(NOON))
     assert set(Message.objects.values_list("pk", flat=True)) == {one.pk for one in kept}
     assert Memory.objects.count() == len(kept)
     assert DiaryEntry.objects.count() == Revision.objects.count() == Learning.objects.count() == 0
@@ -360,7 +361,7 @@ def test_a_waiting_closing_turns_forgetful_even_while_the_model_is_asked(mira: C
     talk(mira, *TEA)
     closing_id = ask_to_close(mira, NOON)
     with faults.before(faults.ANSWERED, lambda: close(mira, NOON, is_forgetful=True)):
-        run(closing_id, NOON)
+        run(closing_id, clock_at(NOON))
     assert Closing.objects.get().state == "done"
     assert DiaryEntry.objects.count() == Message.objects.count() == Memory.objects.count() == 0
 
@@ -378,9 +379,9 @@ def test_nonsense_leaves_the_session_open_until_a_good_answer_closes_it(
     assert closing.next_at == NOON + timedelta(minutes=2)
     assert Session.objects.get().ended_at is None
     assert DiaryEntry.objects.count() == Learning.objects.count() == Revision.objects.count() == 0
-    run(closing.pk, NOON + timedelta(minutes=1))
+    run(closing.pk, clock_at(NOON + timedelta(minutes=1)))
     assert Closing.objects.get().attempts == 1
-    run(closing.pk, NOON + timedelta(minutes=2))
+    run(closing.pk, clock_at(NOON + timedelta(minutes=2)))
     assert Closing.objects.get().state == "done"
     assert DiaryEntry.objects.count() == 1
 
@@ -429,7 +430,7 @@ def test_whatever_the_model_answers_a_session_ends_whole_or_stays_open(
         assert DiaryEntry.objects.count() == Learning.objects.count() == Revision.objects.count() == 0
         assert not Memory.objects.exclude(kind="said").exists()
         assert not Message.objects.filter(is_learnt=True).exists()
-        run(closing.pk, closing.next_at)
+        run(closing.pk, clock_at(closing.next_at))
     assert Closing.objects.get().state == "done"
     entry = DiaryEntry.objects.get()
     assert entry.sentences
@@ -598,7 +599,7 @@ def test_after_eight_tries_the_operator_is_told_and_a_new_asking_begins_anew(
     now, waits = NOON, []
     closing = Closing.objects.get()
     while closing.state == "waiting":
-        run(closing.pk, now)
+        run(closing.pk, clock_at(now))
         closing.refresh_from_db()
         waits.append((closing.next_at - now).total_seconds() / 60)
         now = max(closing.next_at, now)
@@ -609,5 +610,5 @@ def test_after_eight_tries_the_operator_is_told_and_a_new_asking_begins_anew(
     assert Session.objects.get().ended_at is None
     again = close(mira, now)
     assert again != job
-    run(Closing.objects.get(job=again).pk, now)
+    run(Closing.objects.get(job=again).pk, clock_at(now))
     assert DiaryEntry.objects.count() == 1

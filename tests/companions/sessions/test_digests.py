@@ -18,6 +18,7 @@ from memory.models import Learning, Memory
 from memory.store import keep_fact
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, closed
 from tests.fixtures import faults
+from tests.fixtures.clock import clock_at
 from tests.fixtures.malformed import LEARNT
 from tests.fixtures.rehearsal import RehearsalServer
 
@@ -39,7 +40,7 @@ def test_a_batch_ends_on_an_answer_for_the_next_line_may_take_back_what_was_said
     talk(mira, *TWELVE_TURNS[:-1])
     talk(mira, "You have a brother who is a sailor.", at=NOON)
     session = Session.objects.get()
-    run(session.pk, NOON)
+    run(session.pk, clock_at(NOON))
     assert "sailor" not in said_in(rehearsal.requests()[0])
     assert list(Message.objects.filter(is_learnt=False).values_list("role", flat=True)) == ["user", "user"]
     assert find_due(NOON) == []
@@ -55,7 +56,7 @@ def test_a_batch_is_due_after_twelve_turns_and_costs_two_calls(mira: Companion, 
     talk(mira, "And I planted a fig tree.", "A fig tree!", at=NOON)
     session = Session.objects.get()
     assert find_due(NOON) == [session.pk]
-    run(session.pk, NOON)
+    run(session.pk, clock_at(NOON))
     session.refresh_from_db()
     assert session.summary != ""
     assert session.summarised_until == Message.objects.latest("said_at").said_at
@@ -65,7 +66,7 @@ def test_a_batch_is_due_after_twelve_turns_and_costs_two_calls(mira: Companion, 
     assert not Message.objects.filter(is_learnt=False).exists()
     assert find_due(NOON) == []
     before = learnt()
-    run(session.pk, NOON)
+    run(session.pk, clock_at(NOON))
     assert learnt() == before > 0
 
 
@@ -74,10 +75,10 @@ def test_the_next_summary_is_made_from_the_one_before_and_both_sides_words(
 ) -> None:
     talk(mira, *TWELVE_TURNS)
     session = Session.objects.get()
-    run(session.pk, NOON)
+    run(session.pk, clock_at(NOON))
     session.refresh_from_db()
     talk(mira, *(f"We counted to {number}." for number in range(24)), at=NOON)
-    run(session.pk, NOON + timedelta(hours=1))
+    run(session.pk, clock_at(NOON + timedelta(hours=1)))
     asked = str(digests_asked(rehearsal)[-1]["messages"][-1]["content"])
     assert "<kith-summary>" in asked
     assert session.summary.splitlines()[0][:40].strip("“”\"'") in asked.replace("\\n", "\n")
@@ -93,12 +94,12 @@ def test_a_refusal_replaces_no_summary_and_the_next_one_covers_what_it_left_out(
     refused = {"summary": "I'm sorry, but I can't help with that.", "memories": []}
     rehearsal.script({"task": "digest", "answer": json.dumps(refused)})
     session = Session.objects.get()
-    run(session.pk, NOON)
+    run(session.pk, clock_at(NOON))
     session.refresh_from_db()
     assert (session.summary, session.summarised_until) == ("", None)
     assert not Message.objects.filter(is_learnt=False).exists()
     talk(mira, *(f"We counted to {number}." for number in range(24)), at=NOON)
-    run(session.pk, NOON + timedelta(hours=1))
+    run(session.pk, clock_at(NOON + timedelta(hours=1)))
     session.refresh_from_db()
     assert session.summary
     assert TEA[0] in str(digests_asked(rehearsal)[-1]["messages"][-1]["content"])
@@ -112,7 +113,7 @@ def test_what_the_companion_says_brings_two_memories_to_compare_and_what_the_use
         keep_fact(mira.pk, f"A whale swam by, the one called w{number}.", MORNING, MORNING)
         keep_fact(mira.pk, f"An igloo was built, the one called i{number}.", MORNING, MORNING)
     talk(mira, "I saw a whale.", "I saw an igloo.", *("Hm.", "Well.") * 11)
-    closed(mira, NOON) if is_at_the_end else run(Session.objects.get().pk, NOON)
+    closed(mira, NOON) if is_at_the_end else run(Session.objects.get().pk, clock_at(NOON))
     asked = [one for one in rehearsal.requests() if "kith-known>" in str(one["messages"][-1]["content"])]
     known = str(asked[-1]["messages"][-1]["content"]).split("<kith-said>")[0]
     assert (known.count("whale"), known.count("igloo")) == (4, 2)
@@ -133,10 +134,10 @@ def test_a_batch_killed_at_any_point_is_learnt_from_once(mira: Companion, talk: 
     talk(mira, *TWELVE_TURNS)
     session = Session.objects.get()
     with faults.killed(*POINTS[point]):
-        run(session.pk, NOON)
+        run(session.pk, clock_at(NOON))
     assert Learning.objects.count() == learnt() == 0
     assert find_due(NOON) == []  # whoever was killed may still be at it
-    run(session.pk, NOON + LEASE_TIME)
+    run(session.pk, clock_at(NOON + LEASE_TIME))
     assert Learning.objects.count() == 1
 
 
@@ -148,11 +149,11 @@ def test_a_message_deleted_while_a_batch_is_learnt_from_stays_deleted(
     session = Session.objects.get()
     delete: Callable[[], object] = partial(delete_message, messages[4], NOON)
     with faults.before(POINTS[point][0], delete):
-        run(session.pk, NOON)
+        run(session.pk, clock_at(NOON))
     assert (learnt(), Session.objects.get().summary) == (0, "")
     for place in (12, 20):  # the same words
         delete_message(messages[place], NOON)
-    run(session.pk, NOON + LEASE_TIME)
+    run(session.pk, clock_at(NOON + LEASE_TIME))
     assert "7 years" not in str([*Memory.objects.values_list("text"), Session.objects.get().summary])
 
 
@@ -162,14 +163,14 @@ def test_nonsense_leaves_a_batch_to_be_learnt_from_later(
     talk(mira, *TWELVE_TURNS)
     session = Session.objects.get()
     rehearsal.script({"task": "digest", "answer": '{"summary": 7}'}, {"task": "digest", "answer": "no"})
-    run(session.pk, NOON)
-    run(session.pk, NOON)
+    run(session.pk, clock_at(NOON))
+    run(session.pk, clock_at(NOON))
     session.refresh_from_db()
     assert (session.digest_attempts, session.digest_at) == (1, NOON + timedelta(minutes=2))
     assert (learnt(), session.summary) == (0, "")
-    run(session.pk, NOON + timedelta(minutes=2))
+    run(session.pk, clock_at(NOON + timedelta(minutes=2)))
     assert Session.objects.get().digest_at == NOON + timedelta(minutes=6)
-    run(session.pk, NOON + timedelta(minutes=6))
+    run(session.pk, clock_at(NOON + timedelta(minutes=6)))
     session.refresh_from_db()
     assert (session.digest_attempts, session.digest_at) == (0, None)
     assert learnt() > 0
@@ -179,7 +180,7 @@ def test_the_end_of_a_digested_session_tells_all_of_it_and_learns_only_what_is_l
     mira: Companion, talk: Talk
 ) -> None:
     messages = talk(mira, *TWELVE_TURNS)
-    run(Session.objects.get().pk, NOON)
+    run(Session.objects.get().pk, clock_at(NOON))
     before = {one.pk: one.evidence for one in Memory.objects.exclude(kind="said")}
     closing = closed(mira, NOON)
     assert closing.state == "done"
@@ -224,12 +225,12 @@ def test_a_deleted_message_has_nothing_learnt_again_and_the_next_batch_sums_up_w
 ) -> None:
     messages = talk(mira, *TWELVE_TURNS)
     session = Session.objects.get()
-    run(session.pk, NOON)
+    run(session.pk, clock_at(NOON))
     delete_message(messages[0], NOON)
     assert find_due(NOON) == []
     evidence = dict(Memory.objects.exclude(kind="said").values_list("pk", "evidence"))
     counted(talk, mira, 1)
-    run(session.pk, NOON + timedelta(hours=2))
+    run(session.pk, clock_at(NOON + timedelta(hours=2)))
     assert len(digests_asked(rehearsal)) == 2
     shown = said_in(digests_asked(rehearsal)[-1])
     assert "Rufus" in shown
@@ -239,7 +240,7 @@ def test_a_deleted_message_has_nothing_learnt_again_and_the_next_batch_sums_up_w
     assert session.summarised_until == Message.objects.latest("said_at").said_at
     assert evidence.items() <= dict(Memory.objects.values_list("pk", "evidence")).items()
     counted(talk, mira, 3)
-    run(session.pk, NOON + timedelta(hours=4))
+    run(session.pk, clock_at(NOON + timedelta(hours=4)))
     assert "Rufus" not in said_in(digests_asked(rehearsal)[-1])
 
 
@@ -254,7 +255,7 @@ def test_what_does_not_fit_beside_one_batch_is_summed_up_beside_the_next(
     days = []
     for hours in (1, 3, 5):
         counted(talk, mira, hours)
-        run(session.pk, NOON + timedelta(hours=hours + 1))
+        run(session.pk, clock_at(NOON + timedelta(hours=hours + 1)))
         shown = said_in(digests_asked(rehearsal)[-1])
         assert "counted to 15" in shown
         days.append({number for number in range(32) if f"Day {number}:" in shown})
@@ -268,7 +269,7 @@ def test_a_session_whose_summary_was_deleted_ends_with_a_diary_that_is_shown_wha
     mira: Companion, talk: Talk, rehearsal: RehearsalServer
 ) -> None:
     messages = talk(mira, *TWELVE_TURNS)
-    run(Session.objects.get().pk, NOON)
+    run(Session.objects.get().pk, clock_at(NOON))
     delete_message(messages[0], NOON)
     assert closed(mira, NOON).state == "done"
     requests = [request for request in rehearsal.requests() if "Task: diary" in str(request)]
@@ -283,6 +284,6 @@ def test_what_was_learnt_before_and_is_only_shown_again_is_not_reinforced(
     counted(talk, mira, 1)
     entry = LEARNT | {"text": "Alice likes green tea.", "sources": [3], "quotes": ["I like green tea"]}
     rehearsal.script({"task": "digest", "answer": json.dumps({"summary": "Tea.", "memories": [entry]})})
-    run(Session.objects.get().pk, NOON + timedelta(hours=2))
+    run(Session.objects.get().pk, clock_at(NOON + timedelta(hours=2)))
     assert Session.objects.get().summary == "Tea."
     assert learnt() == 0

@@ -10,6 +10,7 @@ from companions.sessions.requests import close_silent
 from jobs.lease import MAX_ATTEMPTS
 from memory.models import DiaryEntry
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, ask_to_close
+from tests.fixtures.clock import clock_at
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.turns import make_companion
 
@@ -27,7 +28,7 @@ def sweep(now: datetime) -> int:
     close_silent(now)
     closings = find_due(now)
     for closing_id in closings:
-        run(closing_id, now)
+        run(closing_id, clock_at(now))
     return len(closings)
 
 
@@ -81,7 +82,7 @@ def test_a_closing_that_failed_is_not_begun_again_by_itself(
         now += timedelta(hours=6)
     assert Closing.objects.get().state == "failed"
     assert sweep(now) == 0
-    run(ask_to_close(mira, now), now)
+    run(ask_to_close(mira, now), clock_at(now))
     assert DiaryEntry.objects.count() == 1
 
 

@@ -13,6 +13,7 @@ from jobs.lease import LEASE_TIME, MAX_ATTEMPTS
 from memory.models import DiaryEntry
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, ask_to_close
 from tests.fixtures import faults
+from tests.fixtures.clock import clock_at
 from tests.fixtures.rehearsal import RehearsalServer
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira", "rehearsal")]
@@ -45,7 +46,7 @@ def test_a_closing_of_many_calls_is_one_workers_all_the_while(
     closing_id, others = ask_to_close(mira, NOON), []
     clock = Clock(LONG, lambda now: others.extend(closing.find_due(now)))
     with faults.before_each(faults.ANSWERED, clock.answer_model):
-        closing.run(closing_id, NOON, clock)
+        closing.run(closing_id, clock)
     assert clock.now - NOON > LEASE_TIME
     assert others == []
     assert Closing.objects.get().state == "done"
@@ -62,7 +63,7 @@ def test_whoever_was_too_slow_leaves_the_closing_to_who_took_it(
     theirs = NOON + 2 * LEASE_TIME
     clock = Clock(LEASE_TIME, lambda now: Closing.objects.filter(next_at__lte=now).update(next_at=theirs))
     with faults.before(faults.begins('UPDATE "companions_closing"'), clock.answer_model, 3):
-        closing.run(closing_id, NOON, clock)
+        closing.run(closing_id, clock)
     left = Closing.objects.get()
     assert (left.state, left.next_at, left.attempts, left.error) == ("waiting", theirs, 0, "")
     assert rehearsal.requests() == []
@@ -76,7 +77,7 @@ def test_a_failed_try_of_one_who_was_too_slow_is_not_counted(
     session, theirs = Session.objects.get(), NOON + 2 * LEASE_TIME
     clock = Clock(LEASE_TIME, lambda now: Session.objects.filter(digest_at__lte=now).update(digest_at=theirs))
     with faults.before(faults.ANSWERED, clock.answer_model):
-        digests.run(session.pk, NOON, clock)
+        digests.run(session.pk, clock)
     session.refresh_from_db()
     assert (session.digest_at, session.digest_attempts) == (theirs, 0)
 
@@ -88,11 +89,11 @@ def test_the_wait_after_a_failure_counts_from_the_end_of_the_call(
     rehearsal.script({"task": "any", "answer": "no", "repeat": 2})
     clock = Clock(LONG)
     with faults.before(faults.ANSWERED, clock.answer_model):
-        digests.run(Session.objects.get().pk, NOON, clock)
+        digests.run(Session.objects.get().pk, clock)
     assert Session.objects.get().digest_at == clock.now + timedelta(minutes=2) == NOON + timedelta(minutes=17)
     closing_id = ask_to_close(mira, NOON)
     with faults.before(faults.ANSWERED, clock.answer_model):
-        closing.run(closing_id, NOON, clock)
+        closing.run(closing_id, clock)
     assert Closing.objects.get().next_at == clock.now + timedelta(minutes=2)
 
 
@@ -140,7 +141,7 @@ def test_what_failed_for_good_begins_anew_after_ten_minutes(
     assert again.error == ("" if is_the_persons else "malformed_answer")
     anew = close(mira, NOON + timedelta(minutes=10))
     assert anew != again
-    closing.run(Closing.objects.get(job=anew).pk, NOON + timedelta(minutes=10))
+    closing.run(Closing.objects.get(job=anew).pk, clock_at(NOON + timedelta(minutes=10)))
     assert DiaryEntry.objects.count() == 1
 
 
@@ -148,7 +149,7 @@ def test_what_failed_a_moment_ago_is_forgotten_at_once(mira: Companion, talk: Ta
     talk(mira, *TEA)
     ask_to_close(mira, NOON)
     Closing.objects.update(state="failed", error="malformed_answer", ended_at=NOON)
-    closing.run(ask_to_close(mira, NOON, is_forgetful=True), NOON)
+    closing.run(ask_to_close(mira, NOON, is_forgetful=True), clock_at(NOON))
     assert not Message.objects.exists()
 
 
@@ -158,7 +159,7 @@ def test_what_failed_a_moment_ago_is_forgotten_at_once(mira: Companion, talk: Ta
 def fail(session: Session, now: datetime) -> datetime:
     """Tries eight times; when it is over."""
     for _try in range(MAX_ATTEMPTS):
-        digests.run(session.pk, now)
+        digests.run(session.pk, clock_at(now))
         now = Session.objects.get().digest_at or now
     return now
 
@@ -176,7 +177,7 @@ def test_a_batch_that_failed_eight_times_is_passed_over_and_stays_recallable(
     assert digests.find_due(now) == []
     assert mira.memories.filter(message__in=first, closed_at=None).count() == len(first)
     talk(mira, *(f"We counted to {number}." for number in range(24)), at=now)
-    digests.run(session.pk, now)
+    digests.run(session.pk, clock_at(now))
     assert "Rufus" not in str(rehearsal.requests()[-1])
     assert "counted" in Session.objects.get().summary
 
@@ -188,10 +189,10 @@ def test_where_no_model_is_reached_nothing_is_passed_over(
     rehearsal.script({"task": "digest", "error": {"status": 503}, "repeat": 100})
     session = Session.objects.get()
     Session.objects.update(digest_attempts=MAX_ATTEMPTS - 1)
-    digests.run(session.pk, NOON)
+    digests.run(session.pk, clock_at(NOON))
     session.refresh_from_db()
     assert session.digest_attempts == MAX_ATTEMPTS
     assert not Message.objects.filter(is_learnt=True).exists()
     rehearsal.reset()
-    digests.run(session.pk, session.digest_at)
+    digests.run(session.pk, clock_at(session.digest_at))
     assert not Message.objects.filter(is_learnt=False).exists()

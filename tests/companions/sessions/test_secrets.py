@@ -11,6 +11,7 @@ from companions.models import Closing, Companion, Session
 from companions.sessions.digests import run
 from memory.models import DiaryEntry, Learning, Memory, Revision
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, closed
+from tests.fixtures.clock import clock_at
 from tests.fixtures.rehearsal import RehearsalServer
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("rehearsal")]
@@ -71,6 +72,6 @@ def test_a_password_stands_in_no_summary(
     talk(mira, *TOLD, *TEA, *TEA, *TEA, *GARDEN, *GARDEN, *GARDEN[:2])
     if summary:
         rehearsal.script({"task": "digest", "answer": json.dumps({"summary": summary, "memories": []})})
-    run(Session.objects.get().pk, NOON)
+    run(Session.objects.get().pk, clock_at(NOON))
     assert "Lisbon" in Session.objects.get().summary
     assert SECRET not in derived()

@@ -72,7 +72,7 @@ async def test_what_a_document_orders_closes_and_changes_nothing(
 
 @pytest.mark.django_db
 def test_nobody_asks_in_a_waking() -> None:
-    names = {one["function"]["name"] for one in tools.get_waking_offers()}
+    names = {one["function"]["name"] for one in tools.get_offers(in_waking=True)}
     assert {"remember", "think"} <= names
     assert "forget" not in names
 

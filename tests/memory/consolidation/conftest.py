@@ -14,6 +14,7 @@ from memory.consolidation import runs
 from memory.embedding import embed_waiting
 from memory.models import Change, Consolidation, Memory, Pursuit
 from memory.store import entry_of
+from tests.fixtures.clock import clock_at
 from tests.fixtures.rehearsal import RehearsalServer
 
 DAY = datetime(2023, 5, 2, 9, tzinfo=UTC)
@@ -87,7 +88,7 @@ def work(rehearsal: RehearsalServer) -> Work:
 def done(companion: Companion, now: datetime) -> list[Change]:
     """Does what is due; the changes of the newest night."""
     for companion_id, night_id in runs.find_due(now):
-        consolidation.run_night(companion_id, night_id, now)
+        consolidation.run_night(companion_id, night_id, clock_at(now))
     newest = Consolidation.objects.filter(companion=companion).order_by("-asked_at").first()
     return list(newest.changes.order_by("number")) if newest else []
 

@@ -19,6 +19,7 @@ from memory.consolidation import runs
 from memory.embedding import embed_waiting
 from memory.models import Change, Consolidation, Memory, Pursuit
 from memory.store import correct
+from tests.fixtures.clock import clock_at
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.memory.consolidation.conftest import NIGHT, Know, calls, done, numbers
 
@@ -72,7 +73,7 @@ def outcome() -> list[Any]:
 
 def work(now: Any) -> None:
     for companion_id, run_id in runs.find_due(now):
-        runs.consolidate(companion_id, run_id, now, lock)
+        runs.consolidate(companion_id, run_id, clock_at(now), lock)
 
 
 def killed_at(point: str) -> Any:
@@ -105,7 +106,7 @@ def test_a_night_killed_at_any_point_is_done_again_to_the_same_end(
     answer(mira, known, rehearsal)
     [(companion_id, run_id)] = runs.find_due(NIGHT)
     with pytest.raises(Killed), killed_at(point):
-        runs.consolidate(companion_id, run_id, NIGHT, lock)
+        runs.consolidate(companion_id, run_id, clock_at(NIGHT), lock)
     assert Change.objects.count() == 0
     work(NIGHT + timedelta(minutes=1))  # nobody goes on while it may still be at work
     assert Change.objects.count() == 0
@@ -162,7 +163,7 @@ def test_what_changes_while_the_model_thinks_is_not_written_over(
             meanwhile(Memory.objects.get(pk=known[place].pk))
 
     [(companion_id, run_id)] = runs.find_due(NIGHT)
-    runs.consolidate(companion_id, run_id, NIGHT, locked_after(change))
+    runs.consolidate(companion_id, run_id, clock_at(NIGHT), locked_after(change))
     assert Consolidation.objects.get().state == Consolidation.State.DONE
     assert calls(rehearsal) == 2
     gone = meanwhile is _delete
@@ -193,7 +194,7 @@ def test_what_was_deleted_while_the_model_thought_is_not_in_a_draft(
 
     [(companion_id, run_id)] = runs.find_due(NIGHT)
     with connection.execute_wrapper(delete_once):
-        runs.consolidate(companion_id, run_id, NIGHT, watch)
+        runs.consolidate(companion_id, run_id, clock_at(NIGHT), watch)
     assert drafts[:2] == [{}, {}]  # what was answered of it is not kept, nor what goes on from it
     assert Consolidation.objects.get().state == Consolidation.State.DONE
 
@@ -208,7 +209,7 @@ def test_a_draft_that_is_overtaken_again_and_again_waits(
         Memory.objects.filter(pk=one.pk).update(evidence=one.evidence + 1)
 
     [(companion_id, run_id)] = runs.find_due(NIGHT)
-    runs.consolidate(companion_id, run_id, NIGHT, locked_after(change))
+    runs.consolidate(companion_id, run_id, clock_at(NIGHT), locked_after(change))
     one = Consolidation.objects.get()
     assert (one.state, one.attempts, one.next_at) == ("waiting", 0, NIGHT + RETRY_DELAY)
     assert Change.objects.count() == 0
@@ -221,7 +222,9 @@ def test_a_companion_deleted_while_the_model_thinks_leaves_nothing(
     consolidation.request_due_nights(NIGHT)
     [(companion_id, run_id)] = runs.find_due(NIGHT)
 
-    runs.consolidate(companion_id, run_id, NIGHT, locked_after(lambda: deletion.delete_companion(mira)))
+    runs.consolidate(
+        companion_id, run_id, clock_at(NIGHT), locked_after(lambda: deletion.delete_companion(mira))
+    )
     assert not Consolidation.objects.exists()
     assert not Change.objects.exists()
 

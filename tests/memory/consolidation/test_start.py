@@ -13,6 +13,7 @@ from companions.memories import consolidation
 from companions.models import Companion
 from memory.consolidation import runs
 from memory.models import Consolidation, Memory
+from tests.fixtures.clock import clock_at
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.memory.consolidation.conftest import DAY, NIGHT, Know, calls
 
@@ -80,7 +81,7 @@ def test_the_idle_have_no_night(mira: Companion, know: Know) -> None:
     know(mira, "Alice plays the cello")
     consolidation.request_due_nights(NIGHT)
     [(companion_id, night_id)] = runs.find_due(NIGHT)
-    consolidation.run_night(companion_id, night_id, NIGHT)
+    consolidation.run_night(companion_id, night_id, clock_at(NIGHT))
     for days in range(1, 10):
         assert consolidation.request_due_nights(NIGHT + timedelta(days=days)) == 0
     know(mira, "Alice has a dog", at=NIGHT + timedelta(days=10))

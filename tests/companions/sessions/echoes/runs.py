@@ -17,6 +17,7 @@ from memory.consolidation import runs
 from memory.embedding import embed_waiting
 from providers.clients import aclose_clients
 from tests.companions.sessions.echoes.days import FIRST, Turn
+from tests.fixtures.clock import clock_at
 from tests.fixtures.rehearsal import RehearsalServer
 
 ANSWERED = timedelta(seconds=20)
@@ -66,16 +67,16 @@ def _say(companion: Companion, turn: Turn, loop: asyncio.Runner) -> None:
 
 def _learn(now: datetime) -> None:
     for session_id in digests.find_due(now):
-        digests.run(session_id, now)
+        digests.run(session_id, clock_at(now))
     for companion_id in reflection.find_due_companions(now):
-        reflection.run(companion_id, now)
+        reflection.run(companion_id, clock_at(now))
 
 
 def _sweep(companion: Companion, now: datetime) -> None:
     _learn(now)
     requests.close_silent(now)
     for closing_id in closing.find_due(now):
-        closing.run(closing_id, now)
+        closing.run(closing_id, clock_at(now))
     embed_waiting(companion.pk)
 
 
@@ -83,5 +84,5 @@ def _sleep(companion: Companion, now: datetime) -> None:
     _sweep(companion, now)
     consolidation.request_due_nights(now)
     for companion_id, night_id in runs.find_due(now):
-        consolidation.run_night(companion_id, night_id, now)
+        consolidation.run_night(companion_id, night_id, clock_at(now))
     embed_waiting(companion.pk)
