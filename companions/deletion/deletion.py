@@ -8,19 +8,21 @@ from copy import copy
 from datetime import datetime
 from uuid import UUID
 
-from django.dispatch import Signal
+from django.dispatch import Signal, receiver
 
+from accounts.models import User
+from accounts.models.user import account_deleted
 from companions.deletion.dependents import Dependents, build_scope, find_reminders
 from companions.deletion.gaps import delete_rows
-from companions.deletion.traces import erase_from_journal, find_continued, scrub
+from companions.deletion.traces import erase_from_journal, find_continued, scrub, scrub_all
 from companions.deletion.withdrawal import clear_summaries, delete_empty_pages, withdraw
 from companions.events import notify_deleted
 from companions.models import Companion, InnerState, Message, Reply, Waking
 from companions.models.companion import hold, lock
 from database.journal import erasing, replaying
-from database.queries import delete_whole, lift_statement_timeout
+from database.queries import delete_owned, delete_whole, lift_statement_timeout
 from memory.deletion import delete_memories
-from memory.models import Memory
+from memory.models import Memory, Recall
 
 messages_hidden = Signal()
 """Sent by Message with `companion_id` and the messages' `ids`, within the transaction that hides them from prompts."""
@@ -181,10 +183,20 @@ def delete_companion(companion: Companion) -> None:
         lock(companion.pk)
         # Embedding locks memories and then needs the companion: locking the memories here, too, avoids a deadlock.
         list(Memory.everywhere.of(companion.pk).select_for_update().order_by("pk").values_list("pk"))
+        scrub_all(companion.pk)
         with replaying():  # the companion's journal is deleted anyway
+            for model in (Recall, Reply, Memory, Message):  # of which there may be very many
+                delete_owned(model, "companion", companion.pk)
             Companion.objects.filter(pk=companion.pk).delete()
 
     delete_whole(delete)
+
+
+@receiver(account_deleted, sender=User)
+def delete_companions(user: User, **_: object) -> None:
+    """Delete all companions of an account that is about to be deleted."""
+    for companion in Companion.objects.owned_by(user).order_by("pk"):
+        delete_companion(companion)
 
 
 @erasing()

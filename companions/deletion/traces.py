@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from accounts.models import ModelCall, SoundCall
 from companions.events import CUT_OFF
-from companions.models import Companion, JournalEntry, Prompt, Reply, Waking
+from companions.models import JournalEntry, Prompt, Reply, Waking
 from companions.replies.checkpoint import Said, seal_and_read
 from companions.replies.finish import finish
 from companions.replies.streams import wipe_streams
@@ -166,11 +166,12 @@ def find_continued(reply_ids: Iterable[UUID]) -> set[UUID]:
     return known
 
 
-@receiver(pre_delete, sender=Companion)
-def _forget_words(instance: Companion, **_: object) -> None:
-    """Clear the provider's words from the calls of a companion that is about to be deleted; the calls are kept."""
+def scrub_all(companion_id: UUID) -> None:
+    """Clear the provider's words and the Redis streams of a companion that is about to be deleted; its calls are kept."""
     for calls in (ModelCall.objects, SoundCall.objects):
-        calls.filter(companion=instance).exclude(said="").update(said="")
+        calls.filter(companion=companion_id).exclude(said="").update(said="")
+    recent = Q(ended_at=None) | Q(ended_at__gt=timezone.now() - settings.PIECES_KEPT)
+    _wipe_later(list(Reply.objects.filter(recent, companion=companion_id).values_list("pk", flat=True)))
 
 
 @receiver(pre_delete, sender=Reply)

@@ -99,6 +99,11 @@ def _script_texts(name: str) -> dict[str, str]:
             " answers, if you allow that, or you can try again."
         )
         % {"seconds": settings.CHAT_TIMEOUTS["first_piece_seconds"]},
+        "silent": _(
+            "Nothing more of the answer has come for a while. If the model stays silent, Kith stops waiting after"
+            " %(seconds)d seconds. What is written is kept, also if you stop the answer."
+        )
+        % {"seconds": settings.CHAT_TIMEOUTS["silence_seconds"]},
         "says": _("%(name)s:") % {"name": name},
         "reads_aloud": _("Answers will now be read aloud."),
         "reads_silent": _("Answers will no longer be read aloud."),

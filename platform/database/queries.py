@@ -18,7 +18,7 @@ from django.db import (
     connection,
     transaction,
 )
-from django.db.models import Model, ProtectedError
+from django.db.models import CASCADE, SET_NULL, ManyToOneRel, Model, ProtectedError
 from django.utils.translation import gettext_lazy as _
 from psycopg.errors import DiskFull, ForeignKeyViolation
 
@@ -76,6 +76,27 @@ def lift_statement_timeout() -> None:
         raise RuntimeError("Only within a transaction: the connection is another's afterwards.")
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 0")
+
+
+def delete_owned(model: type[Model], owner: str, id: UUID) -> None:
+    """Delete the model's rows whose foreign key `owner` is `id`, and what refers to them, without loading any of them.
+
+    Django would load all ids and send them again with every query for rows that refer to them: of 30,000 messages, more
+    than a million ids. The rows' own deletion sends no signals. Rows must not refer to rows of another owner.
+    """
+    rows = model._base_manager.filter(**{owner: id})
+    for relation in model._meta.get_fields(include_hidden=True):
+        if not isinstance(relation, ManyToOneRel) or relation.related_model is model:
+            continue
+        referring = relation.related_model._base_manager.filter(**{f"{relation.field.name}__in": rows})
+        if relation.on_delete is CASCADE:
+            referring.delete()
+        elif relation.on_delete is SET_NULL:
+            referring.update(**{relation.field.name: None})
+    column = model._meta.get_field(owner).column
+    with connection.cursor() as cursor:
+        # The names are those of our own models.
+        cursor.execute(f'DELETE FROM "{model._meta.db_table}" WHERE "{column}" = %s', [id])  # noqa: S608
 
 
 def delete_whole(delete: Callable[[], T]) -> T:

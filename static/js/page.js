@@ -2,6 +2,8 @@
 import { announce } from "./announce.js";
 import { keep, kept, forgetAll } from "./storage.js";
 
+const SLOW_MS = 1500;
+
 function closeMenus(but) {
   for (const menu of document.querySelectorAll("details.menu[open]")) if (menu !== but) menu.open = false;
 }
@@ -154,6 +156,26 @@ for (const input of document.querySelectorAll("input[name=theme]")) {
 
 for (const input of document.querySelectorAll("input[name=time_zone][type=hidden]")) {
   input.value ||= Intl.DateTimeFormat().resolvedOptions().timeZone ?? "";
+}
+
+// What may take long says so after a moment, and cannot be sent twice.
+for (const form of document.querySelectorAll("form[data-slow]")) {
+  const note = form.querySelector("[data-slow-note]");
+  const button = form.querySelector("button:not([type=button])");
+  let timer = 0;
+  form.addEventListener("submit", () => {
+    button.disabled = true;
+    timer = setTimeout(() => {
+      note.hidden = false;
+      announce(note.textContent);
+    }, SLOW_MS);
+  });
+  addEventListener("pageshow", ({ persisted }) => {
+    if (!persisted) return;
+    clearTimeout(timer);
+    button.disabled = false;
+    note.hidden = true;
+  });
 }
 
 // Signing out deletes drafts and unsent messages from this browser, since they are private.

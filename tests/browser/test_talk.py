@@ -37,6 +37,23 @@ def test_a_model_that_does_not_begin_is_told_until_it_does(person: Person, live:
     expect(person.page.get_by_text("has not begun")).to_have_count(0)
 
 
+def test_a_model_that_falls_silent_in_its_answer_is_told_until_it_is_stopped(
+    person: Person, live: Live
+) -> None:
+    person.make_companion()
+    person.page.clock.install()
+    live.rehearsal.script({"pieces": ["So far ", "so good."], "hang_after": 1})
+    person.page.reload()
+    person.write("How is it?")
+    expect(person.last_answer).to_contain_text("So far")
+    person.page.clock.fast_forward(12_000)
+    silent = person.page.get_by_text("Nothing more of the answer has come for a while")
+    expect(silent).to_be_visible()
+    person.page.get_by_role("button", name="Stop the answer").click()
+    expect(person.page.get_by_text("You stopped this answer.")).to_be_visible()
+    expect(silent).to_have_count(0)
+
+
 def test_an_answer_is_stopped_and_goes_on(person: Person, live: Live) -> None:
     person.make_companion()
     live.rehearsal.script({"pieces": [f"word{number} " for number in range(200)], "delay_between": 0.05})

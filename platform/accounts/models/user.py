@@ -6,10 +6,13 @@ from django.conf import settings
 from django.contrib.auth.models import AbstractUser, BaseUserManager
 from django.db import models
 from django.db.models.functions import Lower
+from django.dispatch import Signal
 from django.utils.translation import gettext_lazy as _
 
-from database.journal import replaying
 from database.queries import delete_whole, forbid_insert
+
+account_deleted = Signal()
+"""Sent by User with the `user`, within the transaction that deletes the account, just before."""
 
 NO_PLACES = {"Factory", "localtime", "posixrules"}
 
@@ -87,14 +90,11 @@ class User(AbstractUser):
         super().save(*args, **forbid_insert(self, kwargs))
 
     def delete(self, using: str | None = None, keep_parents: bool = False) -> tuple[int, dict[str, int]]:
-        """Delete the account and everything in it, once its companions and their memories can be locked."""
+        """Delete the account and everything in it; what has receivers of `account_deleted` is deleted by these."""
 
         def delete() -> tuple[int, dict[str, int]]:
-            for companion in self.companions.select_for_update(no_key=True).order_by("pk"):
-                memories = companion.memories(manager="everywhere")
-                list(memories.select_for_update().order_by("pk").values_list("pk"))
-            with replaying():  # nothing need be journaled: the journal is deleted as well
-                return User.objects.filter(pk=self.pk).delete()
+            account_deleted.send(sender=User, user=self)
+            return User.objects.filter(pk=self.pk).delete()
 
         return delete_whole(delete)
 

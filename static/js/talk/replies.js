@@ -5,7 +5,7 @@ import { show } from "./emotion.js";
 
 const FRAMES_BEHIND = 14; // at 60 frames a second what waits is shown within about a quarter of a second
 const PATIENCE_MS = 500;
-const LATE_MS = 10_000; // without a word of the answer, after which the page says so
+const LATE_MS = 10_000; // without a piece of the answer, after which the page says so
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 
 export class Replies {
@@ -41,6 +41,11 @@ export class Replies {
 
   resumeAll() {
     for (const reply of this.open.values()) this.#resume(reply);
+  }
+
+  // Without a connection, nothing is known of the model.
+  lose() {
+    for (const reply of this.open.values()) this.#endWait(reply);
   }
 
   // The id of the reply that is being made now, i.e. the first open one on the page, or null.
@@ -108,14 +113,20 @@ export class Replies {
     if (!reply) return this.turns.catchUp((turn) => this.isStreaming(turn));
     Object.assign(reply, { text: frame.text, seq: frame.after, isAsking: false });
     reply.shown = Math.max(Math.min(reply.shown, reply.text.length), frame.text.length);
-    this.#endWait(reply);
-    if (!frame.after) reply.late = setTimeout(() => this.#trace(reply, this.words.late), LATE_MS);
+    this.#wait(reply, frame.after ? this.words.silent : this.words.late);
     return this.#paint();
+  }
+
+  // Say so if nothing comes for a while.
+  #wait(reply, words) {
+    this.#endWait(reply);
+    reply.late = setTimeout(() => this.#trace(reply, words), LATE_MS);
   }
 
   #endWait(reply) {
     clearTimeout(reply.late);
-    if (reply.element?.querySelector(".trace").textContent === this.words.late) this.#trace(reply, "");
+    const said = reply.element?.querySelector(".trace").textContent;
+    if (said === this.words.late || said === this.words.silent) this.#trace(reply, "");
   }
 
   #piece(reply, kind, { seq, text }) {
@@ -126,6 +137,7 @@ export class Replies {
     }
     reply.seq = seq;
     reply.isAsking = false;
+    this.#wait(reply, this.words.silent);
     if (kind === "thought") {
       reply.thought += text;
       this.#showThought(reply);

@@ -141,6 +141,7 @@ connection.addEventListener("up", async () => {
 });
 
 connection.addEventListener("down", ({ detail: reason }) => {
+  replies.lose();
   clearTimeout(quiet);
   isReady = false;
   underWay.clear();

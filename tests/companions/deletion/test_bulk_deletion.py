@@ -3,11 +3,13 @@
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
-from companions.deletion import delete_messages, forget_many
-from companions.models import Companion, Message
+from companions.deletion import delete_companion, delete_messages, forget_many
+from companions.models import Companion, Message, Reply
 from memory.models import Memory
 from memory.store import keep_fact
 from tests.companions.deletion.conftest import NOW, learnt, say
@@ -134,3 +136,20 @@ def test_nothing_chosen_deletes_nothing(at_home: Client, mira: Companion, facts:
     assert "Nothing is chosen" in answer.content.decode()
     assert at_home.post(f"/companions/{mira.pk}/memories/delete/", {"is_sure": "1"}).status_code == 302
     assert Memory.objects.count() == 5
+
+
+def test_a_companion_of_many_turns_is_deleted_in_as_many_queries_as_one_of_few(
+    mira: Companion, tian: Companion
+) -> None:
+    def count_queries(companion: Companion, turns: int) -> int:
+        said = [say(companion, "Hello", "Hi") for _ in range(turns)]
+        Reply.objects.bulk_create(
+            Reply(companion=companion, message=asked, answer=answer, state=Reply.State.DONE, created_at=NOW)
+            for asked, answer in said
+        )
+        with CaptureQueriesContext(connection) as queries:
+            delete_companion(companion)
+        return len(queries)
+
+    assert count_queries(mira, 20) == count_queries(tian, 2)
+    assert not Companion.objects.exists()
