@@ -205,7 +205,13 @@ class GalleryReportAdmin(PrivateAdmin):
     def private(self, request: HttpRequest, thing: GalleryReport) -> dict[str, Any]:
         version = decisions.read_copy(thing.copy) if thing.copy else None
         publisher = thing.copy.user if thing.copy else None
+        published = GalleryVersion.objects.filter(character=thing.character_id, number=thing.number).first()
         return {
+            "decision": link_to(
+                "companions.galleryversion", published.pk, gettext("Decide about this version")
+            )
+            if published
+            else "",
             "report": thing,
             "version": version,
             "shown": catalogue.preview(version.content) if version else None,

@@ -20,7 +20,8 @@ from companions.gallery.submission import lock_character
 from companions.models import GalleryReport, GalleryVersion, ReportedVersion
 from companions.transfer.card_preview import CardPreview
 from safety.audit import record
-from safety.models import AuditEntry
+from safety.models import AuditEntry, Notice
+from safety.notices import save_once
 
 State = GalleryVersion.State
 CONFLICT = 409
@@ -41,7 +42,7 @@ def decide(
     reason: str = "",
     rating: str = "",
 ) -> None:
-    """Approve or reject a waiting version, or take down the approved one. Raise GalleryError.
+    """Approve or reject a waiting version, or take down the approved one, and notify its publisher. Raise GalleryError.
 
     Rejecting and taking down need a `reason`, which the publisher reads. Approving may change the `rating`, and
     replaces the version that was approved before. Taking down settles the reports of the character.
@@ -61,6 +62,7 @@ def decide(
     version.save(update_fields=["state", "reason", "decided_at", "decided_by", "rating"])
     if state == State.TAKEN_DOWN:
         list_open_reports(version).update(settled_at=now)
+    save_once(Notice(user=version.character.user, kind=Notice.Kind.PUBLICATION, made_at=now))
     record(operator, AuditEntry.Deed.CHANGED, GalleryVersion, version.pk, version.character.user_id)
 
 

@@ -19,12 +19,13 @@ from accounts.errors import RefusedError
 from companions import deletion
 from companions.access import get_companion, get_message, get_notice, get_reply, parse_uuid
 from companions.conversations import transcript
+from companions.conversations.markdown import as_html
 from companions.conversations.messages import find_first_since
 from companions.life import inner_state
 from companions.life.outreach import mark_read
 from companions.minds.change import decide
 from companions.models import Companion, Delivery, Message, Reply
-from companions.pages.shortcuts import form_view, page_view, post_view, redirect_back
+from companions.pages.shortcuts import UNPROCESSABLE, form_view, page_view, post_view, redirect_back
 from companions.replies import actions
 from companions.replies.turn import spawn
 from companions.sessions.ending import load_ending
@@ -32,6 +33,8 @@ from companions.tools.words import describe_under_way
 from jobs.background import in_thread
 from safety import notices
 from safety.models import Notice
+
+MAX_BLOCK = 20_000  # characters; a longer one is shown as it was written until the answer is complete
 
 
 def _context(companion: Companion, page: transcript.TranscriptPage) -> dict[str, object]:
@@ -120,6 +123,16 @@ def gauge(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     return render(
         request, "companions/_gauge.html", {"companion": companion, "ending": load_ending(companion)}
     )
+
+
+@post_view
+def markdown(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
+    """Return the posted `text`, a block of an answer that is being made, as HTML, as the finished answer is shown."""
+    get_companion(request.user, companion_id)
+    text = request.POST.get("text", "")
+    if len(text) > MAX_BLOCK:
+        return HttpResponse(status=UNPROCESSABLE)
+    return HttpResponse(as_html(text))
 
 
 @page_view

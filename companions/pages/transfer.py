@@ -21,7 +21,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_safe
 
 from accounts.authentication import SignedInRequest
-from accounts.idempotency import once
+from accounts.idempotency import find_made, once
 from accounts.rates import admit_to
 from cards.reader import ReadCard, read_card
 from companions.access import get_archive_upload, get_card_upload, get_companion
@@ -167,7 +167,17 @@ def _move_in(request: SignedInRequest, content: bytes) -> HttpResponse:
 
 @form_view
 def card(request: SignedInRequest, upload_id: UUID) -> HttpResponse:
-    """Show all that an uploaded card holds, including its hidden parts; on POST, make a companion of it."""
+    """Show all that an uploaded card holds, including its hidden parts; on POST, make a companion of it.
+
+    The upload is gone once its companion is made: a second POST goes to the talk, the browser's Back to the characters.
+    """
+    made = find_made(request.user, "make_of_card", str(upload_id))
+    companion = Companion.objects.owned_by(request.user).filter(pk=made).first()
+    if companion and request.method == "POST":
+        return redirect("talk", companion.pk)
+    if companion:
+        messages.info(request, _("%(name)s has been made of this card already.") % {"name": companion.name})
+        return redirect("companion_new")
     found = get_card_upload(request.user, upload_id)
     refusal = ""
     if request.method == "POST":

@@ -69,6 +69,7 @@ companion_patterns: list[URLPattern | URLResolver] = [
     path("", talk.talk, name="talk"),
     path("read/", talk.read, name="read"),
     path("gauge/", talk.gauge, name="gauge"),
+    path("markdown/", talk.markdown, name="markdown"),
     path("search/", search.search_talk, name="search"),
     path("attachments/add/", attachments.add, name="attachment_add"),
     path("attachments/<uuid:attachment_id>/delete/", attachments.delete, name="attachment_delete"),

@@ -20,6 +20,7 @@ from accounts.time_zones import MAX_NAME_CHARACTERS, find_time_zone
 
 MAX_EMAIL_CHARACTERS = 254
 MAX_PASSWORD_CHARACTERS = 1000
+PASSWORD_HELP = _("At least eight characters, and not a password that many people use.")
 
 
 class ZoneField(forms.CharField):
@@ -45,9 +46,7 @@ class SignupForm(allauth.SignupForm):  # type: ignore[misc]
             field.max_length = limit
             field.validators.append(MaxLengthValidator(limit))
             field.widget.attrs["maxlength"] = limit
-        self.fields["password1"].help_text = _(
-            "At least eight characters, and not a password that many people use."
-        )
+        self.fields["password1"].help_text = PASSWORD_HELP
 
     def validate_unique_email(self, value: str) -> str:
         """Return the address even if taken: `clean` or `try_save` deals with it, as slowly as with a new one."""
@@ -165,9 +164,14 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 class EndingTokens(forms.Form):
-    """Mixin for a password form: a checkbox that revokes all the person's API tokens as well."""
+    """Mixin for a form with a new password: a checkbox that revokes all the person's API tokens as well."""
 
     end_tokens = forms.BooleanField(label=_("Also revoke all API tokens"), required=False)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        new, again = self.fields["password1"], self.fields["password2"]
+        new.label, new.help_text, again.label = _("New password"), PASSWORD_HELP, _("The new password again")
 
     def save(self) -> None:
         super().save()  # type: ignore[misc]

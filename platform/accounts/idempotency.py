@@ -42,6 +42,12 @@ def once(
         return row.made_id, is_new
 
 
+def find_made(user: User, operation: str, key: str) -> UUID | None:
+    """Return the id of the row that the operation created under this key, or None."""
+    rows = IdempotencyKey.objects.filter(user=user, operation=operation, key=key)
+    return rows.values_list("made_id", flat=True).first()
+
+
 def checked(key: str | None) -> str | None:
     """Return the key unchanged, or None if there is none; raise IdempotencyKeyError if it is malformed."""
     if key is not None and not (1 <= len(key) <= MAX_KEY_CHARACTERS and key.isprintable()):

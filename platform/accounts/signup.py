@@ -3,7 +3,7 @@
 import re
 from datetime import datetime
 from smtplib import SMTPException, SMTPRecipientsRefused
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 from urllib.parse import urlsplit
 
 import structlog
@@ -15,7 +15,7 @@ from django.conf import settings
 from django.contrib.auth.models import Group
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest
-from django.utils.translation import get_language
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
 from accounts.errors import AccountExistsError, AddressRefusedError, InvitationError, MailError
@@ -28,7 +28,17 @@ INVITATION_CODE = re.compile(r"[\w-]{1,32}", re.ASCII)
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
-    """allauth's adapter, changed: who may sign up, their time zone and language, and the links in mails."""
+    """allauth's adapter, changed: who may sign up, their time zone and language, the links in mails, some errors."""
+
+    error_messages: ClassVar[dict[str, Any]] = DefaultAccountAdapter.error_messages | {
+        "duplicate_email": gettext_lazy("This address is in your account already."),
+        "email_password_mismatch": gettext_lazy(
+            "This address and password do not belong together. Check both."
+        ),
+        "incorrect_password": gettext_lazy("This is not your password."),
+        "too_many_login_attempts": gettext_lazy("Too many tries. Wait a few minutes, then try again."),
+        "unverified_primary_email": gettext_lazy("This address must be confirmed first."),
+    }
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         """Return whether this visitor may sign up, by KITH_SIGNUP."""
@@ -51,6 +61,8 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         within the last three minutes, and send none.
         """
         links = {name: at_kith_url(link) for name, link in context.items() if name.endswith("_url")}
+        if "signup_url" in links and not self.is_open_for_signup(self.request):
+            links["signup_url"] = ""
         site = {"current_site": {"domain": urlsplit(settings.KITH_URL).netloc}}
         try:
             super().send_mail(template_prefix, email, context | links | site)

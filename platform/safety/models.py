@@ -78,6 +78,7 @@ class Notice(models.Model):
         PASSWORD_SET = "password_set", _("an operator set the password")
         ADDRESS_CHANGED = "address_changed", _("an operator changed an address")
         SIGNED_IN = "signed_in", _("signed in after an operator did")
+        PUBLICATION = "publication", _("an operator decided about a character")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="notices")

@@ -15,7 +15,7 @@ from safety.models import ContinuousUse, Notice
 PAUSE = timedelta(minutes=30)  # a silence of this length counts as a break
 AI_TEXT = _("You are talking with an AI, not with a person.")
 BREAK_TEXT = _("A break would do you good. And remember that this is an AI, not a person.")
-ACCOUNT_TEXTS = {
+OPERATORS_TEXTS = {
     Notice.Kind.PASSWORD_SET: _(
         "An operator of this Kith has set a new password for your account. If you did not ask for this, contact them."
         " To choose one of your own, sign out and reset your password by e-mail."
@@ -27,6 +27,10 @@ ACCOUNT_TEXTS = {
     Notice.Kind.SIGNED_IN: _(
         "Someone signed in to your account after an operator had set its password or changed its address. You will be"
         " told each time, until only your own addresses are left and you have chosen a new password by e-mail."
+    ),
+    Notice.Kind.PUBLICATION: _(
+        "An operator of this Kith has decided about a character that you published. What they decided, and why, is"
+        " under “What I published” in the gallery."
     ),
 }
 
@@ -57,9 +61,15 @@ def record_use(user: User, said_at: datetime, now: datetime) -> list[Notice]:
 
 
 def list_unseen(user: User, now: datetime) -> list[Notice]:
-    """Return the user's undismissed notices, oldest first: those about the account, and others of the last day."""
-    fresh = Q(made_at__gt=now - timedelta(days=1)) | Q(kind__in=ACCOUNT_TEXTS)
+    """Return the user's undismissed notices, oldest first: of what operators did, and others of the last day."""
+    fresh = Q(made_at__gt=now - timedelta(days=1)) | Q(kind__in=OPERATORS_TEXTS)
     return list(Notice.objects.owned_by(user).filter(fresh, seen_at=None).order_by("made_at"))
+
+
+def save_once(notice: Notice) -> None:
+    """Save the notice, unless its user has one of its kind that they have not dismissed."""
+    if not Notice.objects.owned_by(notice.user).filter(kind=notice.kind, seen_at=None).exists():
+        notice.save()
 
 
 def mark_seen(notice: Notice, now: datetime) -> None:
@@ -71,8 +81,8 @@ def describe(notice: Notice) -> str | Promise:
     """Return the notice's text in the active language."""
     if notice.kind == Notice.Kind.AI:
         return AI_TEXT
-    if notice.kind in ACCOUNT_TEXTS:
-        return ACCOUNT_TEXTS[Notice.Kind(notice.kind)]
+    if notice.kind in OPERATORS_TEXTS:
+        return OPERATORS_TEXTS[Notice.Kind(notice.kind)]
     hours = notice.minutes // 60
     if hours:
         duration = ngettext_lazy(

@@ -20,7 +20,7 @@ from accounts.models import Token, User
 from accounts.signup import OPERATORS
 from safety.audit import record
 from safety.models import AuditEntry, Notice, OperatorAccess
-from safety.notices import describe
+from safety.notices import describe, save_once
 
 log = structlog.get_logger(__name__)
 Deed = AuditEntry.Deed
@@ -118,8 +118,7 @@ def _load_addresses(person: User) -> set[str]:
 def _notify(access: OperatorAccess, kind: Notice.Kind, now: datetime) -> None:
     """Send a notice by mail on commit, and save it unless an undismissed one of the kind exists."""
     notice = Notice(user=access.user, kind=kind, made_at=now)
-    if not Notice.objects.owned_by(access.user).filter(kind=kind, seen_at=None).exists():
-        notice.save()
+    save_once(notice)
     transaction.on_commit(lambda: _send_mail(access, notice), robust=True)
 
 

@@ -116,6 +116,16 @@ def test_a_reset_does_not_tell_who_has_an_account(visitor: Client, alice: User) 
     assert (known.status_code, known.url) == (unknown.status_code, unknown.url)
 
 
+def test_a_reset_for_an_unknown_address_offers_no_account_where_none_can_be_made(
+    visitor: Client, settings: Settings, db: None
+) -> None:
+    settings.KITH_SIGNUP = "closed"
+    submit(visitor, "/accounts/password/reset/", email="nobody@example.org")
+    (letter,) = mail.outbox
+    assert "no account there has it" in letter.body
+    assert "/signup/" not in letter.body
+
+
 def test_a_password_is_changed_by_who_knows_the_old_one(visitor: Client, alice: User) -> None:
     sign_in(visitor, alice.email)
     path = "/accounts/password/change/"

@@ -10,7 +10,7 @@ from tests.fixtures.live import Live
 
 pytestmark = pytest.mark.browser
 
-ANSWER = "Take **this**, with $x^2$:\n\n```python\n    if x:\n        print(x)\n```\n\nThat is all."
+ANSWER = "קח **this**, with $x^2$:\n\n```python\n    if x:\n        print(x)\n```\n\nThat is all."
 
 
 def test_words_and_code_are_copied_as_they_were_written(person: Person, live: Live) -> None:
@@ -29,6 +29,7 @@ def test_words_and_code_are_copied_as_they_were_written(person: Person, live: Li
     answer.locator("figure").get_by_role("button", name="Copy").click()
     page.wait_for_function("async () => (await navigator.clipboard.readText()).startsWith('    if x:')")
     expect(answer.get_by_role("group", name="Code python")).to_have_attribute("tabindex", "0")
+    expect(answer.locator("pre")).to_have_css("direction", "ltr")  # in an answer from right to left, too
     mine = page.locator(".said-by-person").last
     mine.get_by_label("More").click()
     mine.get_by_role("button", name="Copy", exact=True).click()

@@ -141,3 +141,27 @@ def test_markdown_is_shown_safely_and_reasoning_is_folded(person: Person, live: 
     expect(person.page.get_by_text("Let me think.")).to_be_hidden()
     person.page.get_by_text("What it thought before answering").click()
     expect(person.page.get_by_text("Let me think.")).to_be_visible()
+
+
+def test_markdown_is_shown_while_an_answer_is_being_made(person: Person, live: Live) -> None:
+    person.make_companion()
+    pieces = [
+        "Take **this** <img src=x onerror=alert(1)>:\n\n| a | b |\n| --- | --- |\n| *one* | two |\n\nAnd then:\n",
+        "```python\nif x:\n\n    y()\n```\n\n1. **First**\n2. Sec",
+        "ond",
+    ]
+    live.rehearsal.script({"pieces": pieces, "hang_after": 2})
+    person.write("Show me")
+    answer = person.open_replies.locator(".words")
+    expect(answer.locator("strong").first).to_have_text("this")
+    expect(answer).to_contain_text("<img src=x onerror=alert(1)>")
+    expect(answer.locator("td em")).to_have_text("one")
+    expect(answer.locator("td").first).to_have_css(
+        "overflow-wrap", "break-word"
+    )  # no word is cut to fit a phone
+    expect(answer.locator("figure code")).to_have_text("if x:\n\n    y()", use_inner_text=True)
+    expect(answer.locator("ol > li")).to_have_text(["First", "Sec"])
+    expect(answer.get_by_text("```")).to_have_count(0)
+    person.page.get_by_role("button", name="Stop the answer").click()
+    expect(person.open_replies).to_have_count(0)
+    expect(person.last_answer.locator("ol > li")).to_have_text(["First", "Sec"])

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from companions.branches.operations import part_from
+from companions.conversations.markdown import as_html
 from companions.life.timers import cancel, set_timer
 from companions.models import Closing, Companion, Message, Reply, Session, Timer
 from companions.replies.checkpoint import Said
@@ -35,6 +36,13 @@ def test_a_turn_shows_both_sides(at_home: Client, told: Told) -> None:
     page = at_home.get(told.path).content.decode()
     assert "I have an exam on Friday" in page
     assert "<strong>Good luck</strong> to you" in page
+
+
+def test_a_block_of_an_answer_being_made_is_rendered_as_the_answer_is(at_home: Client, told: Told) -> None:
+    text = "**Good** [luck](javascript:alert(1)) <script>"
+    answer = at_home.post(f"{told.path}markdown/", {"text": text}).content.decode()
+    assert answer == as_html(text)
+    assert at_home.post(f"{told.path}markdown/", {"text": "a" * 20_001}).status_code == 422
 
 
 def test_history_comes_in_pages_that_leave_nothing_out(at_home: Client, mira: Companion) -> None:

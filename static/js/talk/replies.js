@@ -2,6 +2,7 @@
 
 import { announce } from "../announce.js";
 import { show } from "./emotion.js";
+import { Formatting } from "./formatting.js";
 
 const FRAMES_BEHIND = 14; // at 60 frames a second what waits is shown within about a quarter of a second
 const PATIENCE_MS = 500;
@@ -10,9 +11,7 @@ const still = matchMedia("(prefers-reduced-motion: reduce)");
 
 export class Replies {
   constructor(turns, words, ask) {
-    this.turns = turns;
-    this.words = words;
-    this.ask = ask; // sends a frame
+    Object.assign(this, { turns, words, ask }); // `ask` sends a frame
     this.open = new Map();
     this.frame = 0;
     turns.addEventListener("arrived", () => this.adopt());
@@ -28,11 +27,9 @@ export class Replies {
       const reply = this.open.get(id) ?? this.#begin(id);
       if (isNew) this.#resume(reply);
       if (reply.element === element) continue;
-      reply.element = element;
-      const words = element.querySelector(".words");
-      if (reply.seq || reply.text) words.textContent = reply.text.slice(0, reply.shown);
-      else reply.text = words.textContent;
+      if (!reply.seq && !reply.text) reply.text = element.querySelector(".words").textContent;
       reply.shown = Math.min(reply.shown || reply.text.length, reply.text.length);
+      this.#showIn(element, reply);
       element.classList.toggle("is-thinking", !reply.text);
       if (reply.thought) this.#showThought(reply);
     }
@@ -73,7 +70,7 @@ export class Replies {
   expect(messageId, replyId) {
     if (this.open.has(replyId)) return;
     const element = this.turns.replyTo(messageId, replyId);
-    if (element) this.#begin(replyId).element = element;
+    if (element) this.#showIn(element, this.#begin(replyId));
     this.arrange();
   }
 
@@ -100,6 +97,12 @@ export class Replies {
     const reply = { id, seq: 0, text: "", thought: "", shown: 0, element: null, isAsking: false, begunAt: performance.now() };
     this.open.set(id, reply);
     return reply;
+  }
+
+  #showIn(element, reply) {
+    reply.element = element;
+    reply.formatting = new Formatting(element.querySelector(".words"), this.turns.talk.dataset.markdown);
+    if (reply.text) reply.formatting.show(reply.text.slice(0, reply.shown));
   }
 
   #resume(reply) {
@@ -195,10 +198,10 @@ export class Replies {
   }
 
   #paint() {
-    for (const { element, text, shown } of this.open.values()) {
+    for (const { element, formatting, text, shown } of this.open.values()) {
       if (!element || !text) continue;
       element.classList.remove("is-thinking");
-      element.querySelector(".words").textContent = text.slice(0, shown);
+      formatting.show(text.slice(0, shown));
     }
   }
 

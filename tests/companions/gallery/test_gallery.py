@@ -33,6 +33,7 @@ from companions.transfer.card_export import compose_card
 from files.contents import read_content, store_content
 from files.models import StoredFile
 from safety.models import AuditEntry
+from safety.notices import describe, list_unseen
 from tests.companions.gallery.conftest import TERMS, send_in
 from tests.files.hostile import drawn
 from tests.fixtures.rest import Api, problem
@@ -308,6 +309,8 @@ def test_a_report_stands_beside_the_character_until_it_is_dealt_with(
     page = f"/admin/companions/galleryversion/{approved.pk}/"
     assert "From my book." in client.get(f"{page}change/").content.decode()
     assert "1 open report" in client.get("/admin/").content.decode()
+    report = f"/admin/companions/galleryreport/{GalleryReport.objects.get().pk}/change/"
+    assert f'href="{page}change/"' in client.get(report).content.decode()
     on_record = AuditEntry.objects.filter(deed="changed", object_id=str(approved.pk))
     approvals = on_record.count()
     for _ in range(2):  # the second time there is nothing to settle, nor to record
@@ -317,6 +320,8 @@ def test_a_report_stands_beside_the_character_until_it_is_dealt_with(
     client.post(f"{page}decide/", {"deed": "taken_down", "reason": "It is from a book."})
     assert GalleryReport.objects.get().settled_at is not None
     problem(Api(bob).get(f"/gallery/{approved.character_id}"), 404, "not_found")
+    (notice,) = list_unseen(alice, timezone.now())  # one for both decisions
+    assert "decided about a character that you published" in describe(notice)
 
 
 def test_what_was_reported_stays_with_the_operators_when_its_publisher_deletes_it(

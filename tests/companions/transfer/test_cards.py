@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 from PIL import Image
 
-from accounts.models import User
+from accounts.models import IdempotencyKey, User
 from cards.child import parse
 from cards.reader import read_card
 from companions.face.portraits import put_picture
@@ -175,6 +175,19 @@ def test_a_form_that_there_is_not_is_refused(at_home: Client, as_alice: Api, ode
     assert "version 2 or 3" in at_home.get(path, follow=True).content.decode()
     refused = as_alice.get(f"/companions/{odessa.pk}/export/card?as=charx&spec=v2")
     problem(refused, 422, "no_such_form")
+
+
+def test_a_second_tap_and_the_browsers_back_find_a_card_that_was_used(
+    at_home: Client, odessa: Companion
+) -> None:
+    made = IdempotencyKey.objects.get(operation="make_of_card")
+    preview = f"/companions/new/card/{made.key}/"
+    again = at_home.post(preview, {"name": "Odessa", "greeting": "1"})
+    assert (again.status_code, again["Location"]) == (302, f"/companions/{odessa.pk}/")
+    back = at_home.get(preview, follow=True)
+    assert back.redirect_chain == [("/companions/new/", 302)]
+    assert "Odessa has been made of this card already." in back.content.decode()
+    assert Companion.objects.count() == 1
 
 
 def test_a_picture_becomes_the_face_and_goes_with_a_card_that_nobody_wanted(at_home: Client) -> None:

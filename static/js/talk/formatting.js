@@ -1,0 +1,167 @@
+// The text of an answer while it is made. A code block is shown as code from its first line on; any other block that has
+// Markdown is shown as the server renders it, once it is complete, and a list or a table about once a second before that.
+// What cannot be fetched stays as it was written until the whole answer comes.
+
+import { submit } from "../request.js";
+import { clone } from "./turns.js";
+
+const FENCE = /^( {0,3})(`{3,}(?=[^`]*$)|~{3,})(.*)/;
+const FENCE_END = /(?:^|\n) {0,3}(?:`+|~+)[ \t]*\n?$/;
+const ITEM = /^ {0,3}(?:[-*+]|\d{1,9}[.)])\s([^]*)/;
+const MAY_BE_ITEM = /^(?:[-*+]|\d{1,9}[.)])(?:\s|$)|^\d{1,9}$/;
+const SIGNS = /[*_`~|#>[\]\\$&=@]|:\/\/|^\s*(?:[-+]|\d{1,9}[.)])\s|^ {4}|-{3}/m;
+const IN_ROWS = /^(?: {0,3}(?:[-*+]|\d{1,9}[.)])\s|\|)/m; // a list or a table
+const ROWS_PAUSE_MS = 1000;
+const MAX_ROWS = 6000; // characters: all rows so far are rendered each time
+const PATIENCE_MS = 10_000;
+
+export class Formatting {
+  #done = ""; // the text of the complete blocks
+  #block = null; // the last block, which is open
+  #open = null; // its element
+  #rows = null; // of the last block: the text that the server has rendered, and the places for what follows it there
+  #askedAt = 0;
+  #isAsking = false;
+
+  constructor(place, url) {
+    Object.assign(this, { place, url });
+  }
+
+  show(text) {
+    if (!text.startsWith(this.#done) || !this.#open) {
+      this.#done = "";
+      this.place.replaceChildren();
+      this.#begin();
+    }
+    for (const block of split(text.slice(this.#done.length))) {
+      this.#block = block;
+      this.#paint();
+      if (block.isOpen) this.#askForRows();
+      else {
+        this.#done += block.text;
+        this.#complete(this.#open, block);
+        this.#begin();
+      }
+    }
+  }
+
+  #begin() {
+    this.#open = clone("plain-template");
+    this.#rows = null;
+    this.place.append(this.#open);
+  }
+
+  #paint() {
+    const { text, isCode } = this.#block;
+    const isShownAsCode = this.#open.matches("figure");
+    if (isCode !== isShownAsCode) this.#turnInto(clone(isCode ? "code-template" : "plain-template"));
+    if (isCode) return paintCode(this.#open, text);
+    if (!this.#rows) return write(this.#open, text);
+    const rest = text.slice(this.#rows.text.length);
+    const item = this.#rows.list && rest.match(ITEM);
+    const isUnclear = rest.startsWith("|") || MAY_BE_ITEM.test(rest); // a row of a table comes whole
+    write(this.#rows.item, item ? item[1] : "");
+    return write(this.#rows.plain, item || isUnclear ? "" : rest);
+  }
+
+  #turnInto(element) {
+    this.#open.replaceWith(element);
+    this.#open = element;
+  }
+
+  async #complete(element, { text, isCode }) {
+    if (isCode || !SIGNS.test(text)) return;
+    const nodes = await this.#render(text);
+    if (nodes) element.replaceWith(...nodes);
+  }
+
+  async #askForRows() {
+    const { text, isCode } = this.#block;
+    const whole = text.slice(0, text.lastIndexOf("\n") + 1);
+    const isNew = whole.trim() && whole !== this.#rows?.text && whole.length <= MAX_ROWS;
+    const isSoon = this.#isAsking || performance.now() - this.#askedAt < ROWS_PAUSE_MS;
+    if (isCode || !isNew || isSoon || document.hidden || !IN_ROWS.test(whole)) return;
+    const element = this.#open;
+    this.#isAsking = true;
+    this.#askedAt = performance.now();
+    const nodes = await this.#render(whole);
+    this.#isAsking = false;
+    if (nodes && element === this.#open) this.#showRows(whole, nodes);
+  }
+
+  #showRows(text, nodes) {
+    const list = nodes.at(-1)?.matches("ol, ul") ? nodes.at(-1) : null;
+    const [item, plain] = [document.createElement("li"), clone("plain-template")];
+    item.className = "words-plain";
+    list?.append(item);
+    this.#rows = { text, list, item, plain };
+    this.#turnInto(document.createElement("div"));
+    this.#open.className = "prose";
+    this.#open.append(...nodes, plain);
+    this.#paint();
+  }
+
+  async #render(text) {
+    const body = new FormData();
+    body.set("text", text);
+    try {
+      const response = await submit(this.url, body, AbortSignal.timeout(PATIENCE_MS));
+      if (!response.ok || response.redirected) return null;
+      const template = document.createElement("template");
+      template.innerHTML = await response.text();
+      return [...template.content.children];
+    } catch {
+      return null;
+    }
+  }
+}
+
+function write(element, text) {
+  element.textContent = text.replace(/^\s*\n/, "").trimEnd();
+  element.hidden = !element.textContent;
+}
+
+function paintCode(figure, text) {
+  const [, language, rest] = text.match(/^\s*(?:`{3,}|~{3,})([^\n]*)\n?([^]*)/);
+  const [name] = language.trim().split(/\s+/);
+  const pre = figure.querySelector("pre");
+  figure.querySelector("figcaption span").textContent = name;
+  pre.ariaLabel = [figure.dataset.label, name].filter(Boolean).join(" ");
+  const isAtEnd = pre.scrollHeight - pre.scrollTop - pre.clientHeight < 1;
+  pre.firstElementChild.textContent = rest.replace(FENCE_END, "");
+  if (isAtEnd) pre.scrollTop = pre.scrollHeight;
+}
+
+// Return the blocks of the Markdown; the last one is open, and none is cut within what belongs together.
+function split(text) {
+  const blocks = [];
+  let [start, at] = [0, 0];
+  let fence = null;
+  let [hasBegun, isList, isAfterBlank] = [false, false, false];
+  const end = (until, isCode) => {
+    blocks.push({ text: text.slice(start, until), isCode, isOpen: false });
+    start = until;
+    hasBegun = isAfterBlank = false;
+  };
+  for (const line of text.split("\n")) {
+    const next = at + line.length + 1;
+    const opens = fence ? null : line.match(FENCE);
+    if (fence) {
+      const isEnd = next <= text.length && new RegExp(`^ {0,3}\\${fence.sign[0]}{${fence.sign.length},}[ \\t]*$`).test(line);
+      if (isEnd && fence.isApart) end(next, true);
+      if (isEnd) fence = null;
+    } else if (!line.trim()) isAfterBlank = true;
+    else {
+      const isApart = opens !== null && !opens[1];
+      const begins = isAfterBlank && !/^\s/.test(line) && !(isList && MAY_BE_ITEM.test(line));
+      if (hasBegun && (isApart || begins)) end(at, false);
+      if (!hasBegun) isList = ITEM.test(line);
+      if (opens) fence = { sign: opens[2], isApart };
+      hasBegun = true;
+      isAfterBlank = false;
+    }
+    at = next;
+  }
+  blocks.push({ text: text.slice(start), isCode: Boolean(fence?.isApart), isOpen: true });
+  return blocks;
+}
