@@ -1,4 +1,4 @@
-"""Kith's settings in pytest's own process; what tests start reads `config.settings`."""
+"""Kith's settings in pytest's own process; what tests start reads `tests.fixtures.started`."""
 
 from config import settings as kith
 

@@ -23,7 +23,7 @@ from config.up.ports import LOOPBACK, find_free_port, is_answering
 from config.up.processes import Child
 from config.up.run import web_program, worker_program
 from providers.http_options import get_tls_context
-from tests.fixtures.databases import fill_database
+from tests.fixtures.databases import ENVIRONMENT, fill_database
 from tests.fixtures.embedded import Embedded
 from tests.fixtures.push_service import PushService
 from tests.fixtures.rehearsal import RehearsalServer
@@ -76,9 +76,9 @@ class House:
         addresses = {"DATABASE_URL": self.services.database_url, "REDIS_URL": self.services.redis_url}
         model = {"LLM_BASE_URL": self.rehearsal.url, "LLM_MODEL": "rehearsal", "KITH_REHEARSAL": "1"}
         model["KITH_CHAT_FOUND"] = "true"  # a provider of the database comes before it
-        mine = {"KITH_HOME": str(self.home), "PYTHONPATH": f"{ROOT / 'platform'}"}
+        mine = {"KITH_HOME": str(self.home), **ENVIRONMENT}
         push = {"KITH_OUTBOUND_ALLOWED": self.push.host, **SECRETS}
-        return {**mine, **addresses, **model, **push, **QUICK, "DJANGO_SETTINGS_MODULE": "config.settings"}
+        return {**mine, **addresses, **model, **push, **QUICK}
 
     def prepare(self) -> None:
         """Services, tables, and everything else."""

@@ -62,7 +62,7 @@ def asking(alice: Person) -> Iterator[list[Any]]:
     is_over = threading.Event()
 
     def ask() -> None:
-        while not is_over.wait(0.25):
+        while not is_over.wait(0.5):
             try:
                 came.append(likeness(alice, len(came) % 2))
             except Exception as error:  # noqa: BLE001 (the thread's failure is the test's)

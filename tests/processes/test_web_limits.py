@@ -4,7 +4,7 @@ from contextlib import suppress
 
 import httpx
 import pytest
-from django.contrib.auth.hashers import PBKDF2PasswordHasher
+from django.contrib.auth.hashers import make_password
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
@@ -36,8 +36,7 @@ def test_a_frame_that_no_message_needs_closes_the_socket(house: House, alice: Pe
 
 def test_whoever_guesses_cannot_pretend_to_be_many(house: House) -> None:
     user = house.person().user
-    kept = PBKDF2PasswordHasher().encode(PASSWORD, "salt")  # the web process knows no hasher of tests
-    house.rows(User).filter(pk=user.pk).update(password=kept)
+    house.rows(User).filter(pk=user.pk).update(password=make_password(PASSWORD))
     with httpx.Client(base_url=house.url(0), timeout=30, verify=get_tls_context()) as browser:
         assert sign_in(browser, user.email, PASSWORD, "10.0.0.98") == 302
         for number in range(12):
