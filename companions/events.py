@@ -26,7 +26,7 @@ from django.utils.translation import gettext_lazy
 from redis.asyncio import Redis
 
 from companions.models import Companion, Message, Reply
-from jobs.background import one_per_loop
+from jobs.background import get_blocking_redis, one_per_loop
 from memory.models import Recalled
 from memory.recall.recall import Found
 from providers.errors import (
@@ -129,8 +129,8 @@ def publish_on_commit(group: str, event: Event) -> None:
 
 def _publish_blocking(group: str, event: Event) -> None:
     try:
-        with redis.Redis.from_url(settings.REDIS_URL, socket_connect_timeout=1, socket_timeout=1) as client:
-            client.publish(settings.EVENTS_CHANNEL, orjson.dumps([(group, event)]))
+        client = get_blocking_redis(settings.REDIS_URL)
+        client.publish(settings.EVENTS_CHANNEL, orjson.dumps([(group, event)]))
     except redis.RedisError as error:
         log.warning("event_not_published", error=type(error).__name__)
 

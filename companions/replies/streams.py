@@ -14,6 +14,7 @@ import redis
 from django.conf import settings
 
 from companions.events import redis_client
+from jobs.background import get_blocking_redis
 
 PIECES_PER_EXPIRY = 32  # a stream lives for an hour: its expiry need not be renewed with each piece
 LAST = 2**63 - 1
@@ -112,23 +113,21 @@ def seal_stream(reply_id: UUID, after: Place) -> list[Entry]:
     Return an empty list if Redis is away.
     """
     try:
-        with _blocking_client() as client:
-            pipe = client.pipeline()
-            _seal(pipe, reply_id)
-            pipe.xrange(_key(reply_id), min=f"({after.id}")
-            return _entries(pipe.execute(raise_on_error=False)[-1])
+        pipe = _blocking_client().pipeline()
+        _seal(pipe, reply_id)
+        pipe.xrange(_key(reply_id), min=f"({after.id}")
+        return _entries(pipe.execute(raise_on_error=False)[-1])
     except redis.RedisError:
         return []
 
 
 def wipe_streams(reply_ids: Iterable[UUID]) -> None:
     """Empty and seal the replies' streams, so that a process that still generates one of them adds nothing."""
-    with _blocking_client() as client:
-        pipe = client.pipeline()
-        for reply_id in reply_ids:
-            pipe.delete(_key(reply_id))
-            _seal(pipe, reply_id)
-        pipe.execute()
+    pipe = _blocking_client().pipeline()
+    for reply_id in reply_ids:
+        pipe.delete(_key(reply_id))
+        _seal(pipe, reply_id)
+    pipe.execute()
 
 
 def _seal(pipe: Any, reply_id: UUID) -> None:
@@ -137,7 +136,7 @@ def _seal(pipe: Any, reply_id: UUID) -> None:
 
 
 def _blocking_client() -> redis.Redis:
-    return redis.Redis.from_url(settings.REDIS_URL, socket_connect_timeout=2, socket_timeout=5)
+    return get_blocking_redis(settings.REDIS_URL, 5.0)
 
 
 def _key(reply_id: UUID | str) -> str:

@@ -1,6 +1,5 @@
 """Rate limits per person for expensive work, counted in Redis, or in each process by itself while Redis is away."""
 
-import functools
 import threading
 from collections import Counter
 from datetime import datetime
@@ -12,6 +11,7 @@ from django.utils.translation import ngettext
 
 from accounts.errors import GateError
 from accounts.models import User
+from jobs.background import get_blocking_redis
 
 WINDOWS = {60: "a_minute", 3600: "an_hour", 86_400: "a_day"}
 MAX_COUNTS_HERE = 10_000  # beyond this the older half is dropped
@@ -34,7 +34,7 @@ def admit_to(user: User, what: str, now: datetime) -> None:
 def _count(key: str, seconds: int) -> int:
     """Increment the key's count, and return it. In Redis it expires after two windows of `seconds`."""
     try:
-        pipeline = _get_client(settings.REDIS_URL).pipeline()
+        pipeline = get_blocking_redis(settings.REDIS_URL).pipeline()
         pipeline.incr(key)
         pipeline.expire(key, 2 * seconds)
         return int(pipeline.execute()[0])
@@ -45,11 +45,6 @@ def _count(key: str, seconds: int) -> int:
                 for oldest in list(_counts_here)[: MAX_COUNTS_HERE // 2]:
                     del _counts_here[oldest]
             return _counts_here[key]
-
-
-@functools.cache
-def _get_client(url: str) -> redis.Redis:
-    return redis.Redis.from_url(url, socket_connect_timeout=1, socket_timeout=1)
 
 
 def _build_refusal(what: str, limit: int, seconds: int, wait_seconds: int) -> GateError:

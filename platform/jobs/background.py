@@ -10,10 +10,11 @@ import contextvars
 import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial, wraps
+from functools import cache, partial, wraps
 from typing import Any, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
+import redis
 import structlog
 from asgiref.sync import sync_to_async
 from celery import current_app
@@ -117,6 +118,14 @@ def one_per_loop(make: Callable[[], T]) -> Callable[[], T]:
 def get_redis() -> Redis:
     """Return the running event loop's Redis client, which times out after a second."""
     return Redis.from_url(settings.REDIS_URL, socket_connect_timeout=1, socket_timeout=1)
+
+
+@cache
+def get_blocking_redis(url: str, timeout_seconds: float = 1.0) -> redis.Redis:
+    """Return this process's Redis client for all threads. Its connections are kept: a new one takes longer than most
+    commands.
+    """
+    return redis.Redis.from_url(url, socket_connect_timeout=timeout_seconds, socket_timeout=timeout_seconds)
 
 
 def run_in_background(work: Coroutine[Any, Any, None]) -> None:
