@@ -172,7 +172,7 @@ def card(request: SignedInRequest, upload_id: UUID) -> HttpResponse:
     The upload is gone once its companion is made: a second POST goes to the talk, the browser's Back to the characters.
     """
     made = find_made(request.user, "make_of_card", str(upload_id))
-    companion = Companion.objects.owned_by(request.user).filter(pk=made).first()
+    companion = made and Companion.objects.owned_by(request.user).filter(pk=made).first()
     if companion and request.method == "POST":
         return redirect("talk", companion.pk)
     if companion:
