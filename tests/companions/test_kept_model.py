@@ -23,7 +23,7 @@ from providers.selection import choose_chat, follow_change
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.turns import connected
 
-TURNS = int(os.environ.get("PROOF_TURNS", "40"))
+TURNS = int(os.environ.get("PROOF_TURNS", "25"))
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.usefixtures("web"),

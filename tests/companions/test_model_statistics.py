@@ -7,7 +7,7 @@ from companions.minds.measures import Answer, Occasion, find_language, is_formal
 from companions.minds.report import describe_weight, measure_differences
 from companions.minds.statistics import CLEAR_P, Floats, compare
 
-TALKS = 300
+TALKS = 150
 
 
 def draw_manner(chance: np.random.Generator, count: int, questions: float = 0.4) -> dict[str, Floats]:

@@ -65,4 +65,4 @@ def test_it_is_one_query_over_a_bounded_set(
     Memory.objects.filter(pk__in=[one.pk for one in memories[-2 * EACH :]]).update(aversion=0.9)
     with django_assert_num_queries(1):  # type: ignore[operator]
         assert find_flashback(mira.pk, EVERYTHING, Random(1), NOW)
-    assert len(drawn(mira, seeds=400)) <= 2 * EACH
+    assert len(drawn(mira, seeds=200)) <= 2 * EACH

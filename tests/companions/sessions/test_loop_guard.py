@@ -14,7 +14,7 @@ from tests.companions.sessions.echoes.runs import live, parroting, someone
 from tests.companions.sessions.echoes.sources import Kept, Said, repeats, wrong
 from tests.fixtures.rehearsal import RehearsalServer
 
-DAYS = 3
+DAYS = 2
 TEA = "My favourite drink is green tea."
 TOLD = {
     "user": Said(True, TEA),
