@@ -93,10 +93,9 @@ def delete_owned(model: type[Model], owner: str, id: UUID) -> None:
             referring.delete()
         elif relation.on_delete is SET_NULL:
             referring.update(**{relation.field.name: None})
-    column = model._meta.get_field(owner).column
     with connection.cursor() as cursor:
         # The names are those of our own models.
-        cursor.execute(f'DELETE FROM "{model._meta.db_table}" WHERE "{column}" = %s', [id])  # noqa: S608
+        cursor.execute(f'DELETE FROM "{model._meta.db_table}" WHERE "{owner}_id" = %s', [id])  # noqa: S608
 
 
 def delete_whole(delete: Callable[[], T]) -> T:

@@ -69,7 +69,7 @@ def web_program(port: int) -> Program:
 
 def worker_program(*, with_beat: bool = False) -> Program:
     """Return the Celery worker, with beat or without. An interrupted task's work is found again from its rows."""
-    flags = f"--pool threads --concurrency {THREADS} -Q {QUEUES} --loglevel INFO --without-mingle"
+    flags = f"--pool threads --concurrency {THREADS} -Q {QUEUES} --loglevel INFO --without-mingle --without-gossip"
     # Celery runs Django's checks and ignores their results; they load every page, 40 MB that a worker does not need.
     command = [sys.executable, "-m", "celery", "-A", "config", "--skip-checks", "worker", *flags.split()]
     return Program("worker", command + ["--with-beat"] * with_beat, stop_seconds=STOP_SECONDS)
