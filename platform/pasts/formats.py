@@ -96,7 +96,7 @@ def find_form(content: bytes) -> str | None:
     if form := _find_assistant(keys):
         return form
     if "conversations" in keys and fields["conversations"].startswith(b"["):
-        listed = peek_members(content, found.end() - 1)["conversations"]
+        listed = peek_members(content, found.end() - 1, PEEKED_BYTES)["conversations"]
         first = BRACKETS.match(listed)
         return (first and _find_assistant(peek_members(listed, first.end() - 1).keys())) or "chatgpt"
     if fields.get("type", b"")[1:20].split(b'"')[0].decode("latin-1") in risuai.KINDS and not is_list:

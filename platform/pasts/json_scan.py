@@ -16,7 +16,7 @@ from pasts.past import PastFormatError
 MAX_VALUES = 10_000_000  # per file; nested lists cost more than their bytes suggest
 MAX_PIECE_BYTES = 20_000_000  # of a value that is built at once
 MAX_PIECE_VALUES = 500_000
-PEEKED_BYTES = 400  # of each value
+MEMBER_BYTES = 400  # of each value
 WHOLE_BYTES = 8_000_000  # smaller values are built instead of scanned, which is faster
 JUDGED_BYTES = 200_000  # examined of a value without an end
 SPACES = rb"[ \t\r\n]*+"
@@ -133,15 +133,15 @@ def read_json(source: bytes) -> Piece:
     return Built(build(source)) if _is_small(source) else Scanned(source, start, is_root=True)
 
 
-def peek_members(source: bytes, at: int) -> dict[str, bytes]:
-    """Return the keys of the object that begins at `at`, each with the first PEEKED_BYTES of its value.
+def peek_members(source: bytes, at: int, most: int = MEMBER_BYTES) -> dict[str, bytes]:
+    """Return the keys of the object that begins at `at`, each with the first `most` bytes of its value.
 
     `source` may be the beginning of a file: it is not an error if it ends within a value.
     """
     found: dict[str, bytes] = {}
     try:
         for key, value in _scan(Scanned(source, at)):
-            found.setdefault(read_key(key), source[value.start : value.start + PEEKED_BYTES])
+            found.setdefault(read_key(key), source[value.start : value.start + most])
     except PastFormatError:
         pass
     return found
