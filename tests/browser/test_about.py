@@ -17,11 +17,11 @@ keep_fact(companion.pk, "The lake behind the mill, in which the person learnt to
 
 
 def test_a_character_is_written_tried_out_saved_and_restored(person: Person, live: Live) -> None:
-    person.make_companion()
+    path = person.create_companion()
     page = person.page
     page.set_viewport_size({"width": 390, "height": 844})
-    live.run(LEARN.replace("ID", page.url.split("/companions/")[1].split("/")[0]))
-    person.go("About")
+    live.run(LEARN.replace("ID", path.split("/")[2]))
+    person.visit(f"{path}about/")
     persona = page.get_by_label("Persona (optional)", exact=True)
     before = persona.input_value()
     persona.fill("A diver. " * 100)

@@ -42,7 +42,7 @@ def test_without_a_network_kiths_own_page_comes_and_no_page_was_kept(person: Per
 
 
 def test_what_is_shared_waits_in_the_composer(person: Person, page: Page) -> None:
-    person.make_companion("Juno")
+    person.create_companion("Juno")
     person.visit("/share/?title=A+train&text=Look+%26+see&url=https%3A%2F%2Fexample.org%2F")
     page.get_by_role("link", name="Juno").click()
     expect(page.locator("#message")).to_have_value("A train\nLook & see\nhttps://example.org/")

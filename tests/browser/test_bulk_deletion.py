@@ -13,8 +13,9 @@ FACTS = ("The harbour freezes", "The cat is called Pebble", "The train leaves at
 
 
 def add_facts(person: Person) -> None:
+    """To the memory of a new companion, by its page."""
     page = person.page
-    person.go("Memory")
+    person.visit(f"{person.create_companion()}memories/")
     for text in FACTS:
         page.get_by_text("Add a fact").click()
         page.get_by_label("What is remembered").fill(text)
@@ -29,7 +30,6 @@ def shot(person: Person, name: str) -> None:
 
 
 def test_chosen_memories_are_deleted_by_the_keyboard(person: Person) -> None:
-    person.make_companion()
     add_facts(person)
     page = person.page
     page.get_by_text("Delete several").focus()
@@ -49,7 +49,6 @@ def test_chosen_memories_are_deleted_by_the_keyboard(person: Person) -> None:
 
 
 def test_all_of_a_kind_goes_by_the_name_on_a_phone(person: Person) -> None:
-    person.make_companion()
     add_facts(person)
     page = person.page
     page.set_viewport_size({"width": 390, "height": 844})

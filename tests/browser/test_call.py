@@ -93,7 +93,9 @@ def microphone(
         given = {**browser_type_launch_args, "args": [*browser_type_launch_args["args"], *flags]}
         browser = browser_type.launch(**given)
         browsers.append(browser)
-        page = browser.new_context(locale="en-GB", reduced_motion="reduce").new_page()
+        page = browser.new_context(
+            locale="en-GB", reduced_motion="reduce", service_workers="block"
+        ).new_page()
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("console", lambda line: errors.append(line.text) if "Security Policy" in line.text else None)
         page.set_default_timeout(30_000)
@@ -109,9 +111,8 @@ def microphone(
 
 def begin(person: Person) -> Page:
     """The page of the call, which has begun."""
-    person.make_companion(greeting="")
+    person.visit(f"{person.create_companion(greeting='')}call/")
     page = person.page
-    page.goto(f"{page.url.rstrip('/')}/call/")
     page.get_by_role("button", name="Call", exact=True).click()
     return page
 
@@ -226,7 +227,7 @@ def test_a_cough_takes_nothing_from_the_answer_that_has_not_begun(microphone: An
 
 
 def test_without_a_microphone_it_is_said_what_to_do(browser: Browser, live: Live) -> None:
-    context = browser.new_context(locale="en-GB", reduced_motion="reduce")
+    context = browser.new_context(locale="en-GB", reduced_motion="reduce", service_workers="block")
     page = begin(Person.signed_in(context.new_page(), live))
     expect(page.locator("#call-state")).to_contain_text("microphone")
     expect(page.get_by_role("button", name="Call", exact=True)).to_be_enabled()

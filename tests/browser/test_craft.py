@@ -40,11 +40,11 @@ def test_words_and_code_are_copied_as_they_were_written(person: Person, live: Li
 def test_a_touch_screen_with_keys_sends_with_ctrl_and_enter(
     person: Person, live: Live, browser: Browser
 ) -> None:
-    person.make_companion()
+    path = person.create_companion()
     state = person.page.context.storage_state()
-    given: dict[str, Any] = {"storage_state": state, "locale": "en-GB", "reduced_motion": "reduce"}
-    page = browser.new_context(**given, has_touch=True, is_mobile=True).new_page()
-    page.goto(person.page.url)
+    given: dict[str, Any] = {"storage_state": state, "reduced_motion": "reduce", "service_workers": "block"}
+    page = browser.new_context(**given, locale="en-GB", has_touch=True, is_mobile=True).new_page()
+    page.goto(f"{live.url}{path}")
     expect(page.locator("#send")).to_be_enabled()
     live.rehearsal.script({"answer": "Two lines."})
     page.locator("#message").fill("One")

@@ -97,9 +97,8 @@ def test_a_session_is_cleared_without_remembering(person: Person, live: Live) ->
 
 
 def test_the_profile_is_changed_compared_and_restored(person: Person) -> None:
-    person.make_companion()
+    person.visit(f"{person.create_companion()}profile/")
     page = person.page
-    person.go("Memory", "About you")
     expect(page.get_by_text("Nothing yet.")).to_be_visible()
     write_profile(page, "Likes green tea.\nHas a cat.")
     write_profile(page, "Likes black tea.\nHas a cat.")
@@ -121,9 +120,8 @@ def test_the_profile_is_changed_compared_and_restored(person: Person) -> None:
 
 
 def test_what_is_always_in_mind_is_added_changed_and_deleted(person: Person) -> None:
-    person.make_companion()
+    person.visit(f"{person.create_companion()}always/")
     page = person.page
-    person.visit(f"{place(person)}always/")
     page.get_by_text("Add a short one").click()
     page.locator("#id_slot-name").fill("tea")
     page.locator("#id_slot-text").fill("green")
@@ -140,10 +138,9 @@ def test_what_is_always_in_mind_is_added_changed_and_deleted(person: Person) -> 
 
 
 def test_many_memories_are_deleted_at_once(person: Person, live: Live) -> None:
-    person.make_companion()
-    page, path = person.page, place(person)
+    page, path = person.page, person.create_companion()
     live.run(REMEMBER.format(pk=path.strip("/").rpartition("/")[2]))
-    person.go("Memory")
+    person.visit(f"{path}memories/")
     page.get_by_text("Delete several").click()
     for text in ("Pebble", "Turin"):
         page.locator("article.memory", has_text=text).get_by_role("checkbox").check()

@@ -32,12 +32,11 @@ def scroll_to_earlier(page: Page) -> None:
 def test_a_line_that_is_cut_again_and_again_loses_nothing_and_doubles_nothing(
     person: Person, live: Live
 ) -> None:
-    person.make_companion()
+    path = person.create_companion()
     chance = random.Random(19)
     count = -(-CUTS // CUTS_A_MESSAGE)
     answers = [[f"{number}.{word} " for word in range(WORDS)] for number in range(count)]
     live.rehearsal.script(*({"pieces": pieces, "delay_between": 0.03} for pieces in answers))
-    path = person.page.url.removeprefix(live.url)
     page = person.page = person.page.context.new_page()  # what it asks for does fail
     with Line(live.port) as line:
         page.goto(f"{line.url}{path}")

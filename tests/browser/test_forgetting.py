@@ -22,11 +22,9 @@ for days, text in ((1, "The cat is called Pebble"), (40, "The lake freezes in wi
 @pytest.fixture
 def there(person: Person) -> Person:
     """On the page of a companion that has three old facts."""
-    person.make_companion()
-    path = person.page.url.removeprefix(person.live.url)
+    path = person.create_companion()
     person.live.run(AGED.format(pk=path.strip("/").rpartition("/")[2]))
-    person.go("Settings", "Advanced")
-    person.page.get_by_role("link", name="Forgetting and feeling").click()
+    person.visit(f"{path}forgetting/")
     expect(person.page.locator(".strength")).to_have_count(4)  # and the greeting
     return person
 

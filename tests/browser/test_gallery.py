@@ -16,8 +16,7 @@ User.objects.filter(email="EMAIL").update(is_staff=True, is_superuser=True)
 def test_a_character_is_published_approved_and_begun_with_by_another(
     person: Person, page: Page, browser: Browser, live: Live
 ) -> None:
-    person.make_companion("Odessa", "You are late.")
-    person.go("Settings")
+    person.visit(f"{person.create_companion('Odessa', 'You are late.')}settings/")
     page.get_by_role("link", name="Publish it").click()
     page.get_by_role("link", name="Write who Odessa is").click()
     page.get_by_label("Persona (optional)", exact=True).fill("Odessa keeps a lighthouse.")
@@ -34,7 +33,7 @@ def test_a_character_is_published_approved_and_begun_with_by_another(
     page.get_by_role("button", name="Send it to the operators").click()
     expect(page.get_by_text("Version 1: waiting")).to_be_visible()
 
-    operator = Person.signed_in(browser.new_page(), live)
+    operator = Person.signed_in(browser.new_page(service_workers="block"), live)
     live.run(OPERATOR.replace("EMAIL", operator.email))
     desk = operator.page
     desk.goto(f"{live.url}/admin/companions/galleryversion/?state__exact=waiting")
@@ -46,7 +45,7 @@ def test_a_character_is_published_approved_and_begun_with_by_another(
     page.reload()
     expect(page.get_by_text("Version 1: approved")).to_be_visible()
 
-    context = browser.new_context(locale="en-GB", reduced_motion="reduce")
+    context = browser.new_context(locale="en-GB", reduced_motion="reduce", service_workers="block")
     other = Person.signed_in(context.new_page(), live)
     other.visit("/companions/new/")
     other.page.get_by_role("link", name="Look around the gallery").click()

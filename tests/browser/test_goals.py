@@ -29,8 +29,7 @@ pursue("idea", "A diary of clouds", excitement=4)
 
 def goals_of(person: Person, live: Live) -> str:
     """The address of the page of a companion that has some."""
-    person.make_companion(name="Mira Lindqvist")
-    path = person.page.url.removeprefix(live.url)
+    path = person.create_companion(name="Mira Lindqvist")
     live.run(PURSUE.format(pk=path.strip("/").split("/")[-1]))
     return f"{live.url}{path}pursuits/"
 

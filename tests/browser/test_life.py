@@ -100,9 +100,8 @@ def test_whoever_saw_an_answer_end_and_leaves_at_once_has_read_it(person: Person
 
 
 def test_a_timer_is_set_seen_ahead_fired_and_cancelled(person: Person) -> None:
-    person.make_companion()
+    person.visit(f"{person.create_companion()}timers/")
     page = person.page
-    person.visit(f"{place(person)}timers/")
     page.get_by_text("Repeating").click()
     expect(page.get_by_label("How long from now")).to_be_hidden()
     page.get_by_label("On which days").select_option("1-5")
@@ -125,9 +124,8 @@ def test_a_timer_is_set_seen_ahead_fired_and_cancelled(person: Person) -> None:
 
 
 def test_a_companion_is_muted_with_one_tap_and_its_life_changed_by_keyboard(person: Person) -> None:
-    person.make_companion()
+    person.visit(f"{person.create_companion()}life/settings/")
     page = person.page
-    person.go("Together", "When Mira may write")
     page.get_by_role("button", name="Mute").press("Enter")
     expect(page.get_by_role("button", name="Unmute")).to_be_visible()
     page.get_by_label("may write first").press("Space")

@@ -31,19 +31,17 @@ FIRST = "[...document.querySelectorAll('#turns .words')].at(0).innerText"
 LAST = "[...document.querySelectorAll('#turns .words')].at(-1).innerText"
 
 
-def fill(person: Person) -> str:
-    """Give the companion of the page a long talk; return the id of the message in the middle."""
-    found = re.search(r"companions/([0-9a-f-]{36})", person.page.url)
-    assert found
-    script = FILL.replace("COMPANION", found[1]).replace("LENGTH", str(LENGTH))
-    return person.live.run(script).strip()
+def have_talked(person: Person) -> tuple[str, str]:
+    """Create a companion with a long talk; return the talk's path, and the id of the message in the middle."""
+    path = person.create_companion(greeting="")
+    script = FILL.replace("COMPANION", path.split("/")[2]).replace("LENGTH", str(LENGTH))
+    return path, person.live.run(script).strip()
 
 
 def test_a_long_talk_scrolls_with_few_messages_on_the_page(person: Person) -> None:
     page = person.page
-    person.make_companion(greeting="")
-    fill(person)
-    page.reload()
+    path, _ = have_talked(person)
+    person.visit(path)
     expect(page.locator("#turns .words").last).to_have_text(f"Word {LENGTH - 1}.")
     most = 0
     page.locator(
@@ -65,9 +63,7 @@ def test_a_long_talk_scrolls_with_few_messages_on_the_page(person: Person) -> No
 
 def test_what_is_read_stays_under_the_eyes_as_more_comes(person: Person) -> None:
     page = person.page
-    person.make_companion(greeting="")
-    middle = fill(person)
-    path = page.url.replace(person.live.url, "")
+    path, middle = have_talked(person)
     person.visit(f"{path}?at={middle}")
     found = page.locator(f"#message-{middle}")
     expect(found).to_be_focused()
@@ -100,11 +96,10 @@ MEANWHILE = """async () => {
 
 def test_what_has_come_meanwhile_is_not_brought_twice(person: Person) -> None:
     page = person.page
-    person.make_companion(greeting="")
-    fill(person)
+    path, _ = have_talked(person)
     held: list[Route] = []
     page.route(re.compile(r"/turns/\?before="), lambda route: held.append(route))
-    page.reload()
+    person.visit(path)
     expect(page.locator("#turns .words").last).to_have_text(f"Word {LENGTH - 1}.")
     with page.expect_request(re.compile(r"/turns/\?before=")):
         page.evaluate("scrollTo(0, 400)")
@@ -117,11 +112,9 @@ def test_what_has_come_meanwhile_is_not_brought_twice(person: Person) -> None:
 
 def test_new_words_wait_below_while_one_reads_what_is_past(person: Person) -> None:
     page = person.page
-    person.make_companion(greeting="")
-    middle = fill(person)
-    path = page.url.replace(person.live.url, "")
+    path, middle = have_talked(person)
     other = page.context.new_page()
-    other.goto(page.url)
+    other.goto(f"{person.live.url}{path}")
     person.visit(f"{path}?at={middle}")
     expect(page.locator(f"#message-{middle}")).to_be_focused()
     other.locator("#message").fill("From elsewhere")

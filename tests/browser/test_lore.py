@@ -9,10 +9,9 @@ pytestmark = pytest.mark.browser
 
 
 def test_a_book_is_written_and_says_why_its_entry_is_read(person: Person) -> None:
-    person.make_companion()
     page = person.page
     page.set_viewport_size({"width": 390, "height": 844})
-    person.go("About", "Lorebook")
+    person.visit(f"{person.create_companion()}lore/")
     page.get_by_text("Create a lorebook", exact=True).click()
     page.get_by_label("Name").fill("The realm")
     page.get_by_role("button", name="Create it").click()

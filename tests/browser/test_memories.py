@@ -18,9 +18,8 @@ document.addEventListener("readystatechange", () => {
 
 def add_fact(person: Person) -> Page:
     """The page of a new companion's memory, after a fact was added by hand."""
-    person.make_companion()
+    person.visit(f"{person.create_companion()}memories/")
     page = person.page
-    person.go("Memory")
     page.get_by_text("Add a fact").click()
     page.get_by_label("What is remembered").fill("The harbour freezes in winter")
     page.get_by_role("button", name="Remember this").click()
@@ -94,9 +93,8 @@ def test_memories_are_found_corrected_pinned_and_added(person: Person) -> None:
 
 
 def test_what_was_remembered_stands_under_the_answer(person: Person, live: Live) -> None:
-    person.make_companion()
+    person.visit(f"{person.create_companion()}memories/")
     page = person.page
-    person.go("Memory")
     page.get_by_text("Add a fact").click()
     page.get_by_label("What is remembered").fill("The cat is called Pebble")
     page.get_by_role("button", name="Remember this").click()
@@ -130,9 +128,9 @@ def test_a_message_is_deleted_with_its_answer(person: Person, live: Live) -> Non
 
 
 def test_older_history_comes_as_one_scrolls(person: Person, live: Live) -> None:
-    person.make_companion()
-    live.run(MANY.format(pk=person.page.url.rstrip("/").rpartition("/")[2]))
-    person.page.reload()
+    path = person.create_companion()
+    live.run(MANY.format(pk=path.rstrip("/").rpartition("/")[2]))
+    person.visit(path)
     words = person.page.locator(".said-by-person .words")
     expect(words.last).to_have_text("said 59")
     expect(words).to_have_count(25)
@@ -186,9 +184,8 @@ def test_the_chosen_scheme_is_kept(person: Person) -> None:
 
 
 def test_what_would_be_forgotten_is_shown_chosen_and_gone(person: Person, live: Live) -> None:
-    person.make_companion()
+    person.visit(f"{person.create_companion()}memories/")
     page = person.page
-    person.go("Memory")
     for fact in ("The cat Pebble is afraid of thunder", "Pebble the cat is afraid of thunder and of rain"):
         page.get_by_text("Add a fact").click()
         page.get_by_label("What is remembered").fill(fact)

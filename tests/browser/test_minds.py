@@ -29,8 +29,7 @@ for pk in find_due(timezone.now()):
 @pytest.fixture
 def models(person: Person, live: Live) -> Iterator[Any]:
     """Puts a model before all others, of which the mind of a new companion then tells; afterwards there is none."""
-    person.make_companion()
-    mind = f"{person.page.url}mind/"
+    mind = f"{live.url}{person.create_companion()}mind/"
 
     def choose(model: str) -> None:
         live.run(CHOOSE.format(model=model, url=live.rehearsal.url))
@@ -52,9 +51,8 @@ def assert_fits(page: Page) -> None:
 
 def test_on_a_phone_manner_and_values_are_chosen_by_keyboard_alone(person: Person) -> None:
     page = person.page
-    person.make_companion()
     page.set_viewport_size({"width": 390, "height": 844})
-    page.goto(f"{page.url}mind/")
+    person.visit(f"{person.create_companion()}mind/")
     assert_fits(page)
     page.get_by_role("button", name="Calm").focus()
     page.keyboard.press("Enter")
@@ -79,7 +77,7 @@ def test_on_a_phone_manner_and_values_are_chosen_by_keyboard_alone(person: Perso
 def test_in_the_dark_and_in_chinese_a_model_of_ones_own_is_added_and_tried(
     browser: Browser, live: Live
 ) -> None:
-    given: dict[str, Any] = {"color_scheme": "dark", "reduced_motion": "reduce"}
+    given: dict[str, Any] = {"color_scheme": "dark", "reduced_motion": "reduce", "service_workers": "block"}
     context = browser.new_context(**given, viewport={"width": 390, "height": 844})
     page = Person.signed_in(context.new_page(), live).page
     page.goto(f"{live.url}/settings/")

@@ -58,12 +58,11 @@ def test_the_bar_and_the_tabs_lead_everywhere_by_keyboard(person: Person) -> Non
 
 
 def test_the_talk_keeps_half_and_every_menu_is_within_reach(person: Person) -> None:
-    person.make_companion(greeting="Hello, I am Mira. " * 3)
+    path = person.create_companion(greeting="Hello, I am Mira. " * 3)
     page = person.page
-    path = page.url
     for width, height in SMALL:
         page.set_viewport_size({"width": width, "height": height})
-        page.goto(path)
+        person.visit(path)
         expect(page.locator("#send")).to_be_visible()
         assert page.evaluate(TALK) >= height / 2, (width, height)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -80,11 +79,11 @@ def test_the_talk_keeps_half_and_every_menu_is_within_reach(person: Person) -> N
 
 
 def test_the_list_of_companions_stands_beside_the_talk_on_wide_screens(person: Person) -> None:
-    person.make_companion(name="Robin")
-    person.make_companion(name="Juniper Anastasia von Hohenstein-Wackerbarth")
-    page, path = person.page, person.page.url
+    person.create_companion(name="Robin")
+    page = person.page
     page.set_viewport_size({"width": 1280, "height": 800})
-    page.goto(path)
+    person.make_companion(name="Juniper Anastasia von Hohenstein-Wackerbarth")
+    path = page.url
     beside = page.locator(".beside-list")
     expect(beside.locator(".person[aria-current]")).to_contain_text("Juniper")
     box, talk = beside.bounding_box(), page.locator("#talk").bounding_box()
@@ -103,9 +102,8 @@ def test_the_list_of_companions_stands_beside_the_talk_on_wide_screens(person: P
 
 
 def test_a_form_that_comes_back_shows_what_is_to_be_corrected(person: Person) -> None:
-    person.make_companion()
+    person.visit(f"{person.create_companion()}settings/")
     page = person.page
-    person.go("Settings")
     name = page.get_by_label("Its name")
     name.fill("Robin")
     page.get_by_role("button", name="Delete for good").click()

@@ -17,7 +17,9 @@ pytestmark = pytest.mark.browser
 @pytest.fixture
 def newcomer(browser: Browser, live: Live) -> Iterator[Person]:
     """Somebody with an account of their own, whose second step no other test meets. Passkeys want a host's name."""
-    context = browser.new_context(base_url=live.url, locale="en-GB", reduced_motion="reduce")
+    context = browser.new_context(
+        base_url=live.url, locale="en-GB", reduced_motion="reduce", service_workers="block"
+    )
     person = Person(context.new_page(), live)
     live.run(f"from accounts.signup import create_account; create_account({person.email!r}, {PASSWORD!r})")
     yield person

@@ -52,8 +52,12 @@ def test_the_page_shows_the_parts_and_what_is_left(at_home: Client, mira: Compan
     for words in ("Persona", "The talk so far", "Room for the answer", "Room left for the talk"):
         assert words in page
     assert WARNING not in page
+
+
+def test_the_advanced_settings_lead_to_it_and_to_forgetting(at_home: Client, mira: Companion) -> None:
     advanced = at_home.get(f"/companions/{mira.pk}/settings/advanced/").content.decode()
-    assert f"/companions/{mira.pk}/settings/context/" in advanced
+    for page in ("settings/context/", "forgetting/"):
+        assert f'href="/companions/{mira.pk}/{page}"' in advanced
 
 
 def test_a_companion_that_reads_less_has_less_to_fill(at_home: Client, mira: Companion) -> None:
