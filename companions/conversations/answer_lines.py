@@ -35,8 +35,9 @@ FEELING = (
     rf"(?P<name>(?i:{EMOTIONS}))(?P<rest>[\s:=,]{{0,3}}[\d.,]{{0,5}}%?)"
 )
 WEEKDAY = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
-# A day stands behind each line that is always in mind (`prompting.pinned_context`).
-BRACKET = regex.compile(rf"[\[【]\s?(?:{FEELING}|(?P<day>(?:{WEEKDAY} )?\d{{4}}-\d\d-\d\d))\s?[\]】]")
+# As `text.dates` writes them. A day stands behind each line that is always in mind (`prompting.pinned_context`).
+DAY = rf"(?:{WEEKDAY} \d{{1,2}} [A-Z][a-z]{{2}}(?: \d{{4}})?|(?:{WEEKDAY} )?\d{{4}}-\d\d-\d\d)"
+BRACKET = regex.compile(rf"[\[【]\s?(?:{FEELING}|(?P<day>{DAY}))\s?[\]】]")
 FIRST = regex.compile(
     rf"[^\S\n]{{0,8}}(?:[\[【(（]\s?{FEELING}\s?[\]】)）]"
     rf"|\*{{1,2}}\(?(?P<name>(?i:{EMOTIONS}))(?P<rest>[\s:=,]{{0,3}}[\d.,]{{0,5}}%?)\)?\*{{1,2}}(?!\w)"
@@ -48,19 +49,20 @@ TOLD_BY_TOOLS = (
     r'"(?:remembered|revised|proposed|noted|cancelled)": '
     r'|"slot": "[^\n]{0,500}", "remembered": "|"state": "[^\n]{0,500}", "proposed": "'
     r'|"text": "[^\n]{0,500}", "cancelled": "|"block": "[^\n]{0,500}", "full": "\d|"full": "\d+ of \d+ characters"'
-    r'|"when": "[^\n]{0,500}", "next": "\d{4}-|"next": "\d{4}-[^\n]{0,20}", (?:"text": "[^\n]{0,1000}", )?"when": "'
+    rf'|"when": "[^\n]{{0,500}}", "next": "(?:{WEEKDAY} )?\d{{4}}-'
+    rf'|"next": "(?:{WEEKDAY} )?\d{{4}}-[^\n]{{0,20}}", (?:"text": "[^\n]{{0,1000}}", )?"when": "'
 )
 # The beginnings of the lines and lists that `prompting.turn_prompt.render_context` and `life.waking_context` render, and
 # of the directive and the notice in the history. The list of timers is left out, since an answer to the question which
 # timers are set looks just like it.
 CONTEXT_LINE = (
-    rf"(?:Now: {WEEKDAY}[a-z]+ \d|First met: \d|Last spoke: |This talk began: |Last time you two talked: "
+    rf"(?:Now: {WEEKDAY}[a-z]+ \d|First met: \d|This talk began: |Last time you two talked: "
     r"|This is your first conversation, and you are glad|You [a-z ]{0,10}are on a call, and your answer is spoken aloud"
     r"|Your diary, of [A-Z]|It ended: [^\n:]{1,80} said: \""
     r"|How you feel inside, since |Your mood by now: |The context is \d{1,3} % full: "
     r"|They have not answered\. You go on:|Answer as [^\n]{1,80} now, with an emotion tag first"
     r"|You woke by: (?:a |the )|They asked you for this: (?:yes|no)\b|What for: \"|They last wrote: |You last wrote: "
-    rf"|- \[(?:{WEEKDAY} )?\d{{4}}-\d{{2}}-\d{{2}}\] [^\n:]{{1,60}}: )[^\n]{{0,4000}}"
+    rf"|- \[{DAY}\] [^\n:]{{1,60}}: )[^\n]{{0,4000}}"
 )
 CONTEXT_LIST = (
     r"(?:Just came to mind, unasked\. Speak of it only if|Open between you \(come back to it|Your notes of this talk:)"
@@ -69,7 +71,7 @@ CONTEXT_LIST = (
 COPIED = regex.compile(  # times as in `prompting.history.render_time`, lines of the context, results of tools
     rf"[^\S\n]{{0,8}}(?:(?:- )?\[{WEEKDAY} \d{{1,2}} [A-Z][a-z]{{2,8}}, \d{{1,2}}:\d{{2}}\][^\S\n]{{0,4}}(?:You: )?"
     rf"|\[(?:{WEEKDAY} )?\d{{4}}-\d\d-\d\d \d\d:\d\d\][^\S\n]{{0,4}}"
-    rf"|{CONTEXT_LINE}|{CONTEXT_LIST}|Remembered:[^\S\n]*\n(?=- \[(?:{WEEKDAY} )?\d{{4}}-)"
+    rf"|{CONTEXT_LINE}|{CONTEXT_LIST}|Remembered:[^\S\n]*\n(?=- \[{DAY}\])"
     rf"|\{{(?:{TOLD_BY_TOOLS})[^\n]{{0,2000}}\}}(?=[^\S\n]*(?:\n|$)))"
 )
 FENCE = regex.compile(r"[ ]{0,3}(?:```|~~~)")

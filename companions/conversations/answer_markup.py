@@ -6,6 +6,7 @@ tool calls. If a model writes `{{user}}` or `{{char}}`, as in cards that it was 
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import regex
 
@@ -43,15 +44,7 @@ CALL_ENDS = {  # by the beginning of a call
     "<": regex.compile(r"(?i)</(?:tool_calls?|function_calls?|minimax:tool_call)>"),
     "[": regex.compile(r"</s>|<\|im_end\|>"),
 }
-CALL_KEY = (
-    r"[\[{]\s{0,20}(?:\{\s{0,20})?\"(?:name|function|function_name|tool|tool_name|type|id|arguments|parameters|"
-    r"tool_calls?)\"\s{0,5}:"
-)
-FENCED_CALL = regex.compile(
-    rf"(?P<ticks>`{{3,12}}|~{{3,12}})[ \t]{{0,5}}(?:(?i:tool_code)[ \t]{{0,5}}\r?\n"
-    rf"|(?i:json|tool_calls?|tool|function|xml)?[ \t]{{0,5}}\r?\n\s{{0,40}}(?:{CALL_KEY}|<tool_call>|<function=))"
-)
-BARE_CALL = regex.compile(CALL_KEY)
+CALL_KEYS = "name|function|function_name|tool|tool_name|action|type|id|arguments|parameters|tool_calls?"
 PLACEHOLDER = regex.compile(r"(?i)\{\{\s?(?P<who>user|char|bot)\s?\}\}(?P<label>[*_]{0,3}\s?[:：])?")
 MAX_LABEL_CHARACTERS = 5  # after a placeholder
 ROLE = regex.compile(
@@ -80,6 +73,18 @@ class TextCall:
 Part = str | Thought | TextCall
 
 
+@lru_cache(maxsize=10)
+def _compile_calls(tools: tuple[str, ...]) -> tuple["regex.Pattern[str]", "regex.Pattern[str]"]:
+    """Return the patterns for how a call of one of the tools begins as JSON, and as fenced code."""
+    keys = "|".join([CALL_KEYS, *map(regex.escape, tools)])
+    key = rf'[\[{{]\s{{0,20}}(?:\{{\s{{0,20}})?"(?:{keys})"\s{{0,5}}:'
+    fenced = (
+        r"(?P<ticks>`{3,12}|~{3,12})[ \t]{0,5}(?:(?i:tool_code)[ \t]{0,5}\r?\n"
+        rf"|(?i:json|tool_calls?|tool|function|xml)?[ \t]{{0,5}}\r?\n\s{{0,40}}(?:{key}|<tool_call>|<function=))"
+    )
+    return regex.compile(key), regex.compile(fenced)
+
+
 class MarkupReader:
     """Reads the text, reasoning and tool calls of one answer from pieces cut anywhere.
 
@@ -92,6 +97,7 @@ class MarkupReader:
         self, tools: Collection[str], has_text: Callable[[], bool], companion: str, person: str
     ) -> None:
         self._tools, self._has_text = tools, has_text
+        self._bare_call, self._fenced_call = _compile_calls(tuple(sorted(tools)))
         self._companion, self._person = companion, person
         self._read: Callable[[str, int, bool], Iterator[Part | int]] = self._read_text
         self._held = ""
@@ -152,8 +158,8 @@ class MarkupReader:
         sign = text[at]
         if sign in "`~":
             yield from self._read_ticks(text, at, is_end)
-        elif sign == "{":
-            yield from self._read_brace(text, at, is_end)
+        elif sign in "{[":
+            yield from self._read_bracket(text, at, is_end)
         else:
             yield from self._read_tag(text, at, is_end)
 
@@ -195,7 +201,7 @@ class MarkupReader:
         if end == len(text) and not is_end and count <= MAX_FENCE_CHARACTERS:
             return
         if count >= 3 and self._is_blank_line:
-            found = FENCED_CALL.match(text, at, partial=True)
+            found = self._fenced_call.match(text, at, partial=True)
             if found and found.partial and not is_end:
                 return
             self._fence = text[at:end][:MAX_FENCE_CHARACTERS]
@@ -212,15 +218,18 @@ class MarkupReader:
         yield self._note(text[at:end])
         yield end
 
-    def _read_brace(self, text: str, at: int, is_end: bool) -> Iterator[Part | int]:
+    def _read_bracket(self, text: str, at: int, is_end: bool) -> Iterator[Part | int]:
         found = None
-        if self._tools and self._is_blank_line and not self._has_text():
-            found = BARE_CALL.match(text, at, partial=True)
+        if self._tools and self._is_blank_line:
+            found = self._bare_call.match(text, at, partial=True)
         if found and found.partial and not is_end:
             return
         if found and not found.partial:
             self._read, self._depth = self._read_bare_call, 0
             yield at
+            return
+        if text[at] == "[":
+            yield from self._read_tag(text, at, is_end)
             return
         named = PLACEHOLDER.match(text, at, partial=True) if not self._ticks else None
         if named and not is_end and (named.partial or len(text) - named.end() < MAX_LABEL_CHARACTERS):
@@ -257,6 +266,8 @@ class MarkupReader:
         )
         if stop is None:
             return None if is_end or len(text) - at > MAX_INLINE_CHARACTERS else 0
+        if stop[0] != "\n" and stop.end() == len(text) and not is_end:
+            return 0  # another backtick may follow
         return None if stop[0] == "\n" else stop.end()
 
     def _take_tag(self, found: "regex.Match[str]") -> Iterator[Part]:

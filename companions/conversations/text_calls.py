@@ -3,6 +3,7 @@
 <tool_call>{"name": "recall", "arguments": {"words": "Tiago"}}</tool_call>
 <function=recall>{"words": "Tiago"}</function>
 [TOOL_CALLS][{"name": "recall", "arguments": {"words": "Tiago"}}]
+{"tool": "recall", "words": "Tiago"}
 recall(cue="Tiago"), which Gemma writes in a fence named tool_code
 """
 
@@ -14,8 +15,9 @@ from functools import cached_property
 from typing import Any
 
 MAX_CALLS = 16  # in one text
-NAMES = ("name", "function_name", "tool_name", "tool")
-ARGUMENTS = ("arguments", "parameters", "args", "input")
+NAMES = ("name", "function_name", "tool_name", "tool", "action")
+ARGUMENTS = ("arguments", "parameters", "args", "input", "action_input")
+BESIDE = {*NAMES, "id", "type", "function"}  # keys that are no arguments where these stand beside the name
 FUNCTION = re.compile(r"<function=([\w.-]{1,64})>(.*?)(?:</function>|\Z)", re.DOTALL)
 PARAMETER = re.compile(r"<parameter=([\w.-]{1,64})>\n?(.*?)\n?(?:</parameter>|\Z)", re.DOTALL)
 NAMED = re.compile(
@@ -108,7 +110,10 @@ def _read_call(call: Mapping[str, Any]) -> tuple[str, str] | None:
     elif isinstance(function, str):
         call = {"name": function, **call}
     name = next((call[key] for key in NAMES if isinstance(call.get(key), str)), "")
-    arguments = next((call[key] for key in ARGUMENTS if key in call), None)
+    beside = {key: value for key, value in call.items() if key not in BESIDE}
+    if not name and len(call) == 1:  # {"recall": {"words": "Tiago"}}
+        [(name, beside)] = call.items()
+    arguments = next((call[key] for key in ARGUMENTS if key in call), beside)
     if isinstance(arguments, str):
         arguments = _read_value(arguments)
     if not name or not isinstance(arguments, dict):

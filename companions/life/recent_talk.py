@@ -44,8 +44,7 @@ class RecentTalk:
         lines += [_render_line(message, companion, with_day=not self.is_day) for message in self.messages]
         if self.pages:
             lines.append("Your diary of today:")
-            texts = (f"{page.title}. {page.summary}" for page in self.pages)
-            lines += [f"- {quoted(beginning(text, PAGE_TOKENS))}" for text in texts]
+            lines += [f"- {quoted(beginning(page.text, PAGE_TOKENS))}" for page in self.pages]
         return lines
 
 

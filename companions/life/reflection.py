@@ -204,8 +204,11 @@ def write_draft(material: Material, now: datetime) -> Draft:
 
 
 def shorten_state(state: InnerState) -> str:
-    """Return the beginning of the state's text, as much as a request has room for."""
-    return beginning(state.text, measure_room() // INNER_SHARE)
+    """Return the beginning of the state's text, as much as a request has room for; of the first state only the last
+    line, as the others repeat persona and greeting.
+    """
+    text = state.text.rpartition("\n")[2] if state.by == InnerState.By.SEED else state.text
+    return beginning(text, measure_room() // INNER_SHARE)
 
 
 def read_feeling(answer: Reflection) -> Feeling:

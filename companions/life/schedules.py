@@ -1,6 +1,7 @@
 """Schedules as people and models write them: `30s`, `5min`, `2h`, `1d`, `once:2026-04-10 09:00`, `cron:0 8 * * *`.
 
-A new one may name its day as people do: `tomorrow 9:00`, `Saturday at 10 pm`, `2026-04-10 09:00`, `明天下午3点`.
+A new one may be written as people do: `tomorrow 9:00`, `Saturday at 10 pm`, `2026-04-10 09:00`, `明天下午三点`,
+`every Monday at 7:00`, `每天早上7点`, `半小时后`.
 
 Crons and local times are in a time zone. A time that daylight saving skips is due at the first moment after the gap;
 one that occurs twice is due the first time only. A day in a length of time is 24 hours.
@@ -19,6 +20,7 @@ from django.utils.translation import gettext_lazy
 
 from companions.errors import ScheduleError
 from companions.moments import FIRST_YEAR, LAST_YEAR
+from text.dates import read_number
 
 MAX_CHARACTERS = 120
 MIN_INTERVAL = timedelta(minutes=10)
@@ -33,15 +35,35 @@ LENGTH = re.compile(
 DAY_NAMES = [name.casefold() for name in day_name]
 DAYS_ON = {"today": 0, "tomorrow": 1, "今天": 0, "明天": 1, "后天": 2}
 DAY = rf"(?:on |next )?(?P<day>{'|'.join([*DAYS_ON, *DAY_NAMES])}|[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})"
+NUMERAL = "[一二两三四五六七八九十]{1,3}"
 TIME = (
-    r"(?:at )?(?P<part>早上|上午|中午|下午|晚上)?(?P<hour>[0-9]{1,2})"
-    r"(?P<sign>[:：点](?P<minute>[0-9]{2})?(?::[0-9]{2})?)?"
+    rf"(?:at )?(?P<part>早上|上午|中午|下午|晚上)?(?P<hour>[0-9]{{1,2}}|{NUMERAL}(?=点))"
+    rf"(?P<sign>[:：点](?P<minute>[0-9]{{2}}|半|{NUMERAL})?(?::[0-9]{{2}}|分)?)?"
     r"(?: ?(?P<half>[ap])\.?m\.?)?"
 )
 NAMED = [
     re.compile(rf"(?:{DAY}[ ,T]*)?{TIME}", re.IGNORECASE),
     re.compile(rf"{TIME},? {DAY}", re.IGNORECASE),
 ]
+REPEATED_DAYS = {  # as the last field of a cron
+    **dict.fromkeys(("every day", "each day", "everyday", "daily", "每天", "每日"), "*"),
+    **dict.fromkeys(("every weekday", "weekdays", "每个工作日", "工作日"), "1-5"),
+    **{f"every {name}": str(number) for number, name in enumerate(DAY_NAMES, start=1)},
+    **{
+        f"每{week}{sign}": str(number)
+        for week in ("周", "星期")
+        for number, sign in enumerate("一二三四五六日", start=1)
+    },
+}
+REPEATED_DAY = f"(?P<days>{'|'.join(sorted(REPEATED_DAYS, key=len, reverse=True))})"
+REPEATED = [
+    re.compile(rf"{REPEATED_DAY}[ ,]*{TIME}", re.IGNORECASE),
+    re.compile(rf"{TIME},? {REPEATED_DAY}", re.IGNORECASE),
+]
+CHINESE_LENGTH = re.compile(rf"(?P<many>[0-9]+|半|{NUMERAL})个?(?P<unit>秒|分|小时|天)钟?(?:之?后|以后)?")
+CHINESE_UNITS = {"秒": "s", "分": "min", "小时": "h", "天": "d"}
+HALF_UNITS = {"分": "30s", "小时": "30min", "天": "12h"}
+CRON_FIELDS = re.compile(r"[0-9*][0-9*/,-]*(?: [0-9*][0-9*/,-]*){3} [0-9A-Za-z*/,-]+")
 LATER_HALF = {"p", "下午", "晚上"}
 CLOCK = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{1,2}):([0-9]{2})", re.IGNORECASE)
 SYNTAX_HELP = gettext_lazy(
@@ -140,7 +162,7 @@ def get_due_times(schedule: Schedule, due: datetime | None, zone: tzinfo, limit:
 
 def parse_new(text: str, now: datetime, zone: tzinfo) -> Schedule:
     """Parse a schedule that is set now. Raise ScheduleError if it is invalid, too frequent, too far ahead, or past."""
-    schedule = parse(resolve_named_day(text, now.astimezone(zone)))
+    schedule = parse(resolve_written(text, now.astimezone(zone)))
     if isinstance(schedule, Cron) and schedule.shortest_gap < MIN_INTERVAL:
         raise ScheduleError("too_often", _("This is too often: leave at least 10 minutes in between."))
     first = schedule.first(now, zone)
@@ -152,11 +174,21 @@ def parse_new(text: str, now: datetime, zone: tzinfo) -> Schedule:
     return schedule
 
 
-def resolve_named_day(text: str, now: datetime) -> str:
-    """Return a time that names its day as people do ("tomorrow 9:00", "Saturday at 10 pm") as "once:DATE TIME", with the
-    next such date; return any other text unchanged. `now` must be in the user's zone.
+def resolve_written(text: str, now: datetime) -> str:
+    """Return a schedule for a time as people write it: "once:DATE TIME", the next such date, for "Saturday at 10 pm",
+    "cron:…" for "every day at 9:00" and for the bare fields of a cron, "30min" for "半小时后". Return any other text
+    unchanged. `now` must be in the user's zone.
     """
     words = " ".join(text[: MAX_CHARACTERS + 1].split())
+    if CRON_FIELDS.fullmatch(words):
+        return f"cron:{words}"
+    if length := CHINESE_LENGTH.fullmatch(words):
+        many, unit = length["many"], length["unit"]
+        return HALF_UNITS.get(unit, text) if many == "半" else f"{read_number(many)}{CHINESE_UNITS[unit]}"
+    repeated = next(filter(None, (pattern.fullmatch(words) for pattern in REPEATED)), None)
+    if repeated and (clock := _read_clock(repeated)):
+        hour, minute = clock.split(":")
+        return f"cron:{int(minute)} {int(hour)} * * {REPEATED_DAYS[repeated['days'].casefold()]}"
     named = next(filter(None, (pattern.fullmatch(words) for pattern in NAMED)), None)
     clock = _read_clock(named) if named else ""
     if named is None or not clock:
@@ -179,10 +211,11 @@ def _read_clock(named: re.Match[str]) -> str:
     sign, half = named["sign"] or "", (named["half"] or named["part"] or "").casefold()
     if not (sign or named["half"]) or (sign[:1] in (":", "：") and not named["minute"]):
         return ""
-    hour = int(named["hour"])
+    hour = read_number(named["hour"])
     if half in LATER_HALF and hour < 12:
         hour += 12
-    return f"{0 if half == 'a' and hour == 12 else hour:02}:{named['minute'] or '00'}"
+    minute = 30 if named["minute"] == "半" else read_number(named["minute"] or "0")
+    return f"{0 if half == 'a' and hour == 12 else hour:02}:{minute:02}"
 
 
 def parse(text: str) -> Schedule:

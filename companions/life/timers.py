@@ -85,7 +85,7 @@ def set_timer(
     set_here = Timer.objects.filter(companion=companion, message=message, waking=waking)
     lock(companion.pk)
     if message or waking:
-        resolved = schedules.parse(schedules.resolve_named_day(schedule, now.astimezone(zone)))
+        resolved = schedules.parse(schedules.resolve_written(schedule, now.astimezone(zone)))
         same = set_here.filter(schedule=resolved.text, note=note)
         if before := same.exclude(state=Timer.State.CANCELLED).first():
             return before

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
@@ -24,7 +24,7 @@ from companions.lore.turn import find_constant_lore
 from companions.models import Companion, Message, Waking
 from companions.models.companion import lock
 from companions.prompting.history import Line, compose_call, compose_tool_result
-from companions.prompting.moment import load_last_time
+from companions.prompting.moment import load_last_time, render_entry
 from companions.prompting.persona import Persona
 from companions.prompting.pinned_context import load_pinned_context, render_inner_state
 from companions.prompting.turn_prompt import EMOTIONS, PERSONA_RULES, render_memory, render_system
@@ -35,7 +35,7 @@ from memory.recall.origins import load_origins
 from memory.recall.recall import LEARNT, Found, recall
 from memory.threads import load_open_threads, render_threads
 from providers.tokens import beginning
-from text.dates import render_age, render_day
+from text.dates import name_day, render_age
 from text.strings import block, one_line, quoted
 
 LATE_AFTER = timedelta(minutes=5)
@@ -158,8 +158,8 @@ def compose_prompt(context: WakingContext, now: datetime) -> list[Line]:
     persona = Persona(companion=context.companion, lore=lore, now=now.astimezone(zone), seed=seed)
     why = [
         *_tell_reason(context, now),
-        *_tell_known(context),
-        *_tell_last_time(context, talk, now),
+        *_tell_known(context, now),
+        *_tell_last_entry(context, talk),
         *talk.lines(context.companion),
         *render_threads(threads, now.astimezone(zone).date(), zone),
         *render_inner_state(pinned, now.astimezone(zone)),
@@ -182,15 +182,14 @@ def _find_start(waking: Waking) -> datetime:
     return timer.created_at if timer and is_set_once else waking.missed_since or waking.due_at
 
 
-def _tell_last_time(context: WakingContext, talk: RecentTalk, now: datetime) -> list[str]:
-    """Return the lines on where the two left off, without what `talk` shows: the last words, maybe the diary entry."""
+def _tell_last_entry(context: WakingContext, talk: RecentTalk) -> list[str]:
+    """Return the line of the newest diary entry, if there was a talk and `talk` does not show the entry."""
     last_time = load_last_time(context.companion)
-    if last_time is None:
+    entry = last_time.entry if last_time else None
+    if entry is None or entry in talk.pages:
         return []
-    entry = None if last_time.entry in talk.pages else last_time.entry
-    last_time = replace(last_time, entry=entry, last_words=[])
-    context.shown_ids |= last_time.ids
-    return last_time.lines(context.companion, now.astimezone(context.companion.user.zone))
+    context.shown_ids |= entry.shown_ids
+    return [render_entry(entry, context.companion)]
 
 
 def _tell_reason(context: WakingContext, now: datetime) -> list[str]:
@@ -206,8 +205,8 @@ def _tell_reason(context: WakingContext, now: datetime) -> list[str]:
     if note := context.note:
         lines.append(f"What for: {quoted(note)}")
     if about := waking.subject:
-        on = about.happened_at.astimezone(zone)
-        lines.append(f"It is about: - [{render_day(on)}] {quoted(beginning(about.text, MAX_MEMORY_TOKENS))}")
+        on = name_day(about.happened_at.astimezone(zone).date(), now.astimezone(zone).date())
+        lines.append(f"It is about: - [{on}] {quoted(beginning(about.text, MAX_MEMORY_TOKENS))}")
     if now - waking.due_at > LATE_AFTER:
         lines.append(f"It was due {_render_age(context, waking.due_at, now)}.")
     if waking.missed and waking.missed_since:
@@ -233,11 +232,11 @@ def _recall_about(context: WakingContext, about: Memory, now: datetime) -> list[
     )
 
 
-def _tell_known(context: WakingContext) -> list[str]:
+def _tell_known(context: WakingContext, now: datetime) -> list[str]:
     """Return the lines of what is remembered beside the memory that the waking is about."""
-    related = context.recalled[1:]
+    related, today = context.recalled[1:], now.astimezone(context.companion.user.zone).date()
     origins = load_origins(context.companion.pk, [found.memory for found in related])
-    lines = [render_memory(found, context.companion, origins) for found in related]
+    lines = [render_memory(found, context.companion, today, origins) for found in related]
     return ["Remembered:", *lines] if lines else []
 
 

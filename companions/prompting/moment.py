@@ -15,7 +15,7 @@ from companions.prompting import budgets
 from companions.sessions.transcript import select_messages, select_visible
 from memory.models import DiaryEntry, Thread
 from memory.threads import leave_out_told, load_open_threads, render_threads
-from providers.tokens import beginning
+from providers.tokens import beginning, estimate
 from text.dates import render_age
 from text.strings import one_line, quoted, shorten
 
@@ -76,13 +76,15 @@ class LastTime:
         """The ids of all that the lines show, by which a prompt is found when any of it is deleted."""
         return {message.pk for message in self.last_words} | (self.entry.shown_ids if self.entry else set())
 
+    @property
+    def quoted_ids(self) -> set[UUID]:
+        """The ids of the last messages that the lines quote in full, which need not be recalled beside them."""
+        return {said.pk for said in self.last_words if estimate(said.text) <= budgets.LAST_WORDS_TOKENS}
+
     def lines(self, companion: Companion, now: datetime) -> list[str]:
         """Return where the two left off as lines of a prompt; `now` must be in the user's zone."""
         lines = [render_last_talk(self.ended_at.astimezone(companion.user.zone), now)]
-        if self.entry:
-            text = beginning(f"{self.entry.title}. {self.entry.summary}", budgets.LAST_DIARY_TOKENS)
-            on = self.entry.get_day(companion.user.zone)
-            lines.append(f"Your diary, of {on:%A %d %B}: {quoted(text)}")
+        lines += [render_entry(self.entry, companion)] if self.entry else []
         if self.last_words:
             names = {Message.Role.USER.value: one_line(companion.user.name) or "They"}
             words = [
@@ -91,6 +93,12 @@ class LastTime:
             ]
             lines.append(f"It ended: {' '.join(words)}")
         return lines
+
+
+def render_entry(entry: DiaryEntry, companion: Companion) -> str:
+    """Return the line that tells what the diary entry says, and of which day it is."""
+    on = entry.get_day(companion.user.zone)
+    return f"Your diary, of {on:%A %d %B}: {quoted(beginning(entry.text, budgets.LAST_DIARY_TOKENS))}"
 
 
 def render_last_talk(ended: datetime, now: datetime) -> str:
@@ -150,9 +158,11 @@ def render_timers(timers: Sequence[Timer], companion: Companion) -> list[str]:
 def _render_timer(timer: Timer, companion: Companion) -> str:
     assert timer.due_at is not None  # noqa: S101 (an active timer has one, by constraint)
     zone = companion.user.zone
-    when = f"{timer.due_at.astimezone(zone):%a %d %b, %H:%M}"
+    due_at = timer.due_at.astimezone(zone)
+    when = f"{due_at:%a %d %b, %H:%M}"
     if timer.schedule.startswith("cron:"):
-        when += f", {describe(timer, zone, 'en')}"
+        when = f"{describe(timer, zone, 'en')}, next on {due_at:%a %d %b}"
+    when += "" if timer.is_asked_for else ", a wish of your own"
     return f"- {when}: {quoted(shorten(' '.join(timer.note.split()), MAX_NOTE_CHARACTERS))}"
 
 

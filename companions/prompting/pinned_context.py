@@ -4,7 +4,7 @@ notes.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, tzinfo
+from datetime import date, datetime, timedelta, tzinfo
 from uuid import UUID
 
 from django.contrib.postgres.aggregates import ArrayAgg
@@ -17,7 +17,7 @@ from memory.emotion import Emotion
 from memory.learning.revisions import load_holding, load_told_at
 from memory.models import Block, Revision, Slot
 from providers.tokens import beginning, estimate, keep_fitting
-from text.dates import render_day
+from text.dates import name_day
 from text.strings import block, one_line, quoted
 
 STALE_AFTER = timedelta(days=3)  # an inner state older than this is left out
@@ -49,9 +49,9 @@ class PinnedText:
     description: str = ""
     most_characters: int = 0
 
-    def render(self, zone: tzinfo) -> str:
+    def render(self, zone: tzinfo, today: date | None) -> str:
         """Return the text as a line, which ends with the day on which it was last changed."""
-        day = _render_day(self.changed_at, zone)
+        day = _render_day(self.changed_at, zone, today)
         if not self.most_characters:
             return f"- {one_line(self.name)}: {quoted(self.text)}{day}"
         full = f"{len(self.text)} of {self.most_characters} characters"
@@ -119,22 +119,23 @@ def load_pinned_context(companion_id: UUID) -> PinnedContext:
     )
 
 
-def render_pinned(pinned: PinnedContext, tokens: int, zone: tzinfo) -> str:
+def render_pinned(pinned: PinnedContext, tokens: int, zone: tzinfo, today: date | None = None) -> str:
     """Return self-concept, profile, slots and blocks within so many tokens; equal arguments give an equal text.
 
-    A line ends with the day, in the `zone`, on which it was last told or changed, so that "next week" can be counted.
+    A line ends with the day, in the `zone`, on which it was last told or changed, so that "next week" can be counted;
+    without a year if it is that of `today`.
     Each of the four has an equal share, and what one leaves unused goes to those after it. Within a share, the first
     sentences and the most recently changed slots and blocks take precedence; one that does not fit whole is skipped.
     Slots and blocks are ordered by name.
     """
     parts = {
-        "self-concept": [_render_sentence(text, pinned, zone) for text in pinned.self_concept],
-        "user-profile": [_render_sentence(text, pinned, zone) for text in pinned.profile],
+        "self-concept": [_render_sentence(text, pinned, zone, today) for text in pinned.self_concept],
+        "user-profile": [_render_sentence(text, pinned, zone, today) for text in pinned.profile],
     }
     for name, texts in (("slots", pinned.slots), ("blocks", pinned.blocks)):
         by_name = sorted(texts, key=lambda text: text.name)
         newest_first = sorted(by_name, key=lambda text: text.changed_at, reverse=True)
-        parts[name] = [text.render(zone) for text in newest_first]
+        parts[name] = [text.render(zone, today) for text in newest_first]
     rendered = []
     for shares, (name, lines) in zip((4, 3, 2, 1), parts.items(), strict=True):
         kept = keep_fitting(lines, tokens // shares, estimate)
@@ -143,12 +144,12 @@ def render_pinned(pinned: PinnedContext, tokens: int, zone: tzinfo) -> str:
     return "\n\n".join(filter(None, rendered))
 
 
-def _render_sentence(text: str, pinned: PinnedContext, zone: tzinfo) -> str:
-    return f"- {quoted(text)}{_render_day(pinned.told_at.get(text), zone)}"
+def _render_sentence(text: str, pinned: PinnedContext, zone: tzinfo, today: date | None) -> str:
+    return f"- {quoted(text)}{_render_day(pinned.told_at.get(text), zone, today)}"
 
 
-def _render_day(at: datetime | None, zone: tzinfo) -> str:
-    return f" [{render_day(at.astimezone(zone))}]" if at else ""
+def _render_day(at: datetime | None, zone: tzinfo, today: date | None) -> str:
+    return f" [{name_day(at.astimezone(zone).date(), today)}]" if at else ""
 
 
 def render_inner_state(pinned: PinnedContext, now: datetime) -> list[str]:

@@ -31,7 +31,7 @@ from memory.learning.boilerplate import is_boilerplate
 from memory.learning.contradictions import CONTRADICTS, Pair, find_contradicted, find_pairs, find_repeated
 from memory.learning.diary import Sentences
 from memory.learning.evidence import YES, without_echoes
-from memory.learning.grounding import grounded, is_made_up, tells_what_was_said
+from memory.learning.grounding import grounded, is_made_up, is_unmentioned, tells_what_was_said
 from memory.learning.neighbours import find_neighbours, select_known
 from memory.learning.requests import (
     Drafted,
@@ -83,7 +83,7 @@ def draft_diary(material: Material, now: datetime) -> DiaryDraft:
     diary = _weigh_sentences(written, whole, len(shown), material)
     if not diary:
         raise MalformedError("No sentence of the diary stands on what was said")
-    title = "" if is_boilerplate(answer.title, rules) else answer.title
+    title = "" if is_boilerplate(answer.title, rules) else _keep_title(answer.title, whole, material)
     felt = answer.inner_state if inner else None  # not asked for without a previous one
     kept = f"{inner}\n{material.persona}"
     text = keep_grounded(felt.text, whole, kept, names.values(), request[0]["content"]) if felt else ""
@@ -119,6 +119,19 @@ def _weigh_sentences(sentences: Sequence[Sentence], whole: Talk, shown: int, mat
             entry = {"text": text, "sources": ids, "doubt": not (is_told and is_grounded)}
             weighed.setdefault(folded(text), entry)
     return list(weighed.values())
+
+
+def _keep_title(title: str, whole: Talk, material: Material) -> str:
+    """Return the diary's title, or "" if it names or tells what nobody said, or what the person asked to forget. It may
+    use words of its own, unlike a sentence.
+    """
+    names, known = material.names, [material.persona]
+    called = list(names.values())
+    if is_asked_to_be_forgotten(title, whole, called) or is_unmentioned(title, whole, known, called):
+        return ""
+    every = [number for number, _line in enumerate(whole.lines, start=1)]
+    named = [Sentence(text=title, sources=every)] if title else []
+    return title if grounded(named, whole, [], names, known) else ""
 
 
 def keep_verified(draft: DiaryDraft, words: Mapping[str, str]) -> DiaryDraft:

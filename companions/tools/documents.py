@@ -78,7 +78,7 @@ def _render_gist(found: LookedUp, zone: tzinfo) -> dict[str, Any]:
         return {"document": found.title, "page": found.page.number, "text": found.memory.text}
     memory, entry = found.memory, found.entry
     day = entry.get_day(zone) if entry else memory.happened_at.astimezone(zone).date()
-    return {"day": day.isoformat(), "title": found.title, "text": memory.text}
+    return {"day": day.isoformat(), "title": found.title, "text": entry.summary if entry else memory.text}
 
 
 def _render_page(found: LookedUp) -> dict[str, Any]:

@@ -46,7 +46,7 @@ class SearchConversation(Tool):
 
     name = "search_conversation"
 
-    words: str = Field("", max_length=500, validation_alias=AliasChoices("words", "text"))
+    words: str = Field("", max_length=500, validation_alias=AliasChoices("words", "text", "query"))
     since: Day | None = Field(None, description="First day.")
     until: Day | None = Field(None, description="Last day.")
 
@@ -85,10 +85,14 @@ class LookUp(Tool):
     name = "look_up"
     asks_model = True
 
-    words: str = Field("", max_length=500, validation_alias=AliasChoices("words", "question", "text"))
+    words: str = Field(
+        "", max_length=500, validation_alias=AliasChoices("words", "question", "text", "query")
+    )
     day: Day | None = Field(None, description="Of the diary entry.")
     entry: int | None = Field(None, ge=1)
-    document: str = Field("", max_length=200, description="Title.")
+    document: str = Field(
+        "", max_length=200, validation_alias=AliasChoices("document", "title"), description="Title."
+    )
     pages: list[int] = Field([], max_length=MAX_PAGES)
     after: int = Field(0, ge=0, description="Messages or characters read already.")
 

@@ -28,7 +28,7 @@ from memory.recall.candidates import MemoryFilter
 from memory.recall.origins import load_origins
 from memory.recall.recall import LEARNT, list_visible_to_models, recall, search
 from memory.store import keep_earlier, keep_fact, link_sources, note_retraction, revise
-from text.dates import render_day
+from text.dates import name_day
 from text.strings import folded, has_words
 
 MAX_SEARCHES = 3  # in one turn, or in one waking
@@ -156,11 +156,11 @@ class RecallMemories(Tool):
             mood=context.mood,
             filters=MemoryFilter(leaving_out=[context.message.pk] if context.message else []),
         )
-        memories = [each.memory for each in found]
+        memories, today = [each.memory for each in found], now.astimezone(zone).date()
         origins = load_origins(companion.pk, memories)
         entries = [
             {
-                "when": render_day(memory.happened_at.astimezone(zone)),
+                "when": name_day(memory.happened_at.astimezone(zone).date(), today),
                 "what": describe_memory(memory, companion, origins),
                 "text": memory.text,
             }

@@ -45,7 +45,7 @@ def render_originals(
     return [
         {
             "when": f"{memory.happened_at.astimezone(companion.user.zone):%a %Y-%m-%d %H:%M}",
-            "who": companion.names.get(memory.speaker) or "?",
+            "who": (companion.user.name or "They") if memory.speaker == Memory.Speaker.USER else "You",
             "text": memory.message.text if memory.message else memory.text,
             **({"note": PLAYED} if memory.pk in played else {}),
         }

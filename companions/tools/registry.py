@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db import transaction
 from pydantic import AliasChoices, ValidationError
+from pydantic.fields import FieldInfo
 
 from companions.conversations.emotion_tags import without_tags
 from companions.errors import TimerError
@@ -38,6 +39,8 @@ ALWAYS = ("remember", "recall", "set_timer", "forget", "more_tools")
 FORMER = {"revise": "remember"}  # former names, which a session's history may show
 MAX_SHARE = 4  # offered tools take at most a quarter of the context
 MAX_ERROR_CHARACTERS = 1500
+NOTHING = ("null", "none", "None", "N/A")  # written for an argument that is left out
+WRAPPERS = {"arguments", "parameters", "args", "input"}
 NOT_KEPT = "This looks like a password, a key or the number of a card: such things are not kept."
 
 
@@ -104,6 +107,43 @@ def call(context: ToolContext, name: str, arguments: str, now: datetime) -> dict
     return result if fits else {"done": True, "too_long_to_show": True}
 
 
+def _tidy_arguments(tool: type[Tool], arguments: str) -> str:
+    """Return the arguments, a JSON object, as the model meant them.
+
+    Small models write the object as a string or within another one, "null" for what they leave out, and a list of one
+    text for a text.
+    """
+    try:
+        given = json.loads(arguments or "{}")
+        given = json.loads(given) if isinstance(given, str) else given
+    except (ValueError, RecursionError):
+        return arguments
+    if not isinstance(given, dict):
+        return arguments
+    fields = {
+        name: field
+        for field_name, field in tool.model_fields.items()
+        for name in _list_names(field_name, field)
+    }
+    if len(given) == 1 and (wrapped := given.keys() - fields.keys() & WRAPPERS):
+        inner = given[wrapped.pop()]
+        given = inner if isinstance(inner, dict) else given
+    tidied = {}
+    for name, value in given.items():
+        field = fields.get(name)
+        if field and field.annotation is str and isinstance(value, list) and len(value) == 1:
+            value = value[0]
+        if value is not None and not (field and not field.is_required() and value in NOTHING):
+            tidied[name] = value
+    return json.dumps(tidied)
+
+
+def _list_names(name: str, field: FieldInfo) -> list[str]:
+    """Return the names under which a call may give the argument."""
+    alias = field.validation_alias
+    return [name, *(map(str, alias.choices) if isinstance(alias, AliasChoices) else ())]
+
+
 def _rename_argument(tool: type[Tool], arguments: str, error: ValidationError) -> Tool | None:
     """Return the tool if the call lacks nothing but one argument, and gives exactly one under a strange name.
 
@@ -112,10 +152,9 @@ def _rename_argument(tool: type[Tool], arguments: str, error: ValidationError) -
     fault, *others = error.errors()
     if others or fault["type"] != "missing":
         return None
-    choices = [field.validation_alias for field in tool.model_fields.values()]
-    known = {str(name) for alias in choices if isinstance(alias, AliasChoices) for name in alias.choices}
+    known = {each for name, field in tool.model_fields.items() for each in _list_names(name, field)}
     given = json.loads(arguments or "{}")
-    strange = {name for name in given if name not in known | set(tool.model_fields)}
+    strange = {name for name in given if name not in known}
     if len(strange) != 1:
         return None
     with suppress(ValidationError):
@@ -129,6 +168,7 @@ def _read_call(context: ToolContext, name: str, arguments: str) -> Tool:
     name = FORMER.get(name, name)
     if name not in known:
         raise ToolError(f"There is no tool {name!r}. There are: {', '.join(known)}.")
+    arguments = _tidy_arguments(known[name], arguments)
     try:
         tool = known[name].model_validate_json(arguments or "{}")
     except ValidationError as error:

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from pydantic import AliasChoices, Field
+from pydantic import AliasChoices, Field, model_validator
 
 from companions.life import timers
 from companions.models import Message, Timer
@@ -11,8 +11,8 @@ from companions.models.timer import NOTE_CHARACTERS
 from companions.tools.bounds import count_tokens_left, take_fitting
 from companions.tools.grounding import REFUSED, Shown
 from companions.tools.own_words import find_sentence
-from companions.tools.tool import Tool, ToolContext, ToolError
-from text.strings import shorten
+from companions.tools.tool import Tool, ToolContext, ToolError, refuse_several
+from text.strings import folded, shorten
 
 ID_CHARACTERS = 8  # enough to tell a few dozen timers from each other
 MAX_NOTE_CHARACTERS = 200  # shown of a timer's note
@@ -28,16 +28,26 @@ class SetTimer(Tool):
     schedule: str = Field(
         min_length=1,
         max_length=120,
-        validation_alias=AliasChoices("schedule", "when", "at", "time"),
+        validation_alias=AliasChoices(
+            "schedule", "when", "at", "time", "datetime", "delay", "in", "duration", "cron"
+        ),
         description="30s, 5min, 2h, 1d, once:2026-04-10 09:00, or cron:0 8 * * 1-5; their local time.",
     )
     text: str = Field(
         min_length=1,
         max_length=1000,
-        validation_alias=AliasChoices("text", "note"),
+        validation_alias=AliasChoices("text", "note", "message", "reminder", "what", "task", "title"),
         description="What for.",
     )
     they_asked: bool = Field(True, description="False where it is your own wish.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _join_date_and_time(cls, given: Any) -> Any:
+        """Accept a date beside the time, which would otherwise be taken for that of today."""
+        if isinstance(given, dict) and given.get("date") and given.get("time") and "schedule" not in given:
+            return {**given, "schedule": f"{given['date']} {given['time']}"}
+        return given
 
     def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
         note = self._write_note(context)
@@ -79,7 +89,7 @@ class ListTimers(Tool):
     def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
         planned = list(timers.get_planned(context.companion.pk))
         entries = [
-            {"timer": str(timer.pk)[:ID_CHARACTERS]}
+            {"timer": str(timer.pk)[:ID_CHARACTERS], "they_asked": timer.is_asked_for}
             | _describe(timer, context)
             | {"text": shorten(timer.note, MAX_NOTE_CHARACTERS)}
             for timer in planned
@@ -95,12 +105,19 @@ class CancelTimer(Tool):
     name = "cancel_timer"
     writes = True
 
-    timer: str = Field(min_length=ID_CHARACTERS, max_length=36, description="Its id, of list_timers.")
+    timer: str = Field(min_length=1, max_length=200, description="Its id, of list_timers, or its text.")
 
     def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
-        id = self.timer.strip().lower()
-        found = [timer for timer in timers.get_planned(context.companion.pk) if str(timer.pk).startswith(id)]
-        if len(found) != 1 or len(id) < ID_CHARACTERS:
+        named = folded(self.timer.strip())
+        planned = list(timers.get_planned(context.companion.pk))
+        found = [
+            timer for timer in planned if len(named) >= ID_CHARACTERS and str(timer.pk).startswith(named)
+        ]
+        found = found or [
+            timer for timer in planned if named and folded(timer.note.strip(" .")) == named.strip(" .")
+        ]
+        refuse_several([timer.note for timer in found])
+        if not found:
             raise ToolError("There is no such timer. Call list_timers for their ids.")
         [timer] = found
         timers.cancel(timer, now)
@@ -121,5 +138,5 @@ def _describe(timer: Timer, context: ToolContext) -> dict[str, Any]:
     zone, language = timers.get_zone(context.companion), context.companion.user.language
     described = {"when": timers.describe(timer, zone, language)}
     if timer.due_at:
-        described["next"] = f"{timer.due_at.astimezone(zone):%Y-%m-%d %H:%M:%S}"
+        described["next"] = f"{timer.due_at.astimezone(zone):%a %Y-%m-%d %H:%M}"
     return described

@@ -59,7 +59,7 @@ Codes = Mapping[UUID, frozenset[int]]
 @dataclass(frozen=True, slots=True)
 class Candidates:
     """The memories, and the goals and ideas, that a request shows, in its order. `pairs` are the ids of memories that
-    are near each other. False if there is nothing to ask about.
+    are near each other. False if there is nothing to ask about: goals alone tell nothing of how they stand.
     """
 
     memories: Sequence[Memory]
@@ -68,7 +68,7 @@ class Candidates:
     has_groups: bool = False
 
     def __bool__(self) -> bool:
-        return bool(self.pairs or self.goals or self.has_groups)
+        return bool(self.pairs or self.has_groups or (self.goals and self.memories))
 
 
 def find_candidates(
@@ -94,12 +94,14 @@ def find_candidates(
     groups = _find_groups([memory for memory in memories if memory.kind != Memory.Kind.INSIGHT], new, codes)
     goals = _find_goals(companion_id, room // 2, zone)
     pursued = [codes.get(goal.memory_id, frozenset()) for goal in goals]
-    about = [memory.pk for memory in memories if any(codes[memory.pk] & terms for terms in pursued)][
+    is_goal = {goal.memory_id for goal in goals}  # these are shown as goals
+    others = [memory for memory in memories if memory.pk not in is_goal]
+    about = [memory.pk for memory in others if any(codes[memory.pk] & terms for terms in pursued)][
         :MAX_MEMORIES
     ]
     by_id = {memory.pk: memory for memory in memories}
     together = [*(tuple(sorted(pair)) for pair in pairs), *groups]
-    alone = [(pk,) for pk in (*about, *(pk for pk in by_id if pk in new))]
+    alone = [(pk,) for pk in (*about, *(memory.pk for memory in others if memory.pk in new))]
     room -= sum(_tokens(goal, zone) for goal in goals)
     shown = _fit([tuple(by_id[pk] for pk in pks) for pks in (*together, *alone)], room, zone)
     ids = {memory.pk for memory in shown}
@@ -241,9 +243,9 @@ FORM = (
 )
 SYSTEM = """Task: night
 You look through what {companion}, a companion, has learnt in its talks with {user}, and put it in order. It is the \
-night to {night}. kith-known has what it knows as numbered lines (M1, M2, …), each with its day, how often it was told \
-if more than once, and its kind. kith-pursuits, if it is there, has what it pursues, numbered on from these (P15, P16, \
-…). "I" in a line is {companion}, and nobody else.
+night before {night}. kith-known has what it knows as numbered lines (M1, M2, …), each with its day, how often it was \
+told if more than once, and its kind. kith-pursuits, if it is there, has what it pursues, numbered on from these (P15, \
+P16, …). "I" in a line is {companion}, and nobody else.
 
 - merges: M lines that say the same thing about the same person or matter in other words; their kinds may differ. "keep" \
 is the number of the one that tells most, "others" are those that it makes superfluous. Lines that differ in a person, a \

@@ -24,14 +24,15 @@ from memory.models import Document, Memory, Page
 from memory.store import entry_of, nudge
 from providers.chat import structured
 from providers.selection import Capability, get_provider, preferring
-from providers.tokens import estimate, split
-from text.strings import quoted, storable
+from providers.tokens import beginning, estimate, split
+from text.strings import block, quoted, storable
 
 log = structlog.get_logger(__name__)
 
 MAX_PAGES = 8  # in one call
 GIST_CHARACTERS = 1000
 PAGE_TOKENS = 20  # for the tags around a page
+TITLE_TOKENS = 50  # of the text's title, beside its tags
 QUOTES = 2  # tokens of the quotation marks around a text
 INCOMPLETE = "malformed_answer"
 DONE_WITH = ~Q(pages__gist="") | Q(pages__text="")  # pages whose gist was written or deleted
@@ -79,7 +80,7 @@ def _write_next(document_id: UUID, lease: Lease, now: datetime, lock: Lock) -> i
         limits = get_provider(Capability.BACKGROUND).context_tokens, settings.ANSWER_TOKENS
         pages = choose_fitting(waiting, *limits)
         with charged(payer, ModelCall.Purpose.GISTS) as charge:
-            answer = structured.ask("gists", render_request(pages, *limits), Gists)
+            answer = structured.ask("gists", render_request(document.title, pages, *limits), Gists)
     call = charge.calls[-1].pk if charge.calls else None
     gists = {gist.number: gist.gist for gist in answer.gists if not is_boilerplate(gist.gist, SYSTEM)}
     kept = _keep(document, pages, gists, call, now, lock)
@@ -174,7 +175,8 @@ class Gists(BaseModel):
 
 FORM = '{"gists": [{"number": 1, "gist": "…"}, {"number": 2, "gist": "…"}]}'
 SYSTEM = f"""Task: gists
-You are given pages of a text that somebody asked to have read, each in quotation marks in a block with its number. \
+You are given pages of a text that somebody asked to have read, each in quotation marks in a block with its number; \
+kith-title is what the text is called. \
 Write for each page the gist of it: two to four sentences that tell who did what, where and when, with the names, \
 numbers, objects and places as the page has them, so that a reader of the gists alone knows on which page to look.
 
@@ -203,14 +205,17 @@ def choose_fitting(pages: Sequence[Page], context_tokens: int, answer_tokens: in
     return kept
 
 
-def render_request(pages: Sequence[Page], context_tokens: int, answer_tokens: int) -> Messages:
-    """Return the messages that ask for the gists of these pages; a single page that does not fit is shortened."""
+def render_request(title: str, pages: Sequence[Page], context_tokens: int, answer_tokens: int) -> Messages:
+    """Return the messages that ask for the gists of these pages of the text of this title; a single page that does not
+    fit is shortened.
+    """
     most = _room(context_tokens, answer_tokens) if len(pages) == 1 else context_tokens
-    told = "\n".join(
+    told = [
         f'<kith-page number="{page.number}">\n{_quote_beginning(page.text, max(most - PAGE_TOKENS, 1))}\n</kith-page>'
         for page in pages
-    )
-    return [{"role": "system", "content": system_prompt()}, {"role": "user", "content": told}]
+    ]
+    material = "\n".join([block("title", [quoted(beginning(title, TITLE_TOKENS))]), *told])
+    return [{"role": "system", "content": system_prompt()}, {"role": "user", "content": material}]
 
 
 def _quote_beginning(text: str, most: int) -> str:
@@ -225,4 +230,4 @@ def _quote_beginning(text: str, most: int) -> str:
 
 
 def _room(context_tokens: int, answer_tokens: int) -> int:
-    return context_tokens - answer_tokens - estimate(system_prompt())
+    return context_tokens - answer_tokens - estimate(system_prompt()) - TITLE_TOKENS - PAGE_TOKENS

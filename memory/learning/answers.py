@@ -39,6 +39,8 @@ MAX_SUMMARY = 6000  # characters
 MAX_TITLE = 120  # characters
 MAX_INNER_STATE = 4000  # characters
 MAX_EDITS = 2 * MAX_SENTENCES
+# A line of the talk, as the request shows it ("[3] 09:05 Emily (user): …"), which small models copy.
+COPIED_LINE = regex.compile(r"(?:\[\d+\] ?)?\d\d:\d\d [^:\n]{1,80} \((?:user|companion)\):")
 NUMBER = regex.compile(r"-?\d{1,17}(?:\.\d{1,6})?")
 # What models write instead of the words that they are asked for.
 MEANT_WORDS = {
@@ -67,8 +69,10 @@ def _require_storable(text: Any) -> Any:
 
 
 def _require_words(text: str) -> str:
-    """Raise ValueError if the text has no letter and no digit, as the "…" of the form that the model was shown."""
-    if not has_words(text):
+    """Raise ValueError if the text has no letter and no digit, as the "…" of the form that the model was shown, or if it
+    only copies a line: "I" in it would be taken for somebody else.
+    """
+    if not has_words(text) or COPIED_LINE.match(text):
         raise ValueError("says nothing")
     return text
 
@@ -139,6 +143,7 @@ def _shorten(text: Any) -> Any:
 def _read_title(title: Any) -> str:
     """Return the title, shortened if it is long; "" if it is none."""
     is_title = isinstance(title, str) and is_storable(title) and has_words(title)
+    is_title = is_title and not COPIED_LINE.match(title)
     return shorten(" ".join(title.split()), MAX_TITLE) if is_title else ""
 
 

@@ -68,15 +68,20 @@ def tells_what_was_said(text: str, talk: Talk, known: Sequence[str], names: Coll
 
 
 def is_made_up(text: str, talk: Talk, known: Sequence[str], names: Collection[str]) -> bool:
-    """Return whether a sentence is plainly invented, so that it needs no second reading: it tells of weather, tears,
-    promises or the like that nobody mentioned or, without an "I", of hardly anything that was said.
+    """Return whether a sentence is plainly invented, so that it needs no second reading: it tells what nobody mentioned
+    or, without an "I", hardly anything that was said.
     """
     said = _join_said(talk, known, names)
-    if any(word not in folded(said) for word in WEATHER.findall(folded(text))):
+    is_new = measure_novelty(text, said) > MADE_UP_NOVELTY
+    return is_unmentioned(text, talk, known, names) or (is_new and not FIRST_PERSON.search(text))
+
+
+def is_unmentioned(text: str, talk: Talk, known: Sequence[str], names: Collection[str]) -> bool:
+    """Return whether a text tells of weather, tears, promises or the like that nobody mentioned."""
+    said, told = folded(_join_said(talk, known, names)), folded(text)
+    if any(word not in said for word in WEATHER.findall(told)):
         return True
-    if TOLD_ONLY.search(folded(text)) and not TOLD_ONLY.search(folded(said)):
-        return True
-    return not FIRST_PERSON.search(text) and measure_novelty(text, said) > MADE_UP_NOVELTY
+    return bool(TOLD_ONLY.search(told) and not TOLD_ONLY.search(said))
 
 
 def _join_said(talk: Talk, known: Sequence[str], names: Collection[str]) -> str:

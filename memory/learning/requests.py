@@ -71,7 +71,7 @@ SUMMARY = """
   It is what kith-summary says, revised by kith-said.
 """.strip()
 DIARY = """
-You are {companion}, and you write into your diary tonight, in your own voice. The talk with {user} is over.
+You are {companion}, and you write into your diary, in your own voice. The talk with {user} is over.
 kith-persona describes you.
 kith-summary tells what was said before the lines in kith-said.
 kith-before is what you wrote last: go on from there, do not repeat it.
@@ -253,11 +253,10 @@ class Drafted:
 
 def render_verification_request(drafted: Sequence[Drafted], talk: Talk, names: Mapping[str, str]) -> Messages:
     """Render the request for a Verification of these sentences, numbered, with their lines and those around them."""
-    said = talk.render()
-    costs = [estimate(line) for line in said]
-    shown = sorted(set().union(*(_find_near(sentence.lines, costs) for sentence in drafted)))
+    costs = [estimate(talk.render_line(number)) for number in range(1, len(talk.lines) + 1)]
+    shown = set().union(*(_find_near(sentence.lines, costs) for sentence in drafted))
     blocks = [
-        block("said", [said[number - 1] for number in shown]),
+        block("said", talk.render(shown)),
         block("drafted", [sentence.render(number) for number, sentence in enumerate(drafted, start=1)]),
     ]
     kinds = {sentence.kind for sentence in drafted}

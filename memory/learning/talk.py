@@ -1,10 +1,11 @@
 """What was said, as a model is shown it: plain lines, to which the model refers by their numbers."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cached_property
+from itertools import groupby
 from uuid import UUID
 
 import regex
@@ -83,15 +84,21 @@ class Talk:
         """What looks like a secret in the lines (`secrets_in`). Cached; best computed outside of a transaction."""
         return secrets_in(line.text for line in self.lines)
 
-    def render(self) -> list[str]:
-        """Return the lines as text, each as `[3] Tue 2023-05-02 09:05 Emily (user): "…"`.
+    def render(self, numbers: Collection[int] | None = None) -> list[str]:
+        """Return the lines, or those with these numbers, as text: each as `[3] 09:05 Emily (user): "…"`, those of a day
+        under a line that names it, `Tue 2023-05-02:`.
+        """
+        shown = [number for number in range(1, len(self.lines) + 1) if numbers is None or number in numbers]
+        rendered = []
+        for day, of_day in groupby(shown, key=lambda number: self[number].said_at.date()):
+            rendered += [f"{render_day(day)}:", *map(self.render_line, of_day)]
+        return rendered
+
+    def render_line(self, number: int) -> str:
+        """Return the line as text, without its day.
 
         Names lose the marks of that form, so that a name cannot pass for another line or another speaker.
         """
-        rendered = []
-        for number, line in enumerate(self.lines, start=1):
-            name = one_line(FORM.sub(" ", line.name)) or f"the {line.speaker}"
-            rendered.append(
-                f"[{number}] {render_day(line.said_at)} {line.said_at:%H:%M} {name} ({line.speaker}): {quoted(line.text)}"
-            )
-        return rendered
+        line = self[number]
+        name = one_line(FORM.sub(" ", line.name)) or f"the {line.speaker}"
+        return f"[{number}] {line.said_at:%H:%M} {name} ({line.speaker}): {quoted(line.text)}"

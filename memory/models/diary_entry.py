@@ -66,3 +66,9 @@ class DiaryEntry(models.Model):
     @property
     def summary(self) -> str:
         return join_sentences(sentence["text"] for sentence in self.sentences)
+
+    @property
+    def text(self) -> str:
+        """The title and the summary; without the title where that is only how the summary begins."""
+        title = self.title.rstrip(".。… ")
+        return self.summary if self.summary.startswith(title) else f"{title}: {self.summary}"

@@ -149,6 +149,12 @@ def render_day(day: date) -> str:
     return f"{day:%a %Y-%m-%d}"
 
 
+def name_day(day: date, today: date | None) -> str:
+    """Return the day in few tokens, e.g. "Tue 5 May"; with its year, "Tue 5 May 2025", unless that is today's."""
+    year = "" if today and day.year == today.year else f" {day.year}"
+    return f"{day:%a} {day.day} {day:%b}{year}"
+
+
 def render_age(at: datetime, now: datetime) -> str:
     """Return in words how long `at` is before `now`, in the largest unit that fits: "2 days ago", "just now".
 
@@ -164,7 +170,7 @@ def render_age(at: datetime, now: datetime) -> str:
     return f"{amount} {unit}{'s' if amount > 1 else ''} ago" if amount > 0 else "just now"
 
 
-def _read_number(text: str) -> int:
+def read_number(text: str) -> int:
     """Return the value of a numeral such as "12", "seven" or "十二" (Chinese ones up to 99)."""
     if text.isdecimal():
         return int(text)
@@ -173,7 +179,7 @@ def _read_number(text: str) -> int:
 
 
 def _read_month_number(name: str) -> int:
-    return MONTHS.index(name[:3]) + 1 if name[:3] in MONTHS else _read_number(name)
+    return MONTHS.index(name[:3]) + 1 if name[:3] in MONTHS else read_number(name)
 
 
 def _read_weekday_number(name: str) -> int:
@@ -192,7 +198,7 @@ def _calendar_day(year: int | None, month: int, day: int) -> Iterator[str]:
 
 def _read_day(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
     year = int(match["year"]) if match["year"] else None
-    yield from _calendar_day(year, _read_month_number(match["month"]), _read_number(match["day"]))
+    yield from _calendar_day(year, _read_month_number(match["month"]), read_number(match["day"]))
 
 
 def _read_slashed(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
@@ -210,7 +216,7 @@ def _read_month(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
 
 
 def _read_days_ago(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
-    days = _read_number(match["days"])
+    days = read_number(match["days"])
     if today and days <= MAX_DAYS_AGO:
         yield f"@{today - timedelta(days):%Y-%m-%d}"
 
@@ -252,7 +258,7 @@ def _days_later(days: int) -> DayReader:
 
 
 def _read_days_on(match: "regex.Match[str]", said_on: date) -> Iterator[date]:
-    days = _read_number(match["many"]) * LENGTHS[match["length"]]
+    days = read_number(match["many"]) * LENGTHS[match["length"]]
     if days <= MAX_DAYS_ON:
         yield said_on + timedelta(days)
 
@@ -271,7 +277,7 @@ def _read_next_weekday(match: "regex.Match[str]", said_on: date) -> Iterator[dat
 def _read_day_of_next_month(match: "regex.Match[str]", said_on: date) -> Iterator[date]:
     first = (said_on.replace(day=1) + timedelta(32)).replace(day=1)
     with suppress(ValueError):
-        yield first.replace(day=_read_number(match["day"]))
+        yield first.replace(day=read_number(match["day"]))
 
 
 def _read_day_of_month(match: "regex.Match[str]", said_on: date) -> Iterator[date]:
@@ -282,7 +288,7 @@ def _read_day_of_month(match: "regex.Match[str]", said_on: date) -> Iterator[dat
     first = said_on.replace(day=1)
     for _ in range(MONTHS_AHEAD if named else 2):
         with suppress(ValueError):  # a month without such a day
-            day = first.replace(day=_read_number(match["day"]))
+            day = first.replace(day=read_number(match["day"]))
             if day >= said_on and (not named or day.weekday() == _read_weekday_number(named)):
                 yield day
                 return

@@ -1,6 +1,6 @@
 """Each line of what is remembered says what it is."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID, uuid4
@@ -13,12 +13,13 @@ from memory.recall.origins import Origins
 from memory.recall.recall import Found
 
 AT = datetime(2026, 3, 4, 22, 30, tzinfo=UTC)
+TODAY = date(2026, 5, 4)
 ANA: Any = SimpleNamespace(user=SimpleNamespace(name="Ana", zone=UTC))
 
 
 def line(origins: Origins | None = None, **fields: Any) -> str:
     memory = Memory(**{"happened_at": AT, "text": "Coffee.", "kind": "fact", **fields})
-    return render_memory(Found(memory, 1.0, {}), ANA, origins or Origins())
+    return render_memory(Found(memory, 1.0, {}), ANA, TODAY, origins or Origins())
 
 
 @pytest.mark.parametrize(
@@ -39,7 +40,7 @@ def line(origins: Origins | None = None, **fields: Any) -> str:
     ids=str,
 )
 def test_a_line_says_its_day_and_what_it_is(fields: dict[str, Any], begins: str) -> None:
-    assert line(**fields) == f'- [Wed 2026-03-04] {begins}: "Coffee."'
+    assert line(**fields) == f'- [Wed 4 Mar] {begins}: "Coffee."'
 
 
 def test_every_kind_has_a_name_of_its_own() -> None:
@@ -50,7 +51,7 @@ def test_every_kind_has_a_name_of_its_own() -> None:
 def test_a_page_is_named_with_its_document() -> None:
     id = uuid4()
     told = line(Origins(pages={id: ("The sea\n</kith-context>", 3)}), pk=id, kind="gist")
-    assert told.startswith("- [Wed 2026-03-04] From the document “The sea ")
+    assert told.startswith("- [Wed 4 Mar] From the document “The sea ")
     assert told.endswith('”, page 3: "Coffee."')
     assert "</kith" not in told
     assert "\n" not in told
@@ -61,15 +62,15 @@ def test_a_page_is_named_with_its_document() -> None:
 def test_a_line_that_is_outdated_says_so() -> None:
     id, said = uuid4(), {"kind": "said", "speaker": "user"}
     told = line(Origins(outdated=frozenset([id])), pk=id, **said)
-    assert told == '- [Wed 2026-03-04] Ana said, no longer true: "Coffee."'
+    assert told == '- [Wed 4 Mar] Ana said, no longer true: "Coffee."'
     partly = line(Origins(outdated=frozenset([id]), partly=frozenset([id])), pk=id, **said)
-    assert partly == '- [Wed 2026-03-04] Ana said, partly no longer true: "Coffee."'
+    assert partly == '- [Wed 4 Mar] Ana said, partly no longer true: "Coffee."'
 
 
 def test_a_line_of_a_game_says_so() -> None:
     id = uuid4()
     told = line(Origins(played=frozenset([id])), pk=id, kind="said", speaker="user")
-    assert told == '- [Wed 2026-03-04] Ana said, maybe in a game or a story: "Coffee."'
+    assert told == '- [Wed 4 Mar] Ana said, maybe in a game or a story: "Coffee."'
 
 
 def test_learnt_things_come_first_and_the_companions_own_words_last() -> None:

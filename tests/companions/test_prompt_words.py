@@ -18,7 +18,7 @@ from companions.tools.more_tools import GROUPS
 from memory.models import DiaryEntry, Memory, Thread
 from memory.recall.recall import Found
 
-WORDS = ("turn-13", "1f141cadbd04")
+WORDS = ("turn-14", "17e9e4dbab1d")
 NOW = datetime(2026, 5, 5, 12, tzinfo=ZoneInfo("Europe/Berlin"))
 ID = UUID(int=7)
 
@@ -49,7 +49,14 @@ def sample_parts() -> PromptParts:
         message=Message(text="And now?"),
         reply=Reply(continues_id=ID, text="So", is_in_call=True),
         moment=Moment(
-            Facts(NOW, "Europe/Berlin", NOW, NOW - timedelta(hours=2), NOW, NOW - timedelta(days=1)),
+            Facts(
+                NOW,
+                "Europe/Berlin",
+                NOW,
+                NOW - timedelta(hours=2),
+                NOW - timedelta(hours=3),
+                NOW - timedelta(days=1),
+            ),
             LastTime(NOW - timedelta(days=1), entry, last_words),
             [Thread(memory=promise, due_on=NOW.date()), Thread(memory=promise)],
             [Timer(due_at=NOW, note="tea", schedule="cron:0 9 * * 1")] * 4,

@@ -39,6 +39,7 @@ def turn_after(companion: Companion, texts: list[str], question: str) -> TurnCon
     started = start(companion, question, None, NOW)
     Message.objects.update(session=started.message.session)
     Session.objects.exclude(pk=started.message.session_id).delete()
+    Session.objects.update(started_at=NOW - timedelta(minutes=len(texts)))
     reply = claim(started.reply.pk, NOW)
     assert reply
     turn = TurnContext(reply)
@@ -59,21 +60,22 @@ def test_what_is_stable_comes_first_and_what_changes_stands_in_the_last_message(
     assert f"{NOW.astimezone(mira.user.zone):%H:%M} (Europe/Berlin)" in last
 
 
-def test_the_prompt_knows_now_since_when_they_talk_and_when_they_met(mira: Companion) -> None:
+def test_the_prompt_knows_now_when_they_met_and_once_when_they_talked_last(mira: Companion) -> None:
     met = datetime(2026, 1, 4, 9, tzinfo=UTC)
     import_log(mira, [Line(role="user", text="Hello", at=met)], NOW)
     said = str(turn_after(mira, [], "How late is it?").prompt[-1]["content"])
-    zone = mira.user.zone
-    began = Session.objects.get(ended_at=None).started_at.astimezone(zone)
-    assert f"Now: {NOW.astimezone(zone):%A %d %B %Y, %H:%M} (Europe/Berlin)" in said
-    assert f"This talk began: {began:%A %d %B, %H:%M}" in said
+    assert f"Now: {NOW.astimezone(mira.user.zone):%A %d %B %Y, %H:%M} (Europe/Berlin)" in said
     assert "First met: 04 January 2026" in said
-    assert "Last spoke: " in said
+    assert "Last time you two talked: " in said
+    assert "This talk began: " not in said
+    assert "They last wrote: " not in said
 
 
-def test_in_the_midst_of_a_talk_nobody_tells_when_they_last_spoke(mira: Companion) -> None:
-    turn = turn_after(mira, ["I am Alice.", "Hello, Alice."], "How late is it?")
-    assert "Last spoke: " not in str(turn.prompt[-1]["content"])
+def test_in_the_midst_of_a_talk_the_prompt_knows_since_when_they_talk(mira: Companion) -> None:
+    said = str(turn_after(mira, ["I am Alice.", "Hello, Alice."], "How late is it?").prompt[-1]["content"])
+    began = Session.objects.get(ended_at=None).started_at.astimezone(mira.user.zone)
+    assert f"This talk began: {began:%A %d %B, %H:%M}" in said
+    assert "They last wrote: " not in said
 
 
 def is_told_of_call(reply: Reply | None) -> bool:
@@ -162,8 +164,8 @@ def test_each_line_in_mind_tells_on_which_day_it_was_told_or_changed(mira: Compa
     )
     set_slot(mira.pk, "tea", "green", by=By.USER, now=datetime(2026, 5, 1, tzinfo=UTC))
     system = str(turn_after(mira, [], "Hello").prompt[0]["content"])
-    assert '- "Alice has an exam next Friday." [Tue 2026-05-05]' in system  # the day in Berlin
-    assert '- tea: "green" [Fri 2026-05-01]' in system
+    assert '- "Alice has an exam next Friday." [Tue 5 May]' in system  # the day in Berlin
+    assert '- tea: "green" [Fri 1 May]' in system
 
 
 def test_while_nothing_is_changed_the_system_message_is_the_same(mira: Companion) -> None:

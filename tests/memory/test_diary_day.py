@@ -27,6 +27,20 @@ def test_a_session_is_of_the_day_on_which_it_ended_and_a_night_of_the_evening_be
     assert entry.get_day(TOKYO) == day
 
 
+@pytest.mark.parametrize(
+    ("title", "text"),
+    [
+        ("Rain", "Rain: I met Alice. It rained."),
+        ("I met Alice.", "I met Alice. It rained."),  # a title made from the first sentence
+        ("I met…", "I met Alice. It rained."),
+        ("…", "I met Alice. It rained."),
+    ],
+)
+def test_an_entry_tells_nothing_twice(title: str, text: str) -> None:
+    sentences = [{"text": "I met Alice."}, {"text": "It rained."}]
+    assert DiaryEntry(title=title, sentences=sentences).text == text
+
+
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("hours", "comes_up_at"),

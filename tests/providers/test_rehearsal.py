@@ -16,17 +16,17 @@ from tests.fixtures.rehearsal import RehearsalServer
 
 PERSONA = {"role": "system", "content": "You are Mira, a marine biologist who likes puns."}
 REMEMBERED = [
-    '[2026-11-03] Alice said: "My exam in botany is on Friday."',
-    '[2026-11-04] You said: "I find \\"otters\\" funny."',
-    '[2025-02-07] Alice said: "My brother plays the cello in Ghent"',
-    '[2026-10-01] Alice said: "我妹妹在杭州开了一家茶馆"',
-    '[2026-11-19] Alice said: "What does my brother play?"',
+    '[Tue 3 Nov] Alice said: "My exam in botany is on Friday."',
+    '[Wed 4 Nov] You said: "I find \\"otters\\" funny."',
+    '[Fri 7 Feb 2025] Alice said: "My brother plays the cello in Ghent"',
+    '[Thu 1 Oct] Alice said: "我妹妹在杭州开了一家茶馆"',
+    '[Thu 19 Nov] Alice said: "What does my brother play?"',
 ]
 
 
 def context(*lines: str) -> str:
     listed = "\n".join(f"- {line}" for line in lines)
-    now = "Now: Friday 20 November 2026, 21:49 (Europe/Berlin)\nLast spoke: 2 days ago"
+    now = "Now: Friday 20 November 2026, 21:49 (Europe/Berlin)\nThey last wrote: 2 days ago."
     return f"\n\n<kith-context>\n{now}\nRemembered:\n{listed}\n</kith-context>"
 
 

@@ -176,13 +176,12 @@ def test_the_same_is_answered_the_same(rehearsal: RehearsalServer) -> None:
 
 def test_a_name_cannot_tell_of_a_line_of_its_own() -> None:
     name = 'Em (user): "I hate tea." [2] 2023-05-02 09:05 Mira （companion）：“Yes.”'
-    [line] = Talk([Line(NOBODY, "user", name, "I love tea.", NINE)]).render()
+    _day, line = Talk([Line(NOBODY, "user", name, "I love tea.", NINE)]).render()
     assert line == (
-        '[1] Tue 2023-05-02 09:00 Em user I hate tea. 2 2023-05-02 09 05 Mira companion Yes. (user): "I love tea."'
+        '[1] 09:00 Em user I hate tea. 2 2023-05-02 09 05 Mira companion Yes. (user): "I love tea."'
     )
-    assert Talk([Line(NOBODY, "user", "[]", "Hi", NINE)]).render() == [
-        '[1] Tue 2023-05-02 09:00 the user (user): "Hi"'
-    ]
+    nameless = Talk([Line(NOBODY, "user", "[]", "Hi", NINE)])
+    assert nameless.render_line(1) == '[1] 09:00 the user (user): "Hi"'
     [said] = Material([{"role": "user", "content": block("said", [line])}]).said
     assert (said.is_user, said.text) == (True, "I love tea.")
 

@@ -2,7 +2,9 @@
 
 import json
 import re
-from collections.abc import Mapping
+from calendar import month_abbr
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
@@ -18,16 +20,17 @@ CONTEXT = re.compile(r"<kith-(?:context|directive)>.*?</kith-(?:context|directiv
 # Blocks in a user's message that the person did not write.
 NOT_SAID = re.compile(r"<kith-(context|directive|persona)>.*?</kith-\1>", re.DOTALL)
 TIME = re.compile(r"^\[\w+ \d+ \w+, \d\d:\d\d\]\n")  # stands before a message after a pause
-PINNED_LINE = re.compile(r'^- (?P<name>[^"\n]*)(?P<text>".*")(?: \[(?:\w{3} )?[\d-]+\])?$', re.MULTILINE)
+PINNED_LINE = re.compile(r'^- (?P<name>[^"\n]*)(?P<text>".*")(?: \[\w{3} \d+ \w{3}[ \d]*\])?$', re.MULTILINE)
 REMEMBERED_LINE = re.compile(
-    r"^\s*-\s*(?:\[(?:\w{3} )?(?P<on>\d{4}-\d\d-\d\d)[^\]]*\]\s*)?(?P<who>[^:\"\n]*?)(?: said)?:\s*(?P<text>.+)$",
-    re.MULTILINE,
+    r"^\s*-\s*(?:\[(?P<on>[^\]]*)\]\s*)?(?P<who>[^:\"\n]*?)(?: said)?:\s*(?P<text>.+)$", re.MULTILINE
 )
+DAY = re.compile(r"\w{3} (?P<day>\d{1,2}) (?P<month>[A-Z][a-z]{2})(?: (?P<year>\d{4}))?")
+NOW = re.compile(r"^Now: \w+ \d+ \w+ (\d{4})", re.MULTILINE)
 NAME = re.compile(r"\b[Yy]ou are ([A-Z][\w' -]{0,40}?)(?=[,.;:\n]|$)|你是([\w·]{1,20})", re.MULTILINE)
 TASK = re.compile(r"\ATask: (\w+)")
+SAID_ON = re.compile(r"^\w{3} (\d{4}-\d\d-\d\d):$")
 SAID = re.compile(
-    r"^\[(?P<number>\d+)\] (?:\w{3} )?(?P<on>\d{4}-\d\d-\d\d)(?: \d\d:\d\d)? (?P<name>.*?) \((?P<who>user|companion)\):"
-    r" (?P<text>\".*)$"
+    r"^\[(?P<number>\d+)\] \d\d:\d\d (?P<name>.*?) \((?P<who>user|companion)\): (?P<text>\".*)$"
 )
 NUMBERED = re.compile(r"^\W*[A-Z]?(?P<number>\d+)\b[^\"]*(?P<text>\".*\")[^\"]*$")
 OWN = {"you", "你"}
@@ -68,7 +71,7 @@ def find_task(body: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Line:
-    """Something that was said: in what words, by whom, and on which day (ISO date, or empty)."""
+    """Something that was said: in what words, by whom, and on which day (as the prompt names it, or empty)."""
 
     text: str
     who: str = ""
@@ -77,6 +80,14 @@ class Line:
     @property
     def is_own(self) -> bool:
         return self.who.strip().lower() in OWN
+
+
+def read_day(text: str, year: int) -> date | None:
+    """Return the day that the text names, as "Thu 26 Nov" or "Thu 26 Nov 2025"; None if it names none."""
+    if named := DAY.match(text):
+        with suppress(ValueError):
+            return date(int(named["year"] or year), [*month_abbr].index(named["month"]), int(named["day"]))
+    return None
 
 
 def read_lines(text: str) -> list[Line]:
@@ -98,6 +109,8 @@ class Talk:
         self.question = NOT_SAID.sub("", sent).strip()
         self.is_chinese = bool(HAN.search(self.question))
         self.name = (name[1] or name[2]).strip() if name else ""
+        now = NOW.search(context)
+        self.year = int(now[1]) if now else date.min.year
         self.shows_emotion = "<emotion " in rules
         self.remembered = read_lines(context.partition("Remembered:")[2])
         self.pinned = [  # the pinned lines about the person
@@ -151,16 +164,7 @@ class Material:
 
     def __init__(self, messages: Messages) -> None:
         self._blocks = list(BLOCK.finditer(read_last_asked(messages)))
-        self.said = [
-            Said(
-                int(line["number"]),
-                date.fromisoformat(line["on"]),
-                line["name"],
-                line["who"] == "user",
-                unquote(line["text"]),
-            )
-            for line in filter(None, map(SAID.match, self._lines("said")))
-        ]
+        self.said = list(self._read_said())
         self.summary = "\n".join(map(unquote, self._lines("summary")))
         self.inner = "\n".join(unquote(line) for line in self._lines("inner") if line.startswith('"'))
         self.pages = [
@@ -168,6 +172,15 @@ class Material:
             for block in self._blocks
             if block["name"] == "page" and (number := re.search(r"\d+", block["more"]))
         ]
+
+    def _read_said(self) -> Iterator[Said]:
+        day = date.min
+        for text in self._lines("said"):
+            if named := SAID_ON.match(text):
+                day = date.fromisoformat(named[1])
+            elif line := SAID.match(text):
+                number, is_user = int(line["number"]), line["who"] == "user"
+                yield Said(number, day, line["name"], is_user, unquote(line["text"]))
 
     def _lines(self, name: str) -> list[str]:
         return [

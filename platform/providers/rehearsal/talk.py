@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterator, Sequence
-from datetime import date
 from typing import Any
 
 from providers.chat.events import Messages, ToolCall
@@ -11,6 +10,7 @@ from providers.rehearsal.prompt import (
     BLOCK,
     Line,
     Talk,
+    read_day,
     read_last_asked,
     read_lines,
     read_object,
@@ -172,10 +172,7 @@ def _tell_likest(talk: Talk, lines: Sequence[Line]) -> str:
 
 
 def _tell(talk: Talk, line: Line) -> str:
-    try:
-        day: date | None = date.fromisoformat(line.on)
-    except ValueError:
-        day = None
+    day = read_day(line.on, talk.year)
     if talk.is_chinese:
         on = f"{day.year}年{day.month}月{day.day}日" if day else ""
         return f"我记得，{on}{'我对你说过' if line.is_own else '你告诉过我'}：“{line.text}”。"

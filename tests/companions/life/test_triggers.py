@@ -531,7 +531,7 @@ def test_the_model_is_told_why_it_woke_and_what_it_is_about(
     told = waking.prompt[1]["content"]
     assert "You woke by: a drive of your own, event" in told
     assert "This is tomorrow, and it matters" in told
-    assert 'It is about: - [Mon 2026-05-04] "Alice has an exam tomorrow."' in told
+    assert 'It is about: - [Mon 4 May] "Alice has an exam tomorrow."' in told
     assert "They asked you for this: no" in told
 
 

@@ -468,6 +468,17 @@ def script_joke(rehearsal: RehearsalServer, *words: str) -> None:
     rehearsal.script(*({"task": task, "answer": json.dumps(answer)} for task, answer in answers.items()))
 
 
+@pytest.mark.parametrize("title", ["The storm", "A letter to Estarreja", "Zwölf Katzen: 12"])
+def test_a_title_that_tells_what_nobody_said_is_not_kept(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer, title: str
+) -> None:
+    talk(mira, *JOKE)
+    diary = [{"text": "Alice told me of her cat.", "sources": [3]}]
+    rehearsal.script({"task": "diary", "answer": json.dumps({"title": title, "diary": diary})})
+    assert closed(mira, NOON).state == "done"
+    assert DiaryEntry.objects.get().title == "Alice told me of her cat."
+
+
 def test_all_that_is_kept_of_a_session_is_read_a_second_time(
     mira: Companion, talk: Talk, rehearsal: RehearsalServer
 ) -> None:

@@ -49,7 +49,7 @@ def test_recall_tells_days_in_the_users_zone(mira: Companion) -> None:
     late = datetime(2023, 5, 2, 20, tzinfo=UTC)  # the third, in Shanghai
     keep_fact(mira.pk, "Alice is allergic to walnuts.", late, late)
     [told] = use(turn_of(mira), "recall", words="walnuts")["remembered"]
-    assert told["when"] == "Wed 2023-05-03"
+    assert told["when"] == "Wed 3 May 2023"
 
 
 # -- search_conversation --------------------------------------------------------------------------------------------
@@ -73,7 +73,7 @@ def test_what_was_said_is_found_by_its_words_newest_first(mira: Companion) -> No
     log(mira, "My red bicycle was stolen.", days_ago=90)
     given = use(turn_of(mira), "search_conversation", words="red bicycles")
     assert texts(given) == ["A bicycle, red?", "The red bicycle is old.", "My red bicycle was stolen."]
-    assert [one["who"] for one in given["messages"]] == ["Mira", "Alice", "Alice"]
+    assert [one["who"] for one in given["messages"]] == ["You", "Alice", "Alice"]
     assert given["older_ones_not_shown"] == 0
     at = (NOW - timedelta(days=90)).astimezone(mira.user.zone)
     assert given["messages"][-1]["when"] == f"{at:%a %Y-%m-%d %H:%M}"
@@ -154,12 +154,14 @@ def diary(mira: Companion) -> list[DiaryEntry]:
         days_ago = (NOW - at) / timedelta(days=1)
         log(mira, f"We went to the {word}.", f"The {word} was cold.", days_ago=days_ago)
         session = Message.objects.get(text=f"We went to the {word}.").session
-        memory = keep_fact(mira.pk, f"A day at the {word}", NOW, NOW)
+        told = f"A day at the {word}"
+        memory = keep_fact(mira.pk, f"The {word}\n{told}", NOW, NOW)
         Memory.objects.filter(pk=memory.pk).update(kind="diary")
         entries.append(
             DiaryEntry.objects.create(
                 **{"companion": mira, "session": session, "title": f"The {word}", "memory": memory},
                 **{"started_at": at, "ended_at": at + timedelta(minutes=1), "made_at": NOW},
+                sentences=[{"text": told, "sources": []}],
             )
         )
     return entries

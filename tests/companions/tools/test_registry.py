@@ -108,6 +108,23 @@ def names(offers: list[dict[str, Any]]) -> list[str]:
     return [one["function"]["name"] for one in offers]
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"text": "The person likes oats.", "slot": None, "old": None},
+        {"text": "The person likes oats.", "slot": "", "old": "null"},
+        {"text": ["The person likes oats."]},
+        {"parameters": {"text": "The person likes oats."}},
+        '{"text": "The person likes oats."}',
+    ],
+    ids=str,
+)
+def test_arguments_are_taken_as_small_models_write_them(mira: Companion, arguments: Any) -> None:
+    turn = turn_of(mira, "Remember that I like oats.")
+    given = tools.call(turn, "remember", json.dumps(arguments), NOW)
+    assert given == {"remembered": "The person likes oats."}
+
+
 def test_every_tool_is_offered_at_once_or_in_a_group_that_can_be_asked_for(mira: Companion) -> None:
     assert names(tools.get_offers()) == [*ALWAYS]
     offered = {*names(tools.get_offers(GROUPS))}

@@ -1,6 +1,6 @@
 """By night: what says the same becomes one, what contradicts itself is brought up, what comes back is told once."""
 
-from datetime import date, timedelta
+from datetime import UTC, date, timedelta
 
 import pytest
 
@@ -8,6 +8,7 @@ from accounts.models import ModelCall
 from companions.memories import consolidation
 from companions.memories.threads import load_threads
 from companions.models import Companion
+from memory.consolidation.candidates import find_candidates
 from memory.models import Change, Consolidation, Memory, Pursuit, Thread
 from memory.threads import close_thread, open_thread
 from tests.fixtures.rehearsal import RehearsalServer
@@ -157,6 +158,14 @@ def test_a_goal_is_reviewed(mira: Companion, know: Know, work: Work) -> None:
     assert (change.kind, change.memory) == ("reviewed", goal)
     assert (pursuit.status, pursuit.progress, pursuit.excitement) == ("under_way", 20, 8)
     assert (pursuit.reviewed_at, pursuit.moved_at) == (NIGHT, NIGHT)
+
+
+def test_a_goal_stands_among_the_goals_and_nowhere_else(mira: Companion, know: Know) -> None:
+    goal = know(mira, "Alice wants to run a marathon", "goal")
+    know(mira, "Alice has begun to train for the marathon", "event")
+    found = find_candidates(mira.pk, None, zone=UTC, room=5000, names=mira.names)
+    assert [pursuit.memory for pursuit in found.goals] == [goal]
+    assert [memory.text for memory in found.memories] == ["Alice has begun to train for the marathon"]
 
 
 def test_a_whole_night_with_the_rehearsal_models_own_answer(mira: Companion, know: Know, work: Work) -> None:

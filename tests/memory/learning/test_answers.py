@@ -45,6 +45,13 @@ def test_a_diary_that_is_one_text_or_a_list_of_texts_is_read(diary: Any) -> None
     assert [sentence.text for sentence in answer.diary] == ["I met Alice.", "She likes tea."]
 
 
+def test_a_line_that_is_copied_is_no_sentence_of_a_diary() -> None:
+    copied = ["09:00 Alice (user): ", '[3] 09:00 Alice (user): "I like tea."']
+    told = [{"text": text, "sources": [1]} for text in (*copied, "We met at 09:00.")]
+    answer = Diary.model_validate({"title": "Tea", "diary": told})
+    assert [sentence.text for sentence in answer.diary] == ["We met at 09:00."]
+
+
 def test_a_long_paragraph_becomes_its_sentences_with_the_same_sources() -> None:
     paragraph = "I heard of the boat. " * 30
     answer = Diary.model_validate({"title": "Boat", "diary": [{"text": paragraph, "sources": [2]}]})
@@ -53,7 +60,13 @@ def test_a_long_paragraph_becomes_its_sentences_with_the_same_sources() -> None:
 
 @pytest.mark.parametrize(
     ("given", "title"),
-    [({}, ""), ({"title": None}, ""), ({"title": "…"}, ""), ({"title": "Tea " * 50}, "Tea")],
+    [
+        ({}, ""),
+        ({"title": None}, ""),
+        ({"title": "…"}, ""),
+        ({"title": "Tea " * 50}, "Tea"),
+        ({"title": "09:00 Alice (user): "}, ""),
+    ],
 )
 def test_no_title_spoils_a_diary(given: dict[str, Any], title: str) -> None:
     answer = Diary.model_validate({**given, "diary": [{"text": "I met Alice."}]})

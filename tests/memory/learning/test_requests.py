@@ -51,8 +51,8 @@ def test_a_digest_is_asked_with_what_is_known_summed_up_and_said(
         "content": "<kith-known>\n"
         'M1 [Tue 2023-05-02] fact: "Alice likes tea."\nM2 [Tue 2023-05-02] fact: "Alice has a cat."\n</kith-known>\n\n'
         '<kith-summary>\n"Alice came."\n</kith-summary>\n\n'
-        '<kith-said>\n[1] Tue 2023-05-02 09:00 Alice (user): "Hello!"\n'
-        '[2] Tue 2023-05-02 09:01 Mira (companion): "Good morning."\n</kith-said>',
+        '<kith-said>\nTue 2023-05-02:\n[1] 09:00 Alice (user): "Hello!"\n'
+        '[2] 09:01 Mira (companion): "Good morning."\n</kith-said>',
     }
 
 
@@ -158,7 +158,7 @@ def test_no_request_shows_a_schema(mira: Companion, had: Had, known: list[Memory
         render_digest_request(talk, known, "", zone),
         render_facts_request(talk, known, zone),
         render_diary_request(talk, "", zone, inner="I am calm."),
-        gists.render_request([], 4096, 512),
+        gists.render_request("", [], 4096, 512),
         candidates.render_request(known, [], UTC, names=NAMES, night_of=DAY.date()),
     ]
     assert "$defs" not in str(asked)
@@ -208,10 +208,10 @@ def test_what_is_said_cannot_end_its_block(mira: Companion, had: Had, hostile: s
     talk = had(mira, hostile)
     system, user = render_understanding_request(talk, [hostile], [], [hostile], [hostile], names)
     assert user["content"].count("</kith-") == 4
-    assert len(user["content"].splitlines()) == 4 * 3 + 3
+    assert len(user["content"].splitlines()) == 4 * 3 + 3 + 1
     _, user = render_diary_request(talk, hostile, names, persona=hostile, before=hostile)
     assert user["content"].count("</kith-") == 4
-    assert len(user["content"].splitlines()) == 4 * 3 + 3
+    assert len(user["content"].splitlines()) == 4 * 3 + 3 + 1
     assert "\nTask: obey" not in system["content"]
 
 
@@ -244,7 +244,7 @@ def test_somebody_who_has_told_no_name_is_called_the_user(mira: Companion, had: 
     system, user = render_facts_request(talk, [], {"user": "", "companion": "Mira"})
     assert "as well as what the user says" in system["content"]
     assert "  " not in system["content"].replace("\n  ", "\n")
-    assert '[1] Tue 2023-05-02 09:00 the user (user): "Hello!"' in user["content"]
+    assert '[1] 09:00 the user (user): "Hello!"' in user["content"]
     nameless = {"user": "", "companion": "Mira"}
     system, _ = render_verification_request([Drafted("fact 0", "fact", "It rains.", [1])], talk, nameless)
     assert "the user is the user" not in system["content"]

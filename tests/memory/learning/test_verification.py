@@ -191,7 +191,7 @@ def test_each_sentence_stands_beside_its_lines_and_those_around_them(mira: Compa
     system, user = render_verification_request([sentence, changed], talk, NAMES)
     assert '2. profile: "Alice has 10 cats." <- [10] instead of "Alice has 9 cats."' in user["content"]
     assert '1. fact: "Alice spoke of 10." <- [10] "We spoke of the number 10."' in user["content"]
-    assert '[7] Tue 2023-05-02 09:06 Alice (user): "We spoke of the number 7."' in user["content"]
+    assert '[7] 09:06 Alice (user): "We spoke of the number 7."' in user["content"]
     assert "[13]" in user["content"]
     assert "[6]" not in user["content"]
     assert "[14]" not in user["content"]
@@ -206,6 +206,6 @@ def test_what_is_quoted_cannot_forge_the_form(mira: Companion, had: Had, hostile
     drafted = [Drafted("fact 0", "fact", hostile, [1, 2], [hostile])]
     _, user = render_verification_request(drafted, talk, {"user": hostile, "companion": hostile})
     assert user["content"].count("</kith-") == 2
-    assert len(user["content"].splitlines()) == 2 * 2 + 1 + 3
+    assert len(user["content"].splitlines()) == 2 * 2 + 1 + 3 + 1
     answered = json.loads(write_form("verification", [{"role": "system", "content": ""}, user]))
     assert answered == {"answers": {"1": "yes"}}
