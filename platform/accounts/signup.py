@@ -24,6 +24,7 @@ from accounts.models import Invitation, User
 log = structlog.get_logger(__name__)
 OPERATORS = "Operators"  # the group
 INVITATION_KEY = "invitation"  # in the session
+SIGNUP_KEY = "signup"  # in the session: the id of the user, if one was created, and the address
 INVITATION_CODE = re.compile(r"[\w-]{1,32}", re.ASCII)
 
 
@@ -118,6 +119,29 @@ def use_invitation(request: HttpRequest, user: User, now: datetime) -> None:
     code = request.session.pop(INVITATION_KEY, "")
     if not Invitation.objects.filter(code=code, used_at=None).update(used_by=user, used_at=now):
         raise InvitationError(_("This invitation has already been used. Ask for a new one."))
+
+
+def note_signup(request: HttpRequest, user: User | None, email: str) -> None:
+    """Note in the session that its visitor has signed up, so that they can correct the address."""
+    request.session[SIGNUP_KEY] = {"user": user.pk if user else None, "email": email}
+
+
+def withdraw_signup(request: HttpRequest) -> None:
+    """Delete the account that was created in this session, unless its address is confirmed, and end the session.
+
+    The invitation can be used again, and stays in the new session.
+    """
+    user_id, code = request.session.get(SIGNUP_KEY, {}).get("user"), ""
+    with transaction.atomic():
+        addresses = list(EmailAddress.objects.select_for_update().filter(user=user_id))
+        if addresses and not any(address.verified for address in addresses):
+            invitations = Invitation.objects.filter(used_by=user_id)
+            code = "".join(invitations.values_list("code", flat=True))
+            invitations.update(used_by=None, used_at=None)
+            addresses[0].user.delete()
+    request.session.flush()
+    if code:
+        request.session[INVITATION_KEY] = code
 
 
 def create_account(email: str, password: str, **fields: Any) -> User:

@@ -18,6 +18,7 @@ from django.views import i18n
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts import signup
 from accounts.authentication import SignedInRequest, activate_locale
 from accounts.errors import AccountExistsError, InvitationError
 from accounts.forms import DeletionForm, ProfileForm, TokenForm
@@ -37,6 +38,7 @@ class SignupView(allauth.SignupView):  # type: ignore[misc]
         try:
             with transaction.atomic():  # so that there is no account if the mail to verify it is not sent
                 response: HttpResponse = super().form_valid(form)
+            signup.note_signup(self.request, self.user, form.cleaned_data["email"])
         except (AccountExistsError, InvitationError) as error:
             form.add_error(None, str(error))
             response = self.form_invalid(form)
@@ -46,6 +48,14 @@ class SignupView(allauth.SignupView):  # type: ignore[misc]
         response: HttpResponse = super().closed()
         response.status_code = 403
         return response
+
+
+@require_POST
+def withdraw_signup(request: HttpRequest) -> HttpResponse:
+    """Take back a sign-up with a wrong address, and show the form for it anew."""
+    if not request.user.is_authenticated:
+        signup.withdraw_signup(request)
+    return redirect("account_signup")
 
 
 class EmailView(allauth.EmailView):  # type: ignore[misc]

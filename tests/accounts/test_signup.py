@@ -237,6 +237,26 @@ def test_without_a_good_invitation_the_door_is_closed(
     assert Client().post(f"/accounts/signup/{query}", {"email": "carol@example.org"}).status_code == 403
 
 
+def test_a_mistyped_address_can_be_corrected_until_it_is_confirmed(
+    visitor: Client, settings: Settings
+) -> None:
+    settings.KITH_SIGNUP, settings.ACCOUNT_EMAIL_VERIFICATION = "invite", "mandatory"
+    invitation = Invitation.objects.create()
+    sign_up(visitor, "carol@exmaple.org", page=f"/accounts/signup/?invite={invitation.code}")
+    sent = visitor.get("/accounts/confirm-email/").content.decode()
+    assert "carol@exmaple.org" in sent
+    again = submit(visitor, "/accounts/signup/withdraw/", "/accounts/confirm-email/")
+    assert again.url == "/accounts/signup/"
+    assert not User.objects.exists()
+    sign_up(visitor)
+    carol = User.objects.get()
+    invitation.refresh_from_db()
+    assert (carol.email, invitation.used_by) == ("carol@example.org", carol)
+    EmailAddress.objects.update(verified=True)
+    submit(visitor, "/accounts/signup/withdraw/", "/accounts/confirm-email/")
+    assert User.objects.get() == carol
+
+
 def test_a_form_with_errors_leaves_the_invitation_open(visitor: Client, settings: Settings) -> None:
     settings.KITH_SIGNUP = "invite"
     invitation = Invitation.objects.create()
