@@ -11,9 +11,8 @@ pytestmark = pytest.mark.browser
 CLOSE = """
 from django.utils import timezone
 from companions.sessions.closing import find_due, run
-now = timezone.now()
-for closing_id in find_due(now):
-    run(closing_id, now)
+for closing_id in find_due(timezone.now()):
+    run(closing_id, timezone.now)
 """
 REMEMBER = """
 from django.utils import timezone

@@ -81,14 +81,14 @@ def test_a_life_is_the_same_for_the_same_seed_and_has_silent_days() -> None:
 
 
 def test_the_parrot_repeats_what_it_is_given_and_wants_to_learn_from_it() -> None:
-    context = (
-        '<kith-context>\nRemembered:\n- [2024-01-02] Nora said: "I keep bees."\n- [2024-01-02] "Has bees."\n'
-    )
+    lines = '- [Tue 2 Jan 2024] Nora said: "I keep bees."\n- [Tue 2 Jan 2024] "Has bees."\n'
+    context = f"<kith-context>\nRemembered:\n{lines}"
     told = echo([{"role": "user", "content": f"Hello\n\n{context}</kith-context>"}])
     assert told == "I remember that you told me: “I keep bees.”. I remember that you told me: “Has bees.”."
     assert echo([{"role": "user", "content": "Hello"}]) == ""
 
-    said = f"<kith-said>\n[1] 2024-01-03 09:00 Juno (companion): {json.dumps(told, ensure_ascii=False)}\n</kith-said>"
+    line = f"[1] 09:00 Juno (companion): {json.dumps(told, ensure_ascii=False)}"
+    said = f"<kith-said>\nWed 2024-01-03:\n{line}\n</kith-said>"
     prompt = [{"role": "user", "content": said}]
     wanted = json.loads(write_form("digest", prompt, swallows=True))["memories"]
     assert "I keep bees." in [one["text"] for one in wanted]
