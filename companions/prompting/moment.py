@@ -15,7 +15,7 @@ from companions.prompting import budgets
 from companions.sessions.transcript import select_messages, select_visible
 from memory.models import DiaryEntry, Thread
 from memory.threads import leave_out_told, load_open_threads, render_threads
-from providers.tokens import beginning, estimate
+from providers.tokens import beginning
 from text.dates import render_age
 from text.strings import one_line, quoted, shorten
 
@@ -75,11 +75,6 @@ class LastTime:
     def ids(self) -> set[UUID]:
         """The ids of all that the lines show, by which a prompt is found when any of it is deleted."""
         return {message.pk for message in self.last_words} | (self.entry.shown_ids if self.entry else set())
-
-    @property
-    def quoted_ids(self) -> set[UUID]:
-        """The ids of the last messages that the lines quote in full, which need not be recalled beside them."""
-        return {said.pk for said in self.last_words if estimate(said.text) <= budgets.LAST_WORDS_TOKENS}
 
     def lines(self, companion: Companion, now: datetime) -> list[str]:
         """Return where the two left off as lines of a prompt; `now` must be in the user's zone."""

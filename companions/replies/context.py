@@ -330,13 +330,7 @@ def find_memories(turn: TurnContext, cue: str, vector: CueVector | None, now: da
         by_itself=True,
         parts=split_cue(text),
     )
-    last_time = turn.moment.last_time
-    quoted_ids = last_time.quoted_ids if last_time else set()
-    recalled = [
-        found
-        for found in recalled
-        if folded(found.memory.text) != folded(text) and found.memory.message_id not in quoted_ids
-    ]
+    recalled = [found for found in recalled if folded(found.memory.text) != folded(text)]
     if cue != text:
         recalled = [replace(found, reasons={**found.reasons, "with_talk": True}) for found in recalled]
     flashbacks = _draw_flashback(turn, recalled, now)

@@ -32,8 +32,8 @@ from companions.models import (
 from companions.transfer.card_export import compose_card
 from files.contents import read_content, store_content
 from files.models import StoredFile
-from safety.models import AuditEntry
-from safety.notices import describe, list_unseen
+from safety.models import AuditEntry, Notice
+from safety.notices import list_unseen
 from tests.companions.gallery.conftest import TERMS, send_in
 from tests.files.hostile import drawn
 from tests.fixtures.rest import Api, problem
@@ -321,7 +321,7 @@ def test_a_report_stands_beside_the_character_until_it_is_dealt_with(
     assert GalleryReport.objects.get().settled_at is not None
     problem(Api(bob).get(f"/gallery/{approved.character_id}"), 404, "not_found")
     (notice,) = list_unseen(alice, timezone.now())  # one for both decisions
-    assert "decided about a character that you published" in describe(notice)
+    assert (notice.kind, notice.user) == (Notice.Kind.PUBLICATION, alice)
 
 
 def test_what_was_reported_stays_with_the_operators_when_its_publisher_deletes_it(

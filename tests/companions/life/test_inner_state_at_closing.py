@@ -43,7 +43,7 @@ def test_the_call_for_the_diary_writes_how_it_feels(mira: Companion, rehearsal: 
     assert state.call == DiaryEntry.objects.get().call
     assert ModelCall.objects.count() == 4
     assert "kith-inner" in str(rehearsal.requests()[0]["messages"][0]["content"])
-    assert begun.text.splitlines()[0] in str(rehearsal.requests()[0]["messages"][-1]["content"])
+    assert begun.text.splitlines()[-1] in str(rehearsal.requests()[0]["messages"][-1]["content"])
 
 
 def test_an_answer_without_it_leaves_the_old_one(mira: Companion, rehearsal: RehearsalServer) -> None:

@@ -163,7 +163,7 @@ def test_of_the_first_inner_state_only_what_is_its_own_is_shown(
     mira: Companion, rehearsal: RehearsalServer
 ) -> None:
     talk(mira, *TWELVE_TURNS)
-    run(mira.pk, NOON)
+    run(mira.pk, clock_at(NOON))
     shown = asked(rehearsal)
     assert '<kith-inner>\n"Someone has just come to talk with me.' in shown
     assert "It feels like mine" not in shown

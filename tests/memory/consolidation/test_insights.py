@@ -73,7 +73,7 @@ def test_a_night_is_told_whose_memories_these_are_and_which_day_it_is(
     work(mira, lambda of: draw()(of, told))
     system, _ = rehearsal.requests()[0]["messages"]
     assert "what Mira, a companion, has learnt in its talks with Alice" in system["content"]
-    assert f"the night to {NIGHT:%a %Y-%m-%d}." in system["content"]
+    assert f"the night before {NIGHT:%a %Y-%m-%d}." in system["content"]
     assert '"I" in a line is Mira' in system["content"]
 
 

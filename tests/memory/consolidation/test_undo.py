@@ -60,7 +60,8 @@ def thought(mira: Companion, know: Know, work: Work) -> Change:
 @pytest.fixture
 def reviewed(mira: Companion, know: Know, work: Work) -> Change:
     know(mira, "Alice wants to run a marathon", "goal")
-    return work(mira, {"reviews": [{"of": 2, "status": "under_way", "progress": 20}]})[0]
+    know(mira, "Alice has begun to train for the marathon")
+    return work(mira, {"reviews": [{"of": 3, "status": "under_way", "progress": 20}]})[0]
 
 
 def undo(mira: Companion, change: Change) -> Change:
