@@ -2,6 +2,7 @@ import datetime
 import uuid
 
 import django.contrib.postgres.fields
+import django.contrib.postgres.indexes
 import django.core.validators
 import django.db.models.deletion
 import django.utils.timezone
@@ -106,77 +107,141 @@ class Migration(migrations.Migration):
                 "verbose_name": "companion",
                 "verbose_name_plural": "companions",
                 "ordering": ["-created_at"],
+                "indexes": [models.Index(fields=["user", "-created_at"], name="companion_user_time")],
             },
         ),
         migrations.CreateModel(
-            name="Prompt",
+            name="Life",
+            fields=[
+                (
+                    "companion",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        primary_key=True,
+                        related_name="life",
+                        serialize=False,
+                        to="companions.companion",
+                    ),
+                ),
+                (
+                    "is_awake",
+                    models.BooleanField(default=True, verbose_name="has a life between conversations"),
+                ),
+                ("reaches_out", models.BooleanField(default=False, verbose_name="may write first")),
+                ("is_muted", models.BooleanField(default=False, verbose_name="muted")),
+                (
+                    "most_a_day",
+                    models.PositiveSmallIntegerField(
+                        default=2,
+                        validators=[django.core.validators.MaxValueValidator(10)],
+                        verbose_name="maximum messages per day",
+                    ),
+                ),
+                ("quiet_from", models.TimeField(default=datetime.time(22, 0), verbose_name="quiet from")),
+                ("quiet_until", models.TimeField(default=datetime.time(8, 0), verbose_name="quiet until")),
+                ("sleeps_from", models.TimeField(default=datetime.time(23, 30), verbose_name="sleeps from")),
+                ("sleeps_until", models.TimeField(default=datetime.time(7, 0), verbose_name="sleeps until")),
+                ("by_email", models.BooleanField(default=False, verbose_name="by e-mail")),
+                ("by_push", models.BooleanField(default=True, verbose_name="by notification")),
+                (
+                    "drives_at",
+                    models.DateTimeField(blank=True, null=True, verbose_name="next check for drives"),
+                ),
+                ("reflect_at", models.DateTimeField(blank=True, null=True, verbose_name="next reflection")),
+                (
+                    "reflect_attempts",
+                    models.PositiveSmallIntegerField(default=0, verbose_name="failed reflections"),
+                ),
+            ],
+            options={
+                "verbose_name": "life",
+                "verbose_name_plural": "lives",
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("is_awake", True)), fields=["drives_at"], name="life_drives_due"
+                    )
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="Portrait",
+            fields=[
+                (
+                    "companion",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        primary_key=True,
+                        related_name="portrait",
+                        serialize=False,
+                        to="companions.companion",
+                    ),
+                ),
+                ("seed", models.PositiveBigIntegerField(verbose_name="seed")),
+                ("chosen", models.JSONField(blank=True, default=dict, verbose_name="chosen")),
+            ],
+            options={
+                "verbose_name": "portrait",
+                "verbose_name_plural": "portraits",
+            },
+        ),
+        migrations.CreateModel(
+            name="Conversation",
             fields=[
                 (
                     "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
+                    models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False),
                 ),
-                ("round", models.PositiveSmallIntegerField(default=1, verbose_name="round")),
-                ("messages", models.JSONField(verbose_name="messages")),
-                ("tools", models.JSONField(default=list, verbose_name="tools")),
+                ("created_at", models.DateTimeField(auto_now_add=True, verbose_name="created")),
                 (
-                    "shown",
-                    django.contrib.postgres.fields.ArrayField(
-                        base_field=models.UUIDField(), default=list, size=None
+                    "read_until",
+                    models.DateTimeField(default=django.utils.timezone.now, verbose_name="read until"),
+                ),
+                (
+                    "companion",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="conversation",
+                        to="companions.companion",
                     ),
                 ),
-                ("created_at", models.DateTimeField(verbose_name="sent")),
             ],
             options={
-                "verbose_name": "prompt",
-                "verbose_name_plural": "prompts",
-                "ordering": ["reply", "round"],
+                "verbose_name": "conversation",
+                "verbose_name_plural": "conversations",
             },
         ),
         migrations.CreateModel(
-            name="Reply",
+            name="Job",
             fields=[
                 (
                     "id",
                     models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False),
                 ),
                 (
-                    "state",
+                    "kind",
                     models.CharField(
-                        choices=[
-                            ("queued", "queued"),
-                            ("thinking", "thinking"),
-                            ("streaming", "streaming"),
-                            ("done", "done"),
-                            ("stopped", "stopped"),
-                            ("interrupted", "interrupted"),
-                            ("failed", "failed"),
-                        ],
-                        default="queued",
+                        choices=[("import_log", "import of a log"), ("close", "closing of a session")],
                         max_length=16,
-                        verbose_name="state",
+                        verbose_name="kind",
                     ),
                 ),
-                ("text", models.TextField(blank=True, verbose_name="text so far")),
-                ("thought", models.TextField(blank=True, verbose_name="reasoning")),
-                ("seq", models.PositiveIntegerField(default=0, verbose_name="pieces saved")),
-                ("tool_calls", models.JSONField(blank=True, default=list, verbose_name="tool calls")),
-                ("is_stop_asked", models.BooleanField(default=False, verbose_name="stop requested")),
-                ("lease_by", models.CharField(blank=True, max_length=80, verbose_name="made by process")),
-                ("lease_at", models.DateTimeField(blank=True, null=True, verbose_name="lease renewed")),
-                ("code", models.CharField(blank=True, max_length=40, verbose_name="error")),
+                ("total", models.PositiveIntegerField(default=0, verbose_name="total")),
+                ("error", models.TextField(blank=True, verbose_name="error")),
+                ("created_at", models.DateTimeField(auto_now_add=True, verbose_name="requested")),
                 (
-                    "template",
-                    models.CharField(blank=True, max_length=20, verbose_name="version of the prompts"),
+                    "companion",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="jobs",
+                        to="companions.companion",
+                    ),
                 ),
-                ("created_at", models.DateTimeField(verbose_name="requested")),
-                ("started_at", models.DateTimeField(blank=True, null=True, verbose_name="started")),
-                ("first_piece_at", models.DateTimeField(blank=True, null=True, verbose_name="first piece")),
-                ("ended_at", models.DateTimeField(blank=True, null=True, verbose_name="ended")),
-                ("emotions", models.JSONField(blank=True, default=list, verbose_name="emotions")),
             ],
-            options={"verbose_name": "reply", "verbose_name_plural": "replies", "ordering": ["-created_at"]},
+            options={
+                "verbose_name": "job",
+                "verbose_name_plural": "jobs",
+                "ordering": ["-created_at"],
+            },
         ),
         migrations.CreateModel(
             name="Session",
@@ -204,11 +269,129 @@ class Migration(migrations.Migration):
                     "digest_attempts",
                     models.PositiveSmallIntegerField(default=0, verbose_name="failed digests"),
                 ),
+                (
+                    "companion",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="sessions",
+                        to="companions.companion",
+                    ),
+                ),
+                (
+                    "conversation",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="sessions",
+                        to="companions.conversation",
+                    ),
+                ),
             ],
             options={
                 "verbose_name": "session",
                 "verbose_name_plural": "sessions",
                 "ordering": ["-started_at"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("ended_at", None)),
+                        fields=("conversation",),
+                        name="session_one_open",
+                    )
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="Message",
+            fields=[
+                (
+                    "id",
+                    models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False),
+                ),
+                (
+                    "role",
+                    models.CharField(
+                        choices=[("user", "user"), ("assistant", "companion"), ("system", "system")],
+                        max_length=16,
+                        verbose_name="role",
+                    ),
+                ),
+                ("author", models.CharField(blank=True, max_length=80, verbose_name="author")),
+                ("text", models.TextField(verbose_name="text")),
+                (
+                    "client_id",
+                    models.CharField(blank=True, max_length=200, null=True, verbose_name="client's id"),
+                ),
+                ("said_at", models.DateTimeField(verbose_name="said")),
+                ("created_at", models.DateTimeField(auto_now_add=True, verbose_name="stored")),
+                ("is_hidden", models.BooleanField(default=False, verbose_name="hidden from prompts")),
+                (
+                    "is_rehearsed",
+                    models.BooleanField(default=False, verbose_name="written by the rehearsal model"),
+                ),
+                ("is_learnt", models.BooleanField(default=False, verbose_name="learnt from")),
+                (
+                    "companion",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="messages",
+                        to="companions.companion",
+                    ),
+                ),
+                (
+                    "conversation",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="messages",
+                        to="companions.conversation",
+                    ),
+                ),
+                (
+                    "job",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="messages",
+                        to="companions.job",
+                    ),
+                ),
+                (
+                    "parent",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="children",
+                        to="companions.message",
+                    ),
+                ),
+                (
+                    "session",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="messages",
+                        to="companions.session",
+                    ),
+                ),
+            ],
+            options={
+                "verbose_name": "message",
+                "verbose_name_plural": "messages",
+                "ordering": ["-said_at", "-id"],
+                "indexes": [
+                    models.Index(fields=["companion", "-said_at", "-id"], name="message_companion_time"),
+                    models.Index(fields=["companion", "-created_at"], name="message_companion_stored"),
+                    models.Index(fields=["session", "said_at", "id"], name="message_session_time"),
+                    models.Index(
+                        condition=models.Q(("is_learnt", False)),
+                        fields=["session"],
+                        name="message_not_learnt",
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("companion", "client_id"), name="message_client_id_unique"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -255,8 +438,57 @@ class Migration(migrations.Migration):
                 ("error", models.CharField(blank=True, max_length=40, verbose_name="error")),
                 ("created_at", models.DateTimeField(verbose_name="created")),
                 ("ended_at", models.DateTimeField(blank=True, null=True, verbose_name="ended")),
+                (
+                    "companion",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="timers",
+                        to="companions.companion",
+                    ),
+                ),
+                (
+                    "message",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="timers",
+                        to="companions.message",
+                        verbose_name="set in answer to",
+                    ),
+                ),
             ],
-            options={"verbose_name": "timer", "verbose_name_plural": "timers", "ordering": ["-created_at"]},
+            options={
+                "verbose_name": "timer",
+                "verbose_name_plural": "timers",
+                "ordering": ["-created_at"],
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("state", "active")), fields=["look_at"], name="timer_look"
+                    ),
+                    models.Index(fields=["companion", "due_at"], name="timer_companion_due"),
+                    models.Index(
+                        condition=models.Q(("state", "set_aside")),
+                        fields=["created_at"],
+                        name="timer_set_aside",
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("name", ""), _negated=True),
+                        fields=("companion", "name"),
+                        name="timer_predefined_once",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state", "active"), _negated=True),
+                            models.Q(("due_at__isnull", False), ("look_at__isnull", False)),
+                            _connector="OR",
+                        ),
+                        name="timer_active_is_due",
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Waking",
@@ -328,98 +560,197 @@ class Migration(migrations.Migration):
                     models.BooleanField(default=False, verbose_name="written by the rehearsal model"),
                 ),
                 ("emotions", models.JSONField(blank=True, default=list, verbose_name="emotions")),
+                (
+                    "companion",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="wakings",
+                        to="companions.companion",
+                    ),
+                ),
+                (
+                    "timer",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="wakings",
+                        to="companions.timer",
+                    ),
+                ),
             ],
             options={
                 "verbose_name": "waking",
                 "verbose_name_plural": "wakings",
                 "ordering": ["-due_at", "-id"],
+                "indexes": [
+                    models.Index(fields=["companion", "-due_at", "-id"], name="waking_companion_time"),
+                    models.Index(
+                        condition=models.Q(("state", "waiting")), fields=["look_at"], name="waking_look"
+                    ),
+                    models.Index(
+                        condition=models.Q(("state", "failed")), fields=["due_at"], name="waking_failed"
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("timer", "due_at"), name="waking_once_a_due_time"),
+                    models.UniqueConstraint(
+                        condition=models.Q(("drive_key", ""), _negated=True),
+                        fields=("companion", "drive_key"),
+                        name="waking_once_an_occasion",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
-            name="Life",
-            fields=[
-                (
-                    "companion",
-                    models.OneToOneField(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        primary_key=True,
-                        related_name="life",
-                        serialize=False,
-                        to="companions.companion",
-                    ),
-                ),
-                (
-                    "is_awake",
-                    models.BooleanField(default=True, verbose_name="has a life between conversations"),
-                ),
-                ("reaches_out", models.BooleanField(default=False, verbose_name="may write first")),
-                ("is_muted", models.BooleanField(default=False, verbose_name="muted")),
-                (
-                    "most_a_day",
-                    models.PositiveSmallIntegerField(
-                        default=2,
-                        validators=[django.core.validators.MaxValueValidator(10)],
-                        verbose_name="maximum messages per day",
-                    ),
-                ),
-                ("quiet_from", models.TimeField(default=datetime.time(22, 0), verbose_name="quiet from")),
-                ("quiet_until", models.TimeField(default=datetime.time(8, 0), verbose_name="quiet until")),
-                ("sleeps_from", models.TimeField(default=datetime.time(23, 30), verbose_name="sleeps from")),
-                ("sleeps_until", models.TimeField(default=datetime.time(7, 0), verbose_name="sleeps until")),
-                ("by_email", models.BooleanField(default=False, verbose_name="by e-mail")),
-                ("by_push", models.BooleanField(default=True, verbose_name="by notification")),
-                (
-                    "drives_at",
-                    models.DateTimeField(blank=True, null=True, verbose_name="next check for drives"),
-                ),
-                ("reflect_at", models.DateTimeField(blank=True, null=True, verbose_name="next reflection")),
-                (
-                    "reflect_attempts",
-                    models.PositiveSmallIntegerField(default=0, verbose_name="failed reflections"),
-                ),
-            ],
-            options={"verbose_name": "life", "verbose_name_plural": "lives"},
-        ),
-        migrations.CreateModel(
-            name="Portrait",
-            fields=[
-                (
-                    "companion",
-                    models.OneToOneField(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        primary_key=True,
-                        related_name="portrait",
-                        serialize=False,
-                        to="companions.companion",
-                    ),
-                ),
-                ("seed", models.PositiveBigIntegerField(verbose_name="seed")),
-                ("chosen", models.JSONField(blank=True, default=dict, verbose_name="chosen")),
-            ],
-            options={"verbose_name": "portrait", "verbose_name_plural": "portraits"},
-        ),
-        migrations.CreateModel(
-            name="Conversation",
+            name="Reply",
             fields=[
                 (
                     "id",
                     models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False),
                 ),
-                ("created_at", models.DateTimeField(auto_now_add=True, verbose_name="created")),
                 (
-                    "read_until",
-                    models.DateTimeField(default=django.utils.timezone.now, verbose_name="read until"),
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("queued", "queued"),
+                            ("thinking", "thinking"),
+                            ("streaming", "streaming"),
+                            ("done", "done"),
+                            ("stopped", "stopped"),
+                            ("interrupted", "interrupted"),
+                            ("failed", "failed"),
+                        ],
+                        default="queued",
+                        max_length=16,
+                        verbose_name="state",
+                    ),
+                ),
+                ("text", models.TextField(blank=True, verbose_name="text so far")),
+                ("thought", models.TextField(blank=True, verbose_name="reasoning")),
+                ("seq", models.PositiveIntegerField(default=0, verbose_name="pieces saved")),
+                ("tool_calls", models.JSONField(blank=True, default=list, verbose_name="tool calls")),
+                ("is_stop_asked", models.BooleanField(default=False, verbose_name="stop requested")),
+                ("lease_by", models.CharField(blank=True, max_length=80, verbose_name="made by process")),
+                ("lease_at", models.DateTimeField(blank=True, null=True, verbose_name="lease renewed")),
+                ("code", models.CharField(blank=True, max_length=40, verbose_name="error")),
+                (
+                    "template",
+                    models.CharField(blank=True, max_length=20, verbose_name="version of the prompts"),
+                ),
+                ("created_at", models.DateTimeField(verbose_name="requested")),
+                ("started_at", models.DateTimeField(blank=True, null=True, verbose_name="started")),
+                ("first_piece_at", models.DateTimeField(blank=True, null=True, verbose_name="first piece")),
+                ("ended_at", models.DateTimeField(blank=True, null=True, verbose_name="ended")),
+                ("emotions", models.JSONField(blank=True, default=list, verbose_name="emotions")),
+                (
+                    "answer",
+                    models.OneToOneField(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="made_by",
+                        to="companions.message",
+                        verbose_name="answer",
+                    ),
                 ),
                 (
                     "companion",
-                    models.OneToOneField(
+                    models.ForeignKey(
                         on_delete=django.db.models.deletion.CASCADE,
-                        related_name="conversation",
+                        related_name="replies",
                         to="companions.companion",
                     ),
                 ),
+                (
+                    "continues",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="continued_by",
+                        to="companions.reply",
+                    ),
+                ),
+                (
+                    "message",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="replies",
+                        to="companions.message",
+                        verbose_name="answers",
+                    ),
+                ),
             ],
-            options={"verbose_name": "conversation", "verbose_name_plural": "conversations"},
+            options={
+                "verbose_name": "reply",
+                "verbose_name_plural": "replies",
+                "ordering": ["-created_at"],
+                "indexes": [
+                    models.Index(fields=["companion", "-created_at"], name="reply_companion_time"),
+                    models.Index(
+                        condition=models.Q(("state__in", ["queued", "thinking", "streaming"])),
+                        fields=["lease_at"],
+                        name="reply_open_lease",
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("state__in", ["thinking", "streaming"])),
+                        fields=("companion",),
+                        name="reply_one_at_a_time",
+                    )
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="Prompt",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("round", models.PositiveSmallIntegerField(default=1, verbose_name="round")),
+                ("messages", models.JSONField(verbose_name="messages")),
+                ("tools", models.JSONField(default=list, verbose_name="tools")),
+                (
+                    "shown",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.UUIDField(), default=list, size=None
+                    ),
+                ),
+                ("created_at", models.DateTimeField(verbose_name="sent")),
+                (
+                    "companion",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="prompts",
+                        to="companions.companion",
+                    ),
+                ),
+                (
+                    "reply",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="prompts",
+                        to="companions.reply",
+                    ),
+                ),
+            ],
+            options={
+                "verbose_name": "prompt",
+                "verbose_name_plural": "prompts",
+                "ordering": ["reply", "round"],
+                "indexes": [
+                    django.contrib.postgres.indexes.GinIndex(fields=["shown"], name="prompt_shown"),
+                    models.Index(fields=["created_at"], name="prompt_age"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("reply", "round"), name="prompt_round_unique")
+                ],
+            },
         ),
         migrations.CreateModel(
             name="InnerState",
@@ -535,41 +866,33 @@ class Migration(migrations.Migration):
                         to="companions.companion",
                     ),
                 ),
+                (
+                    "waking",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="inner_states",
+                        to="companions.waking",
+                    ),
+                ),
             ],
             options={
                 "verbose_name": "inner state",
                 "verbose_name_plural": "inner states",
                 "ordering": ["-made_at", "-number"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("companion", "number"), name="inner_state_number_unique"),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("arousal__range", (0, 1)),
+                            ("intensity__range", (0, 1)),
+                            ("valence__range", (-1, 1)),
+                        ),
+                        name="inner_state_within_bounds",
+                    ),
+                ],
             },
-        ),
-        migrations.CreateModel(
-            name="Job",
-            fields=[
-                (
-                    "id",
-                    models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False),
-                ),
-                (
-                    "kind",
-                    models.CharField(
-                        choices=[("import_log", "import of a log"), ("close", "closing of a session")],
-                        max_length=16,
-                        verbose_name="kind",
-                    ),
-                ),
-                ("total", models.PositiveIntegerField(default=0, verbose_name="total")),
-                ("error", models.TextField(blank=True, verbose_name="error")),
-                ("created_at", models.DateTimeField(auto_now_add=True, verbose_name="requested")),
-                (
-                    "companion",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="jobs",
-                        to="companions.companion",
-                    ),
-                ),
-            ],
-            options={"verbose_name": "job", "verbose_name_plural": "jobs", "ordering": ["-created_at"]},
         ),
         migrations.CreateModel(
             name="Closing",
@@ -614,79 +937,31 @@ class Migration(migrations.Migration):
                         to="companions.job",
                     ),
                 ),
-            ],
-            options={"verbose_name": "closing", "verbose_name_plural": "closings", "ordering": ["-asked_at"]},
-        ),
-        migrations.CreateModel(
-            name="Message",
-            fields=[
                 (
-                    "id",
-                    models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False),
-                ),
-                (
-                    "role",
-                    models.CharField(
-                        choices=[("user", "user"), ("assistant", "companion"), ("system", "system")],
-                        max_length=16,
-                        verbose_name="role",
-                    ),
-                ),
-                ("author", models.CharField(blank=True, max_length=80, verbose_name="author")),
-                ("text", models.TextField(verbose_name="text")),
-                (
-                    "client_id",
-                    models.CharField(blank=True, max_length=200, null=True, verbose_name="client's id"),
-                ),
-                ("said_at", models.DateTimeField(verbose_name="said")),
-                ("created_at", models.DateTimeField(auto_now_add=True, verbose_name="stored")),
-                ("is_hidden", models.BooleanField(default=False, verbose_name="hidden from prompts")),
-                (
-                    "is_rehearsed",
-                    models.BooleanField(default=False, verbose_name="written by the rehearsal model"),
-                ),
-                ("is_learnt", models.BooleanField(default=False, verbose_name="learnt from")),
-                (
-                    "companion",
+                    "session",
                     models.ForeignKey(
                         on_delete=django.db.models.deletion.CASCADE,
-                        related_name="messages",
-                        to="companions.companion",
-                    ),
-                ),
-                (
-                    "conversation",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="messages",
-                        to="companions.conversation",
-                    ),
-                ),
-                (
-                    "job",
-                    models.ForeignKey(
-                        blank=True,
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="messages",
-                        to="companions.job",
-                    ),
-                ),
-                (
-                    "parent",
-                    models.ForeignKey(
-                        blank=True,
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="children",
-                        to="companions.message",
+                        related_name="closings",
+                        to="companions.session",
                     ),
                 ),
             ],
             options={
-                "verbose_name": "message",
-                "verbose_name_plural": "messages",
-                "ordering": ["-said_at", "-id"],
+                "verbose_name": "closing",
+                "verbose_name_plural": "closings",
+                "ordering": ["-asked_at"],
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("state", "waiting")), fields=["next_at"], name="closing_due"
+                    )
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("state", "waiting")),
+                        fields=("session",),
+                        name="closing_one_at_a_time",
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -738,18 +1013,17 @@ class Migration(migrations.Migration):
                 "verbose_name": "delivery",
                 "verbose_name_plural": "deliveries",
                 "ordering": ["-due_at"],
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("state", "waiting")), fields=["due_at"], name="delivery_due"
+                    )
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("message", "channel", "destination"), name="delivery_once_an_address"
+                    )
+                ],
             },
-        ),
-        migrations.AddField(
-            model_name="conversation",
-            name="head",
-            field=models.ForeignKey(
-                blank=True,
-                null=True,
-                on_delete=django.db.models.deletion.SET_NULL,
-                related_name="+",
-                to="companions.message",
-            ),
         ),
         migrations.CreateModel(
             name="Picture",
@@ -788,6 +1062,59 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
-            options={"verbose_name": "picture", "verbose_name_plural": "pictures"},
+            options={
+                "verbose_name": "picture",
+                "verbose_name_plural": "pictures",
+                "constraints": [
+                    models.UniqueConstraint(fields=("companion", "emotion"), name="picture_once_an_emotion")
+                ],
+            },
+        ),
+        migrations.AddField(
+            model_name="conversation",
+            name="head",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="+",
+                to="companions.message",
+            ),
+        ),
+        migrations.AddField(
+            model_name="timer",
+            name="waking",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="timers_set",
+                to="companions.waking",
+                verbose_name="set in waking",
+            ),
+        ),
+        migrations.AddField(
+            model_name="session",
+            name="waking",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="pages",
+                to="companions.waking",
+                verbose_name="waking that wrote this page",
+            ),
+        ),
+        migrations.AddField(
+            model_name="message",
+            name="waking",
+            field=models.OneToOneField(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="message",
+                to="companions.waking",
+                verbose_name="said in the waking",
+            ),
         ),
     ]

@@ -1,6 +1,4 @@
 import django.db.models.deletion
-import django.db.models.functions.text
-from django.conf import settings
 from django.db import migrations, models
 
 
@@ -40,16 +38,6 @@ class Migration(migrations.Migration):
             ),
         ),
         migrations.AddField(
-            model_name="modelcall",
-            name="user",
-            field=models.ForeignKey(
-                on_delete=django.db.models.deletion.CASCADE,
-                related_name="model_calls",
-                to=settings.AUTH_USER_MODEL,
-                verbose_name="user",
-            ),
-        ),
-        migrations.AddField(
             model_name="soundcall",
             name="companion",
             field=models.ForeignKey(
@@ -58,45 +46,5 @@ class Migration(migrations.Migration):
                 related_name="sound_calls",
                 to="companions.companion",
             ),
-        ),
-        migrations.AddField(
-            model_name="soundcall",
-            name="user",
-            field=models.ForeignKey(
-                on_delete=django.db.models.deletion.CASCADE,
-                related_name="sound_calls",
-                to=settings.AUTH_USER_MODEL,
-                verbose_name="user",
-            ),
-        ),
-        migrations.AddField(
-            model_name="token",
-            name="user",
-            field=models.ForeignKey(
-                on_delete=django.db.models.deletion.CASCADE,
-                related_name="tokens",
-                to=settings.AUTH_USER_MODEL,
-                verbose_name="user",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="user",
-            constraint=models.UniqueConstraint(
-                django.db.models.functions.text.Lower("email"), name="user_email_unique"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="idempotencykey",
-            constraint=models.UniqueConstraint(
-                fields=("user", "operation", "key"), name="idempotency_key_unique"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="modelcall",
-            index=models.Index(fields=["user", "started_at"], name="model_call_user_day"),
-        ),
-        migrations.AddIndex(
-            model_name="soundcall",
-            index=models.Index(fields=["user", "started_at"], name="sound_call_user_day"),
         ),
     ]
