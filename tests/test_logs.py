@@ -7,8 +7,11 @@ import sys
 from typing import Any
 
 import pytest
+import structlog
 from django.test import Client
 from structlog.testing import capture_logs
+
+from config.logs import configure_structlog
 
 SAID = "Lavender-and-honey"
 
@@ -93,6 +96,15 @@ def test_an_error_is_known_by_its_class_and_place(written: str) -> None:
     assert task["event"] == "Task embed: RuntimeError"
     assert away["exception"].endswith("OperationalError: connection refused")
     assert forgotten["event"] == "Task exception was never retrieved"
+
+
+def test_loggers_in_use_follow_when_the_settings_are_read_again() -> None:
+    log = structlog.get_logger("in.use")
+    log.debug("first")
+    configure_structlog()
+    with capture_logs() as seen:
+        log.debug("second")
+    assert [line["event"] for line in seen] == ["second"]
 
 
 def test_no_key_that_an_address_holds_is_logged(client: Client, db: None) -> None:

@@ -402,6 +402,7 @@ FOR_ALL = {
     "healthz",
     "set_language",
     "account_signup",
+    "signup_withdraw",
     "service_worker",
     "manifest",
     "offline",

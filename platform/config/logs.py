@@ -52,6 +52,8 @@ SHARED: list[Any] = [
     structlog.processors.TimeStamper(fmt="iso", utc=True),
     structlog.processors.ExceptionRenderer(stack),
 ]
+# One list, however often the settings are read: loggers that are in use keep theirs.
+PROCESSORS = [*SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter]
 
 LOGGING: dict[str, Any] = {
     "version": 1,
@@ -87,7 +89,7 @@ LOGGING: dict[str, Any] = {
 def configure_structlog() -> None:
     """Send structlog's events through the standard library's logging, as set up in LOGGING."""
     structlog.configure(
-        processors=[*SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        processors=PROCESSORS,
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=True,
     )
