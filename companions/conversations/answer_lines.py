@@ -36,8 +36,14 @@ FEELING = (
 )
 WEEKDAY = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
 # As `text.dates` writes them. A day stands behind each line that is always in mind (`prompting.pinned_context`).
-DAY = rf"(?:{WEEKDAY} \d{{1,2}} [A-Z][a-z]{{2}}(?: \d{{4}})?|(?:{WEEKDAY} )?\d{{4}}-\d\d-\d\d)"
-BRACKET = regex.compile(rf"[\[【]\s?(?:{FEELING}|(?P<day>{DAY}))\s?[\]】]")
+ISO_DAY, NAMED_DAY = (
+    rf"(?:{WEEKDAY} )?\d{{4}}-\d\d-\d\d",
+    rf"{WEEKDAY} \d{{1,2}} [A-Z][a-z]{{2}}(?: \d{{4}})?",
+)
+DAY = f"(?:{NAMED_DAY}|{ISO_DAY})"
+BRACKET = regex.compile(  # a named day within a line may be an appointment
+    rf"[\[【]\s?(?:{FEELING}|(?P<day>{ISO_DAY}))\s?[\]】]|\[(?P<day>{NAMED_DAY})\](?=[^\S\n]{{0,4}}\n)"
+)
 FIRST = regex.compile(
     rf"[^\S\n]{{0,8}}(?:[\[【(（]\s?{FEELING}\s?[\]】)）]"
     rf"|\*{{1,2}}\(?(?P<name>(?i:{EMOTIONS}))(?P<rest>[\s:=,]{{0,3}}[\d.,]{{0,5}}%?)\)?\*{{1,2}}(?!\w)"
@@ -62,7 +68,7 @@ CONTEXT_LINE = (
     r"|How you feel inside, since |Your mood by now: |The context is \d{1,3} % full: "
     r"|They have not answered\. You go on:|Answer as [^\n]{1,80} now, with an emotion tag first"
     r"|You woke by: (?:a |the )|They asked you for this: (?:yes|no)\b|What for: \"|They last wrote: |You last wrote: "
-    rf"|- \[{DAY}\] [^\n:]{{1,60}}: )[^\n]{{0,4000}}"
+    rf"|- \[{DAY}\] [^\n:]{{1,60}}: [\"“])[^\n]{{0,4000}}"
 )
 CONTEXT_LIST = (
     r"(?:Just came to mind, unasked\. Speak of it only if|Open between you \(come back to it|Your notes of this talk:)"

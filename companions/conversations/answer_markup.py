@@ -74,15 +74,19 @@ Part = str | Thought | TextCall
 
 
 @lru_cache(maxsize=10)
-def _compile_calls(tools: tuple[str, ...]) -> tuple["regex.Pattern[str]", "regex.Pattern[str]"]:
-    """Return the patterns for how a call of one of the tools begins as JSON, and as fenced code."""
+def _compile_calls(tools: tuple[str, ...]) -> tuple["regex.Pattern[str]", ...]:
+    """Return the patterns for how a call of one of the tools begins as JSON, for certain or not, and as fenced code."""
     keys = "|".join([CALL_KEYS, *map(regex.escape, tools)])
     key = rf'[\[{{]\s{{0,20}}(?:\{{\s{{0,20}})?"(?:{keys})"\s{{0,5}}:'
+    named = "|".join(map(regex.escape, tools))
+    # A list, or what stands behind words, is for the person unless it names a tool, and is shown as it comes.
+    sure = rf'[\[{{]\s{{0,20}}(?:\{{\s{{0,20}})?"\w{{1,20}}"\s{{0,5}}:\s{{0,5}}"(?:{named})"'
+    bare = rf'(?:\{{\s{{0,20}}"(?:{keys})"\s{{0,5}}:|{sure})'
     fenced = (
         r"(?P<ticks>`{3,12}|~{3,12})[ \t]{0,5}(?:(?i:tool_code)[ \t]{0,5}\r?\n"
         rf"|(?i:json|tool_calls?|tool|function|xml)?[ \t]{{0,5}}\r?\n\s{{0,40}}(?:{key}|<tool_call>|<function=))"
     )
-    return regex.compile(key), regex.compile(fenced)
+    return regex.compile(bare), regex.compile(sure), regex.compile(fenced)
 
 
 class MarkupReader:
@@ -97,7 +101,7 @@ class MarkupReader:
         self, tools: Collection[str], has_text: Callable[[], bool], companion: str, person: str
     ) -> None:
         self._tools, self._has_text = tools, has_text
-        self._bare_call, self._fenced_call = _compile_calls(tuple(sorted(tools)))
+        self._bare_call, self._sure_call, self._fenced_call = _compile_calls(tuple(sorted(tools)))
         self._companion, self._person = companion, person
         self._read: Callable[[str, int, bool], Iterator[Part | int]] = self._read_text
         self._held = ""
@@ -221,7 +225,8 @@ class MarkupReader:
     def _read_bracket(self, text: str, at: int, is_end: bool) -> Iterator[Part | int]:
         found = None
         if self._tools and self._is_blank_line:
-            found = self._bare_call.match(text, at, partial=True)
+            call = self._sure_call if self._has_text() else self._bare_call
+            found = call.match(text, at, partial=True)
         if found and found.partial and not is_end:
             return
         if found and not found.partial:

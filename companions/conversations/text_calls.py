@@ -109,8 +109,10 @@ def _read_call(call: Mapping[str, Any]) -> tuple[str, str] | None:
         call = function
     elif isinstance(function, str):
         call = {"name": function, **call}
-    name = next((call[key] for key in NAMES if isinstance(call.get(key), str)), "")
-    beside = {key: value for key, value in call.items() if key not in BESIDE}
+    named = next((key for key in NAMES if isinstance(call.get(key), str)), "")
+    name = call.get(named, "")
+    # A thing with a name is no call: {"id": 7, "name": "note", "text": "Buy milk"}
+    beside = {key: value for key, value in call.items() if key not in BESIDE} if named != "name" else None
     if not name and len(call) == 1:  # {"recall": {"words": "Tiago"}}
         [(name, beside)] = call.items()
     arguments = next((call[key] for key in ARGUMENTS if key in call), beside)

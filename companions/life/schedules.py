@@ -35,7 +35,7 @@ LENGTH = re.compile(
 DAY_NAMES = [name.casefold() for name in day_name]
 DAYS_ON = {"today": 0, "tomorrow": 1, "今天": 0, "明天": 1, "后天": 2}
 DAY = rf"(?:on |next )?(?P<day>{'|'.join([*DAYS_ON, *DAY_NAMES])}|[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})"
-NUMERAL = "[一二两三四五六七八九十]{1,3}"
+NUMERAL = "(?:[二三四五六七八九]?十[一二三四五六七八九]?|[一二两三四五六七八九])"
 TIME = (
     rf"(?:at )?(?P<part>早上|上午|中午|下午|晚上)?(?P<hour>[0-9]{{1,2}}|{NUMERAL}(?=点))"
     rf"(?P<sign>[:：点](?P<minute>[0-9]{{2}}|半|{NUMERAL})?(?::[0-9]{{2}}|分)?)?"
@@ -212,7 +212,9 @@ def _read_clock(named: re.Match[str]) -> str:
     if not (sign or named["half"]) or (sign[:1] in (":", "：") and not named["minute"]):
         return ""
     hour = read_number(named["hour"])
-    if half in LATER_HALF and hour < 12:
+    if half == "晚上" and hour == 12:  # midnight, at the end of the day that is named
+        return ""
+    if (half in LATER_HALF and hour < 12) or (half == "中午" and hour < 3):
         hour += 12
     minute = 30 if named["minute"] == "半" else read_number(named["minute"] or "0")
     return f"{0 if half == 'a' and hour == 12 else hour:02}:{minute:02}"

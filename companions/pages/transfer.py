@@ -176,7 +176,7 @@ def card(request: SignedInRequest, upload_id: UUID) -> HttpResponse:
     if companion and request.method == "POST":
         return redirect("talk", companion.pk)
     if companion:
-        messages.info(request, _("%(name)s has been made of this card already.") % {"name": companion.name})
+        messages.info(request, _("You have made %(name)s from this card.") % {"name": companion.name})
         return redirect("companion_new")
     found = get_card_upload(request.user, upload_id)
     refusal = ""

@@ -127,13 +127,15 @@ def note_signup(request: HttpRequest, user: User | None, email: str) -> None:
 
 
 def withdraw_signup(request: HttpRequest) -> None:
-    """Delete the account that was created in this session, unless its address is confirmed, and end the session.
+    """Delete the account that was created in this session, unless it was ever used, and end the session.
 
     The invitation can be used again, and stays in the new session.
     """
-    user_id, code = request.session.get(SIGNUP_KEY, {}).get("user"), ""
+    user_id = request.session.get(SIGNUP_KEY, {}).get("user")
+    code = request.session.get(INVITATION_KEY, "")
     with transaction.atomic():
-        addresses = list(EmailAddress.objects.select_for_update().filter(user=user_id))
+        unused = User.objects.filter(pk=user_id, is_active=True, last_login=None)
+        addresses = list(EmailAddress.objects.select_for_update().filter(user__in=unused))
         if addresses and not any(address.verified for address in addresses):
             invitations = Invitation.objects.filter(used_by=user_id)
             code = "".join(invitations.values_list("code", flat=True))

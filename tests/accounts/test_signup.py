@@ -1,6 +1,7 @@
 """Signing up by e-mail: open, by invitation, closed; and what bad input gets."""
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from threading import Barrier
 from typing import Any
 
@@ -252,9 +253,31 @@ def test_a_mistyped_address_can_be_corrected_until_it_is_confirmed(
     carol = User.objects.get()
     invitation.refresh_from_db()
     assert (carol.email, invitation.used_by) == ("carol@example.org", carol)
-    EmailAddress.objects.update(verified=True)
+
+
+@pytest.mark.parametrize(
+    "how", [{"is_active": False}, {"last_login": datetime(2026, 1, 1, tzinfo=UTC)}, {}], ids=str
+)
+def test_an_account_that_was_used_is_not_withdrawn(
+    visitor: Client, settings: Settings, how: dict[str, Any]
+) -> None:
+    settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+    sign_up(visitor)
+    User.objects.update(**{"name": "Carol"} | how)
+    EmailAddress.objects.update(verified=not how)
     submit(visitor, "/accounts/signup/withdraw/", "/accounts/confirm-email/")
-    assert User.objects.get() == carol
+    assert User.objects.get().name == "Carol"
+
+
+def test_whoever_corrects_an_address_that_is_taken_keeps_the_invitation(
+    visitor: Client, settings: Settings, alice: User
+) -> None:
+    settings.KITH_SIGNUP, settings.ACCOUNT_EMAIL_VERIFICATION = "invite", "mandatory"
+    invitation = Invitation.objects.create()
+    sign_up(visitor, alice.email, page=f"/accounts/signup/?invite={invitation.code}")
+    submit(visitor, "/accounts/signup/withdraw/", "/accounts/confirm-email/")
+    assert visitor.get("/accounts/signup/").status_code == 200
+    assert User.objects.get() == alice
 
 
 def test_a_form_with_errors_leaves_the_invitation_open(visitor: Client, settings: Settings) -> None:

@@ -9,7 +9,7 @@ const FENCE = /^( {0,3})(`{3,}(?=[^`]*$)|~{3,})(.*)/;
 const FENCE_END = /(?:^|\n) {0,3}(?:`+|~+)[ \t]*\n?$/;
 const ITEM = /^ {0,3}(?:[-*+]|\d{1,9}[.)])\s([^]*)/;
 const MAY_BE_ITEM = /^(?:[-*+]|\d{1,9}[.)])(?:\s|$)|^\d{1,9}$/;
-const SIGNS = /[*_`~|#>[\]\\$&=@]|:\/\/|^\s*(?:[-+]|\d{1,9}[.)])\s|^ {4}|-{3}/m;
+const SIGNS = /[*_`~|#>[\]\\$&=@]|:\/\/|^[ \t]*(?:[-+]|\d{1,9}[.)])\s|^ {4}|-{3}/m;
 const IN_ROWS = /^(?: {0,3}(?:[-*+]|\d{1,9}[.)])\s|\|)/m; // a list or a table
 const ROWS_PAUSE_MS = 1000;
 const MAX_ROWS = 6000; // characters: all rows so far are rendered each time

@@ -78,6 +78,7 @@ def test_each_form_is_read_and_due(text: str, canonical: str, seconds: int) -> N
         *(("", "bad_schedule"), ("soon", "bad_schedule"), ("5", "bad_schedule"), ("-5min", "bad_schedule")),
         *(("1.5h", "bad_schedule"), ("5 weeks", "bad_schedule"), ("٣٠s", "bad_schedule"), ("@reboot", "bad_schedule")),
         *(("every:5min", "bad_schedule"), ("5min\0", "bad_schedule"), ("5min" * 50, "bad_schedule")),
+        *(("明天两三点", "bad_schedule"), ("每天七八点", "bad_schedule"), ("明天晚上12点", "bad_schedule")),
         *(("0s", "too_soon"), ("000d", "too_soon")),
         *(("365000000d", "too_far"), ("9" * 110 + "d", "too_far"), ("1831d", "too_far")),
         *(("once:", "bad_schedule"), ("once:tomorrow", "bad_schedule"), ("once:2026-11-22", "bad_schedule")),

@@ -186,7 +186,7 @@ def test_a_second_tap_and_the_browsers_back_find_a_card_that_was_used(
     assert (again.status_code, again["Location"]) == (302, f"/companions/{odessa.pk}/")
     back = at_home.get(preview, follow=True)
     assert back.redirect_chain == [("/companions/new/", 302)]
-    assert "Odessa has been made of this card already." in back.content.decode()
+    assert "You have made Odessa from this card." in back.content.decode()
     assert Companion.objects.count() == 1
 
 
