@@ -96,8 +96,8 @@ def test_the_list_of_companions_stands_beside_the_talk_on_wide_screens(person: P
     assert page.url == path  # the list came anew, and the page stayed
     expect(beside.locator(".people")).to_have_count(1)
     person.write("I planted lilies.")
-    person.hears("lilies")
-    expect(beside.locator(".person[aria-current]")).to_contain_text("lilies")
+    person.hears("listening")
+    expect(beside.locator(".person[aria-current]")).to_contain_text("listening")
     beside.locator(".person", has_text="Robin").first.click()
     expect(page.locator(".who h1")).to_have_text("Robin")
     page.set_viewport_size({"width": 1000, "height": 800})
