@@ -22,6 +22,7 @@ export class Formatting {
   #rows = null; // of the last block: the text that the server has rendered, and the places for what follows it there
   #askedAt = 0;
   #isAsking = false;
+  #later = 0;
 
   constructor(place, url) {
     Object.assign(this, { place, url });
@@ -79,14 +80,23 @@ export class Formatting {
     const { text, isCode } = this.#block;
     const whole = text.slice(0, text.lastIndexOf("\n") + 1);
     const isNew = whole.trim() && whole !== this.#rows?.text && whole.length <= MAX_ROWS;
-    const isSoon = this.#isAsking || performance.now() - this.#askedAt < ROWS_PAUSE_MS;
-    if (isCode || !isNew || isSoon || document.hidden || !IN_ROWS.test(whole)) return;
+    if (isCode || !isNew || document.hidden || !IN_ROWS.test(whole)) return;
+    if (this.#isAsking || performance.now() - this.#askedAt < ROWS_PAUSE_MS) {
+      this.#later ||= setTimeout(() => this.#askAgain(), ROWS_PAUSE_MS);
+      return;
+    }
     const element = this.#open;
     this.#isAsking = true;
     this.#askedAt = performance.now();
     const nodes = await this.#render(whole);
     this.#isAsking = false;
     if (nodes && element === this.#open) this.#showRows(whole, nodes);
+  }
+
+  // Nothing more of the answer may have come meanwhile.
+  #askAgain() {
+    this.#later = 0;
+    if (this.place.isConnected && this.#block.isOpen) this.#askForRows();
   }
 
   #showRows(text, nodes) {
