@@ -36,10 +36,8 @@ FEELING = (
 )
 WEEKDAY = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
 # As `text.dates` writes them. A day stands behind each line that is always in mind (`prompting.pinned_context`).
-ISO_DAY, NAMED_DAY = (
-    rf"(?:{WEEKDAY} )?\d{{4}}-\d\d-\d\d",
-    rf"{WEEKDAY} \d{{1,2}} [A-Z][a-z]{{2}}(?: \d{{4}})?",
-)
+ISO_DAY = rf"(?:{WEEKDAY} )?\d{{4}}-\d\d-\d\d"
+NAMED_DAY = rf"{WEEKDAY} \d{{1,2}} [A-Z][a-z]{{2}}(?: \d{{4}})?"
 DAY = f"(?:{NAMED_DAY}|{ISO_DAY})"
 BRACKET = regex.compile(  # a named day within a line may be an appointment
     rf"[\[【]\s?(?:{FEELING}|(?P<day>{ISO_DAY}))\s?[\]】]|\[(?P<day>{NAMED_DAY})\](?=[^\S\n]{{0,4}}\n)"

@@ -76,9 +76,9 @@ Part = str | Thought | TextCall
 @lru_cache(maxsize=10)
 def _compile_calls(tools: tuple[str, ...]) -> tuple["regex.Pattern[str]", ...]:
     """Return the patterns for how a call of one of the tools begins as JSON, for certain or not, and as fenced code."""
-    keys = "|".join([CALL_KEYS, *map(regex.escape, tools)])
-    key = rf'[\[{{]\s{{0,20}}(?:\{{\s{{0,20}})?"(?:{keys})"\s{{0,5}}:'
     named = "|".join(map(regex.escape, tools))
+    keys = f"{CALL_KEYS}|{named}" if tools else CALL_KEYS
+    key = rf'[\[{{]\s{{0,20}}(?:\{{\s{{0,20}})?"(?:{keys})"\s{{0,5}}:'
     # A list, or what stands behind words, is for the person unless it names a tool, and is shown as it comes.
     sure = rf'[\[{{]\s{{0,20}}(?:\{{\s{{0,20}})?"\w{{1,20}}"\s{{0,5}}:\s{{0,5}}"(?:{named})"'
     bare = rf'(?:\{{\s{{0,20}}"(?:{keys})"\s{{0,5}}:|{sure})'
@@ -400,7 +400,9 @@ class MarkupReader:
 
     def _read_fenced_call(self, text: str, at: int, is_end: bool) -> Iterator[Part | int]:
         self._close = regex.compile(rf"\n[ ]{{0,3}}{regex.escape(self._fence)}[`~]*")
-        _until, end, is_closed = self._find_end(text, at, is_end)
+        until, end, is_closed = self._find_end(text, at, is_end)
+        if is_closed and end == len(text) and not is_end:
+            end, is_closed = until, False  # more of the fence may follow
         self._collect(text[at:end])
         if is_closed:
             yield from self._give_calls_or_text()

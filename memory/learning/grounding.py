@@ -71,9 +71,12 @@ def is_made_up(text: str, talk: Talk, known: Sequence[str], names: Collection[st
     """Return whether a sentence is plainly invented, so that it needs no second reading: it tells what nobody mentioned
     or, without an "I", hardly anything that was said.
     """
-    said = _join_said(talk, known, names)
-    is_new = measure_novelty(text, said) > MADE_UP_NOVELTY
-    return is_unmentioned(text, talk, known, names) or (is_new and not FIRST_PERSON.search(text))
+    if is_unmentioned(text, talk, known, names):
+        return True
+    return (
+        not FIRST_PERSON.search(text)
+        and measure_novelty(text, _join_said(talk, known, names)) > MADE_UP_NOVELTY
+    )
 
 
 def is_unmentioned(text: str, talk: Talk, known: Sequence[str], names: Collection[str]) -> bool:

@@ -89,9 +89,8 @@ def test_it_comes_as_a_badge_where_the_talk_is_closed(person: Person) -> None:
 def test_whoever_saw_an_answer_end_and_leaves_at_once_has_read_it(person: Person) -> None:
     person.make_companion()
     page = person.page
-    page.route(
-        re.compile(r"/turns/[^/]+/$"), lambda route: None
-    )  # the finished answer's article does not come
+    # The finished answer's article does not come.
+    page.route(re.compile(r"/turns/[^/]+/$"), lambda route: None)
     person.write("Hello")
     expect(person.answers).to_have_count(2)
     expect(person.open_replies).to_have_count(0)

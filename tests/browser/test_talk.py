@@ -156,9 +156,8 @@ def test_markdown_is_shown_while_an_answer_is_being_made(person: Person, live: L
     expect(answer.locator("strong").first).to_have_text("this")
     expect(answer).to_contain_text("<img src=x onerror=alert(1)>")
     expect(answer.locator("td em")).to_have_text("one")
-    expect(answer.locator("td").first).to_have_css(
-        "overflow-wrap", "break-word"
-    )  # no word is cut to fit a phone
+    # No word is cut to fit a phone.
+    expect(answer.locator("td").first).to_have_css("overflow-wrap", "break-word")
     expect(answer.locator("figure code")).to_have_text("if x:\n\n    y()", use_inner_text=True)
     expect(answer.locator("ol > li")).to_have_text(["First", "Sec"])
     expect(answer.get_by_text("```")).to_have_count(0)

@@ -38,11 +38,14 @@ def test_a_turn_shows_both_sides(at_home: Client, told: Told) -> None:
     assert "<strong>Good luck</strong> to you" in page
 
 
-def test_a_block_of_an_answer_being_made_is_rendered_as_the_answer_is(at_home: Client, told: Told) -> None:
+def test_a_block_of_an_answer_being_made_is_rendered_as_the_answer_is(
+    at_home: Client, told: Told, tian: Companion
+) -> None:
     text = "**Good** [luck](javascript:alert(1)) <script>"
     answer = at_home.post(f"{told.path}markdown/", {"text": text}).content.decode()
     assert answer == as_html(text)
     assert at_home.post(f"{told.path}markdown/", {"text": "a" * 20_001}).status_code == 422
+    assert at_home.post(f"/companions/{tian.pk}/markdown/", {"text": text}).status_code == 404
 
 
 def test_history_comes_in_pages_that_leave_nothing_out(at_home: Client, mira: Companion) -> None:

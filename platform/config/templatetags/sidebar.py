@@ -12,9 +12,8 @@ register = template.Library()
 @register.filter
 def sidebar_title(part: Mapping[str, Any]) -> Any:
     """Return the sidebar's name of the table that a part of the header's path links to; else the part's own title."""
-    from config.admin.sidebar import (
-        list_rooms,
-    )  # which needs the theme, whose forms load all template libraries
+    # It needs the theme, whose forms load all template libraries.
+    from config.admin.sidebar import list_rooms
 
     link = (resolve(str(part["link"])).url_name or "") if part.get("link") else ""
     if not link.endswith("_changelist"):

@@ -1,5 +1,6 @@
 """Deleting many memories: chosen ones, all of a kind, all; with a confirmation, and in few queries."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -7,9 +8,10 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from accounts.models import User
+from accounts.models import ModelCall, SoundCall, User
 from companions.deletion import delete_companion, delete_messages, forget_many
 from companions.models import Companion, Message, Reply
+from companions.replies.streams import Entry, Place, append_entries, seal_stream
 from memory.models import Memory
 from memory.store import keep_fact
 from tests.companions.deletion.conftest import NOW, learnt, say
@@ -94,6 +96,22 @@ def test_many_messages_cost_as_many_queries_as_few(
     with django_assert_max_num_queries(MESSAGE_QUERIES):
         assert delete_messages(mira.pk, [one.pk for one in said], NOW) == count
     assert not Message.objects.exists()
+
+
+def test_nothing_that_a_provider_said_outlasts_a_companion(
+    alice: User, mira: Companion, django_capture_on_commit_callbacks: Any
+) -> None:
+    asked, _answer = say(mira, "Hello", "Hi")
+    reply = Reply.objects.create(companion=mira, message=asked, state=Reply.State.DONE, created_at=NOW)
+    common: dict[str, Any] = {"user": alice, "companion": mira, "started_at": NOW, "said": "You said hello."}
+    ModelCall.objects.create(**common, purpose="answer", model="m")
+    SoundCall.objects.create(**common, capability="speech", outcome="done", milliseconds=1)
+    asyncio.run(append_entries([(str(reply.pk), [Entry.of({"text": "Hi"}, Place(1, 0), 1)])]))
+    with django_capture_on_commit_callbacks(execute=True):
+        delete_companion(mira)
+    kept = [calls.values_list("said", flat=True).get() for calls in (ModelCall.objects, SoundCall.objects)]
+    assert kept == ["", ""]
+    assert seal_stream(reply.pk, Place()) == []
 
 
 def test_the_page_asks_first_and_says_how_many(at_home: Client, mira: Companion, facts: list[Memory]) -> None:

@@ -45,10 +45,8 @@ def test_a_timer_may_name_its_day_as_people_do_and_is_set_once(mira: Companion, 
     ("arguments", "schedule"),
     [
         ({"delay": "30 minutes", "message": "drink water"}, "30min"),
-        (
-            {"date": "2099-12-05", "time": "08:00", "text": "drink water"},
-            "",
-        ),  # years away, and not today at eight
+        # years away, and not today at eight
+        ({"date": "2099-12-05", "time": "08:00", "text": "drink water"}, ""),
         ({"schedule": "every day at 7:00", "reminder": "drink water"}, "cron:0 7 * * *"),
         ({"cron": "0 7 * * 1", "text": "drink water"}, "cron:0 7 * * 1"),
         ({"schedule": "每周一早上七点半", "text": "drink water"}, "cron:30 7 * * 1"),

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.learning.answers import Sentence
-from memory.learning.grounding import grounded, names_in, numbers_in
+from memory.learning.grounding import grounded, is_made_up, names_in, numbers_in
 from memory.learning.talk import Line, Talk
 
 AT = datetime(2023, 5, 2, 9, tzinfo=UTC)
@@ -152,3 +152,16 @@ def test_a_secret_is_taken_out_of_a_sentence_and_one_that_is_all_secret_left_out
 )
 def test_a_line_names_days_in_words_and_in_numbers(text: str, day: str) -> None:
     assert day in line(1, text).days
+
+
+@pytest.mark.parametrize(
+    ("text", "is_so"),
+    [
+        ("I listened to the rain while Emily told me of her cats.", True),
+        ("I promised Emily to come to her exam.", True),
+        ("The sea glittered under countless distant lanterns.", True),
+        ("I like that Emily has three cats.", False),
+    ],
+)
+def test_what_nobody_mentioned_is_made_up(text: str, is_so: bool) -> None:
+    assert is_made_up(text, TALK, [], list(NAMES.values())) is is_so
