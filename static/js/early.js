@@ -25,6 +25,22 @@
     if (!waiting.length) go();
   });
 
+  // A button of a talk that is tapped before the talk's script has come is acted upon then.
+  const tapped = new Set();
+  document.addEventListener("click", ({ target }) => {
+    const button = target.closest("#talk button");
+    if (!button || page.classList.contains("is-live")) return;
+    button.ariaBusy = "true";
+    tapped.add(button);
+  });
+  document.addEventListener("kith:live", () => {
+    page.classList.add("is-live");
+    for (const button of tapped) {
+      button.ariaBusy = null;
+      button.click();
+    }
+  });
+
   // A button that is tapped twice sends its form once.
   document.addEventListener("submit", (event) => {
     const { submitter: button, target: form, defaultPrevented: isDone } = event;

@@ -29,6 +29,20 @@ def test_a_talk_stands_at_its_end_before_its_scripts_come_and_tells_if_one_does_
     expect(page.locator(NOTE)).to_be_hidden()
 
 
+def test_a_suggestion_that_is_tapped_before_the_script_has_come_is_sent_then(
+    person: Person, page: Page
+) -> None:
+    path = person.create_companion(greeting="")
+    held: list[Route] = []
+    page.route(re.compile(r"/static/js/talk/talk\."), lambda route: held.append(route))
+    page.goto(f"{person.live.url}{path}", wait_until="commit")
+    page.locator("[data-says]").first.click()
+    expect(page.locator("[data-says]").first).to_have_attribute("aria-busy", "true")
+    held[0].continue_()
+    expect(page.locator(".said-by-person .words")).to_have_count(1)
+    person.hears("")
+
+
 def _delay(route: Route) -> None:
     if route.request.method == "POST":
         time.sleep(SLOW_SECONDS)

@@ -300,3 +300,4 @@ new TalkWindow(turns);
 const isAtMessage = location.hash.startsWith("#message-");
 watchKeys(talk, composer, stop);
 if (!isAtMessage && !talk.querySelector(".is-found") && matchMedia("(hover: hover) and (pointer: fine)").matches) composer.area.focus({ preventScroll: true });
+document.dispatchEvent(new CustomEvent("kith:live"));
