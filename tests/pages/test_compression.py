@@ -5,6 +5,8 @@ import gzip
 import pytest
 from django.test import Client
 
+from companions.models import Companion
+
 PAGE = "/companions/new/"
 HERE, ELSEWHERE = {"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "cross-site"}
 
@@ -26,3 +28,13 @@ def test_a_page_is_compressed_unless_another_site_chose_its_query(
     assert (page.get("Content-Encoding") == "gzip") is is_compressed
     text = gzip.decompress(page.content) if is_compressed else page.content
     assert text.rstrip().endswith(b"</html>")
+
+
+def test_a_drawn_face_is_compressed_and_not_sent_again(at_home: Client, mira: Companion) -> None:
+    asked = {"Accept-Encoding": "gzip"}
+    face = at_home.get(f"/companions/{mira.pk}/face/image/", headers=asked)
+    assert gzip.decompress(face.content).startswith(b"<svg")
+    again = at_home.get(
+        f"/companions/{mira.pk}/face/image/", headers={**asked, "If-None-Match": face["ETag"]}
+    )
+    assert (again.status_code, again.content) == (304, b"")

@@ -26,6 +26,7 @@ from config.api import problem
 
 Response = HttpResponseBase
 GetResponse = Callable[[HttpRequest], Response | Awaitable[Response]]
+COMPRESSED = ("text/html", "image/svg+xml")
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -93,7 +94,7 @@ def explain_to_api(request: HttpRequest, response: Response) -> Response:
 
 
 class PageCompression(GZipMiddleware):
-    """Compresses pages and parts of pages, except where another site could have chosen some of their text.
+    """Compresses pages, parts of pages and drawn faces, except where another site could have chosen some of their text.
 
     Whoever sees the lengths of encrypted responses, and can have a person's browser request pages that repeat a text of
     their choice beside a secret one, may guess the secret from what compresses well (BREACH). Another site cannot send a
@@ -102,7 +103,7 @@ class PageCompression(GZipMiddleware):
 
     def process_response(self, request: HttpRequest, response: Response) -> Response:
         """Return the response, compressed if it is a page that nobody else had a hand in."""
-        is_page = response.status_code == 200 and response.get("Content-Type", "").startswith("text/html")
+        is_page = response.status_code == 200 and response.get("Content-Type", "").startswith(COMPRESSED)
         is_ours = (
             not request.META.get("QUERY_STRING") or request.headers.get("Sec-Fetch-Site") == "same-origin"
         )
