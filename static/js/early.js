@@ -15,7 +15,7 @@
   const tell = ({ target }) => target.matches?.("script, link[rel=stylesheet]") && page.classList.add("is-incomplete");
   addEventListener("error", tell, true);
 
-  // A talk is read from its end.
+  // A talk is read from its end, unless somebody has scrolled back by the time its script comes.
   document.addEventListener("readystatechange", () => {
     if (document.readyState !== "interactive" || !document.getElementById("talk") || location.hash) return;
     const found = document.querySelector(".is-found");
@@ -24,6 +24,7 @@
     for (const sheet of waiting) sheet.addEventListener("load", go);
     if (!waiting.length) go();
   });
+  for (const name of ["wheel", "touchmove"]) addEventListener(name, () => page.classList.add("is-moved"), { passive: true, once: true });
 
   // A button of a talk that is tapped before the talk's script has come is acted upon then.
   const tapped = new Set();

@@ -29,6 +29,21 @@ def test_a_talk_stands_at_its_end_before_its_scripts_come_and_tells_if_one_does_
     expect(page.locator(NOTE)).to_be_hidden()
 
 
+def test_who_scrolls_back_before_the_scripts_come_stays_there(person: Person, page: Page) -> None:
+    path = person.create_companion(greeting="A line.\n\n" * 60)
+    held: list[Route] = []
+    page.route(re.compile(r"/static/js/talk/talk\."), lambda route: held.append(route))
+    page.goto(f"{person.live.url}{path}", wait_until="commit")
+    expect(page.locator("#message")).to_be_in_viewport()
+    page.mouse.move(200, 300)
+    page.mouse.wheel(0, -600)
+    page.wait_for_function(f"{TO_END} > 500")
+    held[0].continue_()
+    expect(page.locator("#send")).to_be_enabled()
+    expect(page.locator("#latest")).to_be_visible()
+    assert page.evaluate(TO_END) > 500
+
+
 def test_a_suggestion_that_is_tapped_before_the_script_has_come_is_sent_then(
     person: Person, page: Page
 ) -> None:

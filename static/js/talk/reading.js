@@ -18,7 +18,8 @@ export class Place {
       this.isAtEnd = false;
       found.scrollIntoView({ block: "center", behavior: "instant" });
       found.focus({ preventScroll: true });
-    } else this.toEnd();
+    } else if (document.documentElement.classList.contains("is-moved")) this.#scrolled();
+    else this.toEnd();
     addEventListener("scroll", () => this.#scrolled(), { passive: true });
     for (const name of ["wheel", "touchmove"]) addEventListener(name, onMove, { passive: true });
     this.button.addEventListener("click", () => this.toEnd());
