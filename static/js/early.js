@@ -15,16 +15,21 @@
   const tell = ({ target }) => target.matches?.("script, link[rel=stylesheet]") && page.classList.add("is-incomplete");
   addEventListener("error", tell, true);
 
-  // A talk is read from its end, unless somebody has scrolled back by the time its script comes.
-  document.addEventListener("readystatechange", () => {
-    if (document.readyState !== "interactive" || !document.getElementById("talk") || location.hash) return;
-    const found = document.querySelector(".is-found");
-    const go = () => (found ? found.scrollIntoView({ block: "center" }) : scrollTo(0, page.scrollHeight));
-    const waiting = [...document.querySelectorAll("link[rel=stylesheet]")].filter(({ sheet }) => !sheet);
-    for (const sheet of waiting) sheet.addEventListener("load", go);
-    if (!waiting.length) go();
-  });
-  for (const name of ["wheel", "touchmove"]) addEventListener(name, () => page.classList.add("is-moved"), { passive: true, once: true });
+  // A talk is read from its end: it stands there while it arrives, until its script takes over or somebody scrolls.
+  if (page.classList.contains("talking") && !location.hash) {
+    const sizes = new ResizeObserver(() => {
+      const found = document.querySelector(".is-found");
+      if (found) found.scrollIntoView({ block: "center" });
+      else scrollTo(0, page.scrollHeight);
+    });
+    const leave = () => {
+      sizes.disconnect();
+      page.classList.add("is-moved");
+    };
+    sizes.observe(page);
+    for (const name of ["wheel", "touchmove"]) addEventListener(name, leave, { passive: true, once: true });
+    document.addEventListener("kith:live", () => sizes.disconnect());
+  }
 
   // A button of a talk that is tapped before the talk's script has come is acted upon then.
   const tapped = new Set();
