@@ -121,6 +121,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "config.http.middleware.host_port_middleware",
     "django.middleware.security.SecurityMiddleware",
+    "config.http.middleware.PageCompression",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",

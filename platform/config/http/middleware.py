@@ -1,5 +1,5 @@
-"""Middleware that checks the port of the Host header, which ALLOWED_HOSTS ignores, explains errors to the API's clients
-and logs requests.
+"""Middleware that checks the port of the Host header, which ALLOWED_HOSTS ignores, compresses pages, explains errors to
+the API's clients and logs requests.
 """
 
 from collections.abc import Awaitable, Callable
@@ -14,6 +14,7 @@ from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
 from django.http.request import split_domain_port
 from django.http.response import HttpResponseBase
+from django.middleware.gzip import GZipMiddleware
 from django.urls import Resolver404, resolve
 from django.utils.decorators import sync_and_async_middleware
 from django.utils.translation import gettext as _
@@ -25,6 +26,7 @@ from config.api import problem
 
 Response = HttpResponseBase
 GetResponse = Callable[[HttpRequest], Response | Awaitable[Response]]
+COMPRESSED = ("text/html", "image/svg+xml")
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -89,6 +91,26 @@ def explain_to_api(request: HttpRequest, response: Response) -> Response:
     response["Content-Type"] = "application/problem+json"
     response.cookies.clear()  # the page's, for its forms
     return response
+
+
+class PageCompression(GZipMiddleware):
+    """Compresses pages, parts of pages and drawn faces, except where another site could have chosen some of their text.
+
+    Whoever sees the lengths of encrypted responses, and can have a person's browser request pages that repeat a text of
+    their choice beside a secret one, may guess the secret from what compresses well (BREACH). Another site cannot send a
+    body in a person's name (SameSite), so that leaves the query. Django adds bytes of a random length besides.
+    """
+
+    def process_response(self, request: HttpRequest, response: Response) -> Response:
+        """Return the response, compressed if it is a page that nobody else had a hand in."""
+        is_page = response.status_code == 200 and response.get("Content-Type", "").startswith(COMPRESSED)
+        is_ours = (
+            not request.META.get("QUERY_STRING") or request.headers.get("Sec-Fetch-Site") == "same-origin"
+        )
+        if response.streaming or not (is_page and is_ours):
+            return response
+        compressed: Response = super().process_response(request, response)
+        return compressed
 
 
 class RequestLog(RequestMiddleware):

@@ -1,7 +1,6 @@
 // The drawn face: eases from one expression to the next, blinks, looks around, and moves its mouth with the voice.
 
 import { Body } from "./body.js";
-import { goTowards, numbersOf, wordsOf, written } from "./interpolation.js";
 
 const EASE_MS = 110; // after so long a third of the way is left
 const LOOK_MS = 90;
@@ -11,6 +10,7 @@ const BLINKS_MS = [2200, 6000];
 const LOOKS = [3.4, 2.4]; // how far an iris goes, in the drawing's units
 const SETTLED = 0.004;
 const FRAME_MS = 50; // a longer pause between two frames was none of looking at it
+const NUMBER = /-?\d+(?:\.\d+)?/g;
 
 export class Portrait extends Body {
   #parts = [];
@@ -138,4 +138,31 @@ function share(ms, easeMs) {
 
 function within(value, least) {
   return Math.min(1, Math.max(least, Number(value) || 0));
+}
+
+// SVG attributes are split into numbers and the text between them, so that one drawing can be interpolated to another.
+
+function numbersOf(text) {
+  return Float64Array.from(text.match(NUMBER) ?? [], Number);
+}
+
+function wordsOf(text) {
+  return text.split(NUMBER);
+}
+
+function written(words, numbers) {
+  let text = words[0];
+  for (let at = 0; at < numbers.length; at += 1) text += numbers[at].toFixed(2) + words[at + 1];
+  return text;
+}
+
+// Move the numbers `here`, in place, by a share of the way to `there`; return the largest step.
+function goTowards(here, there, share) {
+  let most = 0;
+  for (let at = 0; at < here.length; at += 1) {
+    const step = (there[at] - here[at]) * share;
+    here[at] += step;
+    most = Math.max(most, Math.abs(step));
+  }
+  return most;
 }

@@ -12,6 +12,10 @@ export function watchKeys(talk, composer, stop) {
   document.addEventListener("keydown", (event) => {
     const { key, target } = event;
     const isComposing = event.isComposing || event.keyCode === COMPOSING;
+    if (key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) {
+      event.preventDefault();
+      if (!document.querySelector("dialog[open]")) document.getElementById("search-talk").click();
+    }
     if (isComposing || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
     if (document.querySelector("dialog[open]") || target.closest("details.menu[open], .menu-list")) return;
     if (act(key, target)) event.preventDefault();

@@ -1,7 +1,6 @@
 // Replies while they are made: puts pieces in order, requests missing ones again, shows the text at a readable pace.
 
 import { announce } from "../announce.js";
-import { show } from "./emotion.js";
 import { Formatting } from "./formatting.js";
 
 const FRAMES_BEHIND = 14; // at 60 frames a second what waits is shown within about a quarter of a second
@@ -57,7 +56,7 @@ export class Replies {
   async take(frame) {
     const kind = frame.type.slice("reply.".length);
     if (kind === "started") return this.#started(frame);
-    if (kind === "emotion") return show(frame);
+    if (kind === "emotion") return showEmotion(frame);
     const reply = this.open.get(frame.id);
     if (reply && kind !== "recalled") this.#endWait(reply); // what is recalled comes before the model is asked
     if (["done", "stopped", "interrupted", "failed"].includes(kind)) return this.#ended(frame, reply);
@@ -225,4 +224,9 @@ export class Replies {
 function whole(text, length) {
   const code = text.charCodeAt(length - 1);
   return code >= 0xd800 && code <= 0xdbff ? length + 1 : length;
+}
+
+// Pass the emotion of a companion's message on to its faces on this page.
+export function showEmotion({ emotion, intensity }) {
+  document.dispatchEvent(new CustomEvent("kith:emotion", { detail: { emotion, intensity } }));
 }

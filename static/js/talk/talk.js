@@ -8,14 +8,11 @@ import { Attachments } from "./attachments.js";
 import { ReadingAloud } from "./read_aloud.js";
 import { Composer } from "./composer.js";
 import { Connection } from "./connection.js";
-import { show } from "./emotion.js";
 import { watchKeys } from "./keys.js";
 import { Outbox } from "./outbox.js";
-import { Place } from "./scrolling.js";
-import { Reading } from "./read_receipts.js";
 import { Quote } from "./quote.js";
-import { Replies } from "./replies.js";
-import { watchSearch } from "./search.js";
+import { Place, Reading } from "./reading.js";
+import { Replies, showEmotion } from "./replies.js";
 import { Turns } from "./turns.js";
 import { TalkWindow } from "./window.js";
 
@@ -188,7 +185,7 @@ function saved({ message, reply }) {
 // Show a message that the companion or Kith wrote unasked; it is a turn of its own.
 async function said(message, emotions = []) {
   if (turns.find(message.id)) return;
-  emotions.slice(0, 1).forEach(show);
+  emotions.slice(0, 1).forEach(showEmotion);
   document.getElementById("beginning")?.remove();
   await turns.refresh(message.id);
   const isNotice = message.role === "system"; // Kith's own word: it is not read in the companion's voice
@@ -284,6 +281,13 @@ document.body.addEventListener("turn-changed", ({ detail }) => {
   turns.refresh(detail.turn);
 });
 
+document.body.addEventListener("bookmark-changed", async ({ detail }) => {
+  const turn = document.getElementById(`message-${detail.message}`)?.closest(".turn");
+  if (!turn) return;
+  await turns.refresh(turn.dataset.turn, turn);
+  document.getElementById(`message-${detail.message}`)?.querySelector(".menu > summary")?.focus();
+});
+
 function closeDialog() {
   document.querySelector("#dialog-place dialog")?.close();
   composer.area.focus();
@@ -293,7 +297,7 @@ turns.addEventListener("arrived", () => reading.look());
 turns.addEventListener("arrived", () => aloud.paint());
 connection.open();
 new TalkWindow(turns);
-watchSearch(turns);
 const isAtMessage = location.hash.startsWith("#message-");
 watchKeys(talk, composer, stop);
 if (!isAtMessage && !talk.querySelector(".is-found") && matchMedia("(hover: hover) and (pointer: fine)").matches) composer.area.focus({ preventScroll: true });
+document.dispatchEvent(new CustomEvent("kith:live"));

@@ -3,8 +3,7 @@
 
 import { keep, kept } from "../storage.js";
 import { engine, isAtHome, joined, languageOf, Recognition } from "./recognition.js";
-import { Recorder } from "./recorder.js";
-import { Recordings } from "./recordings.js";
+import { Recorder, Recordings } from "./recordings.js";
 
 const HELD_MS = 350;
 const SHORTEST_SECONDS = 0.4;

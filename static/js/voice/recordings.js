@@ -1,4 +1,77 @@
-// Requests about recordings on the server: uploading, transcribing again, sending and deleting them.
+// Recordings of the microphone: made here, and kept by the server, which transcribes, sends and deletes them.
+
+const KINDS = ["audio/webm;codecs=opus", "audio/mp4", "audio/ogg;codecs=opus"];
+const LEVEL_MS = 80;
+
+// Events: level {level, seconds} while it records, level from 0 to 1, and full when `mostSeconds` are reached.
+export class Recorder extends EventTarget {
+  #parts = [];
+  #timer = 0;
+
+  constructor(mostSeconds) {
+    super();
+    this.mostSeconds = mostSeconds;
+  }
+
+  static get isOffered() {
+    return Boolean(navigator.mediaDevices?.getUserMedia && window.MediaRecorder);
+  }
+
+  // Start recording. Throws what getUserMedia throws.
+  async start() {
+    const wanted = { echoCancellation: true, noiseSuppression: true, autoGainControl: true };
+    this.stream = await navigator.mediaDevices.getUserMedia({ audio: wanted });
+    const mimeType = KINDS.find((kind) => MediaRecorder.isTypeSupported(kind));
+    this.recorder = new MediaRecorder(this.stream, mimeType ? { mimeType, audioBitsPerSecond: 48000 } : {});
+    this.recorder.ondataavailable = ({ data }) => data.size && this.#parts.push(data);
+    this.recorder.start(1000); // a part a second: a page that breaks has most of it
+    this.startedAt = performance.now();
+    this.#watch();
+  }
+
+  // Stop and resolve with the whole recording as a Blob.
+  stop() {
+    return new Promise((done) => {
+      this.recorder.onstop = () => done(new Blob(this.#parts, { type: this.recorder.mimeType }));
+      if (this.recorder.state === "inactive") this.recorder.onstop();
+      else this.recorder.stop();
+      this.#close();
+    });
+  }
+
+  cancel() {
+    if (this.recorder?.state === "recording") this.recorder.stop();
+    this.#close();
+  }
+
+  get seconds() {
+    return (performance.now() - this.startedAt) / 1000;
+  }
+
+  #watch() {
+    this.context = new AudioContext();
+    const analyser = this.context.createAnalyser();
+    analyser.fftSize = 1024;
+    this.context.createMediaStreamSource(this.stream).connect(analyser);
+    const samples = new Float32Array(analyser.fftSize);
+    this.#timer = setInterval(() => {
+      analyser.getFloatTimeDomainData(samples);
+      const power = samples.reduce((sum, one) => sum + one * one, 0) / samples.length;
+      const level = Math.min(1, Math.sqrt(power) * 4);
+      this.dispatchEvent(new CustomEvent("level", { detail: { level, seconds: this.seconds } }));
+      if (this.seconds >= this.mostSeconds) this.dispatchEvent(new CustomEvent("full"));
+    }, LEVEL_MS);
+  }
+
+  #close() {
+    clearInterval(this.#timer);
+    this.context?.close();
+    this.context = null;
+    for (const track of this.stream?.getTracks() ?? []) track.stop();
+  }
+}
+
+// -- at the server --
 
 function send(url, fields = {}) {
   const body = new FormData();

@@ -1,7 +1,11 @@
-// The scroll position: a reader at the end of the talk stays at the end; elsewhere nothing moves by itself.
+// What the reader sees: the scroll position, and read receipts.
+
+import { post } from "../request.js";
 
 const NEAR = 96;
+const PAUSE_MS = 300;
 
+// A reader at the end of the talk stays at the end; elsewhere nothing moves by itself.
 export class Place {
   constructor(talk, turns, { onMove, toNewest }) {
     this.turns = turns;
@@ -14,7 +18,8 @@ export class Place {
       this.isAtEnd = false;
       found.scrollIntoView({ block: "center", behavior: "instant" });
       found.focus({ preventScroll: true });
-    } else this.toEnd();
+    } else if (document.documentElement.classList.contains("is-moved")) this.#scrolled();
+    else this.toEnd();
     addEventListener("scroll", () => this.#scrolled(), { passive: true });
     for (const name of ["wheel", "touchmove"]) addEventListener(name, onMove, { passive: true });
     this.button.addEventListener("click", () => this.toEnd());
@@ -48,5 +53,41 @@ export class Place {
   #showNews(isNew) {
     document.getElementById("latest-none").hidden = isNew;
     document.getElementById("latest-news").hidden = !isNew;
+  }
+}
+
+// Reports the companion's newest message as read once the page that shows it is visible.
+export class Reading {
+  #until = null;
+  #answer = null; // a finished answer whose article is still being fetched
+  #timer = 0;
+
+  constructor(talk) {
+    this.talk = talk;
+    document.addEventListener("visibilitychange", () => this.look());
+    document.addEventListener("answer-done", ({ detail }) => this.look(detail.message));
+    addEventListener("pagehide", () => this.#timer && this.#tell(true)); // whoever leaves at once has seen it, too
+    this.look();
+  }
+
+  // Report after a short pause, so that messages arriving together need one request.
+  look(answer = null) {
+    this.#answer = answer;
+    clearTimeout(this.#timer);
+    if (!document.hidden) this.#timer = setTimeout(() => this.#tell(), PAUSE_MS);
+  }
+
+  async #tell(isLeaving = false) {
+    this.#timer = 0;
+    const said = [...this.talk.querySelectorAll(".said-by-companion[data-message]")].at(-1);
+    const newest = this.#answer ?? said?.dataset.message;
+    if (!newest || newest === this.#until || (document.hidden && !isLeaving)) return;
+    this.#until = newest;
+    try {
+      const response = await post(this.talk.dataset.read, { message: newest });
+      if (!response.ok) this.#until = null;
+    } catch {
+      this.#until = null; // the network: told with the next thing that comes
+    }
   }
 }
