@@ -1,6 +1,7 @@
 """Signing up: who may, invitations, and the creation of accounts."""
 
 import re
+from contextlib import suppress
 from datetime import datetime
 from smtplib import SMTPException, SMTPRecipientsRefused
 from typing import Any, ClassVar, cast
@@ -15,9 +16,13 @@ from django.conf import settings
 from django.contrib.auth.models import Group
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone, translation
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
+from accounts.authentication import activate_locale
+from accounts.devices import name_browser
 from accounts.errors import AccountExistsError, AddressRefusedError, InvitationError, MailError
 from accounts.models import Invitation, User
 
@@ -79,6 +84,30 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
                 raise AddressRefusedError("address_refused", detail) from error
             detail = _("Kith cannot send mail right now. Nothing was changed; try again in a few minutes.")
             raise MailError("mail_away", detail) from error
+
+    def send_notification_mail(
+        self,
+        template_prefix: str,
+        user: User,
+        context: dict[str, Any] | None = None,
+        email: str | None = None,
+    ) -> None:
+        """Tell the person by mail, in their language and time zone, what was changed, and what to do if it was not they.
+
+        The subject says what was changed. The change stands also if the mail cannot be sent.
+        """
+        more = {
+            "subject": f"{template_prefix}_subject.txt",
+            "browser": name_browser(self.get_http_user_agent(self.request)),
+            "reset_url": reverse("account_reset_password"),
+        }
+        with (
+            translation.override(get_language()),
+            timezone.override(timezone.get_current_timezone()),
+            suppress(MailError),
+        ):
+            activate_locale(user)
+            super().send_notification_mail(template_prefix, user, (context or {}) | more, email)
 
     def set_password(self, user: User, password: str) -> None:
         """Save a new password alone, so that what an operator takes away meanwhile is not given back."""

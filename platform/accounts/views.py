@@ -1,6 +1,7 @@
 from typing import Any
 
 from allauth.account import views as allauth
+from allauth.account.adapter import get_adapter
 from allauth.account.decorators import reauthentication_required
 from allauth.core import ratelimit
 from django.conf import settings
@@ -60,6 +61,13 @@ def withdraw_signup(request: HttpRequest) -> HttpResponse:
 
 class EmailView(allauth.EmailView):  # type: ignore[misc]
     """allauth's page of e-mail addresses, with a clear error if another account has the one to be used."""
+
+    def form_valid(self, form: Form) -> HttpResponse:
+        """Add the address, and tell the one in use of it: by the new one a password can be reset."""
+        response: HttpResponse = super().form_valid(form)
+        added = {"email_added": form.cleaned_data["email"]}
+        get_adapter().send_notification_mail("account/email/email_added", self.request.user, added)
+        return response
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         try:

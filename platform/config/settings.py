@@ -351,6 +351,7 @@ else:
 EMAIL_TIMEOUT = 10  # seconds; a page waits for its mail to be sent
 DEFAULT_FROM_EMAIL = env.mailbox("DEFAULT_FROM_EMAIL", f"Kith <kith@{HOST}>")
 ACCOUNT_EMAIL_VERIFICATION = "mandatory" if EMAIL_URL else "none"
+ACCOUNT_EMAIL_NOTIFICATIONS = bool(EMAIL_URL)  # of changes to how a person signs in
 #: `KITH_MESSAGES_PER_MINUTE`, `KITH_TOKENS_PER_DAY` | `30`, `1000000` | limits per user; the admin can set others
 #:   for a single user
 MESSAGES_PER_MINUTE = env.count("KITH_MESSAGES_PER_MINUTE", 30)
