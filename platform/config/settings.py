@@ -317,7 +317,11 @@ ACCOUNT_FORMS = {
     "change_password": "accounts.forms.ChangePasswordForm",
     "reset_password_from_key": "accounts.forms.ResetPasswordKeyForm",
 }
-ACCOUNT_RATE_LIMITS = {"signup": "10/m/ip,60/h/ip"}  # per visitor, against trying out addresses
+ACCOUNT_RATE_LIMITS = {
+    "signup": "10/m/ip,60/h/ip",  # per visitor, against trying out addresses
+    "confirm_email": "1/3m/key,5/h/key",  # per address, so that nobody fills a stranger's mailbox
+    "withdraw_signup": "3/h/key",  # how often this ends the limit above
+}
 ACCOUNT_SESSION_REMEMBER = True
 MFA_ADAPTER = "accounts.mfa.MFAAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
