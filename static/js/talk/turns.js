@@ -214,11 +214,17 @@ export class Turns extends EventTarget {
   }
 }
 
-// Replace a turn by its current state. A menu that the person has opened stays open.
+// Replace a turn by its current state. A menu that the person has opened stays open, and what has the focus keeps it;
+// if it is gone, the turn's last menu has it.
 function replace(here, turn) {
   const opened = here.querySelector(".menu[open]")?.closest("[data-message]").dataset.message;
+  const focused = here.contains(document.activeElement) ? document.activeElement : null;
   here.replaceWith(turn);
   turn.querySelector(`[data-message="${opened}"] .menu`)?.setAttribute("open", "");
+  if (!focused) return;
+  const name = (part) => `${part.closest("[data-message]")?.dataset.message} ${part.ariaLabel ?? part.textContent.trim()}`;
+  const same = [...turn.querySelectorAll(focused.tagName)].find((part) => name(part) === name(focused));
+  (same ?? [...turn.querySelectorAll(".menu > summary")].at(-1))?.focus({ preventScroll: true });
 }
 
 function showFile({ name, url, isText }) {
