@@ -46,6 +46,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         "email_password_mismatch": gettext_lazy(
             "This address and password do not belong together. Check both."
         ),
+        "max_email_addresses": gettext_lazy("You cannot have more than %d e-mail addresses here."),
         "incorrect_password": gettext_lazy("This is not your password."),
         "too_many_login_attempts": gettext_lazy("Too many tries. Wait a few minutes, then try again."),
         "unverified_primary_email": gettext_lazy("This address must be confirmed first."),
@@ -61,7 +62,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         """Return the cleaned address; raise ValidationError if it is longer than its column."""
         field = User._meta.get_field("email")
         if len(email) > (field.max_length or 0):
-            raise forms.ValidationError(_("Enter a valid email address."))
+            raise forms.ValidationError(_("Enter a valid e-mail address."))
         return cast(str, super().clean_email(email))
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:

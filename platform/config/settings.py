@@ -313,6 +313,9 @@ ACCOUNT_PREVENT_ENUMERATION = True
 ACCOUNT_MAX_EMAIL_ADDRESSES = 5
 ACCOUNT_REAUTHENTICATION_REQUIRED = True  # so that a stranger at an open browser cannot add an address
 ACCOUNT_FORMS = {
+    "add_email": "accounts.forms.AddEmailForm",
+    "login": "accounts.forms.LoginForm",
+    "reset_password": "accounts.forms.ResetPasswordForm",
     "signup": "accounts.forms.SignupForm",
     "change_password": "accounts.forms.ChangePasswordForm",
     "reset_password_from_key": "accounts.forms.ResetPasswordKeyForm",
