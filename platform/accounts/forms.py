@@ -38,7 +38,7 @@ class AddressForm(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         field = self.fields["login" if "login" in self.fields else "email"]
-        field.label = field.widget.attrs["placeholder"] = _("E-mail address")
+        field.label = _("E-mail address")
         field.error_messages["invalid"] = _("Enter a valid e-mail address.")
 
 

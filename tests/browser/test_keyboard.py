@@ -46,10 +46,11 @@ def test_in_a_talk_the_focus_stays_with_what_is_worked_at(person: Person, live: 
     person.make_companion()
     page = person.page
     page.set_viewport_size({"width": 820, "height": 500})
-    live.rehearsal.script({"thought": "Let me think.", "answer": "Look.\n\n" * 40, "delay_between": 0.02})
+    live.rehearsal.script({"thought": "Let me think.", "pieces": ["Look.\n\n"] * 40, "delay_between": 0.1})
     person.write("Show me")
-    thought = page.locator(".turn").last.locator("summary", has_text="What it thought before answering")
+    thought = page.locator(".turn").last.locator(".thought > summary")
     thought.focus()
+    expect(person.open_replies).to_have_count(1)
     person.hears("Look.")
     expect(page.locator(".turn").last.locator(".said-by-companion .menu")).to_be_attached()
     expect(thought).to_be_focused()  # the turn came anew
