@@ -348,7 +348,7 @@ ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 ALLAUTH_TRUSTED_PROXY_COUNT = env.count("KITH_PROXIES", 1 if IS_PRODUCTION else 0)
 
 #: `EMAIL_URL`, `DEFAULT_FROM_EMAIL` | files in `KITH_HOME/mail` | the server that sends mail, and the sender; if
-#:   set, sign-up requires e-mail verification
+#:   set, sign-up requires e-mail verification, and changes to how a person signs in are told by e-mail
 EMAIL_URL = env.str("EMAIL_URL", "")
 if EMAIL_URL:
     vars().update(mail_server(env))
