@@ -64,7 +64,7 @@ class SignupForm(AddressForm, allauth.SignupForm):  # type: ignore[misc]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for name, limit in (("email", MAX_EMAIL_CHARACTERS), ("password1", MAX_PASSWORD_CHARACTERS)):
-            field = self.fields[name]
+            field = cast(forms.CharField, self.fields[name])
             field.max_length = limit
             field.validators.append(MaxLengthValidator(limit))
             field.widget.attrs["maxlength"] = limit
@@ -83,7 +83,7 @@ class SignupForm(AddressForm, allauth.SignupForm):  # type: ignore[misc]
 
         The password is hashed all the same, so that the time taken does not give it away either.
         """
-        cleaned: dict[str, Any] = super().clean()
+        cleaned = cast(dict[str, Any], super().clean())
         if self.is_refused and not self.errors:
             make_password(cleaned["password1"])
             self.add_error(

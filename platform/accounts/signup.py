@@ -173,7 +173,7 @@ def note_signup(request: HttpRequest, user: User | None, email: str) -> None:
 
 def may_send_confirmation(request: HttpRequest, email: str, *, dry_run: bool = False) -> bool:
     """Return whether a mail to confirm the address may be sent now, and count it unless `dry_run`."""
-    return ratelimit.consume(request, action="confirm_email", key=email.lower(), dry_run=dry_run)
+    return bool(ratelimit.consume(request, action="confirm_email", key=email.lower(), dry_run=dry_run))
 
 
 def send_confirmation_again(request: HttpRequest) -> None:
@@ -192,7 +192,7 @@ def send_confirmation_again(request: HttpRequest) -> None:
     if not noted or (noted["user"] and not address):
         return
     if not may_send_confirmation(request, noted["email"]):
-        raise GateError("mail_sent_already", MAIL_LIMIT, MAIL_LIMIT_SECONDS)
+        raise GateError("mail_sent_already", str(MAIL_LIMIT), MAIL_LIMIT_SECONDS)
     if address:
         address.send_confirmation(request, signup=noted["is_new"])
     else:
