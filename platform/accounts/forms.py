@@ -32,7 +32,29 @@ class ZoneField(forms.CharField):
         return value if value in list_time_zones() else "UTC"
 
 
-class SignupForm(allauth.SignupForm):  # type: ignore[misc]
+class AddressForm(forms.Form):
+    """Mixin for a form of allauth with an e-mail address, which Kith's pages all call the same."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["login" if "login" in self.fields else "email"]
+        field.label = _("E-mail address")
+        field.error_messages["invalid"] = _("Enter a valid e-mail address.")
+
+
+class LoginForm(AddressForm, allauth.LoginForm):  # type: ignore[misc]
+    """Sign-in by e-mail address and password."""
+
+
+class AddEmailForm(AddressForm, allauth.AddEmailForm):  # type: ignore[misc]
+    """Another e-mail address of an account."""
+
+
+class ResetPasswordForm(AddressForm, allauth.ResetPasswordForm):  # type: ignore[misc]
+    """The address to which a link for choosing a new password is sent."""
+
+
+class SignupForm(AddressForm, allauth.SignupForm):  # type: ignore[misc]
     """Sign-up by e-mail address and password, with the time zone that the page's script fills in."""
 
     time_zone = ZoneField(required=False)
@@ -42,7 +64,7 @@ class SignupForm(allauth.SignupForm):  # type: ignore[misc]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for name, limit in (("email", MAX_EMAIL_CHARACTERS), ("password1", MAX_PASSWORD_CHARACTERS)):
-            field = self.fields[name]
+            field = cast(forms.CharField, self.fields[name])
             field.max_length = limit
             field.validators.append(MaxLengthValidator(limit))
             field.widget.attrs["maxlength"] = limit
@@ -61,7 +83,7 @@ class SignupForm(allauth.SignupForm):  # type: ignore[misc]
 
         The password is hashed all the same, so that the time taken does not give it away either.
         """
-        cleaned: dict[str, Any] = super().clean()
+        cleaned = cast(dict[str, Any], super().clean())
         if self.is_refused and not self.errors:
             make_password(cleaned["password1"])
             self.add_error(

@@ -71,6 +71,12 @@ class CodeForm(forms.Form):
             raise get_mfa_adapter().validation_error("incorrect_code")
         return code
 
+    def save(self) -> None:
+        """Accept the code, and tell the person by mail if it was a recovery code."""
+        super().save()  # type: ignore[misc]
+        if self.authenticator.type == Authenticator.Type.RECOVERY_CODES:  # type: ignore[attr-defined]
+            get_mfa_adapter().send_notification_mail("mfa/email/recovery_code_used", self.user)  # type: ignore[attr-defined]
+
 
 class AuthenticateForm(CodeForm, AllauthAuthenticateForm):  # type: ignore[misc]
     """The second step after the password."""

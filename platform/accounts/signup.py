@@ -1,30 +1,40 @@
 """Signing up: who may, invitations, and the creation of accounts."""
 
 import re
+from contextlib import suppress
 from datetime import datetime
 from smtplib import SMTPException, SMTPRecipientsRefused
 from typing import Any, ClassVar, cast
 from urllib.parse import urlsplit
 
 import structlog
-from allauth.account.adapter import DefaultAccountAdapter
+from allauth.account.adapter import DefaultAccountAdapter, get_adapter
 from allauth.account.models import EmailAddress
 from allauth.core import ratelimit
 from django import forms
 from django.conf import settings
 from django.contrib.auth.models import Group
 from django.db import IntegrityError, transaction
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils import timezone, translation
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
-from accounts.errors import AccountExistsError, AddressRefusedError, InvitationError, MailError
+from accounts.authentication import activate_locale
+from accounts.devices import name_browser
+from accounts.errors import AccountExistsError, AddressRefusedError, GateError, InvitationError, MailError
 from accounts.models import Invitation, User
 
 log = structlog.get_logger(__name__)
 OPERATORS = "Operators"  # the group
 INVITATION_KEY = "invitation"  # in the session
-SIGNUP_KEY = "signup"  # in the session: the id of the user, if one was created, and the address
+SIGNUP_KEY = "signup"  # in the session: what `note_signup` notes
+MAIL_LIMIT_SECONDS = 180
+MAIL_LIMIT = gettext_lazy(
+    "To one address, Kith sends this e-mail once in three minutes and five times an hour at most. "
+    "Look in your spam folder, or try again later."
+)
 INVITATION_CODE = re.compile(r"[\w-]{1,32}", re.ASCII)
 
 
@@ -36,6 +46,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         "email_password_mismatch": gettext_lazy(
             "This address and password do not belong together. Check both."
         ),
+        "max_email_addresses": gettext_lazy("You cannot have more than %d e-mail addresses here."),
         "incorrect_password": gettext_lazy("This is not your password."),
         "too_many_login_attempts": gettext_lazy("Too many tries. Wait a few minutes, then try again."),
         "unverified_primary_email": gettext_lazy("This address must be confirmed first."),
@@ -51,7 +62,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         """Return the cleaned address; raise ValidationError if it is longer than its column."""
         field = User._meta.get_field("email")
         if len(email) > (field.max_length or 0):
-            raise forms.ValidationError(_("Enter a valid email address."))
+            raise forms.ValidationError(_("Enter a valid e-mail address."))
         return cast(str, super().clean_email(email))
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
@@ -79,6 +90,36 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
                 raise AddressRefusedError("address_refused", detail) from error
             detail = _("Kith cannot send mail right now. Nothing was changed; try again in a few minutes.")
             raise MailError("mail_away", detail) from error
+
+    def send_notification_mail(
+        self,
+        template_prefix: str,
+        user: User,
+        context: dict[str, Any] | None = None,
+        email: str | None = None,
+    ) -> None:
+        """Tell the person by mail, in their language and time zone, what was changed, and what to do if it was not they.
+
+        The subject says what was changed. The change stands also if the mail cannot be sent.
+        """
+        more = {
+            "subject": f"{template_prefix}_subject.txt",
+            "browser": name_browser(self.get_http_user_agent(self.request)),
+            "reset_url": reverse("account_reset_password"),
+        }
+        with (
+            translation.override(get_language()),
+            timezone.override(timezone.get_current_timezone()),
+            suppress(MailError),
+        ):
+            activate_locale(user)
+            super().send_notification_mail(template_prefix, user, (context or {}) | more, email)
+
+    def respond_email_verification_sent(self, request: HttpRequest, user: User | None) -> HttpResponse:
+        """Note whose address is to be confirmed, for the page that says so, also if they only signed in."""
+        if user:
+            note_signup(request, user, user.email)
+        return cast(HttpResponse, super().respond_email_verification_sent(request, user))
 
     def set_password(self, user: User, password: str) -> None:
         """Save a new password alone, so that what an operator takes away meanwhile is not given back."""
@@ -122,16 +163,49 @@ def use_invitation(request: HttpRequest, user: User, now: datetime) -> None:
 
 
 def note_signup(request: HttpRequest, user: User | None, email: str) -> None:
-    """Note in the session that its visitor has signed up, so that they can correct the address."""
-    request.session[SIGNUP_KEY] = {"user": user.pk if user else None, "email": email}
+    """Note in the session whose address is to be confirmed; `user` is None if a sign-up named an address that is taken.
+
+    With it the visitor can have the mail sent again, and correct the address of an account that was never used.
+    """
+    is_new = user is None or user.last_login is None
+    request.session[SIGNUP_KEY] = {"user": user.pk if user else None, "email": email, "is_new": is_new}
+
+
+def may_send_confirmation(request: HttpRequest, email: str, *, dry_run: bool = False) -> bool:
+    """Return whether a mail to confirm the address may be sent now, and count it unless `dry_run`."""
+    return bool(ratelimit.consume(request, action="confirm_email", key=email.lower(), dry_run=dry_run))
+
+
+def send_confirmation_again(request: HttpRequest) -> None:
+    """Send the mail that this session's visitor is waiting for once more; raise GateError if that is too soon.
+
+    Nothing is sent if the address was confirmed meanwhile, or the sign-up withdrawn. The owner of an address that is
+    taken gets the same mail as at the sign-up, so that nobody learns whether it is.
+    """
+    noted = request.session.get(SIGNUP_KEY)
+    address = (
+        noted
+        and EmailAddress.objects.filter(
+            user=noted["user"], email=noted["email"].lower(), verified=False
+        ).first()
+    )
+    if not noted or (noted["user"] and not address):
+        return
+    if not may_send_confirmation(request, noted["email"]):
+        raise GateError("mail_sent_already", str(MAIL_LIMIT), MAIL_LIMIT_SECONDS)
+    if address:
+        address.send_confirmation(request, signup=noted["is_new"])
+    else:
+        get_adapter().send_account_already_exists_mail(noted["email"])
 
 
 def withdraw_signup(request: HttpRequest) -> None:
     """Delete the account that was created in this session, unless it was ever used, and end the session.
 
-    The invitation can be used again, and stays in the new session.
+    The invitation can be used again, and stays in the new session. As the link that was sent is dead now, a new one can
+    be sent to the same address at once.
     """
-    user_id = request.session.get(SIGNUP_KEY, {}).get("user")
+    user_id, email = (request.session.get(SIGNUP_KEY, {}).get(name) for name in ("user", "email"))
     code = request.session.get(INVITATION_KEY, "")
     with transaction.atomic():
         unused = User.objects.filter(pk=user_id, is_active=True, last_login=None)
@@ -141,6 +215,8 @@ def withdraw_signup(request: HttpRequest) -> None:
             code = "".join(invitations.values_list("code", flat=True))
             invitations.update(used_by=None, used_at=None)
             addresses[0].user.delete()
+    if email and ratelimit.consume(request, action="withdraw_signup", key=email.lower()):
+        ratelimit.clear(request, action="confirm_email", key=email.lower())
     request.session.flush()
     if code:
         request.session[INVITATION_KEY] = code

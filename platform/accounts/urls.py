@@ -10,6 +10,7 @@ from accounts import devices, own_models, views
 urlpatterns = [
     path("accounts/signup/", views.SignupView.as_view(), name="account_signup"),
     path("accounts/signup/withdraw/", views.withdraw_signup, name="signup_withdraw"),
+    path("accounts/signup/send-again/", views.send_confirmation_again, name="signup_send_again"),
     path("accounts/email/", views.EmailView.as_view(), name="account_email"),
     path("accounts/confirm-email/<str:key>/", views.ConfirmEmailView.as_view(), name="account_confirm_email"),
     path("accounts/", include("allauth.account.urls")),

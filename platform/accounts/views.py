@@ -1,12 +1,16 @@
 from typing import Any
 
+from allauth.account import app_settings
 from allauth.account import views as allauth
+from allauth.account.adapter import get_adapter
 from allauth.account.decorators import reauthentication_required
+from allauth.account.models import EmailAddress
 from allauth.core import ratelimit
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import logout
 from django.contrib.auth.decorators import login_required
+from django.core import signing
 from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError
 from django.forms import Form
@@ -20,7 +24,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts import signup
 from accounts.authentication import SignedInRequest, activate_locale
-from accounts.errors import AccountExistsError, InvitationError
+from accounts.errors import AccountExistsError, GateError, InvitationError
 from accounts.forms import DeletionForm, ProfileForm, TokenForm
 from accounts.models import AccountDeletion, Token, User
 from accounts.own_models import has_page
@@ -58,10 +62,35 @@ def withdraw_signup(request: HttpRequest) -> HttpResponse:
     return redirect("account_signup")
 
 
+@require_POST
+def send_confirmation_again(request: HttpRequest) -> HttpResponse:
+    """Send the mail of a sign-up once more, and show the page that says so; whoever needs none is asked to sign in."""
+    if request.user.is_authenticated or signup.SIGNUP_KEY not in request.session:
+        return redirect("account_login")
+    try:
+        signup.send_confirmation_again(request)
+    except GateError as error:
+        messages.error(request, str(error.detail))
+    else:
+        messages.success(request, _("The e-mail was sent again."))
+    return redirect("account_email_verification_sent")
+
+
 class EmailView(allauth.EmailView):  # type: ignore[misc]
     """allauth's page of e-mail addresses, with a clear error if another account has the one to be used."""
 
+    def form_valid(self, form: Form) -> HttpResponse:
+        """Add the address, and tell the one in use of it: by the new one a password can be reset."""
+        response: HttpResponse = super().form_valid(form)
+        added = {"email_added": form.cleaned_data["email"]}
+        get_adapter().send_notification_mail("account/email/email_added", self.request.user, added)
+        return response
+
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        email = request.POST.get("email", "")
+        if "action_send" in request.POST and not signup.may_send_confirmation(request, email, dry_run=True):
+            messages.error(request, str(signup.MAIL_LIMIT))
+            return redirect("account_email")
         try:
             with transaction.atomic():
                 response: HttpResponse = super().post(request, *args, **kwargs)
@@ -72,7 +101,7 @@ class EmailView(allauth.EmailView):  # type: ignore[misc]
 
 
 class ConfirmEmailView(allauth.ConfirmEmailView):  # type: ignore[misc]
-    """allauth's page of a link in a mail, which tells also whoever taps its button twice that the link has been used."""
+    """allauth's page of a link in a mail, which says also why a link does not work, and where to go on."""
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         try:
@@ -80,6 +109,23 @@ class ConfirmEmailView(allauth.ConfirmEmailView):  # type: ignore[misc]
         except Http404:
             response = self.get(request, *args, **kwargs)
         return response
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        context: dict[str, Any] = super().get_context_data(**kwargs)
+        if not self.object:
+            context["reason"] = self.find_reason()
+        return context
+
+    def find_reason(self) -> str:
+        """Return why the link does not work: "broken", "withdrawn", "used" or "expired"."""
+        try:
+            pk = signing.loads(self.kwargs["key"], salt=app_settings.SALT)
+        except signing.BadSignature:
+            return "broken"
+        address = EmailAddress.objects.filter(pk=pk).first()
+        if not address:
+            return "withdrawn"
+        return "used" if address.verified else "expired"
 
 
 def settings_page(request: SignedInRequest, status: int = 200, **changed: Any) -> HttpResponse:

@@ -314,11 +314,18 @@ ACCOUNT_PREVENT_ENUMERATION = True
 ACCOUNT_MAX_EMAIL_ADDRESSES = 5
 ACCOUNT_REAUTHENTICATION_REQUIRED = True  # so that a stranger at an open browser cannot add an address
 ACCOUNT_FORMS = {
+    "add_email": "accounts.forms.AddEmailForm",
+    "login": "accounts.forms.LoginForm",
+    "reset_password": "accounts.forms.ResetPasswordForm",
     "signup": "accounts.forms.SignupForm",
     "change_password": "accounts.forms.ChangePasswordForm",
     "reset_password_from_key": "accounts.forms.ResetPasswordKeyForm",
 }
-ACCOUNT_RATE_LIMITS = {"signup": "10/m/ip,60/h/ip"}  # per visitor, against trying out addresses
+ACCOUNT_RATE_LIMITS = {
+    "signup": "10/m/ip,60/h/ip",  # per visitor, against trying out addresses
+    "confirm_email": "1/3m/key,5/h/key",  # per address, so that nobody fills a stranger's mailbox
+    "withdraw_signup": "3/h/key",  # how often this ends the limit above
+}
 ACCOUNT_SESSION_REMEMBER = True
 MFA_ADAPTER = "accounts.mfa.MFAAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
@@ -342,7 +349,7 @@ ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 ALLAUTH_TRUSTED_PROXY_COUNT = env.count("KITH_PROXIES", 1 if IS_PRODUCTION else 0)
 
 #: `EMAIL_URL`, `DEFAULT_FROM_EMAIL` | files in `KITH_HOME/mail` | the server that sends mail, and the sender; if
-#:   set, sign-up requires e-mail verification
+#:   set, sign-up requires e-mail verification, and changes to how a person signs in are told by e-mail
 EMAIL_URL = env.str("EMAIL_URL", "")
 if EMAIL_URL:
     vars().update(mail_server(env))
@@ -352,6 +359,7 @@ else:
 EMAIL_TIMEOUT = 10  # seconds; a page waits for its mail to be sent
 DEFAULT_FROM_EMAIL = env.mailbox("DEFAULT_FROM_EMAIL", f"Kith <kith@{HOST}>")
 ACCOUNT_EMAIL_VERIFICATION = "mandatory" if EMAIL_URL else "none"
+ACCOUNT_EMAIL_NOTIFICATIONS = bool(EMAIL_URL)  # of changes to how a person signs in
 #: `KITH_MESSAGES_PER_MINUTE`, `KITH_TOKENS_PER_DAY` | `30`, `1000000` | limits per user; the admin can set others
 #:   for a single user
 MESSAGES_PER_MINUTE = env.count("KITH_MESSAGES_PER_MINUTE", 30)

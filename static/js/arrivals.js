@@ -43,8 +43,24 @@ function outreach({ companion, message }) {
   line.querySelector(".arrival-who").textContent = message.role === "system" ? "Kith" : companion.name;
   line.querySelector(".arrival-said").textContent = shortened(message.text);
   place.append(line);
-  setTimeout(() => line.remove(), STAYS_MS);
+  leaveLater(line);
 }
+
+// It stays while somebody is at it.
+function leaveLater(line) {
+  setTimeout(() => (line.matches(":hover, :focus-within") ? leaveLater(line) : line.remove()), STAYS_MS);
+}
+
+// Remove the line; the keyboard goes on at the next one, else in the composer or the page.
+function dismiss(line) {
+  const isByKeyboard = line.querySelector(":focus-visible");
+  line.remove();
+  const next = place.querySelector("button") ?? document.getElementById("message") ?? document.getElementById("main");
+  if (isByKeyboard) next.focus({ preventScroll: true });
+}
+
+// What the lines hide at the bottom of the page, the focus is scrolled clear of.
+new ResizeObserver(() => document.documentElement.style.setProperty("--arrivals", `${place.offsetHeight}px`)).observe(place);
 
 function shortened(text) {
   const signs = [...text];
@@ -69,7 +85,7 @@ function clone(id) {
 }
 
 place.addEventListener("click", (event) => {
-  if (event.target.closest("[data-dismisses]")) event.target.closest(".arrival").remove();
+  if (event.target.closest("[data-dismisses]")) dismiss(event.target.closest(".arrival"));
 });
 
 // Dismissing a notice removes it at once and marks it as seen on the server.
@@ -77,7 +93,7 @@ place.addEventListener("submit", async (event) => {
   const line = event.target.closest("[data-notice]");
   if (!line) return;
   event.preventDefault();
-  line.remove();
+  dismiss(line);
   await markSeen(line.dataset.notice);
 });
 

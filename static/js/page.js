@@ -28,6 +28,12 @@ document.addEventListener("keydown", (event) => {
   menu.querySelector("summary").focus();
 });
 
+// A menu closes when the keyboard leaves it.
+document.addEventListener("focusout", ({ target, relatedTarget }) => {
+  const menu = target.closest?.("details.menu[open]");
+  if (menu && relatedTarget && !menu.contains(relatedTarget)) menu.open = false;
+});
+
 // A menu opens upwards or downwards, where there is more room, and scrolls within it, so that all of it can be reached.
 document.addEventListener(
   "toggle",
@@ -79,7 +85,8 @@ async function putOnClipboard(text, near) {
   return isCopied;
 }
 
-// A dialog that htmx swaps in opens at once; when it closes, the focus returns to the menu that opened it.
+// A dialog that htmx swaps in opens at once. When it closes, the browser returns the focus, unless what had it was in a
+// menu, which is closed now, or in a dialog that this one has replaced.
 let opener = null;
 document.addEventListener("htmx:beforeRequest", (event) => {
   if (event.detail.target?.id === "dialog-place" && !event.detail.elt.closest("dialog")) opener = event.detail.elt;
@@ -88,29 +95,39 @@ document.addEventListener("htmx:afterSwap", (event) => {
   if (event.detail.target.id !== "dialog-place") return;
   const dialog = event.detail.target.querySelector("dialog");
   if (dialog) dialog.showModal();
-  if (dialog) dialog.addEventListener("close", () => opener?.isConnected && opener.closest(".menu")?.querySelector("summary")?.focus());
+  if (dialog) dialog.addEventListener("close", () => {
+    if (document.activeElement === document.body) (opener?.closest(".menu")?.querySelector("summary") ?? opener)?.focus();
+  });
 });
 
 // A part of the page that htmx replaces while it has the focus passes it on: from a link to the first field of the form
-// that it opened, from a form's button to the link or the button with its address.
-const address = (part) => part.getAttribute("action") ?? part.getAttribute("href");
+// that it opened, from a form's button to the link or the button with its address, else to the first of what is new.
+const FIELDS = "textarea, input:not([type=hidden]), button";
+const address = (part) => (part.getAttribute("action") ?? part.getAttribute("href"))?.split("?")[0];
 let left = null;
-document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+document.addEventListener("htmx:beforeSwap", ({ detail: { target } }) => {
   const focused = document.activeElement;
-  left = detail.target.contains(focused) ? address(focused.closest("form, a") ?? focused) : null;
+  const { previousElementSibling: before, parentElement: around } = target;
+  left = target.contains(focused) ? { target, before, around, address: address(focused.closest("form, a") ?? focused) } : null;
 });
-document.addEventListener("htmx:afterSwap", ({ target }) => {
+document.addEventListener("htmx:afterSwap", () => {
   if (!left || document.activeElement !== document.body) return;
-  const same = [...target.querySelectorAll("form, a")].find((part) => address(part) === left);
-  const next = same?.matches("form") ? same.querySelector("textarea, input:not([type=hidden]), button") : same;
-  next?.focus({ preventScroll: true });
+  const { target, before, around } = left;
+  const fresh = target.isConnected ? target : before ? before.nextElementSibling : around.firstElementChild;
+  const same = [...(fresh?.querySelectorAll("form, a") ?? [])].find((part) => address(part) === left.address);
+  const next = same?.matches("form") ? same.querySelector(FIELDS) : (same ?? [...(fresh?.querySelectorAll(`a, ${FIELDS}`) ?? [])].find((part) => part.checkVisibility()));
+  next?.focus({ preventScroll: Boolean(same) });
   if (next?.matches("textarea")) next.setSelectionRange(next.value.length, next.value.length);
 });
 
+// The focus goes to the memory after the one that is deleted, or before the last one.
 document.body.addEventListener("memory-gone", ({ detail }) => {
   document.querySelector("#dialog-place dialog")?.close();
-  document.getElementById(`memory-${detail.id}`)?.remove();
-  document.getElementById("main").focus();
+  const memory = document.getElementById(`memory-${detail.id}`);
+  const next = [memory?.nextElementSibling, memory?.previousElementSibling].find((near) => near?.matches(".memory"));
+  memory?.remove();
+  (next?.querySelector("a, button, summary") ?? document.getElementById("main")).focus();
+  announce(document.getElementById("announcer").dataset.deleted);
 });
 
 // A whole page in response to an htmx request: of an error, its words are shown here, and what was written stays; any

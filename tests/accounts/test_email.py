@@ -4,6 +4,7 @@ import re
 
 import pytest
 from allauth.account.models import EmailAddress
+from django.core import mail
 from django.test import Client
 
 from accounts.models import User
@@ -51,6 +52,13 @@ def test_an_address_offers_only_what_can_be_done_with_it(carol: Client) -> None:
     assert list_offers() == {"primary", "send", "remove"}
     own.delete()  # an address alone that is not in use
     assert list_offers() == {"primary", "send", "remove"}
+
+
+def test_whoever_asks_for_a_second_mail_too_soon_is_told(carol: Client) -> None:
+    for sent in (1, 1):
+        submit(carol, PAGE, email="carol@example.org", action_send="")
+        assert len(mail.outbox) == sent
+    assert "once in three minutes" in carol.get(PAGE).content.decode()
 
 
 def test_an_address_that_is_too_long_is_refused(carol: Client) -> None:

@@ -9,6 +9,7 @@ import pytest
 from allauth.account.models import EmailAddress
 from django.contrib.auth.hashers import MD5PasswordHasher
 from django.core import mail
+from django.core.cache import cache
 from django.db import connection
 from django.test import Client
 from pytest_django import Settings
@@ -16,7 +17,7 @@ from pytest_django import Settings
 from accounts.models import Invitation, User
 from accounts.signup import AccountAdapter
 from config.up.ports import find_free_port
-from tests.accounts.visits import sign_up, submit, who
+from tests.accounts.visits import sign_in, sign_up, submit, who
 from tests.fixtures.mail_server import MailServer
 from tests.fixtures.people import PASSWORD
 
@@ -57,13 +58,13 @@ def test_where_mail_is_sent_one_is_let_in_after_verifying(visitor: Client, setti
     assert who(visitor) is None
     (letter,) = mail.outbox
     assert letter.to == ["carol@example.org"]
-    link = next(word for word in letter.body.split() if "/accounts/confirm-email/" in word)
+    link = find_link(letter)
     assert not EmailAddress.objects.get().verified
     assert Client().post(link).status_code == 302
     assert EmailAddress.objects.get().verified
     second_tap = Client().post(link)
     assert second_tap.status_code == 200
-    assert "has already been used" in second_tap.content.decode()
+    assert "the address is confirmed" in second_tap.content.decode()
 
 
 def test_while_the_mail_server_is_away_nothing_is_begun(
@@ -253,6 +254,74 @@ def test_a_mistyped_address_can_be_corrected_until_it_is_confirmed(
     carol = User.objects.get()
     invitation.refresh_from_db()
     assert (carol.email, invitation.used_by) == ("carol@example.org", carol)
+
+
+@pytest.mark.parametrize("email", ["carol@example.org", "alice@example.org"])
+def test_the_mail_can_be_sent_again_after_a_while_whoever_has_the_address(
+    visitor: Client, alice: User, settings: Settings, email: str
+) -> None:
+    settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+    sent, again = "/accounts/confirm-email/", "/accounts/signup/send-again/"
+    sign_up(visitor, email)
+    submit(visitor, again, sent)
+    assert "once in three minutes" in visitor.get(sent).content.decode()
+    cache.clear()  # as after three minutes
+    submit(visitor, again, sent)
+    page = visitor.get(sent).content.decode()
+    assert "was sent again" in page
+    assert email in page
+    first, second = mail.outbox
+    assert (first.to, first.subject) == (second.to, second.subject) == ([email], first.subject)
+
+
+def test_whoever_signs_in_before_confirming_can_have_the_mail_sent_again(
+    visitor: Client, settings: Settings
+) -> None:
+    settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+    sign_up(Client(enforce_csrf_checks=True))
+    assert sign_in(visitor, "carol@example.org").url == "/accounts/confirm-email/"
+    cache.clear()
+    submit(visitor, "/accounts/signup/send-again/", "/accounts/confirm-email/")
+    assert [letter.to for letter in mail.outbox] == [["carol@example.org"]] * 2
+    EmailAddress.objects.update(verified=True)
+    cache.clear()
+    submit(visitor, "/accounts/signup/send-again/", "/accounts/confirm-email/")
+    assert len(mail.outbox) == 2
+
+
+def find_link(letter: mail.EmailMessage) -> str:
+    return next(word for word in letter.body.split() if "/accounts/confirm-email/" in word)
+
+
+def test_whoever_takes_back_a_correct_address_is_sent_a_link_that_works(
+    visitor: Client, settings: Settings
+) -> None:
+    settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+    sign_up(visitor)
+    submit(visitor, "/accounts/signup/withdraw/", "/accounts/confirm-email/")
+    sign_up(visitor)
+    dead, alive = (Client().get(find_link(letter)).content.decode() for letter in mail.outbox)
+    assert "Is carol@example.org your address?" in alive
+    assert "the sign-up was taken back" in dead
+    assert 'href="/accounts/signup/"' in dead
+
+
+def test_a_link_that_does_not_work_says_why_and_where_to_go_on(
+    visitor: Client, alice: User, settings: Settings
+) -> None:
+    settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+    sign_up(visitor)
+    link = find_link(mail.outbox[0])
+    page = Client().get(link[:-9] + "/").content.decode()
+    assert "This link is not whole" in page
+    assert 'href="/accounts/login/"' in page
+    settings.ACCOUNT_EMAIL_CONFIRMATION_EXPIRE_DAYS = 0
+    assert "has expired" in Client().get(link).content.decode()
+    settings.ACCOUNT_EMAIL_CONFIRMATION_EXPIRE_DAYS = 3
+    EmailAddress.objects.create(user=alice, email="carol@example.org", verified=True)
+    page = Client().get(link).content.decode()
+    assert "already belongs to another account" in page
+    assert 'href="/accounts/login/"' in page
 
 
 @pytest.mark.parametrize(

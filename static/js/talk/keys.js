@@ -42,7 +42,10 @@ export function watchKeys(talk, composer, stop) {
     return true;
   }
 
-  for (const button of document.querySelectorAll("[data-shows-keys]")) button.addEventListener("click", () => dialog.showModal());
+  for (const button of document.querySelectorAll("[data-shows-keys]")) button.addEventListener("click", () => {
+    button.closest(".menu")?.querySelector("summary").focus(); // there the focus returns
+    dialog.showModal();
+  });
 
   let start = null;
   talk.addEventListener("touchstart", ({ touches, target }) => {

@@ -22,11 +22,21 @@ export class Place {
     else this.toEnd();
     addEventListener("scroll", () => this.#scrolled(), { passive: true });
     for (const name of ["wheel", "touchmove"]) addEventListener(name, onMove, { passive: true });
-    this.button.addEventListener("click", () => this.toEnd());
+    this.button.addEventListener("click", ({ detail }) => {
+      if (!detail) document.getElementById("message").focus(); // by the keyboard, whose focus would go with the button
+      this.toEnd();
+    });
     turns.addEventListener("news", () => this.#showNews(!this.isAtEnd));
-    const sizes = new ResizeObserver(() => (this.isAtEnd ? this.toEnd() : this.#show()));
+    const [top, composer] = [".talk-top", ".composer"].map((part) => document.querySelector(part));
+    const sizes = new ResizeObserver(() => {
+      // What has the focus is scrolled clear of both.
+      document.documentElement.style.setProperty("--talk-top", `${top.offsetHeight}px`);
+      document.documentElement.style.setProperty("--composer", `${composer.offsetHeight}px`);
+      if (this.isAtEnd) this.toEnd();
+      else this.#show();
+    });
     sizes.observe(talk);
-    sizes.observe(document.querySelector(".composer")); // a notice in it pushes up what was said last
+    sizes.observe(composer); // a notice in it pushes up what was said last
   }
 
   async toEnd() {

@@ -273,6 +273,7 @@ async function remove(ids) {
 
 document.body.addEventListener("messages-deleted", ({ detail }) => {
   closeDialog();
+  announce(document.getElementById("announcer").dataset.deleted);
   remove(detail.ids);
 });
 

@@ -214,11 +214,19 @@ export class Turns extends EventTarget {
   }
 }
 
-// Replace a turn by its current state. A menu that the person has opened stays open.
+// Replace a turn by its current state. A menu that the person has opened stays open, and what has the focus keeps it,
+// or passes it on to what now stands in its place.
 function replace(here, turn) {
   const opened = here.querySelector(".menu[open]")?.closest("[data-message]").dataset.message;
+  const focused = here.contains(document.activeElement) ? document.activeElement : null;
   here.replaceWith(turn);
   turn.querySelector(`[data-message="${opened}"] .menu`)?.setAttribute("open", "");
+  if (!focused) return;
+  const name = (part) => `${part.closest("[data-message]")?.dataset.message} ${part.ariaLabel ?? part.textContent.trim()}`;
+  const parts = [...turn.querySelectorAll(focused.tagName)];
+  const same = parts.find((part) => name(part) === name(focused));
+  const alike = parts.findLast((part) => part.parentElement.className === focused.parentElement.className);
+  (same ?? alike ?? turn.querySelector(".menu > summary"))?.focus({ preventScroll: true });
 }
 
 function showFile({ name, url, isText }) {
