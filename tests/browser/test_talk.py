@@ -12,13 +12,19 @@ pytestmark = [pytest.mark.browser, WITH_SERVICE_WORKER]
 
 def test_a_reload_in_mid_answer_shows_the_rest(person: Person, live: Live) -> None:
     person.make_companion()
-    words = [f"word{number} " for number in range(60)]
-    live.rehearsal.script({"pieces": words, "delay_between": 0.05})
+    parts, words = [f"*Part {number}*\n\n" for number in range(9)], [f"word{number} " for number in range(60)]
+    live.rehearsal.script({"pieces": [*parts, *words], "delay_between": 0.05})
     person.write("Tell me a long story")
     expect(person.last_answer).to_contain_text("word5 ")
+    formatted = []
+    person.page.on(
+        "request", lambda request: formatted.append(request.url) if "/markdown/" in request.url else None
+    )
     person.page.reload()
+    expect(person.last_answer.locator("em")).to_have_count(9)
     person.hears("word59")
-    expect(person.last_answer).to_have_text("".join(words).strip())
+    expect(person.last_answer.locator("p").last).to_have_text("".join(words).strip())
+    assert len(formatted) <= 2
 
 
 def test_a_model_that_does_not_begin_is_told_until_it_does(person: Person, live: Live) -> None:

@@ -13,6 +13,7 @@ const SIGNS = /[*_`~|#>[\]\\$&=@]|:\/\/|^[ \t]*(?:[-+]|\d{1,9}[.)])\s|^ {4}|-{3}
 const IN_ROWS = /^(?: {0,3}(?:[-*+]|\d{1,9}[.)])\s|\|)/m; // a list or a table
 const ROWS_PAUSE_MS = 1000;
 const MAX_ROWS = 6000; // characters: all rows so far are rendered each time
+const MAX_TOGETHER = 15_000; // characters of complete blocks in one request
 const PATIENCE_MS = 10_000;
 
 export class Formatting {
@@ -23,6 +24,8 @@ export class Formatting {
   #askedAt = 0;
   #isAsking = false;
   #later = 0;
+  #complete = []; // blocks, with their elements, that are yet to be rendered
+  #isFormatting = false;
 
   constructor(place, url) {
     Object.assign(this, { place, url });
@@ -31,6 +34,7 @@ export class Formatting {
   show(text) {
     if (!text.startsWith(this.#done) || !this.#open) {
       this.#done = "";
+      this.#complete = [];
       this.place.replaceChildren();
       this.#begin();
     }
@@ -40,10 +44,11 @@ export class Formatting {
       if (block.isOpen) this.#askForRows();
       else {
         this.#done += block.text;
-        this.#complete(this.#open, block);
+        this.#complete.push({ element: this.#open, ...block });
         this.#begin();
       }
     }
+    this.#format();
   }
 
   #begin() {
@@ -70,10 +75,21 @@ export class Formatting {
     this.#open = element;
   }
 
-  async #complete(element, { text, isCode }) {
-    if (isCode || !SIGNS.test(text)) return;
-    const nodes = await this.#render(text);
-    if (nodes) element.replaceWith(...nodes);
+  // Have the complete blocks rendered. What is complete meanwhile goes together: after a reload that may be many.
+  async #format() {
+    if (this.#isFormatting) return;
+    this.#isFormatting = true;
+    while (this.#complete.length) {
+      const blocks = this.#complete.splice(0, 1);
+      let length = blocks[0].text.length;
+      while (this.#complete.length && (length += this.#complete[0].text.length) <= MAX_TOGETHER) blocks.push(this.#complete.shift());
+      if (blocks.every(({ text, isCode }) => isCode || !SIGNS.test(text))) continue;
+      const nodes = await this.#render(blocks.map(({ text }) => text).join(""));
+      if (!nodes) continue;
+      blocks[0].element.before(...nodes);
+      for (const { element } of blocks) element.remove();
+    }
+    this.#isFormatting = false;
   }
 
   async #askForRows() {
