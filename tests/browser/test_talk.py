@@ -98,6 +98,20 @@ def test_the_draft_outlives_a_reload(person: Person) -> None:
     expect(person.page.locator("#message")).to_have_value("I was just about to say")
 
 
+def test_a_pasted_text_that_is_too_long_is_not_cut_in_silence(person: Person) -> None:
+    person.make_companion()
+    paste = """(area, length) => {
+        const clipboardData = new DataTransfer();
+        clipboardData.setData("text/plain", "a".repeat(length));
+        area.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true }));
+    }"""
+    person.page.locator("#message").fill("Read this: ")
+    person.page.locator("#message").evaluate(paste, 31_989)
+    expect(person.page.locator("#connection")).to_be_empty()
+    person.page.locator("#message").evaluate(paste, 31_990)
+    expect(person.page.locator("#connection")).to_contain_text("the end of what you pasted is missing")
+
+
 def test_shift_enter_makes_a_line_and_enter_sends(person: Person) -> None:
     person.make_companion()
     box = person.page.locator("#message")
