@@ -1,5 +1,6 @@
 // The text of an answer while it is made. A code block is shown as code from its first line on; any other block that has
-// Markdown is shown as the server renders it, once it is complete, and a list or a table about once a second before that.
+// Markdown is shown as the server renders it, once it is complete, and a list or a table about once a second before that;
+// until then, emphasis and code within a line are shown by this script.
 // What cannot be fetched stays as it was written until the whole answer comes.
 
 import { submit } from "../request.js";
@@ -11,6 +12,9 @@ const ITEM = /^ {0,3}(?:[-*+]|\d{1,9}[.)])\s([^]*)/;
 const MAY_BE_ITEM = /^(?:[-*+]|\d{1,9}[.)])(?:\s|$)|^\d{1,9}$/;
 const SIGNS = /[*_`~|#>[\]\\$&=@]|:\/\/|^[ \t]*(?:[-+]|\d{1,9}[.)])\s|^ {4}|-{3}/m;
 const IN_ROWS = /^(?: {0,3}(?:[-*+]|\d{1,9}[.)])\s|\|)/m; // a list or a table
+// Code, bold text (also if its end is yet to come) and emphasis.
+const INLINE = /`([^`\n]+)`|\*\*(?=[^\s*])([^*\n]+?)(?<=\S)\*\*|(?<![\w*])\*\*(?=[^\s*])([^*\n]+)$|(?<![\w*])\*(?=[^\s*])([^*\n]+?)(?<=\S)\*(?![\w*])/;
+const TAGS = ["code", "strong", "strong", "em"]; // of its groups
 const ROWS_PAUSE_MS = 1000;
 const MAX_ROWS = 6000; // characters: all rows so far are rendered each time
 const MAX_TOGETHER = 15_000; // characters of complete blocks in one request
@@ -31,7 +35,8 @@ export class Formatting {
     Object.assign(this, { place, url });
   }
 
-  show(text) {
+  show(received) {
+    const text = received.replace(/\r\n?/g, "\n");
     if (!text.startsWith(this.#done) || !this.#open) {
       this.#done = "";
       this.#complete = [];
@@ -143,8 +148,17 @@ export class Formatting {
 }
 
 function write(element, text) {
-  element.textContent = text.replace(/^\s*\n/, "").trimEnd();
+  const parts = text.replace(/^\s*\n/, "").trimEnd().split(INLINE);
+  const group = TAGS.length + 1;
+  const nodes = parts.map((part, at) => (at % group ? part && emphasise(TAGS[(at % group) - 1], part) : part));
+  element.replaceChildren(...nodes.filter(Boolean));
   element.hidden = !element.textContent;
+}
+
+function emphasise(tag, text) {
+  const element = document.createElement(tag);
+  element.textContent = text;
+  return element;
 }
 
 function paintCode(figure, text) {
@@ -179,7 +193,8 @@ function split(text) {
     } else if (!line.trim()) isAfterBlank = true;
     else {
       const isApart = opens !== null && !opens[1];
-      const begins = isAfterBlank && !/^\s/.test(line) && !(isList && MAY_BE_ITEM.test(line));
+      const goesOn = isList ? /^\s/.test(line) || MAY_BE_ITEM.test(line) : /^(?: {4}|\t)/.test(line);
+      const begins = isAfterBlank && !goesOn;
       if (hasBegun && (isApart || begins)) end(at, false);
       if (!hasBegun) isList = ITEM.test(line);
       if (opens) fence = { sign: opens[2], isApart };
