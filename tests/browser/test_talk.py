@@ -19,7 +19,7 @@ def test_a_reload_in_mid_answer_shows_the_rest(person: Person, live: Live) -> No
     live.rehearsal.script({"pieces": [*parts, *words], "delay_between": 0.05})
     person.write("Tell me a long story")
     expect(person.last_answer).to_contain_text("word5 ")
-    formatted = []
+    formatted: list[str] = []
     person.page.on(
         "request", lambda request: formatted.append(request.url) if "/markdown/" in request.url else None
     )
