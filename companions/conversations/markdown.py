@@ -196,7 +196,7 @@ def as_html(text: str) -> SafeString:
 
 def as_plain(text: str) -> str:
     """Return the text of the Markdown without its syntax, for places that show only a piece of it."""
-    text = TABLE_ROW.sub(lambda row: row[1].replace("|", " "), LINE_SIGNS.sub("", text))
+    text = TABLE_ROW.sub(lambda row: row[1].replace("|", " "), BREAK.sub(" ", LINE_SIGNS.sub("", text)))
     for _round in range(2):  # bold text may contain italic text
         for signs in SIGNED_WORDS:
             text = signs.sub(r"\1", text)

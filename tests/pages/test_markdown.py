@@ -50,7 +50,7 @@ def test_columns_of_a_table_are_aligned() -> None:
         ("粗**体**字，`码`，~~删~~", "粗体字，码，删"),
         ("[there](https://example.org/a?b) and ![a cat](cat.png)", "there and a cat"),
         ("```python\nx = 2 * y_z * 3\n```", "\nx = 2 * y_z * 3\n"),
-        ("|a|b|\n|:-|---|\n_now_ snake_case __all__", "a b\n\nnow snake_case all"),
+        ("|a|b<br>c|\n|:-|---|\n_now_ snake_case __all__", "a b c\n\nnow snake_case all"),
         ("5 < 6, - 7 * 8, $5 and #3", "5 < 6, - 7 * 8, $5 and #3"),
     ],
 )
