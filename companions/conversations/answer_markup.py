@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import regex
 
-from companions.conversations.text_calls import read_calls, read_function_calls
+from companions.conversations.text_calls import ARGUMENTS, NAMES, read_calls, read_function_calls
 from memory.emotion import Emotion
 from providers.chat.events import Thought
 from providers.tokens import CONTROL_TOKENS
@@ -75,18 +75,24 @@ Part = str | Thought | TextCall
 
 @lru_cache(maxsize=10)
 def _compile_calls(tools: tuple[str, ...]) -> tuple["regex.Pattern[str]", ...]:
-    """Return the patterns for how a call of one of the tools begins as JSON, for certain or not, and as fenced code."""
+    """Return the patterns for how a call of one of the tools begins: as JSON, for certain or not; as JSON with its
+    arguments; and as fenced code.
+    """
     named = "|".join(map(regex.escape, tools))
     keys = f"{CALL_KEYS}|{named}" if tools else CALL_KEYS
     key = rf'[\[{{]\s{{0,20}}(?:\{{\s{{0,20}})?"(?:{keys})"\s{{0,5}}:'
     # A list, or what stands behind words, is for the person unless it names a tool, and is shown as it comes.
     sure = rf'[\[{{]\s{{0,20}}(?:\{{\s{{0,20}})?"\w{{1,20}}"\s{{0,5}}:\s{{0,5}}"(?:{named})"'
     bare = rf'(?:\{{\s{{0,20}}"(?:{keys})"\s{{0,5}}:|{sure})'
+    whole = (
+        rf'\{{\s{{0,20}}"(?:{"|".join(NAMES)})"\s{{0,5}}:\s{{0,5}}"(?:{named})"\s{{0,5}},\s{{0,20}}'
+        rf'"(?:{"|".join(ARGUMENTS)})"\s{{0,5}}:\s{{0,5}}[{{"]'
+    )
     fenced = (
         r"(?P<ticks>`{3,12}|~{3,12})[ \t]{0,5}(?:(?i:tool_code)[ \t]{0,5}\r?\n"
         rf"|(?i:json|tool_calls?|tool|function|xml)?[ \t]{{0,5}}\r?\n\s{{0,40}}(?:{key}|<tool_call>|<function=))"
     )
-    return regex.compile(bare), regex.compile(sure), regex.compile(fenced)
+    return regex.compile(bare), regex.compile(sure), regex.compile(whole), regex.compile(fenced)
 
 
 class MarkupReader:
@@ -101,7 +107,8 @@ class MarkupReader:
         self, tools: Collection[str], has_text: Callable[[], bool], companion: str, person: str
     ) -> None:
         self._tools, self._has_text = tools, has_text
-        self._bare_call, self._sure_call, self._fenced_call = _compile_calls(tuple(sorted(tools)))
+        patterns = _compile_calls(tuple(sorted(tools)))
+        self._bare_call, self._sure_call, self._whole_call, self._fenced_call = patterns
         self._companion, self._person = companion, person
         self._read: Callable[[str, int, bool], Iterator[Part | int]] = self._read_text
         self._held = ""
@@ -227,9 +234,11 @@ class MarkupReader:
         if self._tools and self._is_blank_line:
             call = self._sure_call if self._has_text() else self._bare_call
             found = call.match(text, at, partial=True)
+        elif self._tools and not self._ticks:  # within a line
+            found = self._whole_call.match(text, at, partial=True)
         if found and found.partial and not is_end:
             return
-        if found and not found.partial:
+        if found and (not found.partial or self._is_call_begun(text, at)):
             self._read, self._depth = self._read_bare_call, 0
             yield at
             return
@@ -443,13 +452,25 @@ class MarkupReader:
         return [TextCall(name, arguments) for name, arguments in read_calls(source)]
 
     def _give_calls_or_text(self) -> list[Part]:
-        """Return the tool calls in the collected code if all are known tools, or else the code as text."""
+        """Return the tool calls in the collected code if all are known tools, or else the code as text.
+
+        A call that is broken or was cut off is neither.
+        """
         source = "".join(self._collected)
         calls = read_calls(source) or read_function_calls(source)
         self._drop_collected()
         if calls and all(name in self._tools for name, _arguments in calls):
+            self._has_gap = not self._last.strip()
             return [TextCall(name, arguments) for name, arguments in calls]
+        if not calls and self._is_call_begun(source, source.find("{")):
+            return []
         return [self._note(source)]
+
+    def _is_call_begun(self, text: str, at: int) -> bool:
+        """Return whether an object names a tool and, as far as the text goes, has its arguments next."""
+        if not self._tools or at < 0 or not self._sure_call.match(text, at):
+            return False
+        return self._whole_call.match(text, at, partial=True) is not None
 
     def _give_collected(self) -> Iterator[Part]:
         """Yield what was being read when the answer ended; an aside without an end is read again as text."""

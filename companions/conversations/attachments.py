@@ -24,6 +24,7 @@ from companions.memories.editing import delete_document, give_document
 from companions.models import Attachment, Companion, Message
 from companions.models.companion import lock
 from files.contents import store_picture
+from files.errors import ContentError
 from files.models import StoredFile
 from files.pictures import PICTURE, Drawn, picture
 from jobs.background import in_thread
@@ -43,6 +44,11 @@ async def add_file(companion: Companion, content: bytes, name: str, now: datetim
     """
     if name.lower().endswith(TEXTS) and not PICTURE.match(content):
         return await in_thread(keep_text, companion, content, name, now)
+    if not PICTURE.match(content):
+        detail = _(
+            "Kith cannot read this file. Attach a picture (PNG, JPEG, WebP, GIF) or a plain text (.txt, .md)."
+        )
+        raise ContentError("no_picture", detail)
     drawn = await asyncio.to_thread(picture, content)
     return await in_thread(keep_picture, companion, drawn, name, now)
 

@@ -11,8 +11,11 @@ from django.utils.translation import gettext as _
 from linkify_it import LinkifyIt
 from linkify_it.main import Match
 from markdown_it import MarkdownIt
+from markdown_it.common.utils import isWhiteSpace
+from markdown_it.parser_inline import ParserInline
 from markdown_it.renderer import RendererProtocol
 from markdown_it.rules_inline import StateInline
+from markdown_it.rules_inline.state_inline import Scanned
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
@@ -47,6 +50,38 @@ SIGNED_WORDS = (
 RUN = re.compile(r"[^\s，。、；：！？（）「」《》【】“”]+")
 MAX_ADDRESS_CHARACTERS = 2_000
 SCHEME = re.compile(r"(?<![a-z0-9.+-])https?\Z", re.IGNORECASE)
+# Characters and punctuation of Chinese, Japanese and Korean, which have no spaces around words.
+UNSPACED = re.compile(
+    r"[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef\U00020000-\U0003ffff]"
+)
+TASK = re.compile(r"\[([ xX])\](?=\s)")
+BREAK = re.compile(r"<br ?/?>", re.IGNORECASE)  # in a table's cell, models have no other way
+TASK_SIGNS = {" ": "☐", "x": "☑"}
+
+
+class _InlineState(StateInline):
+    """Finds emphasis where CommonMark takes its signs for text: between a character that needs no space and punctuation.
+
+    In `**你好，**世界` the second `**` ends the bold text: https://github.com/tats-u/markdown-cjk-friendly
+    """
+
+    def scanDelims(self, start: int, canSplitWord: bool) -> Scanned:
+        scanned = super().scanDelims(start, canSplitWord)
+        end = start + scanned.length
+        before, after = self.src[start - 1 : start], self.src[end : end + 1]
+        if not canSplitWord or not UNSPACED.search(before + after):
+            return scanned
+        can_open, can_close = (bool(beside) and not isWhiteSpace(ord(beside)) for beside in (after, before))
+        return Scanned(can_open, can_close, scanned.length)
+
+
+class _InlineParser(ParserInline):
+    def parse(self, src: str, md: MarkdownIt, env: EnvType, tokens: list[Token]) -> list[Token]:
+        state = _InlineState(src, md, env, tokens)
+        self.tokenize(state)
+        for rule in self.ruler2.getRules(""):
+            rule(state)
+        return state.tokens
 
 
 class _Linkifier(LinkifyIt):  # type: ignore[misc]  # it has no types
@@ -95,6 +130,16 @@ def _read_address(state: StateInline, silent: bool) -> bool:
     return True
 
 
+def _read_break(state: StateInline, silent: bool) -> bool:
+    found = BREAK.match(state.src, state.pos)
+    if found is None:
+        return False
+    if not silent:
+        state.push("hardbreak", "br", 0)
+    state.pos = found.end()
+    return True
+
+
 def _render_code(
     renderer: RendererProtocol, tokens: list[Token], index: int, options: OptionsDict, env: EnvType
 ) -> str:
@@ -110,10 +155,13 @@ def _render_code(
 
 
 def _make_markdown() -> MarkdownIt:
-    markdown = MarkdownIt("commonmark", {"html": False, "breaks": True, "linkify": True})
+    markdown = MarkdownIt()
+    markdown.inline = _InlineParser()
+    markdown.configure("commonmark", {"html": False, "breaks": True, "linkify": True})
     markdown.enable(["table", "strikethrough", "linkify"]).disable("image")
     markdown.linkify = _linkifier
     markdown.inline.ruler.at("linkify", _read_address)
+    markdown.inline.ruler.push("break", _read_break)
     markdown.add_render_rule("fence", _render_code)
     markdown.add_render_rule("code_block", _render_code)
     add_formulas(markdown)
@@ -130,18 +178,25 @@ def as_html(text: str) -> SafeString:
     """Render Markdown as HTML: no raw HTML, no images, and links only to http, https and mailto, in new tabs."""
     tokens = _markdown.parse(text)
     for token in tokens:
+        if style := token.attrs.pop("style", None):  # of a cell; the content policy forbids styles
+            token.attrSet("align", str(style).removeprefix("text-align:"))
         if token.type in {"heading_open", "heading_close"}:
             token.tag = f"h{min(int(token.tag[1]) + HEADINGS_BELOW, 6)}"
         if token.type == "table_open":
             token.attrSet("tabindex", "0")  # a wide table scrolls by keyboard
         if token.children:
             token.children = _show_hosts(token.children)
+    for item, line in zip(tokens, tokens[2:], strict=False):  # a paragraph begins in between
+        if item.type == "list_item_open" and line.children and TASK.match(line.content):
+            item.attrSet("class", "task")
+            first = line.children[0]
+            first.content = TASK.sub(lambda sign: TASK_SIGNS[sign[1].lower()], first.content, count=1)
     return _clean(_markdown.renderer.render(tokens, _markdown.options, {}))
 
 
 def as_plain(text: str) -> str:
     """Return the text of the Markdown without its syntax, for places that show only a piece of it."""
-    text = TABLE_ROW.sub(lambda row: row[1].replace("|", " "), LINE_SIGNS.sub("", text))
+    text = TABLE_ROW.sub(lambda row: row[1].replace("|", " "), BREAK.sub(" ", LINE_SIGNS.sub("", text)))
     for _round in range(2):  # bold text may contain italic text
         for signs in SIGNED_WORDS:
             text = signs.sub(r"\1", text)
@@ -198,6 +253,8 @@ def _clean(html: str) -> SafeString:
         attributes={
             "a": {"href", "title"},
             "ol": {"start"},
+            "th": {"align"},
+            "td": {"align"},
             "table": {"tabindex"},
             "span": {"tabindex"},
             "pre": {"tabindex", "role", "aria-label"},
@@ -208,6 +265,7 @@ def _clean(html: str) -> SafeString:
         allowed_classes={
             "button": {"button", "button-bare"},
             "figure": {"code"},
+            "li": {"task"},
             "span": {"formula", "host"},
         },
         url_schemes={"http", "https", "mailto"},

@@ -91,6 +91,10 @@ def _script_texts(name: str) -> dict[str, str]:
         "not_sent": _("Not sent:"),
         "attached_under_way": _("Wait until the files are uploaded, then send."),
         "attached_failed": _("A file could not be uploaded. Try again, or remove it."),
+        "cut": _(
+            "A message can have at most 32,000 characters, so the end of what you pasted is missing. You can attach it"
+            " as a text file instead."
+        ),
         "attached_lost": _("It could not be sent to Kith. Try again in a moment."),
         "failed": _("That did not work. Try again in a moment."),
         **{f"tool_{tool}": words for tool, words in describe_under_way(name).items()},

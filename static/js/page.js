@@ -12,7 +12,7 @@ document.addEventListener("click", async (event) => {
   const target = event.target.closest("[data-copies], [data-closes], [data-ticks]");
   closeMenus(event.target.closest("details.menu"));
   if (event.target.closest(".menu-list")) closeMenus();
-  if (target?.dataset.copies) await copy(target);
+  if (target?.matches("[data-copies]")) await copy(target); // it is empty at a block of code
   if (target?.dataset.ticks) tick(document.querySelectorAll(target.dataset.ticks));
   const dialog = target?.hasAttribute("data-closes") && target.closest("dialog");
   if (dialog) {

@@ -17,6 +17,19 @@ SHOW = """([source, text, until]) => import(source).then(({ Transcript }) => {
   document.body.replaceChildren();
   return shown;
 })"""
+SHRINK = """source => import(source).then(async ({ Transcript }) => {
+  const place = document.createElement("ol");
+  place.style.cssText = "height: 200px; overflow-y: auto";
+  document.body.append(place);
+  const said = new Transcript(place, {});
+  for (let line = 0; line < 30; line += 1) said.notice("A line.");
+  await new Promise((done) => setTimeout(done, 100));
+  place.style.height = "100px";
+  await new Promise((done) => setTimeout(done, 100));
+  const hidden = place.scrollHeight - place.scrollTop - place.clientHeight;
+  place.remove();
+  return hidden;
+})"""
 WITHOUT_SIGNS = {
     "It is **so** warm, __so__ ~~cold~~ `now`.": "It is so warm, so cold now.",
     "这是**重点**，好吗？": "这是重点，好吗？",
@@ -58,3 +71,8 @@ def test_it_is_shown_as_far_as_it_was_heard(page: Page) -> None:
     text = "😀 **Yes, I know. That is all** that I know. *Really.*"
     assert show(page, text, 16)[0] == "😀 Yes, I know."
     assert show(page, text, 43)[0] == "😀 Yes, I know. That is all that I know."
+
+
+def test_its_last_line_is_seen_also_once_it_has_less_room(page: Page) -> None:
+    hidden = page.evaluate(SHRINK, f"data:text/javascript;charset=utf-8,{quote(SCRIPT.read_text())}")
+    assert hidden < 1

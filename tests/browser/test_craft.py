@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.person import Person
 from tests.fixtures.live import Live
@@ -11,6 +11,15 @@ from tests.fixtures.live import Live
 pytestmark = pytest.mark.browser
 
 ANSWER = "קח **this**, with $x^2$:\n\n```python\n    if x:\n        print(x)\n```\n\nThat is all."
+
+
+def wait_for_copy(page: Page, beginning: str) -> None:
+    """Wait until such a text is on the clipboard; `wait_for_function` takes any promise for true."""
+    for _ in range(100):
+        if page.evaluate("navigator.clipboard.readText()").startswith(beginning):
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(f"Not copied: {beginning}")
 
 
 def test_words_and_code_are_copied_as_they_were_written(person: Person, live: Live) -> None:
@@ -27,13 +36,13 @@ def test_words_and_code_are_copied_as_they_were_written(person: Person, live: Li
     expect(said).to_be_visible()
     assert page.evaluate("navigator.clipboard.readText()") == ANSWER
     answer.locator("figure").get_by_role("button", name="Copy").click()
-    page.wait_for_function("async () => (await navigator.clipboard.readText()).startsWith('    if x:')")
+    wait_for_copy(page, "    if x:")
     expect(answer.get_by_role("group", name="Code python")).to_have_attribute("tabindex", "0")
     expect(answer.locator("pre")).to_have_css("direction", "ltr")  # in an answer from right to left, too
     mine = page.locator(".said-by-person").last
     mine.get_by_label("More").click()
     mine.get_by_role("button", name="Copy", exact=True).click()
-    page.wait_for_function("async () => (await navigator.clipboard.readText()).startsWith('How')")
+    wait_for_copy(page, "How")
     assert page.evaluate("navigator.clipboard.readText()") == "How is it written?\n  Say it in *code*."
 
 

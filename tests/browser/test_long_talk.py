@@ -94,6 +94,19 @@ MEANWHILE = """async () => {
 }"""
 
 
+def test_a_phone_that_is_turned_shows_what_was_read(person: Person) -> None:
+    page = person.page
+    page.set_viewport_size({"width": 390, "height": 844})
+    person.visit(
+        person.create_companion(greeting="\n\n".join(f"Part {n}. {'Word. ' * 30}" for n in range(40)))
+    )
+    part = page.locator(".words > p", has_text="Part 20.")
+    part.evaluate("part => scrollBy(0, part.getBoundingClientRect().top - 150)")
+    page.wait_for_timeout(100)
+    page.set_viewport_size({"width": 844, "height": 390})
+    expect(part).to_be_in_viewport()
+
+
 def test_what_has_come_meanwhile_is_not_brought_twice(person: Person) -> None:
     page = person.page
     path, _ = have_talked(person)

@@ -12,13 +12,22 @@ pytestmark = [pytest.mark.browser, WITH_SERVICE_WORKER]
 
 def test_a_reload_in_mid_answer_shows_the_rest(person: Person, live: Live) -> None:
     person.make_companion()
-    words = [f"word{number} " for number in range(60)]
-    live.rehearsal.script({"pieces": words, "delay_between": 0.05})
+    parts, words = (
+        [f"*Part {number}*\n\n" for number in range(30)],
+        [f"word{number} " for number in range(60)],
+    )
+    live.rehearsal.script({"pieces": [*parts, *words], "delay_between": 0.05})
     person.write("Tell me a long story")
     expect(person.last_answer).to_contain_text("word5 ")
+    formatted: list[str] = []
+    person.page.on(
+        "request", lambda request: formatted.append(request.url) if "/markdown/" in request.url else None
+    )
     person.page.reload()
+    expect(person.last_answer.locator("em")).to_have_count(30)
     person.hears("word59")
-    expect(person.last_answer).to_have_text("".join(words).strip())
+    expect(person.last_answer.locator("p").last).to_have_text("".join(words).strip())
+    assert len(formatted) < 10
 
 
 def test_a_model_that_does_not_begin_is_told_until_it_does(person: Person, live: Live) -> None:
@@ -92,6 +101,20 @@ def test_the_draft_outlives_a_reload(person: Person) -> None:
     expect(person.page.locator("#message")).to_have_value("I was just about to say")
 
 
+def test_a_pasted_text_that_is_too_long_is_not_cut_in_silence(person: Person) -> None:
+    person.make_companion()
+    paste = """(area, length) => {
+        const clipboardData = new DataTransfer();
+        clipboardData.setData("text/plain", "a".repeat(length));
+        area.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true }));
+    }"""
+    person.page.locator("#message").fill("Read this: ")
+    person.page.locator("#message").evaluate(paste, 31_989)
+    expect(person.page.locator("#connection")).to_be_empty()
+    person.page.locator("#message").evaluate(paste, 31_990)
+    expect(person.page.locator("#connection")).to_contain_text("the end of what you pasted is missing")
+
+
 def test_shift_enter_makes_a_line_and_enter_sends(person: Person) -> None:
     person.make_companion()
     box = person.page.locator("#message")
@@ -147,7 +170,7 @@ def test_markdown_is_shown_while_an_answer_is_being_made(person: Person, live: L
     person.make_companion()
     pieces = [
         "Take **this** <img src=x onerror=alert(1)>:\n\n| a | b |\n| --- | --- |\n| *one* | two |\n\nAnd then:\n",
-        "```python\nif x:\n\n    y()\n```\n\n1. **First**\n2. Sec",
+        "```python\r\nif x:\r\n\r\n    y()\r\n```\r\n\r\n1. **First**\n2. Sec",
         "ond",
     ]
     live.rehearsal.script({"pieces": pieces, "hang_after": 2})
@@ -164,3 +187,11 @@ def test_markdown_is_shown_while_an_answer_is_being_made(person: Person, live: L
     person.page.get_by_role("button", name="Stop the answer").click()
     expect(person.open_replies).to_have_count(0)
     expect(person.last_answer.locator("ol > li")).to_have_text(["First", "Sec"])
+    live.rehearsal.script(
+        {"pieces": ["*Smiles* It is **so** warm, `2*3*4`, 2 * 3, and **very", "!"], "hang_after": 1}
+    )
+    person.write("And now?")
+    expect(answer.locator("p")).to_have_text("Smiles It is so warm, 2*3*4, 2 * 3, and very")
+    expect(answer.locator("strong")).to_have_text(["so", "very"])
+    person.page.get_by_role("button", name="Stop the answer").click()
+    expect(person.open_replies).to_have_count(0)

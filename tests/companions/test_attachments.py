@@ -85,8 +85,8 @@ async def test_a_picture_goes_with_its_message_and_the_model_is_told_its_name(
 @pytest.mark.parametrize(
     ("name", "make", "status", "words"),
     [
-        ("a.svg", lambda: SCRIPTED, 422, "This is not a picture that Kith can read."),
-        ("a.html", lambda: b"<html><script>alert(1)</script></html>", 422, "This is not a picture"),
+        ("a.svg", lambda: SCRIPTED, 422, "Attach a picture (PNG, JPEG, WebP, GIF) or a plain text"),
+        ("a.html", lambda: b"<html><script>alert(1)</script></html>", 422, "Kith cannot read this file"),
         ("cat.png", lambda: painted()[:60], 422, "This is not a picture"),
         ("cat.png", lambda: b"", 422, "This file is empty."),
         ("cat.png", lambda: painted() + bytes(10_000_000), 413, "at most 10 MB"),

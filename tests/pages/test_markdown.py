@@ -19,10 +19,27 @@ from companions.conversations.markdown import as_html, as_linked_html, as_plain
         ("`a < b`", "<p><code>a &lt; b</code></p>"),
         ("<b>raw</b>", "<p>&lt;b&gt;raw&lt;/b&gt;</p>"),
         ("- one\n- two", "<ul>\n<li>one</li>\n<li>two</li>\n</ul>"),
+        ("- [ ] one\n- [x] two", '<ul>\n<li class="task">☐ one</li>\n<li class="task">☑ two</li>\n</ul>'),
+        ("one<br>two`<br>`", "<p>one<br>\ntwo<code>&lt;br&gt;</code></p>"),
+        ("**你好，**世界", "<p><strong>你好，</strong>世界</p>"),
+        ("说：**“好。”**然后~~不，~~走", "<p>说：<strong>“好。”</strong>然后<s>不，</s>走</p>"),
+        (
+            "**注意**：**`码`**，*是。*的 ** 不",
+            "<p><strong>注意</strong>：<strong><code>码</code></strong>，<em>是。</em>的 ** 不</p>",
+        ),
+        ("**강조(bold)**는", "<p><strong>강조(bold)</strong>는</p>"),
+        ("**Well,**then", "<p>**Well,**then</p>"),
     ],
 )
 def test_markdown_becomes_html(text: str, html: str) -> None:
     assert as_html(text).strip() == html
+
+
+def test_columns_of_a_table_are_aligned() -> None:
+    html = as_html("|a|b|c|\n|:-|-:|-|\n|1|2|3|")
+    assert '<th align="left">a</th>\n<th align="right">b</th>\n<th>c</th>' in html
+    assert '<td align="right">2</td>' in html
+    assert "style" not in html
 
 
 @pytest.mark.parametrize(
@@ -33,7 +50,7 @@ def test_markdown_becomes_html(text: str, html: str) -> None:
         ("粗**体**字，`码`，~~删~~", "粗体字，码，删"),
         ("[there](https://example.org/a?b) and ![a cat](cat.png)", "there and a cat"),
         ("```python\nx = 2 * y_z * 3\n```", "\nx = 2 * y_z * 3\n"),
-        ("|a|b|\n|:-|---|\n_now_ snake_case __all__", "a b\n\nnow snake_case all"),
+        ("|a|b<br>c|\n|:-|---|\n_now_ snake_case __all__", "a b c\n\nnow snake_case all"),
         ("5 < 6, - 7 * 8, $5 and #3", "5 < 6, - 7 * 8, $5 and #3"),
     ],
 )

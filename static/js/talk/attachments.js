@@ -7,8 +7,9 @@ import { clone } from "./turns.js";
 export class Attachments {
   #items = []; // {id, name, url, isText, element}; without an id it is under way, or has failed
 
-  constructor(companion, words) {
-    this.words = words;
+  // `onReady` is called once no file is in the way of sending any more.
+  constructor(companion, words, onReady) {
+    Object.assign(this, { words, onReady });
     this.name = `kith.attached.${companion}`;
     this.all = document.getElementById("attached-all");
     this.list = document.getElementById("attached");
@@ -136,6 +137,7 @@ export class Attachments {
     const here = this.#items.filter(({ id }) => id).map(({ id, name, url, isText }) => ({ id, name, url, isText }));
     keep(this.name, here.length ? JSON.stringify(here) : null);
     this.all.hidden = this.isEmpty;
+    if (!this.obstacle) this.onReady();
   }
 }
 

@@ -6,9 +6,10 @@ import { keep, kept } from "../storage.js";
 const COMPOSING = 229; // Safari ends a composition with a keydown that only this tells apart
 
 export class Composer {
-  // `standsFor` returns the text to send if nothing is written, `isHeld` whether nothing can be sent yet.
-  constructor(companion, onSend, { standsFor = () => "", isHeld = () => false } = {}) {
-    Object.assign(this, { standsFor, isHeld });
+  // `standsFor` returns the text to send if nothing is written, `isHeld` whether nothing can be sent yet; `onCut` is
+  // called if a pasted text is longer than a message can be.
+  constructor(companion, onSend, { standsFor = () => "", isHeld = () => false, onCut = () => {} } = {}) {
+    Object.assign(this, { standsFor, isHeld, onCut });
     this.form = document.getElementById("composer");
     this.area = document.getElementById("message");
     this.name = `kith.draft.${companion}`;
@@ -20,6 +21,7 @@ export class Composer {
     this.#changed();
     this.area.addEventListener("input", () => this.#changed());
     this.area.addEventListener("keydown", (event) => this.#key(event));
+    this.area.addEventListener("paste", (event) => this.#paste(event));
     this.form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.send();
@@ -63,6 +65,12 @@ export class Composer {
     if (event.key !== "Enter" || event.shiftKey || isComposing || !isSending) return;
     event.preventDefault();
     this.send();
+  }
+
+  #paste({ clipboardData }) {
+    const { value, selectionStart, selectionEnd, maxLength } = this.area;
+    const room = maxLength - value.length + selectionEnd - selectionStart;
+    if (clipboardData?.getData("text/plain").length > room) this.onCut();
   }
 
   #changed() {

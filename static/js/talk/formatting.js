@@ -1,5 +1,6 @@
 // The text of an answer while it is made. A code block is shown as code from its first line on; any other block that has
-// Markdown is shown as the server renders it, once it is complete, and a list or a table about once a second before that.
+// Markdown is shown as the server renders it, once it is complete, and a list or a table about once a second before that;
+// until then, emphasis and code within a line are shown by this script.
 // What cannot be fetched stays as it was written until the whole answer comes.
 
 import { submit } from "../request.js";
@@ -11,8 +12,12 @@ const ITEM = /^ {0,3}(?:[-*+]|\d{1,9}[.)])\s([^]*)/;
 const MAY_BE_ITEM = /^(?:[-*+]|\d{1,9}[.)])(?:\s|$)|^\d{1,9}$/;
 const SIGNS = /[*_`~|#>[\]\\$&=@]|:\/\/|^[ \t]*(?:[-+]|\d{1,9}[.)])\s|^ {4}|-{3}/m;
 const IN_ROWS = /^(?: {0,3}(?:[-*+]|\d{1,9}[.)])\s|\|)/m; // a list or a table
+// Code, bold text (also if its end is yet to come) and emphasis.
+const INLINE = /`([^`\n]+)`|\*\*(?=[^\s*])([^*\n]+?)(?<=\S)\*\*|(?<![\w*])\*\*(?=[^\s*])([^*\n]+)$|(?<![\w*])\*(?=[^\s*])([^*\n]+?)(?<=\S)\*(?![\w*])/;
+const TAGS = ["code", "strong", "strong", "em"]; // of its groups
 const ROWS_PAUSE_MS = 1000;
 const MAX_ROWS = 6000; // characters: all rows so far are rendered each time
+const MAX_TOGETHER = 15_000; // characters of complete blocks in one request
 const PATIENCE_MS = 10_000;
 
 export class Formatting {
@@ -23,14 +28,18 @@ export class Formatting {
   #askedAt = 0;
   #isAsking = false;
   #later = 0;
+  #complete = []; // blocks, with their elements, that are yet to be rendered
+  #isFormatting = false;
 
   constructor(place, url) {
     Object.assign(this, { place, url });
   }
 
-  show(text) {
+  show(received) {
+    const text = received.replace(/\r\n?/g, "\n");
     if (!text.startsWith(this.#done) || !this.#open) {
       this.#done = "";
+      this.#complete = [];
       this.place.replaceChildren();
       this.#begin();
     }
@@ -40,10 +49,11 @@ export class Formatting {
       if (block.isOpen) this.#askForRows();
       else {
         this.#done += block.text;
-        this.#complete(this.#open, block);
+        this.#complete.push({ element: this.#open, ...block });
         this.#begin();
       }
     }
+    this.#format();
   }
 
   #begin() {
@@ -70,10 +80,21 @@ export class Formatting {
     this.#open = element;
   }
 
-  async #complete(element, { text, isCode }) {
-    if (isCode || !SIGNS.test(text)) return;
-    const nodes = await this.#render(text);
-    if (nodes) element.replaceWith(...nodes);
+  // Have the complete blocks rendered. What is complete meanwhile goes together: after a reload that may be many.
+  async #format() {
+    if (this.#isFormatting) return;
+    this.#isFormatting = true;
+    while (this.#complete.length) {
+      const blocks = this.#complete.splice(0, 1);
+      let length = blocks[0].text.length;
+      while (this.#complete.length && (length += this.#complete[0].text.length) <= MAX_TOGETHER) blocks.push(this.#complete.shift());
+      if (blocks.every(({ text, isCode }) => isCode || !SIGNS.test(text))) continue;
+      const nodes = await this.#render(blocks.map(({ text }) => text).join(""));
+      if (!nodes) continue;
+      blocks[0].element.before(...nodes);
+      for (const { element } of blocks) element.remove();
+    }
+    this.#isFormatting = false;
   }
 
   async #askForRows() {
@@ -127,8 +148,17 @@ export class Formatting {
 }
 
 function write(element, text) {
-  element.textContent = text.replace(/^\s*\n/, "").trimEnd();
+  const parts = text.replace(/^\s*\n/, "").trimEnd().split(INLINE);
+  const group = TAGS.length + 1;
+  const nodes = parts.map((part, at) => (at % group ? part && emphasise(TAGS[(at % group) - 1], part) : part));
+  element.replaceChildren(...nodes.filter(Boolean));
   element.hidden = !element.textContent;
+}
+
+function emphasise(tag, text) {
+  const element = document.createElement(tag);
+  element.textContent = text;
+  return element;
 }
 
 function paintCode(figure, text) {
@@ -163,7 +193,8 @@ function split(text) {
     } else if (!line.trim()) isAfterBlank = true;
     else {
       const isApart = opens !== null && !opens[1];
-      const begins = isAfterBlank && !/^\s/.test(line) && !(isList && MAY_BE_ITEM.test(line));
+      const goesOn = isList ? /^\s/.test(line) || MAY_BE_ITEM.test(line) : /^(?: {4}|\t)/.test(line);
+      const begins = isAfterBlank && !goesOn;
       if (hasBegun && (isApart || begins)) end(at, false);
       if (!hasBegun) isList = ITEM.test(line);
       if (opens) fence = { sign: opens[2], isApart };

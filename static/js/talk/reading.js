@@ -4,6 +4,7 @@ import { post } from "../request.js";
 
 const NEAR = 96;
 const PAUSE_MS = 300;
+const LINES = [8, 40, 72]; // below what stands at the top; between two paragraphs is nothing to hold on to
 
 // A reader at the end of the talk stays at the end; elsewhere nothing moves by itself.
 export class Place {
@@ -21,6 +22,7 @@ export class Place {
     } else if (document.documentElement.classList.contains("is-moved")) this.#scrolled();
     else this.toEnd();
     addEventListener("scroll", () => this.#scrolled(), { passive: true });
+    addEventListener("resize", () => this.isAtEnd || this.#stay());
     for (const name of ["wheel", "touchmove"]) addEventListener(name, onMove, { passive: true });
     this.button.addEventListener("click", ({ detail }) => {
       if (!detail) document.getElementById("message").focus(); // by the keyboard, whose focus would go with the button
@@ -52,7 +54,22 @@ export class Place {
   #scrolled() {
     const page = document.documentElement;
     this.isAtEnd = !this.turns.isPast && page.scrollHeight - innerHeight - scrollY < NEAR;
+    this.#note();
     this.#show();
+  }
+
+  // Note the paragraph at the top, which stays there when a phone is turned.
+  #note() {
+    const top = document.querySelector(".talk-top .top").getBoundingClientRect().bottom;
+    const elements = LINES.map((line) => document.elementFromPoint(innerWidth / 2, top + line));
+    this.read = elements.map((element) => element?.closest(".words > *, .words")).find(Boolean);
+    this.readAt = this.read?.getBoundingClientRect().top - top;
+  }
+
+  #stay() {
+    if (!this.read?.isConnected) return;
+    const top = document.querySelector(".talk-top .top").getBoundingClientRect().bottom;
+    scrollBy({ top: this.read.getBoundingClientRect().top - top - this.readAt, behavior: "instant" });
   }
 
   #show() {

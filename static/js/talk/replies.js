@@ -93,7 +93,7 @@ export class Replies {
   }
 
   #begin(id) {
-    const reply = { id, seq: 0, text: "", thought: "", shown: 0, element: null, isAsking: false, begunAt: performance.now() };
+    const reply = { id, seq: 0, text: "", thought: "", shown: 0, onPage: "", element: null, isAsking: false, begunAt: performance.now() };
     this.open.set(id, reply);
     return reply;
   }
@@ -113,10 +113,18 @@ export class Replies {
     this.expect(frame.message_id, frame.id);
     const reply = this.open.get(frame.id);
     if (!reply) return this.turns.catchUp((turn) => this.isStreaming(turn));
-    Object.assign(reply, { text: frame.text, seq: frame.after, isAsking: false });
-    reply.shown = Math.max(Math.min(reply.shown, reply.text.length), frame.text.length);
+    const onPage = reply.text.slice(0, reply.shown);
+    Object.assign(reply, { text: frame.text, shown: frame.text.length, seq: frame.after, isAsking: false, onPage });
+    this.#leaveOnPage(reply);
     this.#wait(reply, frame.after ? this.words.silent : this.words.late);
     return this.#paint();
+  }
+
+  // Leave what the page shows already, as after a reload, until the answer has come as far again, or another one comes.
+  #leaveOnPage(reply) {
+    if (reply.text.length < reply.onPage.length && reply.onPage.startsWith(reply.text)) return;
+    if (reply.text.startsWith(reply.onPage)) reply.shown = Math.max(reply.shown, reply.onPage.length);
+    reply.onPage = "";
   }
 
   // Say so if nothing comes for a while.
@@ -145,6 +153,7 @@ export class Replies {
       this.#showThought(reply);
     } else {
       reply.text += text;
+      if (reply.onPage) this.#leaveOnPage(reply);
       this.#trace(reply, "");
       this.#schedule();
     }
@@ -186,6 +195,7 @@ export class Replies {
       this.frame = 0;
       let isBehind = false;
       for (const reply of this.open.values()) {
+        if (reply.onPage) continue;
         const behind = reply.text.length - reply.shown;
         reply.shown = whole(reply.text, reply.shown + Math.ceil(behind / FRAMES_BEHIND));
         isBehind ||= reply.shown < reply.text.length;
@@ -197,8 +207,8 @@ export class Replies {
   }
 
   #paint() {
-    for (const { element, formatting, text, shown } of this.open.values()) {
-      if (!element || !text) continue;
+    for (const { element, formatting, text, shown, onPage } of this.open.values()) {
+      if (!element || !text || onPage) continue;
       element.classList.remove("is-thinking");
       formatting.show(text.slice(0, shown));
     }

@@ -38,14 +38,22 @@ const place = new Place(talk, turns, {
 const reading = new Reading(talk);
 const aloud = new ReadingAloud(talk, words, (detail) => (line.textContent = detail));
 const mine = new Set(); // what was sent from here
-const attachments = new Attachments(companion, words);
+let hint = ""; // about what is being written
+const tell = (text) => (line.textContent = hint = text);
+const endHint = () => {
+  if (hint && line.textContent === hint) line.textContent = "";
+  hint = "";
+};
+const attachments = new Attachments(companion, words, endHint);
 const send = (text) => {
+  endHint();
   document.querySelector(".composer .notices")?.remove(); // who goes on has read it
   return write(outbox.add(text, { recording: pushToTalk.take(), quoted: quote.take(), files: attachments.take() }));
 };
 const composer = new Composer(companion, send, {
   standsFor: () => attachments.names,
-  isHeld: () => attachments.obstacle && (line.textContent = attachments.obstacle),
+  isHeld: () => attachments.obstacle && tell(attachments.obstacle),
+  onCut: () => tell(words.cut),
 });
 const quote = new Quote(companion, composer.area);
 const pushToTalk = new PushToTalk(composer, companion);

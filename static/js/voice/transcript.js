@@ -21,6 +21,7 @@ export class Transcript {
   constructor(place, names) {
     this.place = place;
     this.names = names; // {person, companion}
+    new ResizeObserver(() => this.#follow()).observe(place); // what is said of the call's end takes room from it
   }
 
   person(id, text) {
