@@ -1,20 +1,24 @@
 """`python -m config.up.prepare`: what Django has to do before Kith is served, in one process.
 
-It migrates the database, collects changed static files, prepares the built-in embedder, and on the first run (nobody is
-staff) creates an operator's account, whose password is shown this once. It requests engines for the model files that
-are in force. If no model is chosen yet, it prints the address of the page to choose one on.
+It migrates the database, unless a later version of Kith has done so already, collects changed static files, prepares
+the built-in embedder, and on the first run (nobody is staff) creates an operator's account, whose password is shown this
+once. It requests engines for the model files that are in force. If no model is chosen yet, it prints the address of the
+page to choose one on.
 """
 
 import gc
 import hashlib
+import sys
 from io import StringIO
 from pathlib import Path
 
 import django
 from django.conf import settings
 from django.contrib.auth import get_user_model
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
-from django.db import transaction
+from django.db import connection, transaction
+from django.db.migrations.loader import MigrationLoader
 
 from config.http import static_files
 from config.up.terminal import say
@@ -22,6 +26,22 @@ from providers.embedding.minilm import MiniLM
 from providers.errors import ProviderRefused
 
 OPERATOR = "operator@kith.local"
+
+
+def refuse_newer_tables() -> None:
+    """End the process if a later version of Kith has changed the tables: this one would fail on them here and there."""
+    loader = MigrationLoader(connection)
+    latest: dict[str, str] = {}
+    for app, name in loader.disk_migrations:
+        latest[app] = max(name, latest.get(app, ""))
+    newer = [
+        f"{app}.{name}" for app, name in loader.applied_migrations if app in latest and name > latest[app]
+    ]
+    if newer:
+        sys.exit(
+            f"the database was in use by a later version of Kith ({newer[-1]}). Start that version again, or restore"
+            " a backup from before the update"
+        )
 
 
 def collect_static() -> None:
@@ -93,9 +113,13 @@ def ask_for_mind() -> None:
 
 
 def main() -> None:
-    """Run the steps in their order."""
-    django.setup()
+    """Run the steps in their order. A setting that cannot be used ends the process with the sentence about it."""
+    try:
+        django.setup()
+    except ImproperlyConfigured as error:
+        sys.exit(str(error))
     gc.freeze()  # spares the collector what is imported: migrations create and drop thousands of models
+    refuse_newer_tables()
     say("Bringing the tables up to date ...")
     call_command("migrate", interactive=False, verbosity=0)
     collect_static()
