@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from config.celery import BEAT_KEY, WORKER_KEY
 from jobs.background import in_thread, one_per_loop
+from providers.admission import has_failed_last
 from providers.clients import get_chat_client
 from providers.selection import get_provider
 
@@ -84,7 +85,11 @@ def chat_probe() -> ChatProbe:
 
 async def _is_chat_up() -> bool:
     provider = await in_thread(get_provider)
-    return not provider.has_lost_key and await get_chat_client(provider).is_up()
+    if provider.has_lost_key or await has_failed_last(
+        provider
+    ):  # /models may answer where the model does not
+        return False
+    return await get_chat_client(provider).is_up()
 
 
 async def _check_stores() -> dict[str, bool]:

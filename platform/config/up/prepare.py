@@ -2,8 +2,8 @@
 
 It migrates the database, unless a later version of Kith has done so already, collects changed static files, prepares
 the built-in embedder, and on the first run (nobody is staff) creates an operator's account, whose password is shown this
-once. It requests engines for the model files that are in force. If no model is chosen yet, it prints the address of the
-page to choose one on.
+once. It says so if encrypted values cannot be decrypted, and requests engines for the model files that are in force. If
+no model is chosen yet, it prints the address of the page to choose one on.
 """
 
 import gc
@@ -11,6 +11,7 @@ import hashlib
 import sys
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import django
 from django.conf import settings
@@ -19,9 +20,11 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
 from django.db import connection, transaction
 from django.db.migrations.loader import MigrationLoader
+from django.db.models import QuerySet
 
 from config.http import static_files
 from config.up.terminal import say
+from database.encryption import DecryptionError, decrypt
 from providers.embedding.minilm import MiniLM
 from providers.errors import ProviderRefused
 
@@ -96,6 +99,36 @@ def make_operator() -> None:
         )
 
 
+def warn_of_lost_key() -> None:
+    """Say so if KITH_ENCRYPTION_KEY does not open what was last encrypted, e.g. after a restore without `secrets`."""
+    from allauth.mfa.models import Authenticator  # which load models
+
+    from integrations.push.models import Subscription
+    from providers.models import Provider
+    from safety.models import AuditKey
+
+    encrypted: dict[str, QuerySet[Any, Any]] = {
+        "models' keys": Provider.objects.exclude(sealed_key=b"").values_list("sealed_key", flat=True),
+        "second steps of signing in": Authenticator.objects.filter(type="totp").values_list(
+            "data__secret", flat=True
+        ),
+        "addresses of notifications": Subscription.objects.values_list("sealed", flat=True),
+        "operators' searches": AuditKey.objects.values_list("sealed", flat=True),
+    }
+    lost = []
+    for what, values in encrypted.items():
+        for value in values.order_by("-pk")[:1]:
+            try:
+                decrypt(value.encode() if isinstance(value, str) else value)
+            except DecryptionError:
+                lost.append(what)
+    if lost:
+        say(
+            f"KITH_ENCRYPTION_KEY does not open what this database has encrypted: {', '.join(lost)}. Put the file"
+            " `secrets` (or the key) that belongs to the database in its place, or enter these again."
+        )
+
+
 def start_engines() -> None:
     """Write down for `make up` which engines the providers in the database want."""
     from providers.engine.rows import want_engines  # which loads models
@@ -125,6 +158,7 @@ def main() -> None:
     collect_static()
     prepare_embedder()
     make_operator()
+    warn_of_lost_key()
     start_engines()
     ask_for_mind()
 
