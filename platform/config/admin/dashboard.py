@@ -131,6 +131,7 @@ def describe_health(health: dict[str, str]) -> list[tuple[str, str, str]]:
         "redis": "Redis",
         "worker": _("worker"),
         "beat": _("clock"),
+        "disk": _("disk"),
         "chat": _("chat model"),
     }
     failing = {
