@@ -13,6 +13,7 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from accounts.mfa import MFAAdapter
 from config.up.prepare import OPERATOR, make_operator, refuse_newer_tables, warn_of_lost_key
+from config.up.terminal import say
 from database.encryption import encrypt
 from providers.models import Provider
 
@@ -31,6 +32,11 @@ def test_there_is_no_operator_whose_password_was_never_shown(capsys: pytest.Capt
     make_operator()
     password = capsys.readouterr().out.split()[-1]
     assert get_user_model().objects.get(email=OPERATOR).check_password(password)
+
+
+def test_what_is_said_to_a_closed_terminal_stops_nothing() -> None:
+    with redirect_stdout(ClosedTerminal()):
+        say("worker has been started again.")
 
 
 def test_tables_of_a_later_kith_are_refused() -> None:

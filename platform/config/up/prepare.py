@@ -94,8 +94,10 @@ def make_operator() -> None:
     with transaction.atomic():  # if this process is killed, no account is left whose password was never shown
         call_command("create_account", OPERATOR, staff=True, superuser=True, stdout=printed)
         password = printed.getvalue().strip()
-        say(
-            f"An operator account was created. Its password is shown only this once:\n  {OPERATOR}\n  {password}"
+        # Not by `say`, which goes on if the terminal is closed.
+        print(
+            f"An operator account was created. Its password is shown only this once:\n  {OPERATOR}\n  {password}",
+            flush=True,
         )
 
 
