@@ -72,3 +72,10 @@ def test_the_openapi_document_is_made_once_and_not_sent_twice(client: Client) ->
     assert (again.status_code, again.content) == (304, b"")
     assert client.get("/api/v1/openapi.json").content == first.content
     assert openapi_document.cache_info().misses == 1
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("reserve", "state"), [(0, "ok"), (1 << 60, "degraded")])
+def test_a_disk_that_is_almost_full_is_told(client: Client, settings: Any, reserve: int, state: str) -> None:
+    settings.DISK_RESERVE_BYTES = reserve
+    assert client.get("/healthz").json()["checks"]["disk"] == state

@@ -1,6 +1,7 @@
 """Health checks: `/livez` (the process runs), `/readyz` (it can serve) and `/healthz` (the state of each part)."""
 
 import asyncio
+import shutil
 import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
@@ -13,6 +14,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from config.celery import BEAT_KEY, WORKER_KEY
 from jobs.background import in_thread, one_per_loop
+from providers.admission import has_failed_last
 from providers.clients import get_chat_client
 from providers.selection import get_provider
 
@@ -84,7 +86,19 @@ def chat_probe() -> ChatProbe:
 
 async def _is_chat_up() -> bool:
     provider = await in_thread(get_provider)
-    return not provider.has_lost_key and await get_chat_client(provider).is_up()
+    if provider.has_lost_key or await has_failed_last(
+        provider
+    ):  # /models may answer where the model does not
+        return False
+    return await get_chat_client(provider).is_up()
+
+
+def _has_room() -> bool:
+    """Return whether the disk of KITH_HOME has room; True where the folder is missing, as beside databases elsewhere."""
+    try:
+        return shutil.disk_usage(settings.KITH_HOME).free >= settings.DISK_RESERVE_BYTES
+    except FileNotFoundError:
+        return True
 
 
 async def _check_stores() -> dict[str, bool]:
@@ -98,7 +112,7 @@ async def _check_stores() -> dict[str, bool]:
 async def checks() -> dict[str, str]:
     """Return the state of each part: `ok`, `degraded`, or `down` for parts without which Kith cannot serve."""
     stores, is_chat_up = await asyncio.gather(_check_stores(), chat_probe().is_up(time.monotonic()))
-    return _describe({**stores, "chat": is_chat_up})
+    return _describe({**stores, "disk": _has_room(), "chat": is_chat_up})
 
 
 async def livez(request: HttpRequest) -> HttpResponse:

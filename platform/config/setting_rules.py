@@ -21,6 +21,7 @@ SECRET_CHARACTERS = 32
 SECRET_DISTINCT_CHARACTERS = 8
 P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # FIPS 186-5, of the curve
 LAWFUL_MINUTES = 180
+MAX_SECONDS = 31_536_000  # a year
 
 
 class Environment(environ.Env):  # type: ignore[misc]
@@ -37,7 +38,7 @@ class Environment(environ.Env):  # type: ignore[misc]
         try:
             return super().get_value(var, cast, *args, **kwargs)
         except ValueError as error:
-            if cast not in {int, float}:
+            if cast is not int:
                 raise
             raise ImproperlyConfigured(f"{var} is {given!r}; it must be a number.") from error
 
@@ -49,12 +50,28 @@ class Environment(environ.Env):  # type: ignore[misc]
             raise ImproperlyConfigured(f"{var} is {given}; it must be a number {bounds}.")
         return given
 
+    def number(self, var: str, default: Any, least: float, most: float) -> Any:
+        """Return the variable as a number, or `default`; raise ImproperlyConfigured if it is none or out of bounds."""
+        given = self.ENVIRON.get(var)
+        if given is None:
+            return default
+        try:
+            number = float(given)  # Env.float leaves out letters: 5m would be 5, and 1e3 would be 13
+        except ValueError as error:
+            raise ImproperlyConfigured(f"{var} is {given!r}; it must be a number.") from error
+        if not least <= number <= most:
+            raise ImproperlyConfigured(f"{var} is {given}; it must be a number from {least:,} to {most:,}.")
+        return number
+
+    def sampling(self, var: str, default: float | None, least: float, most: float) -> float | None:
+        """Return the variable as `number` does, or None if it is empty: then the model's server chooses."""
+        return None if self.ENVIRON.get(var) == "" else self.number(var, default, least, most)
+
     def seconds(self, var: str, default: float, *, may_be_zero: bool = False) -> float:
         """Return the variable as a number of seconds, or `default`; raise ImproperlyConfigured if it is none."""
-        given = float(self.get_value(var, float, default=default))
-        if given < 0 or (given == 0 and not may_be_zero):
-            bounds = "0 or more" if may_be_zero else "more than 0"
-            raise ImproperlyConfigured(f"{var} is {given:g}; it must be {bounds}.")
+        given = float(self.number(var, default, 0, MAX_SECONDS))
+        if given == 0 and not may_be_zero:
+            raise ImproperlyConfigured(f"{var} is 0; it must be more than 0.")
         return given
 
     def address(self, var: str, default: str = "", schemes: tuple[str, ...] = ("http", "https")) -> str:

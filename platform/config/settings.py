@@ -35,6 +35,7 @@ for variable in ("KITH_HOME", "PORT", "DATABASE_URL", "REDIS_URL", "SECRET_KEY",
 
 #: `KITH_HOME` | `.kith` | folder for data, logs and mail
 KITH_HOME = Path(env.str("KITH_HOME", str(BASE_DIR / ".kith"))).resolve()
+DISK_RESERVE_BYTES = 500_000_000  # below which the health check calls the disk of KITH_HOME almost full
 if (KITH_HOME / "running").exists():  # addresses and secrets of a running `make up`, for manage.py beside it
     env.read_env(KITH_HOME / "running")
 # OpenAI's SDK would send the values of these to every server that it calls, even a person's own.
@@ -395,7 +396,7 @@ RISUAI_TABLE = risuai_table(env.str("KITH_RISUAI_MAP", ""))
 #: `KITH_COMPANIONS_MB` | `1000` | storage in the database for all companions of each user, above which no more
 #:   chats, logs and archives can be imported; conversation is not limited. A MB of chat takes about 3 MB, and on
 #:   disk, with vectors and indexes, about 10 MB
-COMPANION_BYTES_EACH = env.int("KITH_COMPANIONS_MB", 1_000) * 1_000_000
+COMPANION_BYTES_EACH = env.count("KITH_COMPANIONS_MB", 1_000) * 1_000_000
 #: `KITH_ARCHIVE_MB` | `700` | maximum size of an uploaded archive of a companion
 ARCHIVE_BYTES = env.count("KITH_ARCHIVE_MB", 700) * 1_000_000
 MESSAGES_EACH = 300_000  # of one companion; an import may not exceed it
@@ -428,24 +429,17 @@ CHAT_RETRIES = env.count("LLM_RETRIES", 2)
 #:   reserved for the answer
 CONTEXT_TOKENS = env.count("LLM_CONTEXT_TOKENS", 8192, least=1)
 ANSWER_TOKENS = env.count("LLM_ANSWER_TOKENS", min(1024, CONTEXT_TOKENS), least=1, most=CONTEXT_TOKENS)
-
-
-def optional_float(name: str, default: float | None) -> float | None:
-    """Return the variable as a number, None if it is set but empty, or `default` if it is not set."""
-    return (env.float(name) if env.str(name) else None) if name in env.ENVIRON else default
-
-
 #: `LLM_TEMPERATURE`, `LLM_TOP_P`, `LLM_PRESENCE_PENALTY`, `LLM_FREQUENCY_PENALTY` | `0.8`, none, `0`, `0.2` |
 #:   sampling parameters for conversations. An empty value leaves the choice to the server; a penalty of 0 is not
 #:   sent
 #: `LLM_DRY_MULTIPLIER` | `0.8` with `LLM_FILE`, else none | how strongly the model is kept from repeating itself,
 #:   for servers that support this (DRY), such as llama.cpp, KoboldCpp and TabbyAPI
 SAMPLING = {
-    "temperature": optional_float("LLM_TEMPERATURE", 0.8),
-    "top_p": optional_float("LLM_TOP_P", None),
-    "presence_penalty": optional_float("LLM_PRESENCE_PENALTY", 0.0),
-    "frequency_penalty": optional_float("LLM_FREQUENCY_PENALTY", 0.2),
-    "dry_multiplier": optional_float("LLM_DRY_MULTIPLIER", None),
+    "temperature": env.sampling("LLM_TEMPERATURE", 0.8, 0, 2),
+    "top_p": env.sampling("LLM_TOP_P", None, 0, 1),
+    "presence_penalty": env.sampling("LLM_PRESENCE_PENALTY", 0.0, -2, 2),
+    "frequency_penalty": env.sampling("LLM_FREQUENCY_PENALTY", 0.2, -2, 2),
+    "dry_multiplier": env.sampling("LLM_DRY_MULTIPLIER", None, 0, 5),
 }
 #: `LLM_SLOTS`, `LLM_QUIET_SECONDS` | `1` for a server at a local address, else `0`; `15` | how many requests the
 #:   chat server answers at once (`0`: no request waits); and how many seconds a slot must have been unused by
@@ -550,7 +544,7 @@ SPEECH_CHARACTERS_PER_DAY = env.count("KITH_SPEECH_CHARACTERS_PER_DAY", 200_000)
 HEARING_SECONDS_PER_DAY = env.count("KITH_HEARING_SECONDS_PER_DAY", 14_400)
 #: `KITH_SPEECH_DAYS` | `30` | how many days synthesised speech is kept, so that it can be played again without the
 #:   engine
-SPEECH_DAYS = env.count("KITH_SPEECH_DAYS", 30)
+SPEECH_DAYS = env.count("KITH_SPEECH_DAYS", 30, most=36_500)
 AUDIO_SECONDS = 300  # of one recording
 AUDIO_BYTES = 20_000_000
 REFERENCE_SECONDS = 60  # of a sample of a voice to imitate
@@ -574,11 +568,7 @@ MESSAGE_CHARACTERS = 32_000
 RECALL_LIMIT = 8
 #: `KITH_FLASHBACK_PROBABILITY` | `0.05` | in which share of turns, from 0 to 1, something comes to a companion's
 #:   mind spontaneously
-FLASHBACK_PROBABILITY = env.float("KITH_FLASHBACK_PROBABILITY", 0.05)
-if not 0 <= FLASHBACK_PROBABILITY <= 1:
-    raise ImproperlyConfigured(
-        f"KITH_FLASHBACK_PROBABILITY is {FLASHBACK_PROBABILITY}; it must be a number from 0 to 1."
-    )
+FLASHBACK_PROBABILITY = env.number("KITH_FLASHBACK_PROBABILITY", 0.05, 0, 1)
 TOOL_ROUNDS = 4
 TOOL_CALLS = 16  # in one round
 TOOL_CHARACTERS = 20_000  # of one call's arguments

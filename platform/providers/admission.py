@@ -110,6 +110,14 @@ async def choose(providers: Sequence[ChatProvider], *, passes_breakers: bool = F
     raise ModelMissing("No active provider has the model")
 
 
+async def has_failed_last(provider: ChatProvider) -> bool:
+    """Return whether the provider is to blame for the failure of its last request; False if Redis does not know."""
+    with suppress(*UNAVAILABLE):
+        fields = await get_redis().hmget(get_admission_key(provider), "failures", "open_until")
+        return any(float(field or 0) for field in fields)
+    return False
+
+
 async def note_answer(provider: ChatProvider, usage: Usage | None = None) -> None:
     """Close the provider's breaker, and count the tokens used towards its limit."""
     tokens = usage.prompt_tokens + usage.completion_tokens if usage else 0

@@ -3,7 +3,9 @@
 import re
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlsplit
 
+import structlog
 from django.db.models import Q
 
 from providers.chat_provider import OWN
@@ -20,6 +22,7 @@ from providers.errors import (
 )
 from providers.models import OwnProvider, Provider
 
+log = structlog.get_logger(__name__)
 Failure = Provider.Failure
 MONEY = re.compile(
     r"insufficient[ _](?:quota|balance|credit|funds)|billing|payment|credit balance|余额|欠费", re.I
@@ -90,14 +93,20 @@ def may_another_model_answer(error: ProviderError) -> bool:
 
 
 def note_failure(place: str, model: str, error: ProviderError, now: datetime, user_id: int | None) -> None:
-    """Save the error as the last one of the provider with that address and model, or with a file of that model.
+    """Log the error, and save it as the last one of the provider with that address and model, or that model's file.
 
     If `place` is OWN, it is saved at the person's own provider of that model. ProviderBusy is not saved.
     """
     if isinstance(error, ProviderBusy):
         return
+    failure = classify(error)
     if place == OWN:
         failed: Any = OwnProvider.objects.owned_by(user_id).filter(model=model)
     else:
         failed = Provider.objects.filter(Q(base_url=place) | ~Q(engine_file=""), model=model)
-    failed.update(last_error=classify(error), last_error_at=now)
+        # Not what the server said, which may quote the prompt; an address may hold a password.
+        host = urlsplit(place).hostname
+        log.warning(
+            "provider_failed", host=host, model=model, failure=failure.value, status=error.status or None
+        )
+    failed.update(last_error=failure, last_error_at=now)

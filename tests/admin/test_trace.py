@@ -162,7 +162,7 @@ def test_the_first_page_tells_the_day(
     assert numbers["People"] == (3, "3 new today")
     assert numbers["Companions"] == (1, "1 new today")
     assert numbers["Messages today"] == (3, "from 1 person")
-    assert set(response.context["health"]) == {"database", "redis", "worker", "beat", "chat"}
+    assert set(response.context["health"]) == {"database", "redis", "worker", "beat", "disk", "chat"}
     assert response.context["health"]["database"] == "ok"
     assert "<b>database</b> works" in response.content.decode()
 

@@ -3,7 +3,9 @@
 from typing import Any
 
 import pytest
+from asgiref.sync import async_to_sync
 
+from config.health import checks
 from providers.chat.completion import MAX_CHARACTERS, complete
 from providers.chat.events import ToolCall
 from providers.errors import MalformedError, ProviderError, ProviderRefused, ProviderUnavailable
@@ -47,6 +49,19 @@ def test_without_tools_none_are_offered(rehearsal: RehearsalServer) -> None:
     rehearsal.script({"answer": "Yes."})
     assert complete(get_provider(), MESSAGES).text == "Yes."
     assert "tools" not in rehearsal.requests()[0]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_model_that_refused_its_last_request_is_not_told_to_be_well(
+    rehearsal: RehearsalServer, settings: Any
+) -> None:
+    """Its /models answers all the same, as where a key has run out of money."""
+    rehearsal.script({"error": {"status": 401}}, {"answer": "Yes."})
+    with pytest.raises(ProviderRefused):
+        complete(get_provider(), MESSAGES)
+    assert async_to_sync(checks)()["chat"] == "degraded"
+    assert complete(get_provider(), MESSAGES).text == "Yes."
+    assert async_to_sync(checks)()["chat"] == "ok"
 
 
 def test_of_a_flood_of_calls_the_first_are_given(rehearsal: RehearsalServer, settings: Any) -> None:

@@ -2,11 +2,20 @@
 
 from contextlib import redirect_stdout
 from io import StringIO
+from typing import Any
 
 import pytest
+from allauth.mfa.models import Authenticator
+from cryptography.fernet import Fernet
 from django.contrib.auth import get_user_model
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
 
-from config.up.prepare import OPERATOR, make_operator
+from accounts.mfa import MFAAdapter
+from config.up.prepare import OPERATOR, make_operator, refuse_newer_tables, warn_of_lost_key
+from config.up.terminal import say
+from database.encryption import encrypt
+from providers.models import Provider
 
 pytestmark = pytest.mark.django_db
 
@@ -23,3 +32,32 @@ def test_there_is_no_operator_whose_password_was_never_shown(capsys: pytest.Capt
     make_operator()
     password = capsys.readouterr().out.split()[-1]
     assert get_user_model().objects.get(email=OPERATOR).check_password(password)
+
+
+def test_what_is_said_to_a_closed_terminal_stops_nothing() -> None:
+    with redirect_stdout(ClosedTerminal()):
+        say("worker has been started again.")
+
+
+def test_tables_of_a_later_kith_are_refused() -> None:
+    refuse_newer_tables()
+    MigrationRecorder(connection).record_applied("memory", "9999_from_a_later_kith")
+    with pytest.raises(SystemExit, match=r"later version of Kith \(memory\.9999_from_a_later_kith\)"):
+        refuse_newer_tables()
+
+
+def test_a_database_that_was_restored_without_its_key_is_told_as_such(
+    settings: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tom = get_user_model().objects.create_user("tom@example.org")
+    secret = MFAAdapter().encrypt("JBSWY3DPEHPK3PXP")
+    Authenticator.objects.create(user=tom, type="totp", data={"secret": secret})
+    Provider(
+        name="A", base_url="https://a.example/v1", model="m", sealed_key=encrypt(b"sk-of-the-family")
+    ).save()
+    warn_of_lost_key()
+    assert capsys.readouterr().out == ""
+    settings.ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
+    warn_of_lost_key()
+    said = " ".join(capsys.readouterr().out.split())
+    assert "does not open what this database has encrypted: models' keys, second steps of signing in." in said

@@ -28,6 +28,7 @@ from companions.models import (
 from config.health import checks
 from memory.admin.spaces import alarms
 from memory.models import Consolidation
+from providers.selection import get_provider
 
 RECENT_WINDOW = timedelta(days=7)
 FAILED_CALLS = (ModelCall.Outcome.UNAVAILABLE, ModelCall.Outcome.REFUSED)
@@ -130,12 +131,19 @@ def describe_health(health: dict[str, str]) -> list[tuple[str, str, str]]:
         "redis": "Redis",
         "worker": _("worker"),
         "beat": _("clock"),
+        "disk": _("disk"),
         "chat": _("chat model"),
     }
-    return [
-        (names[part], state, _("works") if state == "ok" else _("does not respond"))
+    failing = {
+        "chat": _("gives no answers")
+    }  # a server that responds may refuse its key, or have lost its model
+    parts = [
+        (names[part], state, _("works") if state == "ok" else failing.get(part, _("does not respond")))
         for part, state in health.items()
     ]
+    if get_provider().is_rehearsal:
+        parts[-1] = (names["chat"], "degraded", _("is not chosen"))
+    return parts
 
 
 def link_list(model: type[Model], **lookups: object) -> str:

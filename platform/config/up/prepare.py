@@ -1,27 +1,50 @@
 """`python -m config.up.prepare`: what Django has to do before Kith is served, in one process.
 
-It migrates the database, collects changed static files, prepares the built-in embedder, and on the first run (nobody is
-staff) creates an operator's account, whose password is shown this once. It requests engines for the model files that
-are in force. If no model is chosen yet, it prints the address of the page to choose one on.
+It migrates the database, unless a later version of Kith has done so already, collects changed static files, prepares
+the built-in embedder, and on the first run (nobody is staff) creates an operator's account, whose password is shown this
+once. It says so if encrypted values cannot be decrypted, and requests engines for the model files that are in force. If
+no model is chosen yet, it prints the address of the page to choose one on.
 """
 
 import gc
 import hashlib
+import sys
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import django
 from django.conf import settings
 from django.contrib.auth import get_user_model
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
-from django.db import transaction
+from django.db import connection, transaction
+from django.db.migrations.loader import MigrationLoader
+from django.db.models import QuerySet
 
 from config.http import static_files
 from config.up.terminal import say
+from database.encryption import DecryptionError, decrypt
 from providers.embedding.minilm import MiniLM
 from providers.errors import ProviderRefused
 
 OPERATOR = "operator@kith.local"
+
+
+def refuse_newer_tables() -> None:
+    """End the process if a later version of Kith has changed the tables: this one would fail on them here and there."""
+    loader = MigrationLoader(connection)
+    latest: dict[str, str] = {}
+    for app, name in loader.disk_migrations:
+        latest[app] = max(name, latest.get(app, ""))
+    newer = [
+        f"{app}.{name}" for app, name in loader.applied_migrations if app in latest and name > latest[app]
+    ]
+    if newer:
+        sys.exit(
+            f"the database was in use by a later version of Kith ({newer[-1]}). Start that version again, or restore"
+            " a backup from before the update"
+        )
 
 
 def collect_static() -> None:
@@ -71,8 +94,40 @@ def make_operator() -> None:
     with transaction.atomic():  # if this process is killed, no account is left whose password was never shown
         call_command("create_account", OPERATOR, staff=True, superuser=True, stdout=printed)
         password = printed.getvalue().strip()
+        # Not by `say`, which goes on if the terminal is closed.
+        print(
+            f"An operator account was created. Its password is shown only this once:\n  {OPERATOR}\n  {password}",
+            flush=True,
+        )
+
+
+def warn_of_lost_key() -> None:
+    """Say so if KITH_ENCRYPTION_KEY does not open what was last encrypted, e.g. after a restore without `secrets`."""
+    from allauth.mfa.models import Authenticator  # which load models
+
+    from integrations.push.models import Subscription
+    from providers.models import Provider
+    from safety.models import AuditKey
+
+    encrypted: dict[str, QuerySet[Any, Any]] = {
+        "models' keys": Provider.objects.exclude(sealed_key=b"").values_list("sealed_key", flat=True),
+        "second steps of signing in": Authenticator.objects.filter(type="totp").values_list(
+            "data__secret", flat=True
+        ),
+        "addresses of notifications": Subscription.objects.values_list("sealed", flat=True),
+        "operators' searches": AuditKey.objects.values_list("sealed", flat=True),
+    }
+    lost = []
+    for what, values in encrypted.items():
+        for value in values.order_by("-pk")[:1]:
+            try:
+                decrypt(value.encode() if isinstance(value, str) else value)
+            except DecryptionError:
+                lost.append(what)
+    if lost:
         say(
-            f"An operator account was created. Its password is shown only this once:\n  {OPERATOR}\n  {password}"
+            f"KITH_ENCRYPTION_KEY does not open what this database has encrypted: {', '.join(lost)}. Put the file"
+            " `secrets` (or the key) that belongs to the database in its place, or enter these again."
         )
 
 
@@ -93,14 +148,19 @@ def ask_for_mind() -> None:
 
 
 def main() -> None:
-    """Run the steps in their order."""
-    django.setup()
+    """Run the steps in their order. A setting that cannot be used ends the process with the sentence about it."""
+    try:
+        django.setup()
+    except ImproperlyConfigured as error:
+        sys.exit(str(error))
     gc.freeze()  # spares the collector what is imported: migrations create and drop thousands of models
+    refuse_newer_tables()
     say("Bringing the tables up to date ...")
     call_command("migrate", interactive=False, verbosity=0)
     collect_static()
     prepare_embedder()
     make_operator()
+    warn_of_lost_key()
     start_engines()
     ask_for_mind()
 

@@ -1,8 +1,8 @@
 """The terminal of `up`: printing lines, errors that keep Kith from starting, and the signals to stop."""
 
 import signal
-import sys
 import time
+from contextlib import suppress
 from types import FrameType
 
 LOOK_SECONDS = 0.1
@@ -13,9 +13,12 @@ class UpError(Exception):
 
 
 def say(text: str) -> None:
-    """Print a line, unbuffered even if the output goes to a file or a pipe."""
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
+    """Print a line, unbuffered even if the output goes to a file or a pipe.
+
+    Go on without it if nobody reads the pipe any more, or the file's disk is full: Kith would stop for that.
+    """
+    with suppress(OSError):
+        print(text, flush=True)
 
 
 class StoppedError(Exception):
