@@ -199,7 +199,8 @@ def load_open_threads(companion_id: UUID, now: datetime, zone: tzinfo) -> list[T
     hidden = Memory.sources.through.objects.filter(memory=OuterRef("memory"), message__is_hidden=True)
     holds = {"memory__closed_at": None, "memory__is_private": False, "memory__is_stale": False}
     mine = Thread.objects.filter(dated | undated, companion_id=companion_id, state=Thread.State.OPEN, **holds)
-    mine = mine.exclude(Exists(hidden)).select_related("memory").defer("memory__entry", "memory__quotes")
+    told = ("memory__text", "memory__kind", "memory__happened_at")
+    mine = mine.exclude(Exists(hidden)).select_related("memory").only("due_on", "opened_at", "memory", *told)
     found = list(mine.order_by(F("due_on").asc(nulls_last=True), "-memory__importance", "pk")[:50])
     near = sorted((thread for thread in found if thread.due_on), key=lambda thread: abs(_days(thread, today)))
     return [*near, *[thread for thread in found if not thread.due_on][:MAX_UNDATED]][:MAX_SHOWN]

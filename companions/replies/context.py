@@ -364,8 +364,10 @@ def compose(turn: TurnContext) -> None:
 def load_shown_before(history: Sequence[Spoken]) -> set[UUID]:
     """Return the ids of all that was shown to the history's answers that called tools: the calls may quote it."""
     called = [said.pk for said in history if said.calls]
-    prompts = Prompt.objects.filter(reply__answer__in=called)
-    return {id for shown in prompts.values_list("shown", flat=True) for id in shown}
+    prompts = (
+        Prompt.objects.filter(reply__answer__in=called).values_list("shown", flat=True) if called else ()
+    )
+    return {id for shown in prompts for id in shown}
 
 
 def get_round_offers(turn: TurnContext, round: int) -> list[dict[str, Any]]:

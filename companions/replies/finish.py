@@ -15,7 +15,7 @@ from companions.events import notify_person, notify_unread_changed
 from companions.life.inner_state import get_newest, load_session_mood
 from companions.life.outreach import deliver
 from companions.minds.choice import keep_model
-from companions.models import Companion, Conversation, InnerState, Message, Reply, Session
+from companions.models import Companion, Conversation, InnerState, Message, Reply
 from companions.models.companion import hold
 from companions.models.conversation import DIGEST_MESSAGES, REFLECTION_MESSAGES
 from companions.prompting.history import change_window, move_window
@@ -37,7 +37,7 @@ def finish(reply: Reply, state: Reply.State, said: Said, now: datetime, *, held_
     """End the reply and return it; None if `held_by` does not hold it, or it has ended already or is gone."""
     companion = hold(reply.companion_id)
     held = Reply.objects.filter(pk=reply.pk, state__in=Reply.OPEN, lease_by=held_by)
-    ended = held.select_related("message", "continues__answer").first() if companion else None
+    ended = held.select_related("message__session", "continues__answer").first() if companion else None
     if companion is None or ended is None:
         return None
     goes_on = bool(ended.continues and ended.continues.answer)
@@ -171,10 +171,11 @@ def adjust_window(reply: Reply) -> None:
     tokens = calls.order_by("-pk").values_list("prompt_tokens", flat=True).first()
     if tokens is None:
         return
-    session = Session.objects.get(pk=reply.message.session_id)
+    session = reply.message.session
     pressure = tokens / get_provider().context_tokens
     # The count matters only up to the first message that would be sent: in most turns nothing is counted.
     limit = max(session.unsent + change_window(pressure) + 1, 0)
     visible = Message.objects.filter(session=session, is_hidden=False).order_by()
-    unsent = move_window(session.unsent, pressure, visible[:limit].count())
-    Session.objects.filter(pk=session.pk).update(unsent=unsent, pressure=pressure)
+    session.unsent = move_window(session.unsent, pressure, visible[:limit].count())
+    session.pressure = pressure
+    session.save(update_fields=["unsent", "pressure"])

@@ -155,14 +155,18 @@ class Generation:
 
     async def _answer(self) -> None:
         async with places("turns").at(self.turn.whose):
-            cue, vector = await in_thread_with_retry(embed_message, self.turn)
-            call = await in_thread_with_retry(prepare, self.turn, cue, vector, self.clock())
+            call = await in_thread_with_retry(self._prepare)
         self.publisher.send("reply.recalled", recalled=render_recalled(self.turn.recalled))
         try:
             await self._answer_by(call)
         except ProviderError as error:
             if not await self._stand_in(error):
                 raise
+
+    def _prepare(self) -> ModelCall:
+        """Embed the message and prepare the turn, in one visit to a thread, since a person waits for each."""
+        cue, vector = embed_message(self.turn)
+        return prepare(self.turn, cue, vector, self.clock())
 
     async def _stand_in(self, error: ProviderError) -> bool:
         """Let a stand-in answer if the companion's own model failed before it said anything; return whether one did.

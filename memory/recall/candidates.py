@@ -132,14 +132,16 @@ def pack(happened_at: datetime, traits: Trait, terms: Iterable[str]) -> bytes:
 class PackedIndex:
     """The unpacked entries of n memories.
 
-    `times` (n, float64 seconds since 1970), `traits` (n) and `lengths` (n, how many terms); the hash of each term in
-    `terms`, and in `places` the place (0 to n - 1) of the memory that has it.
+    `times` (n, float64 seconds since 1970), `traits` (n) and `lengths` (n, how many terms). `terms` are the hashes of
+    all terms, one entry after the other as they were packed; for each of these entries, `ends` tells where its terms
+    end, and `places` the place (0 to n - 1) of its memory, or -1 if it was left out.
     """
 
     times: NDArray[np.float64]
     traits: Numbers
     lengths: Numbers
     terms: NDArray[np.uint32]
+    ends: Numbers
     places: Numbers
 
     @classmethod
@@ -154,22 +156,25 @@ class PackedIndex:
             is_term[starts + head] = False
         times = numbers[starts] + (numbers[starts + 1] - 1.0) / 1e6
         traits = numbers[starts + 2].astype(np.int64)
-        return cls(times, traits, lengths, numbers[is_term], np.repeat(np.arange(len(starts)), lengths))
+        return cls(times, traits, lengths, numbers[is_term], np.cumsum(lengths), np.arange(len(starts)))
 
     def reorder(self, order: Numbers) -> "PackedIndex":
         """Return an index of the entries in the places `order`, in this order."""
-        places = np.full(len(self.times), -1, dtype=np.int64)
-        places[order] = np.arange(len(order))
-        moved = places[self.places]
-        is_kept = moved >= 0
+        moved = np.full(
+            len(self.times) + 1, -1, dtype=np.int64
+        )  # the last is that of what was left out before
+        moved[order] = np.arange(len(order))
         heads = self.times[order], self.traits[order], self.lengths[order]
-        return PackedIndex(*heads, self.terms[is_kept], moved[is_kept])
+        return PackedIndex(*heads, self.terms, self.ends, moved[self.places])
 
     def count_terms(self, wanted: Sequence[int]) -> NDArray[np.float64]:
         """Return how often each memory has each of the wanted terms (hashes), as an array (n, wanted)."""
-        n = len(self.times)
-        counts = [np.bincount(self.places[self.terms == term], minlength=n) for term in wanted]
-        return np.array(counts, dtype=np.float64).reshape(len(wanted), n).T
+        counts = np.zeros((len(wanted), len(self.times)))
+        for row, term in zip(counts, wanted, strict=True):
+            entries = np.searchsorted(self.ends, np.flatnonzero(self.terms == term), side="right")
+            places = self.places[entries]
+            row += np.bincount(places[places >= 0], minlength=len(row))
+        return counts.T
 
 
 def fetch_binary_from(queryset: QuerySet[Any, Any], sql: str, *parameters: Any) -> list[tuple[Any, ...]]:

@@ -1,11 +1,10 @@
 """Ranking: which memories may come to mind unasked, and the best of them, by how well they fit the cue."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from math import log
 from typing import Any, NamedTuple
-from uuid import UUID
 
 import numpy as np
 from django.contrib.postgres.expressions import ArraySubquery
@@ -112,23 +111,9 @@ DIVERSITY = 1.0  # what a memory loses if one next to it was picked before: the 
 class Candidate(NamedTuple):
     """A memory that comes to mind, its score by the policy, and why."""
 
-    id: UUID
+    memory: Memory
     score: float
     reasons: dict[str, Any]
-
-
-class LookedAt(NamedTuple):
-    """What is loaded of a memory to rank it; `uses` are the times at which replies used it."""
-
-    id: UUID
-    is_pinned: bool
-    happened_at: datetime
-    learnt_at: datetime
-    importance: int
-    joy: float
-    aversion: float
-    evidence: int
-    uses: Sequence[datetime] | None
 
 
 def find_best(
@@ -140,19 +125,19 @@ def find_best(
     return best(values, floor.is_above if floor else found.can_come, MAX_FOUND)
 
 
-def look_at(candidates: CandidateSet, filters: MemoryFilter, places: Collection[int]) -> dict[int, LookedAt]:
-    """Load the memories in these places, by place; one SQL query."""
+def look_at(candidates: CandidateSet, filters: MemoryFilter, places: Collection[int]) -> dict[int, Memory]:
+    """Load the memories in these places, by place, with the times at which replies used each (`uses`); one SQL query."""
     place_of = dict(zip(candidates.ids_of(places), places, strict=True))
     there = filters.narrow(Memory.objects.of(candidates.companion_id)).filter(pk__in=place_of).order_by()
     shown = Recalled.objects.of(candidates.companion_id).filter(memory=OuterRef("pk"), is_used=True)
     uses = ArraySubquery(shown.order_by().values("recall__at"))
-    rows = there.annotate(uses=Case(When(times_recalled__gt=0, then=uses))).values_list(*LookedAt._fields)
-    return {place_of[row.id]: row for row in map(LookedAt._make, rows)}
+    rows = there.defer("entry").annotate(uses=Case(When(times_recalled__gt=0, then=uses)))
+    return {place_of[memory.pk]: memory for memory in rows}
 
 
 def rank(
     places: Iterable[int],
-    looked_at: Mapping[int, LookedAt],
+    looked_at: Mapping[int, Memory],
     candidates: CandidateSet,
     found: Relevance,
     policy: Policy | None,
@@ -171,7 +156,7 @@ def rank(
             now,
             happened_at=memories[place].happened_at,
             learnt_at=memories[place].learnt_at,
-            recalled_at=memories[place].uses or (),
+            recalled_at=memories[place].uses or (),  # type: ignore[attr-defined]
             fit=fit,
             likeness=None if np.isnan(candidates.likeness[place]) else float(candidates.likeness[place]),
             importance=memories[place].importance,
@@ -183,10 +168,10 @@ def rank(
     }
     scores = policy.score(list(rows.values())) if policy else list(fits.values())
     scored = [(place, score) for place, score in zip(rows, scores, strict=True) if score is not None]
-    scored.sort(key=lambda pair: (-pair[1], -fits[pair[0]], memories[pair[0]].id))
+    scored.sort(key=lambda pair: (-pair[1], -fits[pair[0]], memories[pair[0]].pk))
     return [
         Candidate(
-            memories[place].id,
+            memories[place],
             score,
             explain(place, rows[place], found, policy, floor, is_pinned=memories[place].is_pinned),
         )

@@ -68,8 +68,8 @@ def recall(
 
     The reasons: `likeness` (cosine, or None), `words` (BM25 as a share of the highest possible), `matched` terms,
     `parts` (the summands of the fit, in standard deviations above the companion's average memory), `factors` (by which
-    Kith's own policy multiplies the score) and, if `by_itself`, `bearing` (how much it bears on the cue, 0 to 1). Three
-    SQL queries. Raises LimitError, OffsetError, PolicyError, VectorError and WidthError.
+    Kith's own policy multiplies the score) and, if `by_itself`, `bearing` (how much it bears on the cue, 0 to 1). Two SQL
+    queries. Raises LimitError, OffsetError, PolicyError, VectorError and WidthError.
     """
     if not 0 <= limit <= MAX_FOUND:
         raise LimitError(limit, MAX_FOUND)
@@ -98,15 +98,14 @@ def recall(
         for candidate in rank(
             places, looked_at, asked.candidates, relevant, scored_by, when, offset + limit, floor
         ):
-            if candidate.id not in best or candidate.score > best[candidate.id].score:
-                best[candidate.id] = candidate
+            id = candidate.memory.pk
+            if id not in best or candidate.score > best[id].score:
+                best[id] = candidate
     ranked = list(best.values())
     if len(every) > 1:
         ranked.sort(key=lambda candidate: -candidate.score)
-    ids = [candidate.id for candidate in ranked[offset : offset + limit]]
-    memories = Memory.objects.of(companion_id).defer("entry").in_bulk(ids)
-    return [  # a memory may have been deleted a moment ago
-        Found(memories[id], round(best[id].score, 4), best[id].reasons) for id in ids if id in memories
+    return [
+        Found(memory, round(score, 4), reasons) for memory, score, reasons in ranked[offset : offset + limit]
     ]
 
 

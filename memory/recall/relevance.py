@@ -156,7 +156,7 @@ def match_words(terms: Sequence[str], index: PackedIndex, talks: Talks) -> WordM
     is_said = counts > 0
     frequency = is_said.sum(axis=0)
     rarity = np.log1p((n - frequency + 0.5) / (frequency + 0.5))
-    counts = smooth_over_neighbours(counts, talks, BEFORE, AFTER)
+    counts = np.stack([smooth_over_neighbours(of_term, talks, BEFORE, AFTER) for of_term in counts.T], axis=1)
     lengths = smooth_over_neighbours(np.maximum(index.lengths, 1).astype(np.float64), talks, BEFORE, AFTER)
     slack = SATURATION * (1 - LENGTH_PENALTY + LENGTH_PENALTY * lengths / lengths.mean())
     saturated = counts / (counts + slack[:, np.newaxis])
@@ -171,14 +171,12 @@ def split_into_talks(times: Values) -> Talks:
 def smooth_over_neighbours(
     values: Values, talks: Talks, before: Sequence[float], after: Sequence[float]
 ) -> Values:
-    """Return the values, (n,) or (n, k), each with shares of those that stand 1, 2, … places before and after it in its
-    talk added.
-    """
+    """Return the n values, each with shares of those that stand 1, 2, … places before and after it in its talk added."""
     total = values.copy()
     for steps, (share_before, share_after) in enumerate(zip(before, after, strict=True), start=1):
         if steps >= len(values):
             break
-        is_same = (talks[steps:] == talks[:-steps]).reshape(-1, *[1] * (values.ndim - 1))
+        is_same = talks[steps:] == talks[:-steps]
         total[steps:] += share_before * values[:-steps] * is_same
         total[:-steps] += share_after * values[steps:] * is_same
     return total

@@ -73,11 +73,7 @@ class Macros:
         if name == "//":
             return ""
         if not colon:
-            plain = {"char": self.char, "bot": self.char, "user": self.user, "original": self.original}
-            plain |= {"newline": "\n", "trim": CUT}
-            if self.now:
-                plain |= {"time": f"{self.now:%H:%M}", "date": f"{self.now:%d %B %Y}"}
-            return plain.get(name) if not rest.strip() else None
+            return self._get_plain(name) if not rest.strip() else None
         if name in {"hidden_key", "comment"}:
             return ""
         if name == "reverse":
@@ -90,6 +86,25 @@ class Macros:
             texts: list[str] = rest.split("::") if colon == "::" else COMMA.split(rest)
             chosen = Random(f"{seed} {place} {rest}").choice(texts)  # noqa: S311 (nothing secret)
             return chosen.replace("\\,", ",").strip()
+        return None
+
+    def _get_plain(self, name: str) -> str | None:
+        """Return the replacement of a macro that is only a name, or None if there is no such macro."""
+        match name:
+            case "char" | "bot":
+                return self.char
+            case "user":
+                return self.user
+            case "original":
+                return self.original
+            case "newline":
+                return "\n"
+            case "trim":
+                return CUT
+            case "time" if self.now:
+                return f"{self.now:%H:%M}"
+            case "date" if self.now:
+                return f"{self.now:%d %B %Y}"
         return None
 
     def _roll(self, count: int, sides: int, place: int) -> int:

@@ -263,7 +263,7 @@ def test_a_turn_asks_a_bounded_number_of_queries_however_much_there_is(
     turn.provider = get_provider()
     with django_assert_max_num_queries(14):
         load_context(turn, NOW)
-    with django_assert_max_num_queries(6):
+    with django_assert_max_num_queries(6):  # two to recall, two for its origins, two to record it
         recall_memories(turn, turn.message.text, None, NOW)
     with django_assert_max_num_queries(6):  # a savepoint's two among them
         record_call(turn, 1, NOW)

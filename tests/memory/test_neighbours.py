@@ -13,13 +13,6 @@ def test_each_lends_a_share_and_nobody_beyond_the_talk() -> None:
     assert lent.tolist() == [0.4, 1.0, 0.5, 0.8, 2.0]
 
 
-def test_columns_are_smoothed_each_by_itself() -> None:
-    chance = np.random.default_rng(1)
-    values, talks = chance.random((60, 3)), np.cumsum(chance.random(60) < 0.2)
-    each = [smooth_over_neighbours(column, talks, BEFORE, AFTER) for column in values.T]
-    np.testing.assert_allclose(smooth_over_neighbours(values, talks, BEFORE, AFTER), np.array(each).T)
-
-
 def test_of_few_or_none_nothing_is_lent() -> None:
     for n in (0, 1):
         assert smooth_over_neighbours(np.ones(n), np.arange(n), BEFORE, AFTER).tolist() == [1.0] * n

@@ -237,7 +237,7 @@ def test_a_recall_takes_so_many_queries_however_much_there_is(mira: Companion, s
         connection,
     ) as queries:
         assert len(ask(mira, "tea", 50, vector=vector)) == 50
-    assert len(queries) == 3
+    assert len(queries) == 2
 
 
 def test_a_vector_of_another_width_is_refused(mira: Companion, say: Say) -> None:

@@ -113,7 +113,7 @@ def test_earlier_uses_are_read_in_the_same_query(
 ) -> None:
     show(say(mira, "tea", "more tea"), replies[0])
     reinforce(replies[0].pk, 0.5, LATER)
-    with django_assert_num_queries(3):  # type: ignore[operator]
+    with django_assert_num_queries(2):  # type: ignore[operator]
         assert recall(mira.pk, "tea?", 5, now=LATER + timedelta(days=1), zone=UTC)
 
 

@@ -124,7 +124,7 @@ def ended(reply: Reply, tokens: int) -> None:
         prompt_tokens=tokens,
         started_at=timezone.now(),
     )
-    adjust_window(reply)
+    adjust_window(Reply.objects.get(pk=reply.pk))
 
 
 @pytest.mark.django_db
