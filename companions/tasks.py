@@ -121,10 +121,15 @@ def go_on_comparing() -> None:
 
 @shared_task
 def begin_nights() -> None:
-    """Request the consolidations whose night has come, and enqueue those that are due: the sweep."""
-    now = timezone.now()
-    consolidation.request_due_nights(now)
-    for companion_id, night_id in runs.find_due(now):
+    """Request the consolidations whose night has come, and enqueue those that are due."""
+    consolidation.request_due_nights(timezone.now())
+    go_on_with_nights()
+
+
+@shared_task
+def go_on_with_nights() -> None:
+    """Enqueue the consolidations that are due, such as those for which the model was busy: the sweep."""
+    for companion_id, night_id in runs.find_due(timezone.now()):
         work_a_night.delay(str(companion_id), str(night_id))
 
 
