@@ -35,13 +35,15 @@ class Slots(Generic[Key]):
                 with self._lock:
                     self._taken.discard(key)
 
-    def pop_missed(self) -> list[Key]:
-        """Return the keys for which there was no slot since this was last asked, and which have had none since, those
-        that have waited for longest first.
+    def pop_missed(self, most: int | None = None) -> list[Key]:
+        """Return the keys, at `most` so many, for which there was no slot and which have had none since; the one that
+        has waited for longest first. They are not returned again.
         """
         with self._lock:
-            missed, self._missed = self._missed, {}
-        return list(missed)
+            popped = list(self._missed)[:most]
+            for key in popped:
+                del self._missed[key]
+        return popped
 
 
 # For tasks that wait for a model and that nobody waits for. If it is slow, or hangs, half of the worker's threads are
@@ -50,8 +52,8 @@ FOR_MODELS = Slots[tuple[str, ...]](4)
 
 
 def in_model_slot(work: Callable[..., None]) -> Callable[..., None]:
-    """Decorate a task that waits for a model: it is done if there is a slot for it, and else enqueued once more as soon
-    as another has left its slot. If that is lost, its sweep finds it.
+    """Decorate a task that waits for a model: it is done if there is a slot for it, and else enqueued once more when its
+    turn comes, as others leave their slots. If that is lost, its sweep finds it.
     """
 
     @wraps(work)
@@ -62,7 +64,7 @@ def in_model_slot(work: Callable[..., None]) -> Callable[..., None]:
                     work(*ids)
         finally:
             if is_free:
-                for task_name, *missed_ids in FOR_MODELS.pop_missed():
+                for task_name, *missed_ids in FOR_MODELS.pop_missed(1):
                     enqueue(task_name, *missed_ids)
 
     return run

@@ -35,11 +35,15 @@ def test_slow_models_leave_threads_for_reminders_and_what_waited_follows(
     done, enqueued = list[str](), list[tuple[str, ...]]()
     monkeypatch.setattr(tasks.closing, "run", lambda id, _clock: done.append(str(id)))
     monkeypatch.setattr(module, "enqueue", lambda *task: enqueued.append(task))
-    first, second = "00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002"
+    first, second, third = (f"00000000-0000-0000-0000-00000000000{number}" for number in range(3))
     with ExitStack() as busy:
         for number in range(4):
             busy.enter_context(FOR_MODELS.take((str(number),)))
         tasks.close_session(first)
+        tasks.close_session(second)
         assert done == enqueued == []
-    tasks.close_session(second)
-    assert (done, enqueued) == ([second], [("companions.sessions.tasks.close_session", first)])
+    name = "companions.sessions.tasks.close_session"
+    tasks.close_session(third)
+    assert enqueued == [(name, first)]
+    tasks.close_session(first)
+    assert (done, enqueued) == ([third, first], [(name, first), (name, second)])
