@@ -21,7 +21,7 @@ from companions.pasts import imports, learning, undo
 from companions.pasts import uploads as past_uploads
 from companions.transfer.card_import import delete_unused_uploads
 from jobs.background import enqueue
-from jobs.slots import Slots
+from jobs.slots import Slots, in_model_slot
 from memory.consolidation import runs
 from memory.documents import gists
 from memory.models import Recall
@@ -29,7 +29,7 @@ from memory.models import Recall
 SKIPPED_KEPT = timedelta(days=90)
 CALLS_A_RUN = 4  # per document: a task must end before the broker's visibility timeout
 # For imports, undoing and restores, which may take many minutes: the worker's other threads stay free for everybody.
-LONG = Slots(3)
+LONG = Slots[int | None](3)
 
 
 def run_long(user_id: int | None, work: Callable[[], None]) -> None:
@@ -89,6 +89,7 @@ def restore_waiting() -> None:
 
 
 @shared_task
+@in_model_slot
 def write_gists(document_id: str) -> None:
     """Write gists for one document's pages, and enqueue the rest if the calls of this run were not enough."""
     for _call in range(CALLS_A_RUN):
@@ -105,6 +106,7 @@ def write_waiting_gists() -> None:
 
 
 @shared_task
+@in_model_slot
 def compare_models(comparison_id: str) -> None:
     """Continue one comparison of models."""
     comparison.run(UUID(comparison_id), timezone.now)
@@ -119,14 +121,20 @@ def go_on_comparing() -> None:
 
 @shared_task
 def begin_nights() -> None:
-    """Request the consolidations whose night has come, and enqueue those that are due: the sweep."""
-    now = timezone.now()
-    consolidation.request_due_nights(now)
-    for companion_id, night_id in runs.find_due(now):
+    """Request the consolidations whose night has come, and enqueue those that are due."""
+    consolidation.request_due_nights(timezone.now())
+    go_on_with_nights()
+
+
+@shared_task
+def go_on_with_nights() -> None:
+    """Enqueue the consolidations that are due, such as those for which the model was busy: the sweep."""
+    for companion_id, night_id in runs.find_due(timezone.now()):
         work_a_night.delay(str(companion_id), str(night_id))
 
 
 @shared_task
+@in_model_slot
 def work_a_night(companion_id: str, night_id: str) -> None:
     """Run one night's consolidation."""
     consolidation.run_night(UUID(companion_id), UUID(night_id), timezone.now)

@@ -17,7 +17,7 @@ log = structlog.get_logger(__name__)
 # A long backlog, e.g. of an import, must leave the worker's threads to others: each run ends, and the next sweep goes on.
 COMPANION_SECONDS = 20.0
 SWEEP_SECONDS = 100.0  # longer than the time between sweeps: two are at work while there is much to do
-NUDGED = Slots(4)
+NUDGED = Slots[str](4)
 
 
 @shared_task(autoretry_for=(ProviderUnavailable,), retry_backoff=5, retry_backoff_max=300)
@@ -35,7 +35,7 @@ def embed_companion(companion_id: str) -> None:
     finally:
         if is_free:
             for missed in NUDGED.pop_missed():
-                embed_companion.delay(str(missed))
+                embed_companion.delay(missed)
 
 
 @shared_task(autoretry_for=(ProviderUnavailable,), retry_backoff=5, retry_backoff_max=300)

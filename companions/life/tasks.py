@@ -6,10 +6,11 @@ from celery import shared_task
 from django.utils import timezone
 
 from companions.life import clock, inner_state, outreach, reflection, timers, triggers, waking
-from jobs.slots import Slots
+from companions.models import Waking
+from jobs.slots import Slots, in_model_slot
 
 LANES, EXPIRE_SECONDS = 3, 30
-SENDING = Slots(LANES)
+SENDING = Slots[int](LANES)
 
 
 @shared_task
@@ -32,7 +33,17 @@ def begin_wakings(timer_ids: list[str]) -> None:
 
 @shared_task
 def wake(waking_id: str) -> None:
-    """Run one waking, or continue it after an interruption."""
+    """Run one waking, or continue it after an interruption: at once if somebody asked for it, else in a slot."""
+    if Waking.objects.filter(pk=waking_id, is_asked_for=False).exists():
+        wake_unasked(waking_id)
+    else:
+        waking.run(UUID(waking_id), timezone.now)
+
+
+@shared_task
+@in_model_slot
+def wake_unasked(waking_id: str) -> None:
+    """Run one waking that nobody asked for, or continue it after an interruption."""
     waking.run(UUID(waking_id), timezone.now)
 
 
@@ -70,6 +81,7 @@ def set_missing_timers() -> None:
 
 
 @shared_task
+@in_model_slot
 def reflect_upon(companion_id: str) -> None:
     """Let one companion reflect."""
     reflection.run(UUID(companion_id), timezone.now)

@@ -15,7 +15,7 @@ from companions.prompting import budgets
 from companions.sessions.transcript import select_messages, select_visible
 from memory.models import DiaryEntry, Thread
 from memory.threads import leave_out_told, load_open_threads, render_threads
-from providers.tokens import beginning
+from providers.tokens import beginning, estimate
 from text.dates import render_age
 from text.strings import one_line, quoted, shorten
 
@@ -75,6 +75,12 @@ class LastTime:
     def ids(self) -> set[UUID]:
         """The ids of all that the lines show, by which a prompt is found when any of it is deleted."""
         return {message.pk for message in self.last_words} | (self.entry.shown_ids if self.entry else set())
+
+    @property
+    def told_memory_id(self) -> UUID | None:
+        """The id of the diary entry's memory if the lines tell all of it, so that it is not recalled beside them."""
+        is_whole = self.entry and estimate(self.entry.text) <= budgets.LAST_DIARY_TOKENS
+        return self.entry.memory_id if self.entry and is_whole else None
 
     def lines(self, companion: Companion, now: datetime) -> list[str]:
         """Return where the two left off as lines of a prompt; `now` must be in the user's zone."""

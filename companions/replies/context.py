@@ -243,6 +243,8 @@ def load_context(turn: TurnContext, now: datetime) -> None:
     turn.mood = load_session_mood(session.pk, turn.pinned.inner_state, now, except_message=message.pk)
     turn.excluded_ids = {spoken.memory_id for spoken in (said[0], *turn.history) if spoken.memory_id}
     turn.excluded_ids |= {thread.memory_id for thread in turn.moment.threads}
+    if turn.moment.last_time and (told_id := turn.moment.last_time.told_memory_id):
+        turn.excluded_ids.add(told_id)
 
 
 def load_talk(

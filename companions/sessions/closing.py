@@ -102,7 +102,7 @@ def _draft(standing: Standing, lease: Lease, now: datetime) -> dict[str, Any] | 
     while measure(material.unlearnt) > material.room:
         if not _may_ask(closing, lease):
             return None
-        if not digests.learn_batch(closing.session, now, closing.until_at):
+        if not digests.learn_batch(closing.session, lease, now, closing.until_at):
             return {}
         closing.session.refresh_from_db(fields=["summary", "summarised_until"])
         material = gather(closing)

@@ -74,7 +74,7 @@ def run(session_id: UUID, clock: Clock) -> None:
         if is_whole and not is_being_answered(session):
             tomorrow = waits_until(session.companion.user, lease.clock())
             with preferring(session.companion.preference):
-                if tomorrow is None and learn_batch(session, now):
+                if tomorrow is None and learn_batch(session, lease, now):
                     lease.held_row.update(digest_attempts=0)
         lease.release(tomorrow)
 
@@ -96,8 +96,9 @@ class Batch:
         return [*self.untold, *self.messages]
 
 
-def learn_batch(session: Session, now: datetime, until_at: datetime | None = None) -> bool:
-    """Learn from the session's oldest unlearnt batch; return False if something that the model saw changed meanwhile.
+def learn_batch(session: Session, lease: Lease, now: datetime, until_at: datetime | None = None) -> bool:
+    """Learn from the session's oldest unlearnt batch; return False if something that the model saw changed meanwhile,
+    or if the lease is lost, which is renewed between the calls.
 
     If the summary was deleted, with something that it told, messages learnt before are shown again, ahead of the batch:
     the oldest that fit, and the rest with the next batch. The facts learnt are verified, together with known ones that
@@ -112,6 +113,8 @@ def learn_batch(session: Session, now: datetime, until_at: datetime | None = Non
     with charged(payer, ModelCall.Purpose.LEARNING) as charge:
         request = render_digest_request(talk, known, session.summary, names, zone=zone)
         digest = ask("digest", request, Digest)
+        if not lease.renew():
+            return False
         before = {message.pk for message in batch.untold}
         only = {place for place, entry in enumerate(digest.memories) if is_new(entry, talk, before)}
         pairs = find_pairs(

@@ -6,9 +6,11 @@ from celery import shared_task
 from django.utils import timezone
 
 from companions.sessions import closing, diary_rewrite, digests, requests
+from jobs.slots import in_model_slot
 
 
 @shared_task
+@in_model_slot
 def close_session(closing_id: str) -> None:
     """Carry on one closing, if it is due."""
     closing.run(UUID(closing_id), timezone.now)
@@ -24,6 +26,7 @@ def close_waiting() -> None:
 
 
 @shared_task
+@in_model_slot
 def digest_session(session_id: str) -> None:
     """Learn from one batch of an open session, if one is due."""
     digests.run(UUID(session_id), timezone.now)
@@ -37,6 +40,7 @@ def digest_waiting() -> None:
 
 
 @shared_task
+@in_model_slot
 def rewrite_diary(entry_id: str) -> None:
     """Rewrite one diary entry of which something was deleted, if it is due."""
     diary_rewrite.run(UUID(entry_id), timezone.now)

@@ -1,10 +1,11 @@
 """The tools `search_conversation` and `look_up`, which return messages, diary entries and documents' pages verbatim."""
 
+from contextlib import suppress
 from datetime import date, datetime, time, timedelta, tzinfo
 from time import perf_counter
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, AliasChoices, Field, model_validator
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, ValidationInfo, model_validator
 
 from companions.moments import FIRST_YEAR, LAST_YEAR
 from companions.tools.bounds import count_tokens, count_tokens_left, take_fitting
@@ -16,20 +17,42 @@ from memory.models import DiaryEntry, Memory
 from memory.recall.candidates import MemoryFilter
 from memory.recall.origins import load_origins
 from memory.recall.recall import Found, list_visible_to_models, search
+from text.dates import days_named
 
 MAX_FOUND = 20
 MAX_MESSAGES = 200  # read at once of a diary entry's session
 MAX_OTHERS = 19  # other diary entries of the day whose numbers are returned
 MAX_DOCUMENTS = 50
+YEAR = timedelta(days=365)
 
 
-def _check_year(day: date) -> date:
-    if not FIRST_YEAR <= day.year <= LAST_YEAR:
+def _check_year(day: date | None) -> date | None:
+    if day and not FIRST_YEAR <= day.year <= LAST_YEAR:
         raise ValueError(f"lies outside the years {FIRST_YEAR} to {LAST_YEAR}")
     return day
 
 
-Day = Annotated[date, AfterValidator(_check_year)]
+def _read_day(given: object, info: ValidationInfo) -> object:
+    """Return the day that is meant by words such as "yesterday", "last Tuesday" or "Tue 5 May", as prompts name days.
+
+    "Last week" has a first day for `since` and a last one for `until`, but is no `day`. Without a year, it is the past
+    one. Raise ValueError if the words name none.
+    """
+    now: datetime | None = (info.context or {}).get("now")
+    if not isinstance(given, str) or now is None:
+        return given
+    with suppress(ValueError):
+        return datetime.fromisoformat(given).date()
+    today = now.date()
+    spans = days_named(given, now) or days_named(f"on {given}", now)
+    spans = [span for span in spans if today - YEAR < span[0] <= today] or spans[-1:]
+    first, last = min(spans, default=(None, None)), max(spans, default=(None, None))
+    if not spans or (info.field_name == "day" and first != (last[1], last[1])):
+        raise ValueError(f"{given!r} names no day, write it as {today}")
+    return last[1] if info.field_name == "until" else first[0]
+
+
+Day = Annotated[date | None, BeforeValidator(_read_day), AfterValidator(_check_year)]
 
 
 def _get_start(day: date | None, zone: tzinfo) -> datetime | None:
@@ -47,8 +70,8 @@ class SearchConversation(Tool):
     name = "search_conversation"
 
     words: str = Field("", max_length=500, validation_alias=AliasChoices("words", "text", "query"))
-    since: Day | None = Field(None, description="First day.")
-    until: Day | None = Field(None, description="Last day.")
+    since: Day = Field(None, description="First day.")
+    until: Day = Field(None, description="Last day.")
 
     @model_validator(mode="after")
     def _asks_something(self) -> Self:
@@ -88,7 +111,7 @@ class LookUp(Tool):
     words: str = Field(
         "", max_length=500, validation_alias=AliasChoices("words", "question", "text", "query")
     )
-    day: Day | None = Field(None, description="Of the diary entry.")
+    day: Day = Field(None, description="Of the diary entry.")
     entry: int | None = Field(None, ge=1)
     document: str = Field(
         "", max_length=200, validation_alias=AliasChoices("document", "title"), description="Title."

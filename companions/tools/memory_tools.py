@@ -134,9 +134,9 @@ class RecallMemories(Tool):
         min_length=1,
         max_length=2000,
         validation_alias=AliasChoices("words", "cue", "text"),
-        description="What to look for.",
+        description="What to look for, with other words for it.",
     )
-    count: int = Field(5, ge=1, le=20, description="How many memories at most.")
+    count: int = Field(5, ge=1, le=20, description="How many at most.")
 
     def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
         if _count_searches(context) >= MAX_SEARCHES:

@@ -39,7 +39,7 @@ ALWAYS = ("remember", "recall", "set_timer", "forget", "more_tools")
 FORMER = {"revise": "remember"}  # former names, which a session's history may show
 MAX_SHARE = 4  # offered tools take at most a quarter of the context
 MAX_ERROR_CHARACTERS = 1500
-NOTHING = ("null", "none", "None", "N/A")  # written for an argument that is left out
+NOTHING = ("", "null", "none", "None", "N/A")  # written for an argument that is left out
 WRAPPERS = {"arguments", "parameters", "args", "input"}
 NOT_KEPT = "This looks like a password, a key or the number of a card: such things are not kept."
 
@@ -89,7 +89,7 @@ def call(context: ToolContext, name: str, arguments: str, now: datetime) -> dict
     A result for which the context has no room is replaced by a note that the call was carried out.
     """
     try:
-        tool = _read_call(context, name, arguments)
+        tool = _read_call(context, name, arguments, now)
         if not count_tokens_left(context):
             raise ToolError(FULL)
         tool.prepare(context, now)
@@ -144,7 +144,9 @@ def _list_names(name: str, field: FieldInfo) -> list[str]:
     return [name, *(map(str, alias.choices) if isinstance(alias, AliasChoices) else ())]
 
 
-def _rename_argument(tool: type[Tool], arguments: str, error: ValidationError) -> Tool | None:
+def _rename_argument(
+    tool: type[Tool], arguments: str, error: ValidationError, said: dict[str, datetime]
+) -> Tool | None:
     """Return the tool if the call lacks nothing but one argument, and gives exactly one under a strange name.
 
     Small models call `words` "query", and tell the person that all is done even if the call was refused.
@@ -158,21 +160,22 @@ def _rename_argument(tool: type[Tool], arguments: str, error: ValidationError) -
     if len(strange) != 1:
         return None
     with suppress(ValidationError):
-        return tool.model_validate({**given, str(fault["loc"][0]): given[strange.pop()]})
+        return tool.model_validate({**given, str(fault["loc"][0]): given[strange.pop()]}, context=said)
     return None
 
 
-def _read_call(context: ToolContext, name: str, arguments: str) -> Tool:
+def _read_call(context: ToolContext, name: str, arguments: str, now: datetime) -> Tool:
     """Return the tool with parsed arguments, without emotion tags. Raise ToolError if they are invalid or secret."""
+    said = {"now": now.astimezone(context.companion.user.zone)}  # days are named by it, e.g. "yesterday"
     known = WAKING_TOOLS if context.waking else TOOLS
     name = FORMER.get(name, name)
     if name not in known:
         raise ToolError(f"There is no tool {name!r}. There are: {', '.join(known)}.")
     arguments = _tidy_arguments(known[name], arguments)
     try:
-        tool = known[name].model_validate_json(arguments or "{}")
+        tool = known[name].model_validate_json(arguments or "{}", context=said)
     except ValidationError as error:
-        renamed = _rename_argument(known[name], arguments, error)
+        renamed = _rename_argument(known[name], arguments, error, said)
         if renamed is None:
             wrong = (
                 f"{'.'.join(map(str, each['loc'])) or 'arguments'}: {each['msg']}" for each in error.errors()

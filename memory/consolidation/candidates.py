@@ -8,12 +8,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, tzinfo
 from itertools import combinations
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
 import numpy as np
 from django.db import connection
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from memory.embedding.spaces import find_serving_space
 from memory.learning.answers import each, text
@@ -226,14 +226,24 @@ class Review(BaseModel):
 
 
 class Answer(BaseModel):
-    """The answer about what was shown; each list may be empty, none may be missing. What is not in form is left out."""
+    """The answer about what was shown; a list may be empty, and one of which there is nothing to say may be missing, but
+    not all four. What is not in form is left out.
+    """
 
-    model_config = ConfigDict(title="Night")
+    model_config = ConfigDict(
+        title="Night", json_schema_extra={"required": ["merges", "contradictions", "insights", "reviews"]}
+    )
 
-    merges: Annotated[list[Merge], each(Merge, MAX_MERGES)]
-    contradictions: Annotated[list[Contradiction], each(Contradiction, MAX_CONTRADICTIONS)]
-    insights: Annotated[list[Insight], each(Insight, MAX_INSIGHTS)]
-    reviews: Annotated[list[Review], each(Review, MAX_REVIEWS)]
+    merges: Annotated[list[Merge], each(Merge, MAX_MERGES)] = []
+    contradictions: Annotated[list[Contradiction], each(Contradiction, MAX_CONTRADICTIONS)] = []
+    insights: Annotated[list[Insight], each(Insight, MAX_INSIGHTS)] = []
+    reviews: Annotated[list[Review], each(Review, MAX_REVIEWS)] = []
+
+    @model_validator(mode="after")
+    def _answers_something(self) -> Self:
+        if not self.model_fields_set:
+            raise ValueError("has none of the lists")
+        return self
 
 
 FORM = (

@@ -642,6 +642,7 @@ CELERY_BEAT_SCHEDULE = {
     "go on comparing models": every(60, "companions.tasks.go_on_comparing"),
     "go on with pasts": every(60, "companions.tasks.go_on_with_pasts"),
     "go on restoring archives": every(60, "companions.tasks.restore_waiting"),
+    "go on with nights": every(30, "companions.tasks.go_on_with_nights"),
     "begin the nights that have come": every(300, "companions.tasks.begin_nights"),
     "tick": every(TICK_SECONDS, "companions.life.tasks.tick", expires=30),
     "reach whoever has not read": every(TICK_SECONDS, "companions.life.tasks.send_deliveries", expires=30),

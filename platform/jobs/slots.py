@@ -1,25 +1,33 @@
 """Slots for long tasks in this process, so that those of one person never take all of its threads."""
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from threading import Lock
+from typing import Generic, TypeVar
+
+from jobs.background import enqueue
+
+Key = TypeVar("Key", bound=Hashable)
 
 
-class Slots:
+class Slots(Generic[Key]):
     """At most `most` slots are taken at once, and at most one for each key, e.g. a user."""
 
     def __init__(self, most: int) -> None:
         self._most, self._lock = most, Lock()
-        self._taken, self._missed = set[Hashable](), set[Hashable]()
+        self._taken, self._missed = set[Key](), dict[Key, None]()
 
     @contextmanager
-    def take(self, key: Hashable) -> Iterator[bool]:
+    def take(self, key: Key) -> Iterator[bool]:
         """Take a slot for the block if there is one; yield whether there was."""
         with self._lock:
             is_free = key not in self._taken and len(self._taken) < self._most
-            (self._taken if is_free else self._missed).add(key)
             if is_free:
-                self._missed.discard(key)
+                self._taken.add(key)
+                self._missed.pop(key, None)
+            else:
+                self._missed.setdefault(key)
         try:
             yield is_free
         finally:
@@ -27,8 +35,36 @@ class Slots:
                 with self._lock:
                     self._taken.discard(key)
 
-    def pop_missed(self) -> set[Hashable]:
-        """Return the keys for which there was no slot since this was last asked, and which have had none since."""
+    def pop_missed(self, most: int | None = None) -> list[Key]:
+        """Return the keys, at `most` so many, for which there was no slot and which have had none since; the one that
+        has waited for longest first. They are not returned again.
+        """
         with self._lock:
-            missed, self._missed = self._missed, set()
-        return missed
+            popped = list(self._missed)[:most]
+            for key in popped:
+                del self._missed[key]
+        return popped
+
+
+# For tasks that wait for a model and that nobody waits for. If it is slow, or hangs, half of the worker's threads are
+# left for others: reminders, embeddings, messages to devices.
+FOR_MODELS = Slots[tuple[str, ...]](4)
+
+
+def in_model_slot(work: Callable[..., None]) -> Callable[..., None]:
+    """Decorate a task that waits for a model: it is done if there is a slot for it, and else enqueued once more when its
+    turn comes, as others leave their slots. If that is lost, its sweep finds it.
+    """
+
+    @wraps(work)
+    def run(*ids: str) -> None:
+        try:
+            with FOR_MODELS.take((f"{work.__module__}.{work.__name__}", *ids)) as is_free:
+                if is_free:
+                    work(*ids)
+        finally:
+            if is_free:
+                for task_name, *missed_ids in FOR_MODELS.pop_missed(1):
+                    enqueue(task_name, *missed_ids)
+
+    return run

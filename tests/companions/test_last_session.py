@@ -74,6 +74,19 @@ def test_the_first_turns_of_a_session_are_told_where_the_two_left_off(mira: Comp
     assert "It ended" not in later
 
 
+@pytest.mark.usefixtures("before")
+@pytest.mark.parametrize(
+    ("told", "is_recalled"), [("Alice lost her grandmother.", False), ("She was kind. " * 30, True)]
+)
+def test_a_diary_entry_that_is_told_whole_is_not_recalled_beside_it(
+    mira: Companion, told: str, is_recalled: bool
+) -> None:
+    memory = keep_fact(mira.pk, f"The loss of a grandmother\n{told}", THEN, THEN)
+    Memory.objects.filter(pk=memory.pk).update(kind="diary")
+    DiaryEntry.objects.update(memory=memory, sentences=[{"text": told, "sources": []}])
+    assert ("From your diary" in context(mira, "I think of the loss of my grandmother.")) == is_recalled
+
+
 def test_at_the_first_meeting_there_is_no_last_time(mira: Companion) -> None:
     Session.objects.update(started_at=THEN)
     assert "Last time" not in context(mira, "Hello")

@@ -18,7 +18,7 @@ from companions.tools.more_tools import GROUPS
 from memory.models import DiaryEntry, Memory, Thread
 from memory.recall.recall import Found
 
-WORDS = ("turn-14", "17e9e4dbab1d")
+WORDS = ("turn-15", "03d28937936b")
 NOW = datetime(2026, 5, 5, 12, tzinfo=ZoneInfo("Europe/Berlin"))
 ID = UUID(int=7)
 

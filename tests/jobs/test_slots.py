@@ -1,25 +1,49 @@
 """Slots for long tasks: a few at once, and one for each key."""
 
+from contextlib import ExitStack
+
 import pytest
 
-from jobs.slots import Slots
+from companions.sessions import tasks
+from jobs import slots as module
+from jobs.slots import FOR_MODELS, Slots
 
 
 def test_there_is_one_slot_for_each_key() -> None:
-    slots = Slots(2)
+    slots = Slots[str](2)
     with slots.take("Alice") as first, slots.take("Alice") as again, slots.take("Bob") as other:
         assert (first, again, other) == (True, False, True)
 
 
 def test_no_more_are_taken_than_there_are() -> None:
-    slots = Slots(2)
+    slots = Slots[int](2)
     with slots.take(1), slots.take(2), slots.take(3) as third:
         assert third is False
 
 
 def test_a_slot_is_given_back_whatever_happens() -> None:
-    slots = Slots(1)
+    slots = Slots[int](1)
     with pytest.raises(ZeroDivisionError), slots.take(1):
         1 / 0  # noqa: B018
     with slots.take(2) as is_free:
         assert is_free
+
+
+def test_slow_models_leave_threads_for_reminders_and_what_waited_follows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    done, enqueued = list[str](), list[tuple[str, ...]]()
+    monkeypatch.setattr(tasks.closing, "run", lambda id, _clock: done.append(str(id)))
+    monkeypatch.setattr(module, "enqueue", lambda *task: enqueued.append(task))
+    first, second, third = (f"00000000-0000-0000-0000-00000000000{number}" for number in range(3))
+    with ExitStack() as busy:
+        for number in range(4):
+            busy.enter_context(FOR_MODELS.take((str(number),)))
+        tasks.close_session(first)
+        tasks.close_session(second)
+        assert done == enqueued == []
+    name = "companions.sessions.tasks.close_session"
+    tasks.close_session(third)
+    assert enqueued == [(name, first)]
+    tasks.close_session(first)
+    assert (done, enqueued) == ([third, first], [(name, first), (name, second)])

@@ -125,7 +125,7 @@ POINTS = {
     "asked": (faults.ANSWERED, 1),
     "writing": (faults.begins('INSERT INTO "memory_learning"'), 1),
     "learnt": (faults.begins('UPDATE "companions_message"'), 1),
-    "written": (faults.begins('UPDATE "companions_session"'), 2),
+    "written": (faults.begins('UPDATE "companions_session"'), 3),
 }
 
 
@@ -139,6 +139,16 @@ def test_a_batch_killed_at_any_point_is_learnt_from_once(mira: Companion, talk: 
     assert find_due(NOON) == []  # whoever was killed may still be at it
     run(session.pk, clock_at(NOON + LEASE_TIME))
     assert Learning.objects.count() == 1
+
+
+def test_a_slow_models_two_calls_are_not_made_by_another_worker_as_well(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer
+) -> None:
+    talk(mira, *TWELVE_TURNS)
+    session, call = Session.objects.get(), LEASE_TIME * 0.75
+    with faults.killed(*POINTS["writing"]):
+        run(session.pk, lambda: NOON + call * len(rehearsal.requests()))
+    assert find_due(NOON + call * 2) == []
 
 
 @pytest.mark.parametrize("point", ["gathered", "asked"])

@@ -1,11 +1,12 @@
 """Recall, search_conversation and look_up: originals, bounded, on record, and nothing that models may not see."""
 
+import json
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 import pytest
 
-from companions import deletion
+from companions import deletion, tools
 from companions.models import Companion, Message, Prompt
 from companions.replies.context import TurnContext, record_call
 from memory.models import DiaryEntry, Document, Memory, Page, Recall
@@ -182,6 +183,28 @@ def test_an_entry_leads_to_what_was_said_by_number_and_by_day(
     assert by_day["title"] == "The wood"
     assert texts(use(turn, "look_up", entry=1, after=1)) == ["The lake was cold."]
     assert {diary[0].pk, diary[1].pk} <= turn.shown_ids
+
+
+@pytest.mark.parametrize(
+    ("named", "title"),
+    [("yesterday", "The wood"), ("昨天", "The wood"), ("Mon 11 May", "The wood"), ("last Friday", "The lake"),
+     ("Friday", "The lake"), ("上周五", "The lake"), ("2026-05-08T10:30", "The lake")],
+)  # fmt: skip
+def test_a_day_may_be_named_as_prompts_and_people_name_it(mira: Companion, named: str, title: str) -> None:
+    tuesday = datetime(2026, 5, 12, 9, tzinfo=UTC)
+    for days_ago, told in ((4, "The lake"), (1, "The wood")):
+        at = tuesday - timedelta(days=days_ago)
+        log(mira, f"{told} was cold.", days_ago=(NOW - at) / timedelta(days=1))
+        session = Message.objects.get(text=f"{told} was cold.").session
+        DiaryEntry.objects.create(
+            companion=mira, session=session, title=told, started_at=at, ended_at=at, made_at=at
+        )
+    turn = turn_of(mira)
+    assert tools.call(turn, "look_up", json.dumps({"day": named, "entry": ""}), tuesday)["title"] == title
+    week = json.dumps({"since": "last week", "until": "last week"})
+    assert texts(tools.call(turn, "search_conversation", week, tuesday)) == ["The lake was cold."]
+    vague = tools.call(turn, "look_up", json.dumps({"day": "last week"}), tuesday)
+    assert "write it as 2026-05-12" in vague["error"]
 
 
 def test_a_day_is_first_that_of_the_entry_told_by_it(mira: Companion, diary: list[DiaryEntry]) -> None:

@@ -221,3 +221,12 @@ def test_the_answer_is_told_as_from_and_kept_apart_from_other_fields() -> None:
         {"merges": [], "contradictions": [], "reviews": [], "insights": [{"text": "a", "from": [1, 2]}]}
     )
     assert answer.insights[0].drawn_from == [1, 2]
+
+
+def test_a_list_of_which_there_is_nothing_to_say_may_be_missing(
+    mira: Companion, known: list[Memory], rehearsal: RehearsalServer
+) -> None:
+    consolidation.request_due_nights(NIGHT)
+    rehearsal.script({"task": "night", "answer": '{"merges": [], "insights": []}'})
+    done(mira, NIGHT)
+    assert Consolidation.objects.get().state == "done"

@@ -5,12 +5,14 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+from django.utils import timezone
 
 from accounts.models import User
 from accounts.models.user import list_time_zones
 from companions import tasks
 from companions.memories import consolidation
 from companions.models import Companion
+from jobs.lease import RETRY_DELAY
 from memory.consolidation import runs
 from memory.models import Consolidation, Memory
 from tests.fixtures.clock import clock_at
@@ -152,3 +154,15 @@ def test_beat_begins_nights_and_does_them(
     assert calls(rehearsal) == 1
     tasks.begin_nights()
     assert Consolidation.objects.count() == calls(rehearsal) == 1
+
+
+def test_a_night_put_off_by_a_busy_model_is_gone_on_with_as_soon_as_it_is_due(
+    mira: Companion, know: Know, settings: Any
+) -> None:
+    settings.CELERY_TASK_ALWAYS_EAGER = True
+    know(mira, "Alice plays the cello on Sundays")
+    consolidation.request_due_nights(timezone.now())
+    sweeps = {one["task"]: one["schedule"] for one in settings.CELERY_BEAT_SCHEDULE.values()}
+    assert sweeps["companions.tasks.go_on_with_nights"] <= RETRY_DELAY.total_seconds()
+    tasks.go_on_with_nights()
+    assert Consolidation.objects.get().state == "done"
