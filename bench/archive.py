@@ -63,7 +63,7 @@ def main() -> None:
         whole = _restore(second, archive)
         restored, _, _ = _run(second, "find")
         _run(second, "tell", restored, cues, str(place.folder / "after.json"))
-        _compare(place.folder, restored)
+        _compare(place.folder)
         _kill_often(second, archive, whole)
 
 
@@ -147,7 +147,7 @@ def _wait_for_begin(second: dict[str, str], upload: str) -> None:
             time.sleep(0.005)
 
 
-def _compare(folder: Path, restored: str) -> None:
+def _compare(folder: Path) -> None:
     from tests.fixtures.alike import find_difference
 
     before, after = (json.loads((folder / f"{name}.json").read_text()) for name in ("before", "after"))

@@ -20,7 +20,8 @@ from companions.models import Companion, Message
 from companions.replies import turn
 from companions.replies.actions import break_off
 from companions.replies.lifecycle import Start, Started, start
-from companions.sockets.consumers import FRAMES, CompanionConsumer, Frame, read_frame
+from companions.sockets.consumers import CompanionConsumer
+from companions.sockets.frames import FRAMES, Frame, read_frame
 from database.queries import DATABASE_UNAVAILABLE, describe_full_disk
 from files.errors import FilesError
 from jobs.background import get_redis, in_thread

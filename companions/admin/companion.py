@@ -27,6 +27,7 @@ from companions.models import (
     Timer,
     Waking,
 )
+from companions.models.companion import CHARACTER_FIELDS
 from memory.admin.memories import MemoryAdmin
 from memory.models import (
     Block,
@@ -56,19 +57,7 @@ class CompanionAdmin(PrivateAdmin):
     named_by = "name"
     owner_path = "user"
     search_ids = ("pk",)
-    words = (
-        "name",
-        "nickname",
-        "persona",
-        "personality",
-        "scenario",
-        "greeting",
-        "alternate_greetings",
-        "example_dialogue",
-        "system_prompt",
-        "post_history_instructions",
-        "depth_prompt",
-    )
+    words = tuple(name for name in CHARACTER_FIELDS if not name.startswith("depth_prompt_"))
     annotations = {
         "own_name": F("name"),
         "persona_length": Length("persona"),

@@ -104,7 +104,9 @@ def part(companion: Companion, target: UUID | None, now: datetime, branch: Branc
     begun starts over. Call it with the companion held and no reply open.
     """
     conversation = companion.conversation
-    _give_up_closing(companion.pk)
+    closings = Closing.objects.open().filter(companion=companion)
+    Job.objects.filter(closing__in=closings).update(error=CHANGED)
+    closings.delete()  # its session was to end with messages that are left behind
     begun = Waking.objects.waiting().filter(companion=companion, started_at__isnull=False)
     begun.update(look_at=now, started_at=None, prompt=[], steps=[], thought="", text="")  # they start over
     left = conversation.branch
@@ -160,13 +162,6 @@ def _go_to(
         conversation.branch, conversation.head_id = branch, target
         conversation.save(update_fields=["branch", "head"])
     return int(count)
-
-
-def _give_up_closing(companion_id: UUID) -> None:
-    """Cancel a waiting closing, so that its session goes on: it was to end with messages that are left behind."""
-    waiting = Closing.objects.open().filter(companion=companion_id)
-    Job.objects.filter(closing__in=waiting).update(error=CHANGED)
-    waiting.delete()
 
 
 def _fetch_row(query: str, parameters: Sequence[Any] | Mapping[str, Any]) -> tuple[Any, ...]:

@@ -23,7 +23,7 @@ from django.views.decorators.http import require_safe
 from accounts.authentication import SignedInRequest
 from accounts.idempotency import find_made, once
 from accounts.rates import admit_to
-from cards.reader import ReadCard, read_card
+from cards.reader import read_card
 from companions.access import get_archive_upload, get_card_upload, get_companion
 from companions.archives import uploads as archive_uploads
 from companions.archives.export import archive_response
@@ -113,7 +113,13 @@ def _look_at_card(request: SignedInRequest, content: bytes) -> HttpResponse:
     """Store the card and go to its preview; save a lorebook for good. Raise FilesError or CompanionsError."""
     read = read_card(content)
     if read.form == CardUpload.Form.LOREBOOK:
-        return _keep_lorebook(request, read)
+        book = make_book(request.user, read.card["data"], timezone.now())
+        tell_of_book(request, book, read.remarks)
+        companion = Companion.objects.owned_by(request.user).order_by("-created_at").first()
+        if companion:
+            return redirect("lorebook", companion.pk, book.pk)
+        messages.info(request, _("It applies to all your companions. Choose your first one."))
+        return redirect("companion_new")
     return redirect("card", card_import.keep_upload(request.user, read, content, timezone.now()).pk)
 
 
@@ -138,17 +144,6 @@ def _look_at_past(request: SignedInRequest, content: bytes, form: str) -> HttpRe
     given = request.POST.get("companion", "")
     address = reverse("past", args=[kept.pk])
     return redirect(f"{address}?{urlencode({'companion': given})}" if given else address)
-
-
-def _keep_lorebook(request: SignedInRequest, read: ReadCard) -> HttpResponse:
-    """Save the lorebook, and show it on the newest companion's pages, if there is one; raise CompanionsError."""
-    book = make_book(request.user, read.card["data"], timezone.now())
-    tell_of_book(request, book, read.remarks)
-    companion = Companion.objects.owned_by(request.user).order_by("-created_at").first()
-    if companion is None:
-        messages.info(request, _("It applies to all your companions. Choose your first one."))
-        return redirect("companion_new")
-    return redirect("lorebook", companion.pk, book.pk)
 
 
 def _move_in(request: SignedInRequest, content: bytes) -> HttpResponse:

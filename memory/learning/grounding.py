@@ -168,7 +168,7 @@ def stands_on(text: str, lines: Sequence[Line], kept: str, names: Collection[str
         return False
     material = " \n".join([kept, *names, *(line.name for line in lines), *(line.text for line in lines)])
     days, rest = read_dates(folded(text), None)
-    said = _read_days(lines, kept)
+    said = set(read_dates(folded(kept), None)[0]).union(*(line.days for line in lines))
     words = folded(material)
     years = {day[1:5] for day in said if len(day) > len("@05-02")}
     return (
@@ -207,11 +207,6 @@ def _follows_from_day(day: str, lines: Sequence[Line], material: str) -> bool:
 def _years_near(lines: Sequence[Line]) -> set[str]:
     """Return the years in which the lines were said, and those before and after: "in June" may mean any of them."""
     return {str(line.said_at.year + n) for line in lines for n in (-1, 0, 1)}
-
-
-def _read_days(lines: Sequence[Line], kept: str) -> set[str]:
-    """Return the days, as terms, that the lines and `kept` name, and those on which the lines were said."""
-    return set(read_dates(folded(kept), None)[0]).union(*(line.days for line in lines))
 
 
 def _count_out(text: str, lines: Sequence[Line], said: Collection[str]) -> set[str]:

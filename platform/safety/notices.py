@@ -81,7 +81,7 @@ def describe(notice: Notice) -> str | Promise:
     """Return the notice's text in the active language."""
     if notice.kind == Notice.Kind.AI:
         return AI_TEXT
-    if notice.kind in OPERATORS_TEXTS:
+    if notice.kind != Notice.Kind.BREAK:
         return OPERATORS_TEXTS[Notice.Kind(notice.kind)]
     hours = notice.minutes // 60
     if hours:

@@ -38,7 +38,7 @@ def test_every_page_belongs_to_one_place() -> None:
     listed = [page for place in PLACES for tab in place.tabs for page in (tab.page, *tab.below)]
     assert len(listed) == len(set(listed))
     assert set(SHOWN) - set(listed) == set(), (
-        "give each its place in PLACES (companions/pages/rooms.py), or see PARTS"
+        "give each its place in PLACES (companions/pages/navigation.py), or see PARTS"
     )
     assert set(listed) - set(PAGES) == set()
 

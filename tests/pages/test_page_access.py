@@ -454,7 +454,7 @@ def _home(session: str, *, enforce_csrf_checks: bool = False) -> Client:
 def _nobody_is_sent_to_sign_in(page: str, name: str) -> None:
     for method in ["POST"] * (name not in LOOKED_AT) + ["GET"] * (name not in POST_ONLY):
         response = Client().generic(method, page)
-        assert response.status_code == 302
+        assert response.status_code == 302, f"{method}: a page that takes no POST belongs in LOOKED_AT"
         assert response["Location"].startswith("/accounts/login/?next=")
 
 

