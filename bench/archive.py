@@ -259,7 +259,7 @@ def _count() -> None:
 
 def _tell(companion_id: str, cues: str, path: str) -> None:
     """Write down every row, and what each cue brings to mind."""
-    from accounts.usage import Payer
+    from accounts.limits.usage import Payer
     from bench.common.sentences import sentence
     from companions.models import Companion
     from memory.embedding import embed_cue, embed_waiting

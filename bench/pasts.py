@@ -38,9 +38,9 @@ def _measure(messages: int, *, keeps: bool) -> None:
     from django.utils import timezone
 
     from bench.common import rows
-    from companions.conversations.log_import import progress
     from companions.models import Message, PastImport
     from companions.pasts import imports, undo
+    from companions.pasts.log_import import progress
     from companions.pasts.plan import Choice
     from companions.pasts.preview import describe
     from companions.pasts.uploads import keep_upload, read_content_of

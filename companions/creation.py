@@ -17,7 +17,7 @@ from companions.conversations.messages import say
 from companions.errors import LimitError
 from companions.face.portraits import choose_features
 from companions.life import inner_state
-from companions.life.timers import PREDEFINED, add_predefined
+from companions.life.timers.timers import PREDEFINED, add_predefined
 from companions.lore.editing import make_book
 from companions.models import Companion, Conversation, Life, Message, Session
 from database.journal import everywhere

@@ -10,8 +10,8 @@ from django.http import HttpResponse
 from django.test import AsyncClient, Client, RequestFactory
 from django.utils.functional import SimpleLazyObject
 
-from accounts.admission import places, visiting
 from accounts.authentication import find_signed_in
+from accounts.limits.admission import places, visiting
 from config.api import openapi_document
 from config.health import CHAT_PROBE_SECONDS, ChatProbe
 

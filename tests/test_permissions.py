@@ -23,15 +23,15 @@ from cards.reader import ReadCard
 from cards.schema import normalise
 from companions.archives import uploads as archive_uploads
 from companions.conversations.attachments import keep_picture
-from companions.conversations.log_import import Line, import_log
 from companions.gallery import submission
 from companions.gallery.publication import compose_publication
-from companions.life import timers
+from companions.life.timers import timers
 from companions.lore import editing
 from companions.memories.editing import give_document, write_revision
 from companions.models import Branch, Companion, Comparison, ForgetProposal, Message, Reply
 from companions.pasts import imports
 from companions.pasts import uploads as past_uploads
+from companions.pasts.log_import import Line, import_log
 from companions.replies.lifecycle import start
 from companions.transfer.card_import import keep_upload
 from files.pictures import Drawn

@@ -12,8 +12,8 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from pydantic import Field, TypeAdapter
 
-from accounts.admission import at_work
 from accounts.errors import RefusedError
+from accounts.limits.admission import at_work
 from companions.errors import ConflictError
 from companions.events import REDIS_UNAVAILABLE, render_saved, tell_companion
 from companions.models import Companion, Message

@@ -19,10 +19,10 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from accounts.admission import step_aside
 from accounts.errors import GateError, RefusedError
+from accounts.limits.admission import step_aside
+from accounts.limits.usage import admit_hearing
 from accounts.models import SoundCall, User
-from accounts.usage import admit_hearing
 from companions.access import get_owned
 from companions.conversations.editing import correct_message
 from companions.conversations.messages import check_text

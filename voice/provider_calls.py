@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 from django.utils.functional import Promise
 
 from accounts.errors import GateError
+from accounts.limits.usage import note_sound
 from accounts.models import SoundCall
-from accounts.usage import note_sound
 from jobs.background import in_thread, one_per_loop
 from providers.errors import ProviderError
 

@@ -102,7 +102,7 @@ def _measured(timers: int, due: int) -> int:
 
 def _idle(now: datetime) -> float:
     """Milliseconds of one claim that finds nothing, the median."""
-    from companions.life.timers import claim_timers
+    from companions.life.timers.timers import claim_timers
 
     return median(_milliseconds(lambda: claim_timers(now, 1000)) for _look in range(LOOKS))
 
@@ -112,7 +112,7 @@ def _claims(due: int, now: datetime) -> float:
     from django.db import connection
 
     from bench.life.filling import come_due
-    from companions.life.timers import CLAIMED_AT_ONCE, claim_timers
+    from companions.life.timers.timers import CLAIMED_AT_ONCE, claim_timers
 
     bare, claimed = [], []
     for _round in range(ROUNDS):
@@ -135,7 +135,7 @@ def _claims(due: int, now: datetime) -> float:
 
 def _begin(due: int, now: datetime) -> None:
     from bench.life.filling import come_due
-    from companions.life.timers import BEGUN_AT_ONCE, begin_wakings, claim_timers
+    from companions.life.timers.timers import BEGUN_AT_ONCE, begin_wakings, claim_timers
 
     come_due(due, now)
     ids = claim_timers(now, min(due, 5000))

@@ -16,7 +16,8 @@ from django.db import connection
 from django.db.models import Min
 
 from companions.conversations.messages import open_session, say
-from companions.life import timers, waking
+from companions.life.timers import timers
+from companions.life.wakings import waking
 from companions.models import Companion, Message, Timer, Waking
 from tests.fixtures.clock import clock_at
 

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from bench.common.place import Place
 from bench.common.rows import person
-from companions.life import timers
+from companions.life.timers import timers
 from companions.models import Delivery, Life, Message, Timer, Waking
 from config.up.processes import Child, Program
 from config.up.run import worker_program

@@ -20,8 +20,8 @@ def living() -> "Iterator[Live]":
         from django.utils import timezone
 
         from accounts.models import User
-        from companions.conversations.log_import import Line, import_log
         from companions.creation import create
+        from companions.pasts.log_import import Line, import_log
         from memory.embedding import embed_cue, embed_waiting
         from memory.recall.recall import recall
 

@@ -11,10 +11,10 @@ from django.utils import timezone
 from accounts.models import User
 from companions import tools
 from companions.characters import load_characters
-from companions.conversations.log_import import Line, import_log
 from companions.creation import create
-from companions.life import waking
+from companions.life.wakings import waking
 from companions.models import Companion, Prompt, Reply, Session
+from companions.pasts.log_import import Line, import_log
 from companions.prompting.history import compose_tool_result
 from companions.replies.checkpoint import Said
 from companions.replies.context import TurnContext, embed_message, prepare, record_call

@@ -5,8 +5,8 @@ from itertools import pairwise
 from typing import Any
 
 from companions.life.inner_state import Feeling, revise
-from companions.life.timers import cancel, set_timer
-from companions.life.waking import post_message
+from companions.life.timers.timers import cancel, set_timer
+from companions.life.wakings.waking import post_message
 from companions.memories import goals
 from companions.models import Companion, InnerState, Timer, Waking
 from memory.models import Memory, Pursuit

@@ -24,7 +24,7 @@ from companions import creation
 from companions.branches.operations import part_from, rename
 from companions.characters import load_characters
 from companions.conversations.bookmarks import set_bookmark
-from companions.life.timers import set_timer
+from companions.life.timers.timers import set_timer
 from companions.models import Branch, ForgetProposal, Message, Mind, Reply
 from companions.replies.checkpoint import Said
 from companions.replies.finish import finish

@@ -10,7 +10,8 @@ from django.utils.translation import ngettext
 from unfold.decorators import action
 
 from companions.admin.reply import mark_lines, pretty
-from companions.life import timers, waking
+from companions.life.timers import timers
+from companions.life.wakings import waking
 from companions.models import Delivery, InnerState, Life, Message, Timer, Waking
 from safety.admin import (
     ActionAdmin,

@@ -9,7 +9,7 @@ from ninja import Field, Router, Schema, Status
 
 from accounts.authentication import SignedInRequest
 from accounts.idempotency import checked, once
-from accounts.rates import admit_to
+from accounts.limits.rates import admit_to
 from companions import access
 from companions.api.companions import COMPANION
 from companions.api.jobs import ProgressOut

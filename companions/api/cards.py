@@ -10,7 +10,7 @@ from ninja import Field, Form, Query, Router, Schema, Status
 
 from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
-from accounts.rates import admit_to
+from accounts.limits.rates import admit_to
 from cards.reader import read_card
 from companions import access
 from companions.api.companions import COMPANION, CompanionOut

@@ -8,8 +8,8 @@ from uuid import UUID
 from django.utils import timezone, translation
 from ninja import Field, Router, Schema, Status
 
-from accounts import admission
 from accounts.authentication import SignedInRequest
+from accounts.limits import admission
 from companions import access, character_versions
 from companions.api.companions import COMPANION, CharacterPatch, CompanionOut
 from companions.api.schemas import FoundOut, ListOut, Text

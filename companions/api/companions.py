@@ -14,7 +14,7 @@ from pydantic import AfterValidator, StringConstraints
 
 from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
-from accounts.rates import admit_to
+from accounts.limits.rates import admit_to
 from companions import access
 from companions.api.schemas import FILE, IdempotencyKey, ListOut, Text, describe_form, list_rows
 from companions.creation import create

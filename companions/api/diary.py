@@ -12,7 +12,7 @@ from pydantic import AfterValidator, StringConstraints
 
 from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
-from accounts.rates import admit_to
+from accounts.limits.rates import admit_to
 from companions import access
 from companions.api.schemas import IdempotencyKey, ListOut, MessagesOut, list_rows
 from companions.memories.editing import restore_revision, write_revision

@@ -14,7 +14,7 @@ from pydantic import StringConstraints, ValidationError
 
 from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
-from accounts.usage import admit_work
+from accounts.limits.usage import admit_work
 from companions import access
 from companions.api.schemas import FILE, FilledText, IdempotencyKey, ListOut, describe_form, list_rows
 from companions.memories import editing

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, StringConstraints
 
 from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
-from accounts.rates import admit_to
+from accounts.limits.rates import admit_to
 from companions import access
 from companions.api.cards import CardOut
 from companions.api.companions import CompanionOut, Name

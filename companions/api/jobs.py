@@ -10,11 +10,11 @@ from pydantic import StringConstraints
 
 from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
-from accounts.rates import admit_to
+from accounts.limits.rates import admit_to
 from companions import access
 from companions.api.schemas import ClientId, FilledText, IdempotencyKey, Moment, Text
-from companions.conversations import log_import
 from companions.models import Job
+from companions.pasts import log_import
 from companions.sessions.requests import close
 
 router = Router(tags=["logs"])

@@ -14,7 +14,7 @@ from pydantic import StringConstraints, ValidationInfo, field_validator, model_v
 
 from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
-from accounts.usage import admit_work
+from accounts.limits.usage import admit_work
 from companions import access, deletion
 from companions.api.schemas import FilledText, FoundOut, IdempotencyKey, ListOut, Moment, list_rows
 from companions.conversations.editing import correct_memory

@@ -16,9 +16,9 @@ from django.utils.translation import gettext as _
 from ninja import Field, Router, Schema, Status
 from ninja.params import functions as P
 
-from accounts import admission
 from accounts.authentication import SignedInRequest
 from accounts.idempotency import checked
+from accounts.limits import admission
 from companions import access
 from companions.api.schemas import ClientId, FoundOut, IdempotencyKey, MessageOut, MessagesOut
 from companions.branches import operations

@@ -10,11 +10,10 @@ from ninja import Field, Form, Router, Schema, Status
 
 from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
-from accounts.rates import admit_to
+from accounts.limits.rates import admit_to
 from companions import access
 from companions.api.jobs import JobOut, job_out
 from companions.api.schemas import FILE, IdempotencyKey, ListOut, Text, describe_form, list_rows
-from companions.conversations.log_import import progress
 from companions.models import Companion, PastImport
 from companions.models.past import PATTERN_CHARACTERS, SPEAKER_CHARACTERS
 from companions.pagination import PageQuery
@@ -29,6 +28,7 @@ from companions.pasts.learning import (
     count_progress,
     estimate_rest,
 )
+from companions.pasts.log_import import progress
 from companions.pasts.plan import Choice
 from companions.pasts.preview import PastPreview, describe
 from files.uploads import read_upload

@@ -8,10 +8,10 @@ from ninja import Field, Query, Router, Schema, Status
 
 from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
-from accounts.rates import admit_to
+from accounts.limits.rates import admit_to
 from companions.access import get_companion, get_timer, get_waking
 from companions.api.schemas import IdempotencyKey, ListOut, Text
-from companions.life import timers
+from companions.life.timers import timers
 from companions.models import Companion, Timer
 from companions.models.timer import NOTE_CHARACTERS
 from companions.pagination import PageQuery, paginate

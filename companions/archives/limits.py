@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from cards.lorebooks import MAX_ENTRIES
 from companions.archives.errors import ArchiveError
-from companions.life import timers
+from companions.life.timers import timers
 from companions.lore import quota
 from companions.lore.editing import BOOKS_EACH
 from companions.models import Lorebook, Session, Waking

@@ -17,7 +17,7 @@ from django.db.models.signals import post_delete
 from django.dispatch import receiver
 from django.utils.translation import gettext as _
 
-from accounts.usage import admit_work
+from accounts.limits.usage import admit_work
 from companions.deletion.deletion import messages_hidden
 from companions.errors import AttachmentError, ConflictError
 from companions.memories.editing import delete_document, give_document

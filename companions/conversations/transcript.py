@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from companions.branches.alternatives import load_alternatives
 from companions.conversations.messages import load_page, load_page_after
-from companions.life.reminders import asks_for_reminder
+from companions.life.wakings.reminders import asks_for_reminder
 from companions.models import Closing, Conversation, ForgetProposal, Message, Reply, Session, Timer
 from memory.models import Recalled, Retraction
 from memory.recall.ranking import LIKELY

@@ -9,10 +9,10 @@ from datetime import datetime, timedelta
 import structlog
 from django.db import transaction
 
-from companions.life import schedules
 from companions.life.leases import end_leases_after
 from companions.life.outreach import CLOCK_SKEW
-from companions.life.timers import UNREADABLE
+from companions.life.timers import schedules
+from companions.life.timers.timers import UNREADABLE
 from companions.models import Conversation, Delivery, Life, Timer
 
 log = structlog.get_logger(__name__)

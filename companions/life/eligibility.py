@@ -9,8 +9,8 @@ from enum import Enum, StrEnum
 from django.conf import settings
 from django.db.models import Max
 
-from accounts.usage import waits_until
-from companions.life.schedules import resolve_local_time
+from accounts.limits.usage import waits_until
+from companions.life.timers.schedules import resolve_local_time
 from companions.minds.choice import get_current_provider
 from companions.models import Companion, Life, Message, Timer, Waking
 

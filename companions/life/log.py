@@ -11,8 +11,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from companions.life import timers
 from companions.life.eligibility import Reason
+from companions.life.timers import timers
 from companions.models import Companion, InnerState, Message, Waking
 
 REFLECTED = (InnerState.By.REFLECTION, InnerState.By.CLOSING)

@@ -15,8 +15,8 @@ import regex
 import structlog
 from django.db import transaction
 
+from accounts.limits.usage import charged, waits_until
 from accounts.models import ModelCall
-from accounts.usage import charged, waits_until
 from companions.life.inner_state import Feeling, get_feeling_now, get_newest, revise
 from companions.models import Companion, InnerState, Life, Message, Session
 from companions.models.companion import lock

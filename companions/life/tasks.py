@@ -5,7 +5,9 @@ from uuid import UUID
 from celery import shared_task
 from django.utils import timezone
 
-from companions.life import clock, inner_state, outreach, reflection, timers, triggers, waking
+from companions.life import clock, inner_state, outreach, reflection, triggers
+from companions.life.timers import timers
+from companions.life.wakings import waking
 from companions.models import Waking
 from jobs.slots import Slots, in_model_slot
 

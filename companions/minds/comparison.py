@@ -12,11 +12,11 @@ import structlog
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from accounts.limits.usage import NO_TOKENS, admit_work, charged, waits_until
 from accounts.models import ModelCall
-from accounts.usage import NO_TOKENS, admit_work, charged, waits_until
-from companions.conversations.answer_lines import Names
-from companions.conversations.clean_answers import AnswerCleaner
-from companions.conversations.emotion_tags import Felt
+from companions.answers.cleaner import AnswerCleaner
+from companions.answers.emotion_tags import Felt
+from companions.answers.lines import Names
 from companions.errors import ModelChoiceError
 from companions.minds.choice import compute_sampling, get_mind
 from companions.minds.report import build_report

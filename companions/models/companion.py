@@ -9,9 +9,9 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models, transaction
 from django.utils.translation import gettext_lazy as _
 
+from accounts.limits.usage import Payer
 from accounts.models import User
 from accounts.models.user import OwnedQuerySet
-from accounts.usage import Payer
 from database.queries import forbid_insert
 from memory.errors import PolicyError
 from memory.scoring import CHOICES, DEFAULT, Policy, by_name

@@ -15,9 +15,9 @@ from django.utils import timezone
 from django.utils.translation import get_language, ngettext, override
 from django.utils.translation import gettext as _
 
-from accounts import admission
 from accounts.authentication import SignedInRequest
-from accounts.rates import admit_to
+from accounts.limits import admission
+from accounts.limits.rates import admit_to
 from companions import character_versions
 from companions.access import get_character_version, get_companion
 from companions.errors import TextError

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from accounts.authentication import SignedInRequest
 from accounts.errors import IdempotencyConflictError, IdempotencyKeyError
 from accounts.idempotency import once
-from accounts.rates import admit_to
+from accounts.limits.rates import admit_to
 from companions import creation
 from companions.characters import find_character, load_characters
 from companions.errors import LimitError

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 
 from accounts.authentication import SignedInRequest
 from accounts.errors import GateError
-from accounts.usage import admit_work
+from accounts.limits.usage import admit_work
 from companions.access import get_companion, get_document
 from companions.memories import editing
 from companions.models import Companion

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.authentication import SignedInRequest
 from accounts.errors import RefusedError
-from accounts.rates import admit_to
+from accounts.limits.rates import admit_to
 from companions.access import get_companion
 from companions.errors import CompanionsError, GalleryError
 from companions.face.drawing import render_portrait, respond_with_drawing

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.authentication import SignedInRequest
-from accounts.usage import admit_work
+from accounts.limits.usage import admit_work
 from companions.access import get_companion, get_thread
 from companions.errors import PursuitError
 from companions.memories import goals, threads

@@ -15,10 +15,12 @@ from django.utils.translation import gettext_lazy
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion, get_waking
-from companions.life import inner_state, log, timers, waking
+from companions.life import inner_state, log
 from companions.life.inner_state import compare_texts
 from companions.life.log import Entry
 from companions.life.outreach import channels
+from companions.life.timers import timers
+from companions.life.wakings import waking
 from companions.models import Companion, InnerState, Life, Message, Waking
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, list_page, page_view, post_view
 

@@ -16,7 +16,7 @@ from django.utils.translation import ngettext
 
 from accounts.authentication import SignedInRequest
 from accounts.errors import GateError, RefusedError
-from accounts.rates import admit_to
+from accounts.limits.rates import admit_to
 from cards.child import MAX_BYTES
 from cards.lorebooks import normalise_book
 from cards.reader import REMARKS, read_card

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from django_htmx.http import HttpResponseClientRefresh, trigger_client_event
 
 from accounts.authentication import SignedInRequest
-from accounts.usage import admit_work
+from accounts.limits.usage import admit_work
 from companions import deletion
 from companions.access import get_companion, get_memory, parse_uuid
 from companions.conversations.editing import correct_memory

@@ -14,10 +14,9 @@ from django.utils.translation import gettext as _
 from accounts.authentication import SignedInRequest
 from accounts.errors import RefusedError
 from accounts.idempotency import once
-from accounts.rates import admit_to
+from accounts.limits.rates import admit_to
 from companions import creation
 from companions.access import get_companion, get_past_import, get_past_upload
-from companions.conversations.log_import import progress
 from companions.models import Companion, PastImport, PastUpload
 from companions.models.past import SPEAKER_CHARACTERS, PastForm
 from companions.pages.shortcuts import (
@@ -29,6 +28,7 @@ from companions.pages.shortcuts import (
     redirect_whole,
 )
 from companions.pasts import imports, learning, undo
+from companions.pasts.log_import import progress
 from companions.pasts.plan import Choice
 from companions.pasts.preview import PASTS_SHOWN, describe, name_form
 from companions.pasts.uploads import PastImportError, read_file, read_first_lines

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.authentication import SignedInRequest
-from accounts.rates import admit_to
+from accounts.limits.rates import admit_to
 from companions.access import get_companion, get_revision
 from companions.conversations.revisions import compare, load_citations
 from companions.memories.editing import restore_revision, write_revision

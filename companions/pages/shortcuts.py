@@ -18,7 +18,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django_htmx.http import HttpResponseClientRedirect
 
 from accounts.authentication import SignedInRequest
-from accounts.rates import admit_to
+from accounts.limits.rates import admit_to
 from companions.models import Companion
 from companions.pagination import CursorError, PageIn, paginate_merged
 from memory.embedding import embed_cue

@@ -18,14 +18,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.authentication import SignedInRequest
-from accounts.rates import admit_to
+from accounts.limits.rates import admit_to
 from companions.access import get_companion, get_timer
 from companions.errors import TimerError
-from companions.life import schedules
-from companions.life import timers as work
-from companions.life.reminders import asks_for_reminder, strip_order
-from companions.life.schedule_words import describe_schedule
-from companions.life.schedules import Schedule
+from companions.life.timers import schedules
+from companions.life.timers import timers as work
+from companions.life.timers.schedule_words import describe_schedule
+from companions.life.timers.schedules import Schedule
+from companions.life.wakings.reminders import asks_for_reminder, strip_order
 from companions.models import Companion, Message, Timer
 from companions.models.timer import NOTE_CHARACTERS
 from companions.pages.shortcuts import UNPROCESSABLE, page_view, post_view

@@ -22,7 +22,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.authentication import SignedInRequest
 from accounts.idempotency import find_made, once
-from accounts.rates import admit_to
+from accounts.limits.rates import admit_to
 from cards.reader import read_card
 from companions.access import get_archive_upload, get_card_upload, get_companion
 from companions.archives import uploads as archive_uploads

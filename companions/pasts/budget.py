@@ -7,8 +7,8 @@ from uuid import UUID
 
 from django.db.models import F
 
+from accounts.limits.usage import reporting, waits_until
 from accounts.models import ModelCall
-from accounts.usage import reporting, waits_until
 from companions.memories.consolidation import find_night
 from companions.models import PastImport
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from hashlib import sha256
 
-from companions.conversations.emotion_tags import without_tags
-from companions.conversations.log_import import SESSION_GAP
+from companions.answers.emotion_tags import without_tags
 from companions.moments import is_moment
+from companions.pasts.log_import import SESSION_GAP
 from pasts.past import Past, PastMessage
 from providers.tokens import estimate
 from text.strings import one_line, shorten, storable

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db.models import Subquery
 
 from companions.conversations.messages import Spoken
-from companions.life.timers import describe
+from companions.life.timers.timers import describe
 from companions.models import Companion, Message, Session, Timer
 from companions.models.conversation import DIGEST_MESSAGES
 from companions.prompting import budgets

@@ -160,7 +160,7 @@ def render_person(companion: Companion) -> str:
 def render_context(parts: PromptParts) -> str:
     """Return the block of all that changes from turn to turn: the time, a call, the moment, feelings, notes, memories.
 
-    Models copy its lines into answers: `conversations.answer_lines.CONTEXT_LINE` removes them there.
+    Models copy its lines into answers: `answers.lines.CONTEXT_LINE` removes them there.
     """
     facts, pinned, companion = parts.moment.facts, parts.pinned, parts.persona.companion
     last_spoke, began = facts.last_spoke, facts.began

@@ -12,7 +12,7 @@ context                   loads and recalls (memory.recall) what the prompt is m
 prompting.pinned_context  what is in every prompt
 prompting.moment          what is true only now: the time, where the two left off, the open threads, the timers
 prompting.turn_prompt     renders the prompt as it is sent
-conversations.emotion_tags
+answers.emotion_tags
                           takes the emotions out of what the model streams
 broadcast                 sends frames through Redis, where each reply has a stream (streams), to everyone who follows
                           the companion (following)

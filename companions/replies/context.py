@@ -12,8 +12,8 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 
+from accounts.limits.usage import Payer, allowance
 from accounts.models import ModelCall
-from accounts.usage import Payer, allowance
 from companions import tools
 from companions.conversations.messages import Spoken, load_path, load_spoken
 from companions.life.inner_state import load_session_mood
@@ -98,7 +98,7 @@ class TurnContext:
 
     @property
     def whose(self) -> str:
-        """Return the key under which `accounts.admission` counts the person."""
+        """Return the key under which `accounts.limits.admission` counts the person."""
         return f"user:{self.companion.user_id}"
 
     @property

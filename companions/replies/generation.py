@@ -15,14 +15,14 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 
-from accounts.admission import places
+from accounts.limits.admission import places
 from accounts.models import ModelCall
 from companions import tools
-from companions.conversations.answer_lines import Names
-from companions.conversations.answer_markup import TextCall
-from companions.conversations.clean_answers import AnswerCleaner, Cut, Part
-from companions.conversations.emotion_tags import Expressions, Felt
-from companions.conversations.text_calls import QuotedCalls
+from companions.answers.cleaner import AnswerCleaner, Cut, Part
+from companions.answers.emotion_tags import Expressions, Felt
+from companions.answers.lines import Names
+from companions.answers.markup import TextCall
+from companions.answers.text_calls import QuotedCalls
 from companions.errors import LostOwnershipError
 from companions.events import CUT_AT_LIMIT, CUT_AT_LOOP, OWN_MODEL_FAILED, render_recalled
 from companions.models import Prompt, Reply

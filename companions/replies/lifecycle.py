@@ -17,7 +17,7 @@ from django.db.models import Exists, F, OuterRef, Q
 from django.utils.translation import gettext as _
 
 from accounts.errors import GateError
-from accounts.usage import admit
+from accounts.limits.usage import admit
 from companions.conversations.messages import check_quoted, check_text, open_session, say
 from companions.errors import ConflictError, LostOwnershipError, TextError
 from companions.minds.choice import get_current_provider

@@ -15,12 +15,12 @@ from uuid import uuid4
 from django.conf import settings
 from django.utils.translation import gettext as _
 
+from accounts.limits.rates import admit_to
+from accounts.limits.usage import admit
 from accounts.models import ModelCall
-from accounts.rates import admit_to
-from accounts.usage import admit
-from companions.conversations.answer_lines import Names
-from companions.conversations.clean_answers import AnswerCleaner
-from companions.conversations.emotion_tags import Felt
+from companions.answers.cleaner import AnswerCleaner
+from companions.answers.emotion_tags import Felt
+from companions.answers.lines import Names
 from companions.conversations.messages import Spoken, check_text
 from companions.conversations.transcript import choose_bearing
 from companions.lore.turn import find_lore

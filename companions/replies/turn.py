@@ -18,7 +18,7 @@ from django.conf import settings
 from django.db import DatabaseError, transaction
 from django.utils import timezone
 
-from accounts.admission import at_work, places
+from accounts.limits.admission import at_work, places
 from companions.conversations.attachments import attach
 from companions.events import (
     CUT_OFF,
@@ -92,7 +92,7 @@ async def send(
     begin: Start = start,
     except_socket: str = "",
 ) -> Started:
-    """Save a message once its user has a free place (`accounts.admission`), and begin to generate its reply.
+    """Save a message once its user has a free place (`accounts.limits.admission`), and begin to generate its reply.
 
     Publishes a new message to everyone who follows the companion, except to the socket `except_socket`. Raises whatever
     `begin` raises.

@@ -11,7 +11,7 @@ import structlog
 from django.db import transaction
 from django.db.models import Q
 
-from accounts.usage import NO_TOKENS, waits_until
+from accounts.limits.usage import NO_TOKENS, waits_until
 from companions.deletion import delete_messages
 from companions.life.inner_state import revise
 from companions.life.reflection import read_feeling

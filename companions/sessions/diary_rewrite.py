@@ -10,7 +10,7 @@ import structlog
 from django.db import transaction
 from django.db.models import F
 
-from accounts.usage import waits_until
+from accounts.limits.usage import waits_until
 from companions.deletion import forget_many
 from companions.models import Companion, Session
 from companions.models.companion import hold

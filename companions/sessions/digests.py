@@ -9,8 +9,8 @@ import structlog
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from accounts.limits.usage import charged, waits_until
 from accounts.models import ModelCall
-from accounts.usage import charged, waits_until
 from companions.models import Closing, Message, Session
 from companions.models.companion import lock
 from companions.models.conversation import DIGEST_MESSAGES

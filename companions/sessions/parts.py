@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from accounts.limits.usage import charged
 from accounts.models import ModelCall
-from accounts.usage import charged
 from companions.life.reflection import keep_grounded
 from companions.models import Message
 from companions.sessions.drafts import (

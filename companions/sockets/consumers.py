@@ -9,8 +9,8 @@ from django.db import DatabaseError
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
-from accounts.admission import at_work
 from accounts.errors import RefusedError
+from accounts.limits.admission import at_work
 from companions.errors import TextError
 from companions.events import Event, group_of_companion, group_of_person, hub, render_saved
 from companions.life.outreach import count_unread

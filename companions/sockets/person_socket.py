@@ -13,8 +13,8 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError
 from django.utils import timezone
 
-from accounts.admission import Visit, address_of, being_identified
 from accounts.errors import GateError
+from accounts.limits.admission import Visit, address_of, being_identified
 from accounts.models import User
 from companions.events import REDIS_UNAVAILABLE, Event, group_of_sockets, hub
 from companions.sockets.authorization import (

@@ -10,8 +10,8 @@ from django.utils.formats import date_format
 from django.utils.translation import get_language, pgettext
 from django.utils.translation import gettext as _
 
-from companions.life import timers
 from companions.life.inner_state import Feeling, get_feeling
+from companions.life.timers import timers
 from companions.memories.reasons import format_percent
 from companions.models import InnerState, Timer
 from companions.templatetags.talk import clock

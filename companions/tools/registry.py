@@ -11,7 +11,7 @@ from django.db import transaction
 from pydantic import AliasChoices, ValidationError
 from pydantic.fields import FieldInfo
 
-from companions.conversations.emotion_tags import without_tags
+from companions.answers.emotion_tags import without_tags
 from companions.errors import TimerError
 from companions.tools import (
     core_memory_tools,

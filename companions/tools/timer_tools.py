@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import AliasChoices, Field, model_validator
 
-from companions.life import timers
+from companions.life.timers import timers
 from companions.models import Message, Timer
 from companions.models.timer import NOTE_CHARACTERS
 from companions.tools.bounds import count_tokens_left, take_fitting

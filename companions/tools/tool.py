@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-from accounts.usage import Payer
+from accounts.limits.usage import Payer
 from companions.conversations.messages import Spoken
 from companions.models import Companion, Message, Waking
 from companions.prompting.history import Line

@@ -11,7 +11,7 @@ from django.http import StreamingHttpResponse
 from django.utils import timezone
 from django.utils.http import content_disposition_header
 
-from accounts import admission
+from accounts.limits import admission
 from companions.archives.sections import SECTIONS
 from companions.models import Companion, Delivery, PastImport
 from jobs.background import in_thread

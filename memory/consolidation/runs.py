@@ -14,8 +14,8 @@ from django.conf import settings
 from django.db import transaction
 from pydantic import BaseModel, Field
 
+from accounts.limits.usage import charged, waits_until
 from accounts.models import ModelCall
-from accounts.usage import charged, waits_until
 from jobs.background import enqueue
 from jobs.lease import RETRY_DELAY, Clock, Lease, note_failures
 from memory.consolidation.candidates import Answer, Candidates, find_candidates, render_request, system_prompt

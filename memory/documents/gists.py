@@ -14,8 +14,8 @@ from django.conf import settings
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from pydantic import BaseModel, Field
 
+from accounts.limits.usage import NO_TOKENS, charged, waits_until
 from accounts.models import ModelCall
-from accounts.usage import NO_TOKENS, charged, waits_until
 from database.journal import everywhere
 from jobs.lease import MAX_ATTEMPTS, Lease, note_failures, retry_at
 from memory.learning.answers import each, text

@@ -11,8 +11,8 @@ import structlog
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 
+from accounts.limits.usage import charged
 from accounts.models import ModelCall
-from accounts.usage import charged
 from memory.embedding.spaces import (
     EVERYDAY_TYPE,
     check_width,

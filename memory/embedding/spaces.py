@@ -15,9 +15,9 @@ import structlog
 from django.db.models import Count
 from django.utils import timezone
 
+from accounts.limits.usage import Payer, charged, has_tokens_left
 from accounts.models import ModelCall
 from accounts.models.user import OwnedQuerySet
-from accounts.usage import Payer, charged, has_tokens_left
 from memory.errors import WidestError, WidthError
 from memory.models import Embedding, Space
 from memory.models.embedding import MAX_WIDTH

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from uuid import UUID
 
-from accounts.usage import Payer
+from accounts.limits.usage import Payer
 from memory.learning.answers import Learnt
 from memory.learning.evidence import Supported, is_same_text, weigh
 from memory.learning.neighbours import find_alike

@@ -9,7 +9,7 @@ import numpy as np
 from django.db.models import Q
 from pgvector import Vector
 
-from accounts.usage import Payer
+from accounts.limits.usage import Payer
 from memory.embedding.spaces import embed_texts
 from memory.models import Memory, Thread
 from memory.models.memory import MemoryQuerySet

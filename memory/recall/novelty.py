@@ -12,7 +12,7 @@ from django.db.models import Window, prefetch_related_objects
 from django.db.models.functions import RowNumber
 from pgvector import Vector
 
-from accounts.usage import Payer
+from accounts.limits.usage import Payer
 from memory.embedding.spaces import embed_texts
 from memory.errors import NoveltyError
 from memory.models import Memory

@@ -21,8 +21,8 @@ from django.views.defaults import page_not_found
 from django_htmx.middleware import HtmxDetails
 from ninja.security import HttpBearer
 
-from accounts.admission import identifying
 from accounts.errors import GateError, MailError, TokenExpiredError
+from accounts.limits.admission import identifying
 from accounts.models import Token, User
 from database.queries import is_row_gone
 from jobs.background import in_request_thread

@@ -22,9 +22,9 @@ from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
 from accounts.authentication import activate_locale
-from accounts.devices import name_browser
 from accounts.errors import AccountExistsError, AddressRefusedError, GateError, InvitationError, MailError
 from accounts.models import Invitation, User
+from accounts.pages.devices import name_browser
 
 log = structlog.get_logger(__name__)
 OPERATORS = "Operators"  # the group

@@ -315,12 +315,12 @@ ACCOUNT_PREVENT_ENUMERATION = True
 ACCOUNT_MAX_EMAIL_ADDRESSES = 5
 ACCOUNT_REAUTHENTICATION_REQUIRED = True  # so that a stranger at an open browser cannot add an address
 ACCOUNT_FORMS = {
-    "add_email": "accounts.forms.AddEmailForm",
-    "login": "accounts.forms.LoginForm",
-    "reset_password": "accounts.forms.ResetPasswordForm",
-    "signup": "accounts.forms.SignupForm",
-    "change_password": "accounts.forms.ChangePasswordForm",
-    "reset_password_from_key": "accounts.forms.ResetPasswordKeyForm",
+    "add_email": "accounts.pages.forms.AddEmailForm",
+    "login": "accounts.pages.forms.LoginForm",
+    "reset_password": "accounts.pages.forms.ResetPasswordForm",
+    "signup": "accounts.pages.forms.SignupForm",
+    "change_password": "accounts.pages.forms.ChangePasswordForm",
+    "reset_password_from_key": "accounts.pages.forms.ResetPasswordKeyForm",
 }
 ACCOUNT_RATE_LIMITS = {
     "signup": "10/m/ip,60/h/ip",  # per visitor, against trying out addresses

@@ -18,7 +18,7 @@ urlpatterns = [
     path("api/v1/openapi.json", show_openapi),
     path("api/v1/", api.urls),
     path("admin/", admin.site.urls),
-    path("", include("accounts.urls")),
+    path("", include("accounts.pages.urls")),
     path("files/<uuid:file_id>/", give, name="file"),
     path("", include("companions.pages.urls")),
     path("", include("voice.urls")),

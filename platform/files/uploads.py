@@ -8,8 +8,8 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from accounts.limits.rates import admit_to
 from accounts.models import User
-from accounts.rates import admit_to
 from files.errors import ContentError, TooLargeError
 
 # How long an upload is kept while its user looks at what would come of it.

@@ -15,8 +15,8 @@ from django.conf import settings
 from django.utils import timezone
 from pydantic import BaseModel, Field
 
+from accounts.limits.usage import Payer, charged, has_tokens_left
 from accounts.models import ModelCall
-from accounts.usage import Payer, charged, has_tokens_left
 from providers.chat.events import Messages
 from providers.chat.structured import ask
 from providers.errors import ProviderBusy, ProviderError

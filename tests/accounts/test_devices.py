@@ -5,8 +5,8 @@ from allauth.usersessions.models import UserSession
 from django.contrib.sessions.models import Session
 from django.test import Client
 
-from accounts.devices import name_browser
 from accounts.models import User
+from accounts.pages.devices import name_browser
 from accounts.tasks import drop_old_sessions
 from tests.accounts.visits import sign_in, submit, who
 

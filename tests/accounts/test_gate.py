@@ -6,8 +6,8 @@ import pytest
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from accounts.errors import GateError
+from accounts.limits.usage import admit, allowance
 from accounts.models import ModelCall, User
-from accounts.usage import admit, allowance
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 

@@ -4,8 +4,8 @@ import pytest
 from pytest_django import Settings
 
 from accounts.errors import GateError
+from accounts.limits.rates import admit_to
 from accounts.models import User
-from accounts.rates import admit_to
 
 pytestmark = pytest.mark.django_db
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -6,8 +6,8 @@ from pytest_django import Settings
 from uvicorn import Config
 from uvicorn.server import ServerState
 
-from accounts.admission import Visit, address_of, shares, step_aside, take, visiting
 from accounts.errors import GateError
+from accounts.limits.admission import Visit, address_of, shares, step_aside, take, visiting
 from config.http.protocol import PatientProtocol
 from jobs.background import get_redis
 

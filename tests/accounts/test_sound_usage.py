@@ -8,8 +8,8 @@ import pytest
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from accounts.errors import GateError
+from accounts.limits.usage import admit_hearing, admit_speech, note_sound
 from accounts.models import SoundCall, User
-from accounts.usage import admit_hearing, admit_speech, note_sound
 from providers.errors import ProviderRefused, ProviderUnavailable
 
 SPEECH, TRANSCRIPTION = SoundCall.Capability.SPEECH, SoundCall.Capability.TRANSCRIPTION

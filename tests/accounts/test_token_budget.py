@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
+from accounts.limits.usage import waits_until
 from accounts.models import User
-from accounts.usage import waits_until
 from tests.accounts.test_gate import NOON, spend
 
 MIDNIGHT = NOON + timedelta(hours=11)  # in Berlin

@@ -13,8 +13,8 @@ from django.test import Client
 from django.utils import timezone
 from pydantic import BaseModel
 
+from accounts.limits.usage import Payer, charged
 from accounts.models import ModelCall, User
-from accounts.usage import Payer, charged
 from companions.models import Companion
 from providers.chat.structured import ask
 from providers.errors import ProviderError

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from companions.conversations.answer_lines import Names
-from companions.conversations.answer_markup import TextCall
-from companions.conversations.clean_answers import AnswerCleaner, Part, clean_text
-from companions.conversations.emotion_tags import Felt
-from companions.conversations.text_calls import NAMED, QuotedCalls
+from companions.answers.cleaner import AnswerCleaner, Part, clean_text
+from companions.answers.emotion_tags import Felt
+from companions.answers.lines import Names
+from companions.answers.markup import TextCall
+from companions.answers.text_calls import NAMED, QuotedCalls
 from providers.chat.events import Thought
 from tests.fixtures.spilled import CALL, KEPT, SPILLED
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from companions.conversations.emotion_tags import (
+from companions.answers.emotion_tags import (
     MAX_TAG_CHARACTERS,
     Expressions,
     Felt,

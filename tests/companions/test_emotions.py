@@ -9,9 +9,9 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import ModelCall, User
-from companions.conversations.emotion_tags import split_emotions
-from companions.conversations.log_import import Line, import_log
+from companions.answers.emotion_tags import split_emotions
 from companions.models import Companion, Message, Prompt, Reply
+from companions.pasts.log_import import Line, import_log
 from companions.prompting.turn_prompt import RULES
 from companions.replies import streams
 from companions.replies.broadcast import Publisher

@@ -8,7 +8,6 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from companions.conversations.log_import import Line, import_log
 from companions.errors import ForgetProposalError
 from companions.life import inner_state
 from companions.life.inner_state import Feeling
@@ -25,6 +24,7 @@ from companions.models import (
     Session,
     Waking,
 )
+from companions.pasts.log_import import Line, import_log
 from companions.sessions.closing import run
 from companions.sessions.requests import close
 from companions.sessions.transcript import build_talk, select_messages, select_visible

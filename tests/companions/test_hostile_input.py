@@ -9,9 +9,9 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import User
-from companions.conversations.log_import import Line, import_log
 from companions.deletion import delete_messages
 from companions.models import Companion, Message
+from companions.pasts.log_import import Line, import_log
 from memory.models import Memory
 from tests.fixtures.rest import Api, problem
 

@@ -12,8 +12,8 @@ from django.utils import timezone
 from pydantic import BaseModel
 from redis import Redis
 
+from accounts.limits.usage import Payer, charged
 from accounts.models import ModelCall, User
-from accounts.usage import Payer, charged
 from companions.models import Companion
 from companions.transfer.json_export import export
 from config.logs import stack

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from companions.conversations.clean_answers import Names, clean_text
+from companions.answers.cleaner import Names, clean_text
 from companions.deletion import delete_message
 from companions.life import inner_state
 from companions.life.inner_state import Feeling

@@ -11,11 +11,11 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import User
-from companions.conversations.log_import import Line, import_log
 from companions.errors import ReplyStateError
 from companions.life import inner_state
 from companions.life.inner_state import Feeling, get_newest, load_session_mood
 from companions.models import Companion, InnerState, Message, Reply, Session
+from companions.pasts.log_import import Line, import_log
 from companions.replies import actions
 from companions.replies.checkpoint import Said
 from companions.replies.context import (

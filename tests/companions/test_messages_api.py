@@ -10,9 +10,9 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import User
-from companions.conversations.log_import import Line, import_log
 from companions.deletion import delete_companion
 from companions.models import Companion, Message, Reply
+from companions.pasts.log_import import Line, import_log
 from jobs.background import in_thread
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.rest import Api, problem

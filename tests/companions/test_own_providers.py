@@ -11,8 +11,8 @@ from django.db import connection
 from django.utils import timezone
 from pydantic import BaseModel
 
+from accounts.limits.usage import Payer, allowance, charged
 from accounts.models import ModelCall, User
-from accounts.usage import Payer, allowance, charged
 from companions.errors import MindError
 from companions.minds.choice import find_proposed_model, take_model
 from companions.minds.editing import change_mind, list_providers

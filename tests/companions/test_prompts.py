@@ -7,10 +7,10 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from companions.conversations.log_import import Line, import_log
 from companions.life import inner_state
 from companions.life.inner_state import Feeling
 from companions.models import Companion, InnerState, Message, Reply, Session
+from companions.pasts.log_import import Line, import_log
 from companions.prompting.pinned_context import load_pinned_context, render_pinned
 from companions.prompting.turn_prompt import IN_CALL
 from companions.replies.actions import go_on, retry

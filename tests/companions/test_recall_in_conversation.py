@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from companions.conversations.log_import import Line, import_log
 from companions.memories.reasons import describe_reasons
 from companions.models import Companion, Prompt
+from companions.pasts.log_import import Line, import_log
 from jobs.background import in_thread
 from memory.embedding import embed_waiting
 from memory.models import Memory, Recall

@@ -12,7 +12,7 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 
-from accounts.admission import Lease
+from accounts.limits.admission import Lease
 from accounts.models import Token, User
 from companions.models import Companion
 from config.asgi import application

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from accounts.models import ModelCall, User
-from companions.conversations.emotion_tags import without_tags
+from companions.answers.emotion_tags import without_tags
 from companions.models import Companion, Message, Prompt, Reply
 from jobs.background import in_thread
 from tests.fixtures.rehearsal import RehearsalServer

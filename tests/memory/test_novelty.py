@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
+from accounts.limits.usage import Payer
 from accounts.models import ModelCall
-from accounts.usage import Payer
 from companions.models import Companion
 from memory.embedding import embed_waiting
 from memory.errors import NoveltyError

@@ -10,9 +10,9 @@ from django.db import IntegrityError, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from accounts.usage import Payer
-from companions.conversations.log_import import Line, import_log, progress
+from accounts.limits.usage import Payer
 from companions.models import Companion
+from companions.pasts.log_import import Line, import_log, progress
 from memory import tasks
 from memory.embedding import embed_cue, embed_waiting
 from memory.embedding.spaces import CueVector, clear_cache, find_serving_space, get_or_create_wanted_space

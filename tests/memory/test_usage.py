@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from accounts.limits.usage import Payer, allowance
 from accounts.models import ModelCall, User
-from accounts.usage import Payer, allowance
-from companions.conversations.log_import import Line, import_log
 from companions.models import Companion
+from companions.pasts.log_import import Line, import_log
 from memory.embedding import embed_cue, embed_waiting
 from tests.fixtures.rehearsal import RehearsalServer
 

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from companions.life import timers
+from companions.life.timers import timers
 from companions.models import Companion, Mind, Timer
 from companions.prompting.usage import Part, measure_parts
 from companions.replies.preview import preview_usage

@@ -5,8 +5,8 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from companions.conversations.log_import import Line, import_log
 from companions.models import Companion, Message
+from companions.pasts.log_import import Line, import_log
 from memory.models import Memory, Recall
 from memory.store import keep_fact
 from tests.fixtures.spaces import read_providers

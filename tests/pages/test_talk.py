@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts.models import User
 from companions.branches.operations import part_from
 from companions.conversations.markdown import as_html
-from companions.life.timers import cancel, set_timer
+from companions.life.timers.timers import cancel, set_timer
 from companions.models import Closing, Companion, Message, Reply, Session, Timer
 from companions.replies.checkpoint import Said
 from companions.replies.finish import finish

@@ -9,8 +9,8 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import User
-from companions.life import timers
-from companions.life.timers import set_timer
+from companions.life.timers import timers
+from companions.life.timers.timers import set_timer
 from companions.models import Companion, Timer, Waking
 from tests.fixtures.turns import make_companion
 from tests.pages.conftest import Told, answered

@@ -7,8 +7,8 @@ import pytest
 from django.utils import timezone
 from pydantic import BaseModel, Field
 
+from accounts.limits.usage import Payer, charged
 from accounts.models import ModelCall, User
-from accounts.usage import Payer, charged
 from companions.models import Companion
 from memory.documents.gists import Gists
 from memory.learning.answers import Diary, Digest, Facts, Reflection, Understanding

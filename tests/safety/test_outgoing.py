@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from accounts.limits.usage import Payer
 from accounts.models import ModelCall, User
-from accounts.usage import Payer
 from companions.models import Companion
 from providers.models import OwnProvider
 from providers.selection import Capability, Preference, get_provider, preferring

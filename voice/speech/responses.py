@@ -2,7 +2,7 @@
 
 from django.http import HttpResponse
 
-from accounts.admission import step_aside
+from accounts.limits.admission import step_aside
 from voice.speech.sound import speak_sentence
 from voice.speech.spoken_text import Source
 from voice.speech.synthesis import CONTENT_TYPE

@@ -9,8 +9,8 @@ import numpy as np
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.admission import step_aside
-from accounts.usage import admit_speech
+from accounts.limits.admission import step_aside
+from accounts.limits.usage import admit_speech
 from companions.models import Companion
 from jobs.background import in_thread, run_in_background
 from providers.sound import Sound

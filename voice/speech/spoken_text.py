@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 from companions.access import get_owned
-from companions.conversations.emotion_tags import felt_at
+from companions.answers.emotion_tags import felt_at
 from companions.models import Message, Reply
 from companions.replies.following import listening
 from jobs.background import in_thread

@@ -12,8 +12,8 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from accounts.limits.usage import admit_speech
 from accounts.models import SoundCall
-from accounts.usage import admit_speech
 from companions.models import Companion
 from files.contents import read_content
 from files.models import StoredFile

@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from accounts.errors import RefusedError
 from companions.api.jobs import LogIn
-from companions.conversations.log_import import Line, import_log
 from companions.models import Companion
+from companions.pasts.log_import import Line, import_log
 
 
 class Command(BaseCommand):

@@ -16,8 +16,8 @@ from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from accounts.limits.usage import note_sound
 from accounts.models import SoundCall, User
-from accounts.usage import note_sound
 from jobs.background import release_connections
 from providers import speech, transcription
 from providers.clients import run_in_background

@@ -24,8 +24,8 @@ from django.http.response import HttpResponseBase
 from django.utils import timezone
 from whitenoise.middleware import WhiteNoiseMiddleware
 
-from accounts.admission import address_of, arriving, identifying, step_aside, visiting
 from accounts.errors import GateError, RefusedError
+from accounts.limits.admission import address_of, arriving, identifying, step_aside, visiting
 from companions.replies.turn import beat_on, drain
 from companions.sockets.authorization import find_sender
 from files.uploads import FORM_OVERHEAD_BYTES
@@ -151,7 +151,7 @@ class SignedOutError(Exception):
 
 
 class Handler(ASGIHandler):
-    """Django's handler, which serves each request as a visit, limited by `accounts.admission`.
+    """Django's handler, which serves each request as a visit, limited by `accounts.limits.admission`.
 
     A streamed response is cut off once its person's session or token has ended (see `_while_signed_in`).
 

@@ -20,8 +20,8 @@ from django.utils.decorators import sync_and_async_middleware
 from django.utils.translation import gettext as _
 from django_structlog.middlewares import RequestMiddleware
 
-from accounts.admission import address_of
 from accounts.authentication import API_PREFIX
+from accounts.limits.admission import address_of
 from config.api import problem
 
 Response = HttpResponseBase

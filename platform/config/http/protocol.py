@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from accounts.admission import arrive, leave, network_of
+from accounts.limits.admission import arrive, leave, network_of
 
 MIN_BODY_BYTES = 8_000  # of a body, in each period of HTTP_BODY_SECONDS
 MAX_HEAD_BYTES = 64_000  # of request line and headers, or of what follows a body

@@ -10,9 +10,9 @@ from PIL import Image
 
 from accounts.models import User
 from companions.branches.operations import choose, part_from, say_anew
-from companions.life import timers
 from companions.life.inner_state import CALM
 from companions.life.inner_state import revise as revise_state
+from companions.life.timers import timers
 from companions.lore.editing import make_book, read_book
 from companions.models import (
     Attachment,

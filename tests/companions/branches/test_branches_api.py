@@ -7,9 +7,9 @@ from django.test import AsyncClient
 from django.utils import timezone
 
 from companions.branches import operations
-from companions.conversations.log_import import Line, import_log
 from companions.deletion import delete_message, forget_newest
 from companions.models import Branch, Closing, Companion, Conversation, JournalEntry, Message, Reply
+from companions.pasts.log_import import Line, import_log
 from companions.replies.lifecycle import start
 from companions.sessions.ending import load_ending
 from companions.sessions.requests import close

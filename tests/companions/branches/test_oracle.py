@@ -27,9 +27,9 @@ from hypothesis.stateful import (
 
 from accounts.models import User
 from companions.branches.operations import choose, choose_alternative, delete, part_from, say_anew
-from companions.life import timers
 from companions.life.inner_state import CALM
 from companions.life.inner_state import revise as revise_state
+from companions.life.timers import timers
 from companions.models import Branch, Conversation, InnerState, Message, Reply, Session, Timer
 from companions.models.companion import lock
 from companions.replies import actions

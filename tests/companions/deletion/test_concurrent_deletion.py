@@ -15,8 +15,10 @@ from django.test import Client
 
 from accounts.models import ModelCall, User
 from companions.deletion import delete_companion, delete_message
-from companions.life import inner_state, reflection, timers, waking
+from companions.life import inner_state, reflection
 from companions.life.inner_state import Feeling
+from companions.life.timers import timers
+from companions.life.wakings import waking
 from companions.models import Companion, InnerState, Message, Timer, Waking
 from memory.core_memory import set_slot
 from memory.models.core_memory import By

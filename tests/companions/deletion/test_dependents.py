@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from companions.deletion import delete_message, delete_rehearsed, forget
-from companions.life import inner_state, reflection, timers
+from companions.life import inner_state, reflection
 from companions.life.inner_state import Feeling
-from companions.life.waking import run
+from companions.life.timers import timers
+from companions.life.wakings.waking import run
 from companions.memories.editing import set_private
 from companions.models import Companion, Delivery, InnerState, Message, Prompt, Session, Timer, Waking
 from companions.prompting.pinned_context import load_pinned_context, render_inner_state

@@ -6,9 +6,9 @@ import pytest
 
 from companions.life import outreach
 from companions.life.clock import restore_times
-from companions.life.timers import begin_wakings, claim_timers, set_timer
+from companions.life.timers.timers import begin_wakings, claim_timers, set_timer
 from companions.life.triggers import claim_companions, make_waking
-from companions.life.waking import find_due
+from companions.life.wakings.waking import find_due
 from companions.models import Companion, Delivery, Life, Message, Timer, Waking
 from tests.companions.life.waking import NOON, woken, wrote
 

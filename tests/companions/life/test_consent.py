@@ -17,7 +17,7 @@ from companions.life.eligibility import (
     is_within,
     load_outreach,
 )
-from companions.life.schedules import parse
+from companions.life.timers.schedules import parse
 from companions.models import Companion, Life, Message, Waking
 
 NOON = datetime(2026, 5, 4, 10, tzinfo=UTC)  # noon in Berlin

@@ -12,8 +12,8 @@ from django.utils import timezone
 from accounts.models import ModelCall
 from companions.conversations.messages import Spoken
 from companions.life.outreach import count_unread
-from companions.life.reminders import asks_for_reminder
-from companions.life.timers import fire, set_timer
+from companions.life.timers.timers import fire, set_timer
+from companions.life.wakings.reminders import asks_for_reminder
 from companions.models import Companion, Conversation, Message, Timer, Waking
 from companions.prompting.history import render_history
 from companions.sessions.transcript import select_messages, select_visible

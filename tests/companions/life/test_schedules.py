@@ -10,8 +10,8 @@ from django.utils import translation
 from hypothesis import given
 from hypothesis import strategies as st
 
-from companions.life.schedule_words import describe_schedule
-from companions.life.schedules import (
+from companions.life.timers.schedule_words import describe_schedule
+from companions.life.timers.schedules import (
     MAX_AHEAD,
     MIN_INTERVAL,
     Cron,

@@ -8,7 +8,14 @@ import pytest
 from django.db import connection, transaction
 from pytest_django import DjangoAssertNumQueries
 
-from companions.life.timers import MAX_ATTEMPTS, MAX_MISSED, begin_wakings, cancel, claim_timers, set_timer
+from companions.life.timers.timers import (
+    MAX_ATTEMPTS,
+    MAX_MISSED,
+    begin_wakings,
+    cancel,
+    claim_timers,
+    set_timer,
+)
 from companions.models import Companion, Timer, Waking
 from companions.models.companion import lock
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from companions import tools
-from companions.life.timers import cancel, set_timer
+from companions.life.timers.timers import cancel, set_timer
 from companions.models import Companion, Timer
 from companions.replies.context import TurnContext
 from providers.rehearsal.talk import answer

@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from accounts.models import User
 from companions.errors import TimerError
-from companions.life import timers
-from companions.life.timers import follow_time_zone, set_missing_predefined, set_predefined
+from companions.life.timers import timers
+from companions.life.timers.timers import follow_time_zone, set_missing_predefined, set_predefined
 from companions.models import Companion, Timer, Waking
 from companions.replies.lifecycle import start
 from jobs import background

@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
-from companions.life import timers
+from companions.life.timers import timers
 from companions.models import Companion, Timer
 from tests.fixtures.rest import Api, problem
 

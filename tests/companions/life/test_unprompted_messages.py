@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 
 from accounts.models import User
 from companions.deletion import delete_message
-from companions.life.waking import BUSY_DELAY, LEASE_TIME, run
+from companions.life.wakings.waking import BUSY_DELAY, LEASE_TIME, run
 from companions.models import Companion, Message, Reply, Waking
 from companions.replies import actions
 from companions.replies.checkpoint import Said

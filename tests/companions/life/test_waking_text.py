@@ -2,8 +2,8 @@
 
 import pytest
 
-from companions.conversations.clean_answers import Names
-from companions.life.waking_answer import read_answer
+from companions.answers.cleaner import Names
+from companions.life.wakings.answer import read_answer
 
 SILENT = [
     "",

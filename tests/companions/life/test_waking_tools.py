@@ -9,9 +9,10 @@ import pytest
 from companions import tools
 from companions.deletion import delete_message
 from companions.errors import LostOwnershipError
-from companions.life import inner_state, waking_context
-from companions.life.waking import LEASE_TIME
-from companions.life.waking_context import WakingContext
+from companions.life import inner_state
+from companions.life.wakings import context as waking_context
+from companions.life.wakings.context import WakingContext
+from companions.life.wakings.waking import LEASE_TIME
 from companions.models import Companion, Session, Timer, Waking
 from jobs.lease import Lease
 from memory.learning.secrets import holds_secret

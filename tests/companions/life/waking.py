@@ -7,7 +7,7 @@ from uuid import UUID
 from companions.conversations.messages import open_session
 from companions.conversations.messages import say as keep
 from companions.life import outreach
-from companions.life.waking import run
+from companions.life.wakings.waking import run
 from companions.models import Companion, Message, Timer, Waking
 from tests.companions.talking import say
 from tests.fixtures.clock import clock_at

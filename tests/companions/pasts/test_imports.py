@@ -11,12 +11,12 @@ from companions import tasks
 from companions.archives.storage import measure_bytes
 from companions.branches.alternatives import load_alternatives
 from companions.branches.operations import choose, choose_alternative
-from companions.conversations.log_import import Line, import_log, progress
 from companions.conversations.messages import load_path
 from companions.errors import LimitError
 from companions.models import Branch, Companion, Conversation, Message, PastImport, Session
 from companions.pasts import imports
 from companions.pasts.imports import Wanted
+from companions.pasts.log_import import Line, import_log, progress
 from companions.pasts.plan import Choice
 from files.models import StoredFile
 from jobs.lease import LEASE_TIME

@@ -8,8 +8,8 @@ import pytest
 from django.utils import timezone
 
 from companions import tools
-from companions.conversations.log_import import Line, import_log
 from companions.models import Companion, Reply, Session
+from companions.pasts.log_import import Line, import_log
 from companions.replies.checkpoint import Said
 from companions.replies.context import TurnContext, compose, load_context, recall_memories, record_call
 from companions.replies.finish import finish

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from companions import tools
-from companions.conversations.clean_answers import Names, clean_text
+from companions.answers.cleaner import Names, clean_text
 from companions.models import Companion
 from companions.prompting.history import DEEDS
 from companions.replies.context import TurnContext
@@ -81,7 +81,7 @@ def test_bad_arguments_give_an_error_that_can_be_mended(turn: TurnContext, name:
 
 def test_the_history_shows_each_tool_that_changes_something() -> None:
     """Put a new tool that `writes` into DEEDS (prompting/history.py), and what it gives, if a model may copy it, into
-    TOLD_BY_TOOLS (conversations/answer_lines.py).
+    TOLD_BY_TOOLS (answers/lines.py).
     """
     assert {name for name, tool in TOOLS.items() if tool.writes} == {*DEEDS, "more_tools"} - FORMER.keys()
 

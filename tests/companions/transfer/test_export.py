@@ -9,7 +9,7 @@ from django.db import models
 from django.test import AsyncClient
 
 from accounts.models import User
-from companions.life import timers
+from companions.life.timers import timers
 from companions.models import Companion, Delivery, Message, Waking
 from companions.transfer.json_export import BATCH, EXPORTED, NOT_EXPORTED
 from files.contents import store_content

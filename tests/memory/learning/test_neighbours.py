@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
+from accounts.limits.usage import Payer
 from accounts.models import ModelCall
-from accounts.usage import Payer
 from companions.models import Companion
 from memory.embedding import embed_waiting
 from memory.learning.neighbours import MAX_NEIGHBOURS, find_neighbours

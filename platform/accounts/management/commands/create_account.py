@@ -6,8 +6,8 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.errors import AccountExistsError
-from accounts.forms import MAX_PASSWORD_CHARACTERS
 from accounts.models import User
+from accounts.pages.forms import MAX_PASSWORD_CHARACTERS
 from accounts.signup import create_account
 
 

@@ -15,8 +15,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.errors import GateError
+from accounts.limits.rates import admit_to
 from accounts.models import ModelCall, SoundCall, User
-from accounts.rates import admit_to
 from providers.chat_provider import OWN
 from providers.errors import MalformedError, ProviderRefused
 from providers.failures import note_failure

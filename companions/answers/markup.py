@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import regex
 
-from companions.conversations.text_calls import ARGUMENTS, NAMES, read_calls, read_function_calls
+from companions.answers.text_calls import ARGUMENTS, NAMES, read_calls, read_function_calls
 from memory.emotion import Emotion
 from providers.chat.events import Thought
 from providers.tokens import CONTROL_TOKENS
@@ -249,7 +249,7 @@ class MarkupReader:
         if named and not is_end and (named.partial or len(text) - named.end() < MAX_LABEL_CHARACTERS):
             return
         name = ""
-        if named and not named.partial and not named["label"]:  # answer_lines reads labels
+        if named and not named.partial and not named["label"]:  # LineReader reads labels
             name = self._person if named["who"].casefold() == "user" else self._companion
         yield self._note(name or "{")
         yield named.end() if named and name else at + 1

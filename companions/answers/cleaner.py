@@ -1,7 +1,7 @@
 """Clean a model's answer, while it streams or as a whole, so that only the companion's words are left. Pure.
 
-The steps in order: template tokens, reasoning, Kith's own blocks, tool calls and placeholders (answer_markup), emotion
-tags (emotion_tags), labels, emotions in brackets and stage directions (answer_lines), loops (answer_loops). What is
+The steps in order: template tokens, reasoning, Kith's own blocks, tool calls and placeholders (markup), emotion
+tags (emotion_tags), labels, emotions in brackets and stage directions (lines), loops (loops). What is
 removed here is neither shown nor saved, spoken or learnt from.
 """
 
@@ -9,10 +9,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from enum import StrEnum
 
-from companions.conversations.answer_lines import LineReader, Names
-from companions.conversations.answer_loops import LoopReader
-from companions.conversations.answer_markup import MarkupReader, TextCall
-from companions.conversations.emotion_tags import Expressions, Felt
+from companions.answers.emotion_tags import Expressions, Felt
+from companions.answers.lines import LineReader, Names
+from companions.answers.loops import LoopReader
+from companions.answers.markup import MarkupReader, TextCall
 from providers.chat.events import Thought
 
 Part = str | Felt | Thought | TextCall

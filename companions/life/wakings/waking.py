@@ -13,11 +13,11 @@ from companions.branches.marks import move_marks
 from companions.conversations.messages import open_session, say
 from companions.errors import LostOwnershipError
 from companions.events import notify_companion, notify_person, notify_unread_changed, render_message
-from companions.life.decision import decide
 from companions.life.eligibility import Reason, find_refusal, find_skip_reason
 from companions.life.outreach import deliver
-from companions.life.reminders import write_reminder
-from companions.life.waking_context import WakingContext
+from companions.life.wakings.context import WakingContext
+from companions.life.wakings.decision import decide
+from companions.life.wakings.reminders import write_reminder
 from companions.models import Companion, Conversation, Message, Reply, Timer, Waking
 from companions.models.companion import hold, lock
 from jobs.background import enqueue

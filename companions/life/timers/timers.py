@@ -17,9 +17,9 @@ from django.utils.translation import gettext_lazy
 
 from accounts.models import User
 from companions.errors import ScheduleError, TimerError
-from companions.life import schedules
-from companions.life.schedule_words import describe_schedule
-from companions.life.schedules import Cron, Once
+from companions.life.timers import schedules
+from companions.life.timers.schedule_words import describe_schedule
+from companions.life.timers.schedules import Cron, Once
 from companions.models import Companion, Message, Timer, Waking
 from companions.models.companion import hold, lock
 from companions.models.timer import NOTE_CHARACTERS, TimerQuerySet

@@ -12,10 +12,10 @@ from typing import Any
 
 import regex
 
-from companions.conversations.answer_lines import Names
-from companions.conversations.answer_markup import TextCall
-from companions.conversations.clean_answers import AnswerCleaner, clean_text
-from companions.conversations.emotion_tags import Felt
+from companions.answers.cleaner import AnswerCleaner, clean_text
+from companions.answers.emotion_tags import Felt
+from companions.answers.lines import Names
+from companions.answers.markup import TextCall
 from memory.language import pattern_of, words_of
 from memory.learning.boilerplate import is_refusal
 from providers.chat.structured import find_objects

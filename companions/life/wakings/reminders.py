@@ -6,7 +6,7 @@ import regex
 from django.utils import translation
 from django.utils.translation import gettext as _
 
-from companions.life.waking_context import LATE_AFTER, WakingContext
+from companions.life.wakings.context import LATE_AFTER, WakingContext
 from companions.models import Message, Timer
 from companions.tools.own_words import find_sentence
 from memory.language import pattern_of, words_of

@@ -11,7 +11,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
 
-from companions.life.schedules import After, Cron, Once, Schedule, resolve_local_time
+from companions.life.timers.schedules import After, Cron, Once, Schedule, resolve_local_time
 
 DESCRIPTOR_LOCALES = {"zh-hans": "zh_CN"}
 CRON_DAYS = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"]

@@ -11,15 +11,15 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Max, Q
 
-from accounts.usage import Payer
+from accounts.limits.usage import Payer
 from companions import tools
-from companions.conversations.answer_lines import Names
+from companions.answers.lines import Names
 from companions.errors import LostOwnershipError
-from companions.life import timers
 from companions.life.eligibility import find_refusal
 from companions.life.inner_state import get_feeling_now
-from companions.life.recent_talk import RecentTalk, load_recent_talk
-from companions.life.waking_answer import EXAMPLE
+from companions.life.timers import timers
+from companions.life.wakings.answer import EXAMPLE
+from companions.life.wakings.recent_talk import RecentTalk, load_recent_talk
 from companions.lore.turn import find_constant_lore
 from companions.models import Companion, Message, Waking
 from companions.models.companion import lock

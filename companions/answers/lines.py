@@ -11,9 +11,9 @@ from functools import lru_cache
 
 import regex
 
-from companions.conversations.answer_markup import TextCall
-from companions.conversations.emotion_tags import Felt
-from companions.conversations.text_calls import read_function_call
+from companions.answers.emotion_tags import Felt
+from companions.answers.markup import TextCall
+from companions.answers.text_calls import read_function_call
 from memory.emotion import Emotion
 
 MIN_NAME_CHARACTERS = 2  # of ASCII letters, since many a line begins with "A:"
@@ -56,7 +56,7 @@ TOLD_BY_TOOLS = (
     rf'|"when": "[^\n]{{0,500}}", "next": "(?:{WEEKDAY} )?\d{{4}}-'
     rf'|"next": "(?:{WEEKDAY} )?\d{{4}}-[^\n]{{0,20}}", (?:"text": "[^\n]{{0,1000}}", )?"when": "'
 )
-# The beginnings of the lines and lists that `prompting.turn_prompt.render_context` and `life.waking_context` render, and
+# The beginnings of the lines and lists that `prompting.turn_prompt.render_context` and `life.wakings.context` render, and
 # of the directive and the notice in the history. The list of timers is left out, since an answer to the question which
 # timers are set looks just like it.
 CONTEXT_LINE = (

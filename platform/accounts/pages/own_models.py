@@ -17,8 +17,8 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.authentication import SignedInRequest
+from accounts.limits.rates import admit_to
 from accounts.models import User
-from accounts.rates import admit_to
 from jobs.background import release_connections
 from providers.chat_provider import describe_own
 from providers.clients import run_in_background

@@ -5,7 +5,7 @@ from allauth.mfa.totp.views import activate_totp
 from django.urls import include, path
 from django.views.decorators.cache import never_cache
 
-from accounts import devices, own_models, views
+from accounts.pages import devices, own_models, views
 
 urlpatterns = [
     path("accounts/signup/", views.SignupView.as_view(), name="account_signup"),

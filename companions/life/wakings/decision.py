@@ -6,13 +6,13 @@ from time import monotonic
 
 from django.conf import settings
 
+from accounts.limits.usage import charged
 from accounts.models import ModelCall
-from accounts.usage import charged
 from companions import tools
-from companions.conversations.emotion_tags import without_tags
-from companions.conversations.text_calls import QuotedCalls
-from companions.life.waking_answer import Words, is_silence, read_answer, read_calls
-from companions.life.waking_context import WakingContext, compose_prompt
+from companions.answers.emotion_tags import without_tags
+from companions.answers.text_calls import QuotedCalls
+from companions.life.wakings.answer import Words, is_silence, read_answer, read_calls
+from companions.life.wakings.context import WakingContext, compose_prompt
 from companions.minds.choice import choose_provider, compute_sampling, get_mind
 from companions.models import Waking
 from companions.prompting.history import compose_tool_result

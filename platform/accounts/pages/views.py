@@ -25,11 +25,11 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts import signup
 from accounts.authentication import SignedInRequest, activate_locale
 from accounts.errors import AccountExistsError, GateError, InvitationError
-from accounts.forms import DeletionForm, ProfileForm, TokenForm
+from accounts.limits.usage import allowance
 from accounts.models import AccountDeletion, Token, User
-from accounts.own_models import has_page
+from accounts.pages.forms import DeletionForm, ProfileForm, TokenForm
+from accounts.pages.own_models import has_page
 from accounts.time_zones import list_choices
-from accounts.usage import allowance
 from database.queries import lift_statement_timeout
 
 UNPROCESSABLE = 422

@@ -1,0 +1,1 @@
+"""The pages of signing up, signing in and a person's own settings."""
