@@ -9,5 +9,8 @@ budget    how many tokens learning from an import may spend in a night
 learning  learning from an import's sessions, one after the other
 undo      deleting an import with all that was drawn from it
 
+log_import  a log that a program sends, imported at once
+weaving     merges messages into the chosen path of a conversation by their times
+
 The files are read by the package `pasts`, which knows nothing of Kith.
 """

@@ -12,8 +12,7 @@ context                   loads and recalls (memory.recall) what the prompt is m
 prompting.pinned_context  what is in every prompt
 prompting.moment          what is true only now: the time, where the two left off, the open threads, the timers
 prompting.turn_prompt     renders the prompt as it is sent
-answers.emotion_tags
-                          takes the emotions out of what the model streams
+answers.cleaner           leaves only the companion's words of what the model streams, with the emotions beside them
 broadcast                 sends frames through Redis, where each reply has a stream (streams), to everyone who follows
                           the companion (following)
 checkpoint                saves what has been said so far, from which another process goes on

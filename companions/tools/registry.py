@@ -12,6 +12,7 @@ from pydantic import AliasChoices, ValidationError
 from pydantic.fields import FieldInfo
 
 from companions.answers.emotion_tags import without_tags
+from companions.answers.text_calls import ARGUMENTS
 from companions.errors import TimerError
 from companions.tools import (
     core_memory_tools,
@@ -40,7 +41,6 @@ FORMER = {"revise": "remember"}  # former names, which a session's history may s
 MAX_SHARE = 4  # offered tools take at most a quarter of the context
 MAX_ERROR_CHARACTERS = 1500
 NOTHING = ("", "null", "none", "None", "N/A")  # written for an argument that is left out
-WRAPPERS = {"arguments", "parameters", "args", "input"}
 NOT_KEPT = "This looks like a password, a key or the number of a card: such things are not kept."
 
 
@@ -125,7 +125,7 @@ def _tidy_arguments(tool: type[Tool], arguments: str) -> str:
         for field_name, field in tool.model_fields.items()
         for name in _list_names(field_name, field)
     }
-    if len(given) == 1 and (wrapped := given.keys() - fields.keys() & WRAPPERS):
+    if len(given) == 1 and (wrapped := given.keys() - fields.keys() & {*ARGUMENTS}):
         inner = given[wrapped.pop()]
         given = inner if isinstance(inner, dict) else given
     tidied = {}
