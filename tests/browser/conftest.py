@@ -51,6 +51,16 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def blank(browser: Browser) -> Iterator[Page]:
+    """A page of nothing, in which scripts run."""
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto("about:blank")
+    yield page
+    context.close()
+
+
 @pytest.fixture
 def page(page: Page, live: Live) -> Iterator[Page]:
     """A page that fails the test on any script error and on anything that the content policy stopped.

@@ -1,11 +1,10 @@
 """The transcript of a call: what was heard, as far as it was, without the signs of Markdown that nobody hears."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
 SCRIPT = Path(__file__).resolve().parents[2] / "static/js/voice/transcript.js"
@@ -46,33 +45,24 @@ WITHOUT_SIGNS = {
 }
 
 
-@pytest.fixture(scope="module")
-def page(browser: Browser) -> Iterator[Page]:
-    context = browser.new_context()
-    page = context.new_page()
-    page.goto("about:blank")
-    yield page
-    context.close()
-
-
-def show(page: Page, text: str, until: int | None = None) -> list[str]:
+def show(blank: Page, text: str, until: int | None = None) -> list[str]:
     """What is shown of a reply that was heard up to there, and what the page knows that it says."""
     source = f"data:text/javascript;charset=utf-8,{quote(SCRIPT.read_text())}"
-    shown: list[str] = page.evaluate(SHOW, [source, text, until])
+    shown: list[str] = blank.evaluate(SHOW, [source, text, until])
     return shown
 
 
 @pytest.mark.parametrize("text", WITHOUT_SIGNS)
-def test_the_signs_of_markdown_are_not_shown(page: Page, text: str) -> None:
-    assert show(page, text) == [WITHOUT_SIGNS[text], text]
+def test_the_signs_of_markdown_are_not_shown(blank: Page, text: str) -> None:
+    assert show(blank, text) == [WITHOUT_SIGNS[text], text]
 
 
-def test_it_is_shown_as_far_as_it_was_heard(page: Page) -> None:
+def test_it_is_shown_as_far_as_it_was_heard(blank: Page) -> None:
     text = "😀 **Yes, I know. That is all** that I know. *Really.*"
-    assert show(page, text, 16)[0] == "😀 Yes, I know."
-    assert show(page, text, 43)[0] == "😀 Yes, I know. That is all that I know."
+    assert show(blank, text, 16)[0] == "😀 Yes, I know."
+    assert show(blank, text, 43)[0] == "😀 Yes, I know. That is all that I know."
 
 
-def test_its_last_line_is_seen_also_once_it_has_less_room(page: Page) -> None:
-    hidden = page.evaluate(SHRINK, f"data:text/javascript;charset=utf-8,{quote(SCRIPT.read_text())}")
+def test_its_last_line_is_seen_also_once_it_has_less_room(blank: Page) -> None:
+    hidden = blank.evaluate(SHRINK, f"data:text/javascript;charset=utf-8,{quote(SCRIPT.read_text())}")
     assert hidden < 1

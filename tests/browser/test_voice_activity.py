@@ -8,7 +8,7 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
 RATE, FRAME = 16_000, 320
@@ -25,16 +25,6 @@ LISTEN = """([source, packed, raised]) => import(source).then(({ Activity }) => 
   }
   return found;
 })"""
-
-
-@pytest.fixture(scope="module")
-def blank(browser: Browser) -> Any:
-    """A page of nothing, in which scripts run."""
-    context = browser.new_context()
-    page = context.new_page()
-    page.goto("about:blank")
-    yield page
-    context.close()
 
 
 def noise(seconds: float, decibels: float, seed: int = 1) -> NDArray[np.float32]:
