@@ -38,11 +38,11 @@ def _read_day(given: object, info: ValidationInfo) -> object:
     "Last week" has a first day for `since` and a last one for `until`, but is no `day`. Without a year, it is the past
     one. Raise ValueError if the words name none.
     """
-    now: datetime | None = (info.context or {}).get("now")
-    if not isinstance(given, str) or now is None:
+    if not isinstance(given, str) or not info.context:
         return given
     with suppress(ValueError):
         return datetime.fromisoformat(given).date()
+    now = info.context["now"].astimezone(info.context["user"].zone)
     today = now.date()
     spans = days_named(given, now) or days_named(f"on {given}", now)
     spans = [span for span in spans if today - YEAR < span[0] <= today] or spans[-1:]

@@ -166,7 +166,7 @@ def _rename_argument(
 
 def _read_call(context: ToolContext, name: str, arguments: str, now: datetime) -> Tool:
     """Return the tool with parsed arguments, without emotion tags. Raise ToolError if they are invalid or secret."""
-    said = {"now": now.astimezone(context.companion.user.zone)}  # days are named by it, e.g. "yesterday"
+    said = {"now": now, "user": context.companion.user}  # days are named by these, e.g. "yesterday"
     known = WAKING_TOOLS if context.waking else TOOLS
     name = FORMER.get(name, name)
     if name not in known:

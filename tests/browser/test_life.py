@@ -17,7 +17,8 @@ DUE_MS = 60_000  # some seconds, and time for the tick, the waking and a busy ma
 
 LIVING = """
 from django.utils import timezone
-from companions.life import timers, waking
+from companions.life.timers import timers
+from companions.life.wakings import waking
 now = timezone.now()
 timers.begin_wakings(timers.claim_timers(now, 100), now)
 for waking_id in waking.find_due(now):

@@ -51,7 +51,7 @@ def test_a_search_costs_the_same_for_few_and_for_many(
     read_providers()
     # session, user, companion; five make the first cue's space; entries, likeness, a closer look, memories, messages,
     # where they were said; the last night; slots, blocks
-    with django_assert_num_queries(17):
+    with django_assert_num_queries(16):
         assert len(texts(at_home.get(f"/companions/{mira.pk}/memories/?q=tea"))) == count
 
 
