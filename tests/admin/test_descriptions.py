@@ -1,7 +1,7 @@
 """Operators read names and words: no raw ids as titles, no codes as values, no English in Chinese."""
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 
 import pytest
 from django.contrib import admin
@@ -86,7 +86,8 @@ def test_large_numbers_have_commas_in_each_language(language: str) -> None:
 
 def test_dates_in_the_admin_are_written_as_on_other_pages() -> None:
     with translation.override("en"):
-        assert date_format(datetime(2026, 11, 29, 22, 24), "DATETIME_FORMAT") == "29 November 2026, 22:24"
+        at = datetime(2026, 11, 29, 22, 24, tzinfo=UTC)
+        assert date_format(at, "DATETIME_FORMAT") == "29 November 2026, 22:24"
 
 
 def test_every_search_says_what_it_finds() -> None:

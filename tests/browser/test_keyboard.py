@@ -121,7 +121,9 @@ def test_a_notice_hides_nothing_that_has_the_focus(person: Person, live: Live) -
     expect(notice).to_be_visible()
     call = page.get_by_role("button", name="Call").bounding_box()
     covering = notice.bounding_box()
-    assert call and covering and call["y"] + call["height"] <= covering["y"]
+    assert call is not None
+    assert covering is not None
+    assert call["y"] + call["height"] <= covering["y"]
     person.visit("/settings/")
     expect(notice).to_be_visible()
     for _ in range(40):
