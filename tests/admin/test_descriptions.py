@@ -1,6 +1,7 @@
 """Operators read names and words: no raw ids as titles, no codes as values, no English in Chinese."""
 
 import re
+from datetime import UTC, datetime
 
 import pytest
 from django.contrib import admin
@@ -9,6 +10,7 @@ from django.template.defaultfilters import floatformat
 from django.test import Client, RequestFactory
 from django.urls import reverse
 from django.utils import timezone, translation
+from django.utils.formats import date_format
 
 from accounts.models import ModelCall, User
 from safety.admin import code_column
@@ -80,6 +82,12 @@ def test_django_has_nothing_to_say_of_the_admin() -> None:
 def test_large_numbers_have_commas_in_each_language(language: str) -> None:
     with translation.override(language):
         assert floatformat(1284000, "0g") == "1,284,000"
+
+
+def test_dates_in_the_admin_are_written_as_on_other_pages() -> None:
+    with translation.override("en"):
+        at = datetime(2026, 11, 29, 22, 24, tzinfo=UTC)
+        assert date_format(at, "DATETIME_FORMAT") == "29 November 2026, 22:24"
 
 
 def test_every_search_says_what_it_finds() -> None:

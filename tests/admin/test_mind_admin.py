@@ -187,8 +187,9 @@ def test_the_page_names_who_works_beside_the_talk(desk: Client) -> None:
 def test_today_leads_to_the_choice_of_a_model_where_there_is_none(desk: Client, settings: Any) -> None:
     words = "No language model is chosen"
     assert words not in desk.get(reverse("admin:index")).content.decode()
-    settings.CHAT = settings.CHAT | {"is_rehearsal": True}
+    settings.CHAT = settings.CHAT | {"is_rehearsal": True, "base_url": "http://127.0.0.1:9/v1"}
     settings.CHAT_IS_FOUND = False
     shown = desk.get(reverse("admin:index")).content.decode()
     assert words in shown
     assert f'href="{reverse("admin:mind")}">Choose a model' in shown
+    assert "See what failed" not in shown

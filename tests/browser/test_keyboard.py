@@ -116,8 +116,15 @@ def test_a_notice_hides_nothing_that_has_the_focus(person: Person, live: Live) -
     page = person.page
     page.set_viewport_size({"width": 1280, "height": 500})
     live.run(NOTICE.format(email=person.email))
-    person.visit("/settings/")
     notice = page.locator(".arrival")
+    person.visit(f"{person.create_companion()}call/")
+    expect(notice).to_be_visible()
+    call = page.get_by_role("button", name="Call").bounding_box()
+    covering = notice.bounding_box()
+    assert call is not None
+    assert covering is not None
+    assert call["y"] + call["height"] <= covering["y"]
+    person.visit("/settings/")
     expect(notice).to_be_visible()
     for _ in range(40):
         page.keyboard.press("Tab")

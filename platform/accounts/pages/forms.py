@@ -206,6 +206,10 @@ class ChangePasswordForm(EndingTokens, allauth.ChangePasswordForm):  # type: ign
 
     field_order = ("oldpassword", "password1", "password2", "end_tokens")
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["oldpassword"].label = _("Current password")
+
 
 class ResetPasswordKeyForm(EndingTokens, allauth.ResetPasswordKeyForm):  # type: ignore[misc]
     """A new password for a person who followed the link in a mail."""
