@@ -1,6 +1,7 @@
 """What is told of Kith's health, and what that costs."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -78,4 +79,14 @@ def test_the_openapi_document_is_made_once_and_not_sent_twice(client: Client) ->
 @pytest.mark.parametrize(("reserve", "state"), [(0, "ok"), (1 << 60, "degraded")])
 def test_a_disk_that_is_almost_full_is_told(client: Client, settings: Any, reserve: int, state: str) -> None:
     settings.DISK_RESERVE_BYTES = reserve
+    assert client.get("/healthz").json()["checks"]["disk"] == state
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("folder", "state"), [("missing", "ok"), ("file/unreadable", "degraded")])
+def test_a_disk_that_cannot_be_read_is_told(
+    client: Client, settings: Any, tmp_path: Path, folder: str, state: str
+) -> None:
+    (tmp_path / "file").touch()
+    settings.KITH_HOME = tmp_path / folder
     assert client.get("/healthz").json()["checks"]["disk"] == state

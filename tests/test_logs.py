@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 import structlog
 from django.test import Client
+from django.utils import timezone
 from structlog.testing import capture_logs
 
 from config.logs import configure_structlog
+from providers.errors import ProviderRefused
+from providers.failures import note_failure
 
 SAID = "Lavender-and-honey"
 
@@ -113,3 +116,11 @@ def test_no_key_that_an_address_holds_is_logged(client: Client, db: None) -> Non
     started = [line["request"] for line in requests if line["event"] == "request_started"]
     assert started == ["GET /accounts/password/reset/key/(?P<uidb36>[0-9A-Za-z]+)-(?P<key>.+)/$"]
     assert not {"lavender", "honey"} & set(re.findall(r"[a-z]+", str(requests)))
+
+
+def test_no_password_that_a_models_address_holds_is_logged(db: None) -> None:
+    error = ProviderRefused(f"Wrong: {SAID}")
+    with capture_logs() as lines:
+        note_failure("https://kith:hunter2@models.example/v1", "m", error, timezone.now(), None)
+    assert [line["host"] for line in lines] == ["models.example"]
+    assert not re.search(f"hunter2|{SAID}", str(lines))

@@ -170,6 +170,20 @@ def test_browsers_come_back_by_https_alone(environment: dict[str, str], seconds:
     assert load_settings(secrets | environment)["SECURE_HSTS_SECONDS"] == seconds
 
 
+@pytest.mark.parametrize(
+    ("server", "verification", "is_told"),
+    [("", "none", False), ("smtp://mail.example:25", "mandatory", True)],
+)
+def test_addresses_are_verified_and_changes_told_where_mail_is_sent(
+    server: str, verification: str, is_told: bool
+) -> None:
+    read = load_settings({"EMAIL_URL": server})
+    assert (read["ACCOUNT_EMAIL_VERIFICATION"], read["ACCOUNT_EMAIL_NOTIFICATIONS"]) == (
+        verification,
+        is_told,
+    )
+
+
 def test_djangos_check_of_a_public_kith_finds_nothing() -> None:
     public = {"KITH_URL": PUBLIC, "SECRET_KEY": SECRET, "KITH_ENCRYPTION_KEY": KEY}
     given = load_settings(public)

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import regex
 
-from companions.answers.text_calls import ARGUMENTS, NAMES, read_calls, read_function_calls
+from companions.answers.text_calls import ARGUMENTS, NAMES, find_words_behind, read_calls, read_function_calls
 from memory.emotion import Emotion
 from providers.chat.events import Thought
 from providers.tokens import CONTROL_TOKENS
@@ -473,7 +473,10 @@ class MarkupReader:
         return self._whole_call.match(text, at, partial=True) is not None
 
     def _give_collected(self) -> Iterator[Part]:
-        """Yield what was being read when the answer ended; an aside without an end is read again as text."""
+        """Yield what was being read when the answer ended.
+
+        An aside without an end is read again as text, and so are the words behind a broken call.
+        """
         if self._read == self._read_aside:
             source = "".join(self._collected)
             self._drop_collected()
@@ -484,4 +487,9 @@ class MarkupReader:
         if self._read == self._read_call:
             yield from self._give_calls()
         elif self._collected:
-            yield from self._give_calls_or_text()
+            source = "".join(self._collected)
+            is_bare = self._read == self._read_bare_call
+            parts = self._give_calls_or_text()
+            yield from parts
+            if is_bare and not parts:
+                yield from self._run(find_words_behind(source), is_end=True)

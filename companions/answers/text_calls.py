@@ -63,6 +63,20 @@ def read_function_calls(code: str) -> list[tuple[str, str]]:
     return [call for call in calls if call] if all(calls) else []
 
 
+def find_words_behind(source: str) -> str:
+    """Return the words that follow a call whose JSON is broken: behind its arguments if only its own bracket is missing,
+    else from the next line on; "" if it was only cut off.
+    """
+    try:
+        DECODER.raw_decode(source)
+    except json.JSONDecodeError as error:
+        rest = source[error.pos :]
+        return rest if source[: error.pos].rstrip().endswith("}") else rest.partition("\n")[2]
+    except RecursionError:
+        pass
+    return ""
+
+
 def _find_calls(text: str) -> Iterator[tuple[str, str]]:
     functions = list(FUNCTION.finditer(text))
     for function in functions:

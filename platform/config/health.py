@@ -94,11 +94,16 @@ async def _is_chat_up() -> bool:
 
 
 def _has_room() -> bool:
-    """Return whether the disk of KITH_HOME has room; True where the folder is missing, as beside databases elsewhere."""
+    """Return whether the disk of KITH_HOME has room, and can be read at all.
+
+    True where the folder is missing, as beside databases elsewhere.
+    """
     try:
         return shutil.disk_usage(settings.KITH_HOME).free >= settings.DISK_RESERVE_BYTES
     except FileNotFoundError:
         return True
+    except OSError:
+        return False
 
 
 async def _check_stores() -> dict[str, bool]:

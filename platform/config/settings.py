@@ -326,6 +326,7 @@ ACCOUNT_RATE_LIMITS = {
     "signup": "10/m/ip,60/h/ip",  # per visitor, against trying out addresses
     "confirm_email": "1/3m/key,5/h/key",  # per address, so that nobody fills a stranger's mailbox
     "withdraw_signup": "3/h/key",  # how often this ends the limit above
+    "reset_password": "20/m/ip,60/h/ip,5/h/key",  # per visitor and address, for the same reason
 }
 ACCOUNT_SESSION_REMEMBER = True
 MFA_ADAPTER = "accounts.mfa.MFAAdapter"

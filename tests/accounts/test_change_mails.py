@@ -13,7 +13,8 @@ from pytest_django import Settings
 
 from accounts.models import User
 from config.up.ports import find_free_port
-from tests.accounts.visits import FRESH_PASSWORD, sign_in, submit
+from tests.accounts.test_mfa import code as show_code
+from tests.accounts.visits import FRESH_PASSWORD, sign_in, submit, who
 from tests.fixtures.people import PASSWORD
 
 FRESH = {"password1": FRESH_PASSWORD, "password2": FRESH_PASSWORD}
@@ -92,10 +93,14 @@ def test_a_change_is_told_at_the_address_that_was_in_use(
 
 
 def test_a_used_recovery_code_is_told(visitor: Client, alice: User) -> None:
-    TOTP.activate(alice, generate_totp_secret())
+    secret = generate_totp_secret()
+    TOTP.activate(alice, secret)
     code = RecoveryCodes.activate(alice).get_unused_codes()[0]
-    sign_in(visitor, alice.email)
-    submit(visitor, "/accounts/2fa/authenticate/", code=code)
+    phone = Client(enforce_csrf_checks=True)
+    for client, step in ((phone, show_code(secret)), (visitor, code)):
+        sign_in(client, alice.email)
+        submit(client, "/accounts/2fa/authenticate/", code=step)
+        assert who(client) == str(alice.pk)
     (letter,) = mail.outbox
     assert letter.subject == "A recovery code of your account was used"
     assert code not in letter.body

@@ -1,6 +1,7 @@
 """Signing in and out, resetting a password, and the operators' door."""
 
 import re
+import time
 from collections.abc import Iterator
 from datetime import timedelta
 from urllib.parse import parse_qs, urlsplit
@@ -114,6 +115,17 @@ def test_a_reset_does_not_tell_who_has_an_account(visitor: Client, alice: User) 
     known = submit(visitor, "/accounts/password/reset/", email=alice.email)
     unknown = submit(visitor, "/accounts/password/reset/", email="nobody@example.org")
     assert (known.status_code, known.url) == (unknown.status_code, unknown.url)
+
+
+@pytest.mark.parametrize("email", ["alice@example.org", "nobody@example.org"])
+def test_nobody_fills_a_mailbox_with_reset_links(
+    visitor: Client, alice: User, monkeypatch: pytest.MonkeyPatch, email: str
+) -> None:
+    for _minute in range(7):
+        later = time.time() + 61
+        monkeypatch.setattr(time, "time", lambda now=later: now)
+        submit(visitor, "/accounts/password/reset/", email=email)
+    assert len(mail.outbox) == 5
 
 
 def test_a_reset_for_an_unknown_address_offers_no_account_where_none_can_be_made(

@@ -1,5 +1,6 @@
 """Signing up by e-mail: open, by invitation, closed; and what bad input gets."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from threading import Barrier
@@ -272,6 +273,26 @@ def test_the_mail_can_be_sent_again_after_a_while_whoever_has_the_address(
     assert email in page
     first, second = mail.outbox
     assert (first.to, first.subject) == (second.to, second.subject) == ([email], first.subject)
+
+
+@pytest.mark.parametrize(("path", "minutes", "mails"), [("send-again", 3, 5), ("withdraw", 1, 6)])
+def test_nobody_fills_a_strangers_mailbox(
+    visitor: Client,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    path: str,
+    minutes: int,
+    mails: int,
+) -> None:
+    settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+    sign_up(visitor)
+    for _time in range(11):
+        later = time.time() + minutes * 60 + 1
+        monkeypatch.setattr(time, "time", lambda now=later: now)
+        submit(visitor, f"/accounts/signup/{path}/", "/accounts/confirm-email/")
+        if path == "withdraw":
+            sign_up(visitor)
+    assert len(mail.outbox) == mails
 
 
 def test_whoever_signs_in_before_confirming_can_have_the_mail_sent_again(

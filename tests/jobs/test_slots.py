@@ -3,7 +3,10 @@
 from contextlib import ExitStack
 
 import pytest
+from celery import Task
 
+from companions import tasks as companions_tasks
+from companions.life import tasks as life_tasks
 from companions.sessions import tasks
 from jobs import slots as module
 from jobs.slots import FOR_MODELS, Slots
@@ -47,3 +50,29 @@ def test_slow_models_leave_threads_for_reminders_and_what_waited_follows(
     assert enqueued == [(name, first)]
     tasks.close_session(first)
     assert (done, enqueued) == ([third, first], [(name, first), (name, second)])
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        *(tasks.digest_session, tasks.rewrite_diary, life_tasks.reflect_upon, life_tasks.wake_unasked),
+        *(companions_tasks.write_gists, companions_tasks.compare_models, companions_tasks.work_a_night),
+    ],
+    ids=lambda task: str(task.name),
+)
+def test_whatever_waits_for_a_model_waits_for_a_slot(task: Task) -> None:
+    with ExitStack() as busy:
+        for number in range(4):
+            busy.enter_context(FOR_MODELS.take((str(number),)))
+        task("an id")
+    assert FOR_MODELS.pop_missed() == [(task.name, "an id")]
+
+
+def test_what_waited_follows_also_a_task_that_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    enqueued = list[tuple[str, ...]]()
+    monkeypatch.setattr(module, "enqueue", lambda *task: enqueued.append(task))
+    with FOR_MODELS.take((tasks.close_session.name, "an id")):
+        tasks.close_session("an id")
+    with pytest.raises(ValueError, match="hexadecimal"):
+        tasks.close_session("no id")
+    assert enqueued == [(tasks.close_session.name, "an id")]

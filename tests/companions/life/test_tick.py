@@ -1,6 +1,7 @@
 """Each due time becomes exactly one waking, over any number of ticks; after a downtime one stands for all."""
 
 import threading
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -8,6 +9,7 @@ import pytest
 from django.db import connection, transaction
 from pytest_django import DjangoAssertNumQueries
 
+from companions.life import tasks
 from companions.life.timers.timers import (
     MAX_ATTEMPTS,
     MAX_MISSED,
@@ -18,6 +20,7 @@ from companions.life.timers.timers import (
 )
 from companions.models import Companion, Timer, Waking
 from companions.models.companion import lock
+from jobs.slots import FOR_MODELS
 
 NINE = datetime(2026, 5, 4, 7, tzinfo=UTC)  # nine in Berlin
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -51,6 +54,24 @@ def test_a_timer_wakes_once_when_it_is_due(juno: Companion) -> None:
     assert tick(NINE + DAY) == []
     one.refresh_from_db()
     assert (one.state, one.due_at, one.ended_at) == ("ended", None, NINE + timedelta(seconds=30))
+
+
+def test_while_models_are_slow_only_what_was_asked_for_wakes(
+    juno: Companion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    timer(juno, "30s")
+    (waking,) = tick(NINE + timedelta(seconds=30))
+    woken: list[UUID] = []
+    monkeypatch.setattr(tasks.waking, "run", lambda waking_id, _clock: woken.append(waking_id))
+    with ExitStack() as busy:
+        for number in range(4):
+            busy.enter_context(FOR_MODELS.take((str(number),)))
+        tasks.wake(str(waking.pk))
+        assert woken == [waking.pk]
+        Waking.objects.update(is_asked_for=False)
+        tasks.wake(str(waking.pk))
+    assert woken == [waking.pk]
+    assert FOR_MODELS.pop_missed() == [(tasks.wake_unasked.name, str(waking.pk))]
 
 
 def test_a_cron_wakes_again_and_again(juno: Companion) -> None:

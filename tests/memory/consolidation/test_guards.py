@@ -223,10 +223,13 @@ def test_the_answer_is_told_as_from_and_kept_apart_from_other_fields() -> None:
     assert answer.insights[0].drawn_from == [1, 2]
 
 
-def test_a_list_of_which_there_is_nothing_to_say_may_be_missing(
-    mira: Companion, known: list[Memory], rehearsal: RehearsalServer
+@pytest.mark.parametrize(
+    ("answer", "state"), [('{"merges": [], "insights": []}', "done"), ('{"said": "Nothing."}', "waiting")]
+)
+def test_a_list_of_which_there_is_nothing_to_say_may_be_missing_but_not_all(
+    mira: Companion, known: list[Memory], rehearsal: RehearsalServer, answer: str, state: str
 ) -> None:
     consolidation.request_due_nights(NIGHT)
-    rehearsal.script({"task": "night", "answer": '{"merges": [], "insights": []}'})
+    rehearsal.script({"task": "night", "answer": answer})
     done(mira, NIGHT)
-    assert Consolidation.objects.get().state == "done"
+    assert Consolidation.objects.get().state == state
