@@ -35,6 +35,7 @@ CODES: dict[str, str | Promise] = {
     "own_model_failed": _("the person's own model failed"),
     "no_tokens": _("the day's tokens were used up"),
     "no_tokens_left": _("the day's tokens were used up"),
+    "disk_full": _("the disk was full"),
     "internal_error": _("a fault in Kith itself"),
     # why a message was not sent, and its channel
     "mail_refused": _("the mail server refused the message"),
