@@ -350,7 +350,8 @@ ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 ALLAUTH_TRUSTED_PROXY_COUNT = env.count("KITH_PROXIES", 1 if IS_PRODUCTION else 0)
 
 #: `EMAIL_URL`, `DEFAULT_FROM_EMAIL` | files in `KITH_HOME/mail` | the server that sends mail, and the sender; if
-#:   set, sign-up requires e-mail verification, and changes to how a person signs in, and new API tokens, are told by e-mail
+#:   set, sign-up requires e-mail verification, and changes to how a person signs in, and new API tokens, are told by
+#:   e-mail
 EMAIL_URL = env.str("EMAIL_URL", "")
 if EMAIL_URL:
     vars().update(mail_server(env))
@@ -427,7 +428,7 @@ CHAT_TIMEOUTS = {
 CHAT_RETRIES = env.count("LLM_RETRIES", 2)
 #: `LLM_CONTEXT_TOKENS`, `LLM_ANSWER_TOKENS` | `8192`, `1024` | the model's context size, and how much of it is
 #:   reserved for the answer
-CONTEXT_TOKENS = env.count("LLM_CONTEXT_TOKENS", 8192, least=1)
+CONTEXT_TOKENS = env.count("LLM_CONTEXT_TOKENS", 8192, least=1024)  # as in the admin
 ANSWER_TOKENS = env.count("LLM_ANSWER_TOKENS", min(1024, CONTEXT_TOKENS), least=1, most=CONTEXT_TOKENS)
 #: `LLM_TEMPERATURE`, `LLM_TOP_P`, `LLM_PRESENCE_PENALTY`, `LLM_FREQUENCY_PENALTY` | `0.8`, none, `0`, `0.2` |
 #:   sampling parameters for conversations. An empty value leaves the choice to the server; a penalty of 0 is not
@@ -716,3 +717,4 @@ UNFOLD = {
         }
     },
 }
+UNKNOWN_SETTINGS = env.find_unknown()
