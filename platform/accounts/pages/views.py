@@ -88,6 +88,12 @@ class EmailView(allauth.EmailView):  # type: ignore[misc]
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         email = request.POST.get("email", "")
+        is_confirmed = EmailAddress.objects.filter(
+            user=request.user, email=email.lower(), verified=True
+        ).exists()
+        if "action_send" in request.POST and is_confirmed:  # on a page that was opened before
+            messages.success(request, _("This address is confirmed already."))
+            return redirect("account_email")
         if "action_send" in request.POST and not signup.may_send_confirmation(request, email, dry_run=True):
             messages.error(request, str(signup.MAIL_LIMIT))
             return redirect("account_email")
