@@ -26,6 +26,7 @@ from django.utils.translation import gettext_lazy
 from redis.asyncio import Redis
 
 from companions.models import Companion, Message, Reply
+from database import queries
 from jobs.background import get_blocking_redis, one_per_loop
 from memory.models import Recalled
 from memory.recall.recall import Found
@@ -220,11 +221,12 @@ FAILURES = (
     MalformedError,
 )
 CUT_AT_LIMIT, CUT_AT_LOOP, CUT_OFF = "answer_limit", "answer_loop", "cut_off"
-OWN_MODEL_FAILED = "own_model_failed"
+OWN_MODEL_FAILED, DISK_FULL = "own_model_failed", "disk_full"
 SENTENCES = {error.code: error.sentence for error in FAILURES} | {
     OWN_MODEL_FAILED: gettext_lazy(
         "Your own model did not answer. What you wrote is kept; “Your own models” in the settings shows what went wrong."
     ),
+    DISK_FULL: queries.DISK_FULL,
     CUT_AT_LIMIT: gettext_lazy("This answer reached its length limit and was cut off there."),
     CUT_AT_LOOP: gettext_lazy("The model began to repeat itself; the answer was cut off there."),
     CUT_OFF: gettext_lazy("This answer was cut off; what was said so far is kept."),

@@ -2,6 +2,7 @@
 
 import base64
 import os
+import re
 import runpy
 import subprocess
 import sys
@@ -74,6 +75,7 @@ def test_a_number_or_a_switch_that_is_none_is_told_with_its_name(name: str, valu
     ("name", "value", "told"),
     [
         ("DATABASE_POOL", "0", "DATABASE_POOL is 0; it must be a number of at least 1."),
+        ("LLM_CONTEXT_TOKENS", "1", "LLM_CONTEXT_TOKENS is 1; it must be a number of at least 1024."),
         ("PORT", "99999", "PORT is 99999; it must be a number from 1 to 65535."),
         ("KITH_TOKENS_PER_DAY", "-1", "KITH_TOKENS_PER_DAY is -1; it must be a number of at least 0."),
         ("KITH_TICK_SECONDS", "0", "KITH_TICK_SECONDS is 0; it must be more than 0."),
@@ -140,6 +142,21 @@ def test_every_speech_engine_can_be_set() -> None:
 )
 def test_an_address_that_names_no_host_is_not_taken_for_this_machine(url: str) -> None:
     assert "it must begin with http:// or https://" in refusal(KITH_URL=url)
+
+
+def test_a_misspelt_setting_is_told_with_the_nearest_name() -> None:
+    given = {
+        "KITH_SINGUP": "closed",
+        "KITH_SIGNUP": "open",
+        "KITH_ZZZ": "1",
+        "KITH_ENGINE_KEY": "of-this-run",
+    }
+    assert load_settings(given)["UNKNOWN_SETTINGS"] == [
+        "Kith has no setting KITH_SINGUP. Did you mean KITH_SIGNUP?",
+        "Kith has no setting KITH_ZZZ.",
+    ]
+    documented = set(re.findall(r"`(KITH_\w+)`", (ROOT / "docs" / "settings.md").read_text()))
+    assert documented - load_settings({})["env"].read == set()
 
 
 def test_a_public_kith_needs_its_secret() -> None:

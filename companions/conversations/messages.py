@@ -51,7 +51,8 @@ SPOKEN = WALK.format(
     " coalesce((SELECT json_build_object('id', id, 'role', role, 'text', left(text, 4000)) FROM companions_message"
     " WHERE id = message.quoted_id AND NOT is_hidden), 'null')::text,"
     " coalesce((SELECT json_agg(json_build_array(name, document_id IS NULL) ORDER BY created_at, id)"
-    " FROM companions_attachment WHERE message_id = message.id), '[]')::text"
+    " FROM companions_attachment WHERE message_id = message.id), '[]')::text,"
+    " (message.waking_id IS NOT NULL)::text"
 )
 
 
@@ -128,6 +129,7 @@ class Spoken(NamedTuple):
     calls: Sequence[Mapping[str, Any]] = ()
     quoted: Mapping[str, str] | None = None
     files: Sequence[tuple[str, bool]] = ()
+    is_unprompted: bool = False
 
 
 def load_path(conversation: Conversation, start: UUID | None, limit: int) -> list[Message]:
@@ -143,7 +145,7 @@ def load_spoken(message: Message, limit: int) -> list[Spoken]:
     with connection.cursor() as cursor:
         cursor.execute(SPOKEN, parameters | {"session": message.session_id})
         rows = cursor.fetchall()
-    return [Spoken(*row[:-4], *map(json.loads, row[-4:])) for row in rows]
+    return [Spoken(*row[:-5], *map(json.loads, row[-5:])) for row in rows]
 
 
 def load_page(

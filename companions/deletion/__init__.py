@@ -27,7 +27,6 @@ from companions.deletion.deletion import (
     forget_every,
     forget_gists,
     forget_many,
-    forget_newest,
 )
 from companions.deletion.dependents import reminders_of
 
@@ -42,6 +41,5 @@ __all__ = [
     "forget_every",
     "forget_gists",
     "forget_many",
-    "forget_newest",
     "reminders_of",
 ]

@@ -4,7 +4,6 @@ Forgetting a memory hides the messages that it comes from in later prompts, or d
 """
 
 from collections.abc import Collection
-from copy import copy
 from datetime import datetime
 from uuid import UUID
 
@@ -114,18 +113,6 @@ def forget_gists(companion_id: UUID, ids: Collection[UUID], now: datetime) -> No
     lock(companion_id)
     scrub(companion_id, ids, now)
     forget_many(companion_id, ids, now)
-
-
-@erasing()
-def forget_newest(companion: Companion, now: datetime, *, with_message: bool = False) -> Memory | None:
-    """Delete the newest open memory; return a copy of it as it was, or None if there is none."""
-    lock(companion.pk)
-    newest = Memory.objects.of(companion.pk).open().select_related("message").newest(1).first()
-    if newest is None:
-        return None
-    gone = copy(newest)
-    forget(newest, now, with_message=with_message)
-    return gone
 
 
 def remove(

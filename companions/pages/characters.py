@@ -1,5 +1,6 @@
 """The pages that make a new companion: one of Kith's characters, or one of the person's own."""
 
+import hashlib
 import random
 from typing import Any
 from uuid import UUID, uuid4
@@ -112,17 +113,26 @@ def new(request: SignedInRequest) -> HttpResponse:
 
 @form_view
 def own(request: SignedInRequest) -> HttpResponse:
-    """Show the form for a companion of the person's own; on POST, make it."""
+    """Show the form for a companion of the person's own; on POST, make it. A double tap makes no second one."""
     form = OwnCompanionForm(request.POST or None)
-    if form.is_bound and form.is_valid():
+    given = request.POST.get("key")
+
+    def make() -> UUID:
         admit_to(request.user, "companions", timezone.now())
+        companion = creation.create(request.user, now=timezone.now(), **form.cleaned_data)
+        show_size_warning(request, companion)
+        return companion.pk
+
+    if form.is_bound and form.is_valid():
+        # Whoever goes back and writes something else makes another companion.
+        written = hashlib.sha256(repr(form.cleaned_data).encode()).hexdigest()
         try:
-            companion = creation.create(request.user, now=timezone.now(), **form.cleaned_data)
+            made_id, _is_new = once(request.user, "make_own", given and f"{given}-{written}", written, make)
         except LimitError as error:
             form.add_error(None, str(error.detail))
+        except IdempotencyKeyError as error:  # of no page of ours
+            raise SuspiciousOperation("The form's key is none of Kith's.") from error
         else:
-            show_size_warning(request, companion)
-            return redirect("talk", companion.pk)
-    return render(
-        request, "companions/own.html", {"form": form}, status=UNPROCESSABLE if form.is_bound else 200
-    )
+            return redirect("talk", made_id)
+    context = {"form": form, "key": given or uuid4()}
+    return render(request, "companions/own.html", context, status=UNPROCESSABLE if form.is_bound else 200)

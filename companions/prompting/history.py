@@ -26,6 +26,7 @@ WHOSE = {
 }
 TIME_TOKENS = 9  # "[Tue 24 Nov, 18:20]"
 UNANSWERED = "{time} They have not answered. You go on:"
+UNASKED = "{time} You write to them unasked:"  # at the beginning
 UNANSWERED_TOKENS = TIME_TOKENS + 20 + MESSAGE_TOKENS
 # How many messages leave the window at once: between two such steps the beginning of the prompt stays the same.
 MOVES_BY = (16, 8, 4)
@@ -46,8 +47,8 @@ def render_history(
 
     A key of `notes` is how many messages follow the notes, counted with the newest message, which is not in `history`.
     The tool calls of an answer stand before it, except for the first message of the window. Before an unprompted
-    message that follows another of the companion's stands a notice with the time: many chat templates require
-    alternating roles, and the companion's own messages bear no times.
+    message that comes first, or follows another of the companion's, stands a notice with the time: many chat templates
+    require alternating roles, and the companion's own messages bear no times.
     """
     lines: list[Line] = []
     before: Spoken | None = None
@@ -62,8 +63,8 @@ def render_history(
             continue
         is_own = said.role == Message.Role.ASSISTANT
         time = render_time(said.said_at, zone)
-        if before and is_own and before.role == said.role:
-            notice = block("notice", [UNANSWERED.format(time=time)])
+        if is_own and (before.role == said.role if before else said.is_unprompted):
+            notice = block("notice", [(UNANSWERED if before else UNASKED).format(time=time)])
             lines.append({"role": Message.Role.USER.value, "content": notice})
         lines += render_deeds(said) if before else []
         has_rested = before is not None and said.said_at - before.said_at >= RESTED
@@ -117,6 +118,7 @@ def choose_newest(messages: Sequence[Spoken], tokens: int) -> list[Spoken]:
             is_unasked = later.role == message.role == Message.Role.ASSISTANT
             has_rested = later.said_at - message.said_at >= RESTED
             tokens -= UNANSWERED_TOKENS if is_unasked else TIME_TOKENS if has_rested else 0
+        tokens -= UNANSWERED_TOKENS if message is messages[-1] and message.is_unprompted else 0
         if tokens < 0:
             break
         kept.append(message)

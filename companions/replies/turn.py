@@ -6,8 +6,9 @@ person asked to stop.
 
 import asyncio
 import contextlib
+import time
 from collections import defaultdict
-from collections.abc import Awaitable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from datetime import datetime
 from functools import partial
 from typing import ClassVar
@@ -16,12 +17,13 @@ from uuid import UUID
 import structlog
 from django.conf import settings
 from django.db import DatabaseError, transaction
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from accounts.limits.admission import at_work, places
 from companions.conversations.attachments import attach
 from companions.events import (
     CUT_OFF,
+    DISK_FULL,
     REDIS_UNAVAILABLE,
     Event,
     hub,
@@ -48,7 +50,15 @@ from companions.replies.lifecycle import (
     take_over,
 )
 from companions.replies.streams import delete_stream
-from jobs.background import TASKS, in_thread, in_thread_with_retry, run_in_background
+from database.queries import DATABASE_UNAVAILABLE, describe_full_disk
+from jobs.background import (
+    RETRY_SECONDS,
+    RETRY_TIMEOUT_SECONDS,
+    TASKS,
+    in_thread,
+    in_thread_with_retry,
+    run_in_background,
+)
 from providers.admission import note_pause, note_talks
 from providers.chat_provider import ChatProvider
 from providers.selection import preferring
@@ -156,6 +166,10 @@ async def make(reply: Reply, clock: Clock, publishing: Awaitable[None] | None = 
                 if state != State.FAILED:
                     cut_code = generation.cut_code or CUT_OFF
                     generation.said.code = cut_code if state == State.INTERRUPTED else ""
+            except DATABASE_UNAVAILABLE as error:
+                if not describe_full_disk(error):
+                    raise
+                generation.said.code = DISK_FULL
             finally:
                 await _end(generation, state)
         finally:
@@ -172,7 +186,7 @@ async def _end(generation: Generation, state: State) -> None:
     said, reply, now = generation.said, turn.reply, generation.clock()
     said.seq = publisher.last_seq
     async with places("turns").at(turn.whose):
-        ended = await in_thread_with_retry(finish, reply, state, said, now, held_by=process_name())
+        ended = await _wait_for_room(turn, partial(finish, reply, state, said, now, held_by=process_name()))
         if ended is None:
             row = Reply.objects.select_related("answer").filter(pk=reply.pk)
             ended = await in_thread_with_retry(row.first)
@@ -185,6 +199,27 @@ async def _end(generation: Generation, state: State) -> None:
     else:
         await publisher.close(f"reply.{ended.state}", **render_ending(ended, turn.companion))
     log.info("reply_ended", state=ended.state if ended else "gone", code=said.code)
+
+
+async def _wait_for_room(turn: TurnContext, save: Callable[[], Reply | None]) -> Reply | None:
+    """Save a reply's end; if the disk is full, tell the person so at once, and try for a minute whether room comes.
+
+    After that minute the error is raised, and the reply stays open: once there is room, a heartbeat takes it over.
+    """
+    deadline = time.monotonic() + RETRY_TIMEOUT_SECONDS
+    is_told = False
+    while True:
+        try:
+            return await in_thread_with_retry(save)
+        except DATABASE_UNAVAILABLE as error:
+            with translation.override(turn.companion.user.language or "en"):
+                frame = {"type": "error", "code": "database_away", "detail": describe_full_disk(error)}
+            if not frame["detail"] or time.monotonic() > deadline:
+                raise
+            if not is_told:
+                await tell_companion(turn.companion.pk, frame)
+            is_told = True
+        await asyncio.sleep(RETRY_SECONDS)
 
 
 async def renew_leases(now: datetime) -> None:

@@ -1,7 +1,15 @@
 from importlib import import_module
 
 from django.apps import AppConfig
+from django.conf import settings
 from django.contrib.admin.apps import SimpleAdminConfig
+from django.core.checks import CheckMessage, Warning, register
+
+
+@register
+def check_names(**_: object) -> list[CheckMessage]:
+    """Return a warning for each variable that is named like a setting of Kith and is none."""
+    return [Warning(sentence, id="config.W001") for sentence in settings.UNKNOWN_SETTINGS]
 
 
 class KithConfig(AppConfig):

@@ -4,6 +4,7 @@ import base64
 import binascii
 import re
 from datetime import timedelta
+from difflib import get_close_matches
 from email.utils import parseaddr
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,12 @@ class Environment(environ.Env):  # type: ignore[misc]
 
     SWITCHES = {*environ.Env.BOOLEAN_TRUE_STRINGS, "false", "off", "n", "no", "0"}
 
+    def __init__(self, **scheme: Any) -> None:
+        super().__init__(**scheme)
+        self.read: set[str] = set()
+
     def get_value(self, var: str, cast: Any = None, *args: Any, **kwargs: Any) -> Any:
+        self.read.add(var)
         given = self.ENVIRON.get(var)
         if given is not None and not is_storable(given):
             raise ImproperlyConfigured(f"{var} is not UTF-8.")
@@ -42,6 +48,15 @@ class Environment(environ.Env):  # type: ignore[misc]
                 raise
             raise ImproperlyConfigured(f"{var} is {given!r}; it must be a number.") from error
 
+    def find_unknown(self) -> list[str]:
+        """Return a sentence for each variable `KITH_…` that was not read, since it may be misspelt."""
+        known = sorted(name for name in self.read if name.startswith("KITH_"))
+        sentences = []
+        for name in sorted(name for name in self.ENVIRON if name.startswith("KITH_") and name not in known):
+            near = get_close_matches(name, known, n=1, cutoff=0.75)
+            sentences.append(f"Kith has no setting {name}." + (f" Did you mean {near[0]}?" if near else ""))
+        return sentences
+
     def count(self, var: str, default: Any, *, least: int = 0, most: int | None = None) -> Any:
         """Return the variable as a whole number, or `default`; raise ImproperlyConfigured if it is out of bounds."""
         given = self.get_value(var, int, default=default)
@@ -52,6 +67,7 @@ class Environment(environ.Env):  # type: ignore[misc]
 
     def number(self, var: str, default: Any, least: float, most: float) -> Any:
         """Return the variable as a number, or `default`; raise ImproperlyConfigured if it is none or out of bounds."""
+        self.read.add(var)
         given = self.ENVIRON.get(var)
         if given is None:
             return default

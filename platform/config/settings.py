@@ -351,7 +351,8 @@ ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 ALLAUTH_TRUSTED_PROXY_COUNT = env.count("KITH_PROXIES", 1 if IS_PRODUCTION else 0)
 
 #: `EMAIL_URL`, `DEFAULT_FROM_EMAIL` | files in `KITH_HOME/mail` | the server that sends mail, and the sender; if
-#:   set, sign-up requires e-mail verification, and changes to how a person signs in are told by e-mail
+#:   set, sign-up requires e-mail verification, and changes to how a person signs in, and new API tokens, are told by
+#:   e-mail
 EMAIL_URL = env.str("EMAIL_URL", "")
 if EMAIL_URL:
     vars().update(mail_server(env))
@@ -361,7 +362,7 @@ else:
 EMAIL_TIMEOUT = 10  # seconds; a page waits for its mail to be sent
 DEFAULT_FROM_EMAIL = env.mailbox("DEFAULT_FROM_EMAIL", f"Kith <kith@{HOST}>")
 ACCOUNT_EMAIL_VERIFICATION = "mandatory" if EMAIL_URL else "none"
-ACCOUNT_EMAIL_NOTIFICATIONS = bool(EMAIL_URL)  # of changes to how a person signs in
+ACCOUNT_EMAIL_NOTIFICATIONS = bool(EMAIL_URL)  # of changes to how a person signs in, and of new tokens
 #: `KITH_MESSAGES_PER_MINUTE`, `KITH_TOKENS_PER_DAY` | `30`, `1000000` | limits per user; the admin can set others
 #:   for a single user
 MESSAGES_PER_MINUTE = env.count("KITH_MESSAGES_PER_MINUTE", 30)
@@ -428,7 +429,7 @@ CHAT_TIMEOUTS = {
 CHAT_RETRIES = env.count("LLM_RETRIES", 2)
 #: `LLM_CONTEXT_TOKENS`, `LLM_ANSWER_TOKENS` | `8192`, `1024` | the model's context size, and how much of it is
 #:   reserved for the answer
-CONTEXT_TOKENS = env.count("LLM_CONTEXT_TOKENS", 8192, least=1)
+CONTEXT_TOKENS = env.count("LLM_CONTEXT_TOKENS", 8192, least=1024)  # as in the admin
 ANSWER_TOKENS = env.count("LLM_ANSWER_TOKENS", min(1024, CONTEXT_TOKENS), least=1, most=CONTEXT_TOKENS)
 #: `LLM_TEMPERATURE`, `LLM_TOP_P`, `LLM_PRESENCE_PENALTY`, `LLM_FREQUENCY_PENALTY` | `0.8`, none, `0`, `0.2` |
 #:   sampling parameters for conversations. An empty value leaves the choice to the server; a penalty of 0 is not
@@ -717,3 +718,4 @@ UNFOLD = {
         }
     },
 }
+UNKNOWN_SETTINGS = env.find_unknown()

@@ -24,7 +24,7 @@ from django.db import connections, transaction
 from kombu.exceptions import OperationalError as BrokerUnavailable
 from redis.asyncio import Redis
 
-from database.queries import DATABASE_UNAVAILABLE
+from database.queries import DATABASE_UNAVAILABLE, describe_full_disk
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -67,14 +67,15 @@ def release_connections() -> None:
 async def in_thread_with_retry(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Call the function as `in_thread` does, again and again for a minute while the database is unavailable.
 
-    The function may run twice, so it has to be one transaction.
+    The function may run twice, so it has to be one transaction. A full disk is not waited for, since somebody has to
+    free some space.
     """
     deadline = time.monotonic() + RETRY_TIMEOUT_SECONDS
     while True:
         try:
             return await in_thread(function, *args, **kwargs)
-        except DATABASE_UNAVAILABLE:
-            if time.monotonic() > deadline:
+        except DATABASE_UNAVAILABLE as error:
+            if time.monotonic() > deadline or describe_full_disk(error):
                 raise
         await asyncio.sleep(RETRY_SECONDS)
 
@@ -129,10 +130,19 @@ def get_blocking_redis(url: str, timeout_seconds: float = 1.0) -> redis.Redis:
 
 
 def run_in_background(work: Coroutine[Any, Any, None]) -> None:
-    """Run the coroutine as a task with an empty context; keep a reference to it until it is done."""
+    """Run the coroutine as a task with an empty context; keep a reference to it until it is done, and log its error."""
     task = asyncio.create_task(work, context=contextvars.Context())
     TASKS.add(task)
-    task.add_done_callback(TASKS.discard)
+    task.add_done_callback(_note_end)
+
+
+def _note_end(task: asyncio.Task[None]) -> None:
+    TASKS.discard(task)
+    error = None if task.cancelled() else task.exception()
+    if error and describe_full_disk(error):
+        log.error("disk_full")
+    elif error:
+        log.error("background_task_failed", exc_info=error)
 
 
 # -- as a Celery task

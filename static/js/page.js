@@ -120,6 +120,19 @@ document.addEventListener("htmx:afterSwap", () => {
   if (next?.matches("textarea")) next.setSelectionRange(next.value.length, next.value.length);
 });
 
+// Screen readers ignore a live region that is itself new. So of the parts with `data-tells`, their state, those that htmx
+// has replaced by one in another state are announced.
+let told = new Map();
+document.addEventListener("htmx:beforeSwap", ({ detail: { target } }) => {
+  const parts = [...document.querySelectorAll("[data-tells]")].filter((part) => target.contains(part));
+  told = new Map(parts.map((part) => [part.id, part.dataset.tells]));
+});
+document.addEventListener("htmx:afterSwap", () => {
+  const changed = [...told].map(([id, state]) => [document.getElementById(id), state]).filter(([part, state]) => part && part.dataset.tells !== state);
+  told.clear();
+  if (changed.length) announce(changed.map(([part]) => part.innerText).join(" "));
+});
+
 // The focus goes to the memory after the one that is deleted, or before the last one.
 document.body.addEventListener("memory-gone", ({ detail }) => {
   document.querySelector("#dialog-place dialog")?.close();

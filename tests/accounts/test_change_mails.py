@@ -61,6 +61,10 @@ def remove_passkey(client: Client) -> None:
     submit(client, f"/accounts/2fa/webauthn/keys/{key.pk}/remove/")
 
 
+def make_token(client: Client) -> None:
+    submit(client, "/settings/tokens/", name="laptop")
+
+
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
     ("change", "subject"),
@@ -72,6 +76,7 @@ def remove_passkey(client: Client) -> None:
         (turn_app_off, "The authenticator app was removed from your account"),
         (make_codes, "Your account has new recovery codes"),
         (remove_passkey, "A passkey was removed from your account"),
+        (make_token, "An API token was added to your account"),
     ],
 )
 def test_a_change_is_told_at_the_address_that_was_in_use(

@@ -61,6 +61,14 @@ def test_whoever_asks_for_a_second_mail_too_soon_is_told(carol: Client) -> None:
     assert "once in three minutes" in carol.get(PAGE).content.decode()
 
 
+def test_an_address_that_is_confirmed_meanwhile_gets_no_second_mail(carol: Client) -> None:
+    EmailAddress.objects.get().set_verified()
+    mail.outbox.clear()
+    submit(carol, PAGE, email="Carol@example.org", action_send="")
+    assert not mail.outbox
+    assert "This address is confirmed already." in carol.get(PAGE).content.decode()
+
+
 def test_an_address_that_is_too_long_is_refused(carol: Client) -> None:
     address = f"{'c' * 60}@{'.'.join(['d' * 60] * 4)}.org"
     assert submit(carol, PAGE, email=address, action_add="").status_code == 200

@@ -14,6 +14,16 @@ from memory.store import keep_fact
 for number in range(32):
     keep_fact("{pk}", f"The harbour has {{number}} boats", timezone.now(), timezone.now())
 """
+DOCUMENT = """
+from django.utils import timezone
+from memory.models import Document, Page
+given = Document.objects.create(companion_id="{pk}", title="Tide table", characters=9, given_at=timezone.now())
+Page.objects.create(companion_id="{pk}", document=given, number=1, text="High water")
+"""
+READ = """
+from memory.models import Page
+Page.objects.filter(companion_id="{pk}").update(gist="High water at noon.")
+"""
 NOTICE = """
 from django.utils import timezone
 from accounts.models import User
@@ -132,3 +142,14 @@ def test_a_notice_hides_nothing_that_has_the_focus(person: Person, live: Live) -
     notice.get_by_role("button").press("Enter")
     expect(notice).to_have_count(0)
     expect(page.locator("main:focus")).to_have_count(1)
+
+
+def test_the_end_of_what_a_page_waits_for_is_announced(person: Person, live: Live) -> None:
+    page = person.page
+    person.visit(f"{person.create_companion()}documents/")
+    live.run(DOCUMENT.format(pk=key(page)))
+    page.reload()
+    expect(page.locator("#documents")).to_contain_text("gists written: 0 of 1")
+    live.run(READ.format(pk=key(page)))
+    expect(page.locator("#announcer")).to_contain_text("1 page", timeout=10_000)
+    expect(page.locator("#announcer")).to_contain_text("Tide table")

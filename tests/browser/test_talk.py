@@ -46,6 +46,16 @@ def test_a_model_that_does_not_begin_is_told_until_it_does(person: Person, live:
     expect(person.page.get_by_text("has not begun")).to_have_count(0)
 
 
+def test_a_device_whose_clock_is_far_ahead_shows_no_second_day(person: Person, live: Live) -> None:
+    person.make_companion()
+    person.page.clock.install(time="2029-01-01T12:00:00Z")
+    live.rehearsal.script({"answer": "Here I am.", "delay": 5.0})
+    person.page.reload()
+    person.write("Which day is it?")
+    expect(person.page.locator(".said-by-person")).to_be_visible()
+    assert person.page.locator(".day:visible").count() == 1  # at once: once answered, the turn is the server's
+
+
 def test_a_model_that_falls_silent_in_its_answer_is_told_until_it_is_stopped(
     person: Person, live: Live
 ) -> None:

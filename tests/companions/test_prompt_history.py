@@ -10,12 +10,13 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from companions.conversations.messages import Spoken
-from companions.models import Companion, Message, Reply
+from companions.conversations.messages import Spoken, load_spoken
+from companions.models import Companion, Message, Reply, Waking
 from companions.prompting.history import (
     align_window,
     choose_newest,
     render_history,
+    render_time,
     show_emotions,
 )
 from companions.replies.checkpoint import Said
@@ -63,6 +64,19 @@ def test_times_are_told_where_the_talk_rested_and_between_what_was_said_unasked(
         ("user", "[Wed 25 Nov, 16:00]\nI am up."),
         ("user", "At last."),
     ]
+
+
+@pytest.mark.django_db
+def test_a_talk_that_the_companion_begins_unasked_begins_with_its_time(mira: Companion) -> None:
+    now = timezone.now()
+    (first,) = say(mira, "Good morning.", at=now)
+    waking = Waking.objects.create(companion=mira, due_at=now, created_at=now, drive="morning")
+    Message.objects.filter(pk=first.pk).update(role=Message.Role.ASSISTANT, waking=waking)
+    sent = render_history(load_spoken(first, 1), UTC)
+    assert [line["role"] for line in sent] == ["user", "assistant"]
+    time = render_time(now, UTC)
+    assert sent[0]["content"] == f"<kith-notice>\n{time} You write to them unasked:\n</kith-notice>"
+    assert render_history([spoken("assistant", "Hello, I am Mira.", NOON)], UTC)[0]["role"] == "assistant"
 
 
 def used(name: str, result: dict[str, Any], **arguments: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from companions.tools.more_tools import GROUPS
 from memory.models import DiaryEntry, Memory, Thread
 from memory.recall.recall import Found
 
-WORDS = ("turn-15", "03d28937936b")
+WORDS = ("turn-16", "ccf911086361")
 NOW = datetime(2026, 5, 5, 12, tzinfo=ZoneInfo("Europe/Berlin"))
 ID = UUID(int=7)
 
@@ -82,6 +82,7 @@ def sample_parts() -> PromptParts:
 def test_other_words_are_another_template() -> None:
     call = {"id": "1", "name": "note", "arguments": '{"text": "tired"}', "result": {"noted": "tired"}}
     history = [
+        said("assistant", "Are you up?", 31, is_unprompted=True),
         said("user", "Hello", 30),
         said(
             "assistant",

@@ -90,6 +90,14 @@ def test_two_taps_begin_one_talk(at_home: Client) -> None:
     assert Companion.objects.count() == 1
 
 
+def test_two_taps_make_one_companion_of_ones_own_and_another_text_another_one(at_home: Client) -> None:
+    asked = {"name": "Juno", "tint": "100", "key": str(uuid4())}
+    assert at_home.post(OWN, asked)["Location"] == at_home.post(OWN, asked)["Location"]
+    assert at_home.post(OWN, asked | {"name": "Ida"}).status_code == 302
+    assert set(Companion.objects.values_list("name", flat=True)) == {"Juno", "Ida"}
+    assert Companion.objects.count() == 2
+
+
 @pytest.mark.parametrize("key", ["", "a\x00b", "k" * 201])
 def test_a_key_that_no_page_of_ours_holds_is_refused(at_home: Client, key: str) -> None:
     assert at_home.post(NEW, {"character": "wren", "key": key}).status_code == 400

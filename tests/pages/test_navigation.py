@@ -60,6 +60,12 @@ def test_each_page_shows_where_one_is(at_home: Client, told: Told) -> None:
             assert sum(map(bool, links(page, "tabs").values())) == 1, name
 
 
+def test_the_list_of_companions_has_its_turn_where_it_is_seen(at_home: Client, mira: Companion) -> None:
+    page = at_home.get(f"/companions/{mira.pk}/").content.decode()
+    assert page.index('class="skip') < page.index('class="beside-list"') < page.index('<header class="top')
+    assert page.index('<header class="top') < page.index("<main")
+
+
 def test_a_name_is_never_markup(at_home: Client, mira: Companion) -> None:
     mira.name = "<b>{name}</b>"
     mira.save()

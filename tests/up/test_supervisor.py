@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from config.up.ports import find_free_port
+from config.up.ports import find_free_port, is_healthy
 from config.up.processes import Program
 from config.up.run import Run
 from config.up.supervisor import Supervisor, end_recorded
@@ -22,6 +22,7 @@ from config.up.terminal import Stop, StoppedError
 
 pytestmark = pytest.mark.processes
 
+WEB = [sys.executable, "-m", "http.server", "--bind", "127.0.0.1"]
 SLEEPER = [sys.executable, "-S", "-c", "import time; time.sleep(600)"]
 STUBBORN = [
     sys.executable,
@@ -225,3 +226,13 @@ if sys.platform == "linux":  # the only one that has a device which is always fu
         run.supervisor.stop(("sleeper",))
         said = capsys.readouterr().out
         assert said.count(f"The disk of Kith's data folder {tmp_path} is full. Free some space") == 1
+
+
+def test_the_answer_of_another_kith_on_the_port_is_not_taken_for_ones_own(tmp_path: Path) -> None:
+    (tmp_path / "healthz").write_text("{}")
+    port = find_free_port()
+    with subprocess.Popen([*WEB, str(port)], cwd=tmp_path, stderr=subprocess.DEVNULL) as other:
+        until(lambda: is_healthy(port, "", other.pid))
+        assert not is_healthy(port, "", os.getpid())
+        other.kill()
+    assert not is_healthy(port, "", other.pid)

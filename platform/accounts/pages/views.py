@@ -88,6 +88,12 @@ class EmailView(allauth.EmailView):  # type: ignore[misc]
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         email = request.POST.get("email", "")
+        is_confirmed = EmailAddress.objects.filter(
+            user=request.user, email=email.lower(), verified=True
+        ).exists()
+        if "action_send" in request.POST and is_confirmed:  # on a page that was opened before
+            messages.success(request, _("This address is confirmed already."))
+            return redirect("account_email")
         if "action_send" in request.POST and not signup.may_send_confirmation(request, email, dry_run=True):
             messages.error(request, str(signup.MAIL_LIMIT))
             return redirect("account_email")
@@ -179,7 +185,8 @@ def save_profile(request: SignedInRequest) -> HttpResponse:
 def make_token(request: SignedInRequest) -> HttpResponse:
     """Issue a token, and answer with the settings page that shows it, this once.
 
-    Like a change of how to sign in, this asks for the password: a token needs none, and outlives the session.
+    Like a change of how to sign in, this asks for the password and is told by mail: a token needs none, and outlives
+    the session.
     """
     form = TokenForm(request.POST)
     if Token.objects.owned_by(request.user).live().count() >= settings.TOKENS_EACH:
@@ -188,6 +195,7 @@ def make_token(request: SignedInRequest) -> HttpResponse:
         return settings_page(request, UNPROCESSABLE, token_form=form)
     now = timezone.now()
     token, plaintext = Token.objects.issue(request.user, form.cleaned_data["name"], form.expires_at(now))
+    get_adapter().send_notification_mail("account/email/token_made", request.user)
     return settings_page(request, 201, new_token=token, plaintext=plaintext)
 
 

@@ -6,6 +6,8 @@ import socket
 from contextlib import closing
 from urllib.parse import urlsplit
 
+import psutil
+
 LOOPBACK = "127.0.0.1"
 
 # Below the ephemeral ports (Linux from 32768, macOS from 49152): of those, a client that calls a server which is just
@@ -40,8 +42,17 @@ def find_free_port() -> int:
             return port
 
 
-def is_healthy(port: int, kith_url: str) -> bool:
-    """Return whether /healthz answers 200, asked with the host of `kith_url` if that is set."""
+def is_healthy(port: int, kith_url: str, pid: int) -> bool:
+    """Return whether the process with this id listens on the port, and /healthz answers 200.
+
+    Another Kith may have taken the port. It is asked with the host of `kith_url` if that is set.
+    """
+    try:
+        sockets = psutil.Process(pid).net_connections("tcp")
+    except psutil.Error:  # it has ended
+        return False
+    if not any(found.status == psutil.CONN_LISTEN and found.laddr.port == port for found in sockets):
+        return False
     host = urlsplit(kith_url).netloc or f"{LOOPBACK}:{port}"
     with closing(http.client.HTTPConnection(LOOPBACK, port, timeout=HEALTH_TIMEOUT_SECONDS)) as connection:
         try:

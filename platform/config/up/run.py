@@ -124,7 +124,8 @@ class Run:
         say("Starting web and worker ...")
         for program in (web_program(self.port), worker_program(with_beat=True)):
             self._start(program)
-        self._wait_for("web", lambda: is_healthy(self.port, os.environ.get("KITH_URL", "")))
+        web = self.supervisor.watched["web"].child
+        self._wait_for("web", lambda: is_healthy(self.port, os.environ.get("KITH_URL", ""), web.pid))
         for model in models:
             if model.program is not None and model.is_ready is not None and not model.is_ready():
                 say("Loading the model ...")

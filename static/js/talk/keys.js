@@ -12,10 +12,12 @@ export function watchKeys(talk, composer, stop) {
   document.addEventListener("keydown", (event) => {
     const { key, target } = event;
     const isComposing = event.isComposing || event.keyCode === COMPOSING;
-    if (key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) {
-      event.preventDefault();
-      if (!document.querySelector("dialog[open]")) document.getElementById("search-talk").click();
-    }
+    const hasControl = (event.ctrlKey || event.metaKey) && !event.altKey;
+    const opens = hasControl && !event.shiftKey && key.toLowerCase() === "k" ? () => document.getElementById("search-talk").click()
+      : hasControl && key === "/" ? () => dialog.showModal() // with Shift on keyboards where the slash needs it
+      : null;
+    if (opens) event.preventDefault();
+    if (opens && !document.querySelector("dialog[open]")) opens();
     if (isComposing || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
     if (document.querySelector("dialog[open]") || target.closest("details.menu[open], .menu-list")) return;
     if (act(key, target)) event.preventDefault();
@@ -24,7 +26,6 @@ export function watchKeys(talk, composer, stop) {
   // Act on the key; return whether it did something.
   function act(key, target) {
     if (key === "Escape" && !stop.hidden) stop.click();
-    else if (key === "?" && !target.closest(WRITES)) dialog.showModal();
     else if (key === "ArrowUp" && target === composer.area && !composer.area.value) return editLast();
     else if (key === "ArrowLeft" && !target.closest(`${WRITES}, ${SCROLLS}`)) return choose(target, 0);
     else if (key === "ArrowRight" && !target.closest(`${WRITES}, ${SCROLLS}`)) return choose(target, 1);

@@ -11,6 +11,7 @@ export class Turns extends EventTarget {
     this.talk = talk;
     this.place = document.getElementById("turns");
     this.url = talk.dataset.turns;
+    this.ahead = Date.now() - 1000 * talk.dataset.now; // how far this device's clock is ahead of the server's
     this.order();
   }
 
@@ -206,10 +207,11 @@ export class Turns extends EventTarget {
   }
 
   #today() {
+    const now = Date.now() - this.ahead;
     try {
-      return new Intl.DateTimeFormat("sv-SE", { timeZone: this.talk.dataset.zone }).format();
+      return new Intl.DateTimeFormat("sv-SE", { timeZone: this.talk.dataset.zone }).format(now);
     } catch {
-      return new Intl.DateTimeFormat("sv-SE").format();
+      return new Intl.DateTimeFormat("sv-SE").format(now);
     }
   }
 }

@@ -7,7 +7,7 @@ from django.test import AsyncClient
 from django.utils import timezone
 
 from companions.branches import operations
-from companions.deletion import delete_message, forget_newest
+from companions.deletion import delete_message
 from companions.models import Branch, Closing, Companion, Conversation, JournalEntry, Message, Reply
 from companions.pasts.log_import import Line, import_log
 from companions.replies.lifecycle import start
@@ -195,7 +195,7 @@ def test_what_is_said_on_one_branch_alone_is_found_at_once(
 
 
 @pytest.mark.django_db
-def test_what_sleeps_is_not_the_newest_memory_nor_imported_again(mira: Companion) -> None:
+def test_what_sleeps_is_not_imported_again(mira: Companion) -> None:
     now = timezone.now()
     first = answered(mira, "One.", "First.")
     second = start(mira, "Two.", "two", now)
@@ -203,9 +203,6 @@ def test_what_sleeps_is_not_the_newest_memory_nor_imported_again(mira: Companion
     operations.part_from(mira, first.message_id, now)
     import_log(mira, [Line(role="user", text="Two.", at=now, client_id="two")], now)
     assert Message.everywhere.filter(client_id="two").count() == 1
-    gone = forget_newest(mira, now)
-    assert gone
-    assert gone.message_id == first.message_id
 
 
 @pytest.mark.django_db
