@@ -145,7 +145,7 @@ def _list_names(name: str, field: FieldInfo) -> list[str]:
 
 
 def _rename_argument(
-    tool: type[Tool], arguments: str, error: ValidationError, said: dict[str, datetime]
+    tool: type[Tool], arguments: str, error: ValidationError, said: dict[str, object]
 ) -> Tool | None:
     """Return the tool if the call lacks nothing but one argument, and gives exactly one under a strange name.
 
