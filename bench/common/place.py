@@ -49,13 +49,13 @@ class Place:
 
     @contextmanager
     def running(
-        self, program: Program, is_ready: Callable[[], bool] = lambda: True, **variables: str
+        self, program: Program, is_ready: Callable[[Child], bool] = lambda _: True, **variables: str
     ) -> Iterator[Child]:
         """The program, started in Kith's folder, ready, and ended at the end of the block."""
         child = Child(program.within(ROOT, self.environment | variables), self.folder / f"{program.name}.log")
         child.start()
         try:
-            wait_until(is_ready, child)
+            wait_until(lambda: is_ready(child), child)
             yield child
         except UpError as error:
             raise UpError(f"{error}:\n{child.log_path.read_text()[-2000:]}") from error
@@ -69,7 +69,7 @@ class Place:
         """A web process and its port; it asks the provider at that address."""
         port = find_free_port()
         chat = {"LLM_BASE_URL": provider, "LLM_MODEL": model, "KITH_REHEARSAL": "1", "PORT": str(port)}
-        with self.running(program(port), lambda: is_healthy(port, ""), **chat) as child:
+        with self.running(program(port), lambda web: is_healthy(port, "", web.pid), **chat) as child:
             yield child, port
 
 

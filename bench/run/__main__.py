@@ -135,7 +135,7 @@ def streams(place: Place, seconds: float) -> None:
             child.kill()  # what is still under way after the last step is not waited for
         _lines("through Kith", first)
         _lines("", kith)
-    with place.running(_bare(port), lambda: is_answering(port)) as child:
+    with place.running(_bare(port), lambda _: is_answering(port)) as child:
         bare = load.through_bare(port, steps, 3, web=psutil.Process(child.pid))
     _lines("bare ASGI socket", bare)
     _sum_up(first, kith, bare, straight)
