@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.utils import timezone
@@ -25,7 +26,8 @@ from tests.fixtures.turns import end_session
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
 NOW = timezone.now()
-THEN = NOW - timedelta(days=2, hours=1)
+NOON = NOW.astimezone(ZoneInfo("Europe/Berlin")).replace(hour=12, minute=0)  # where Alice lives
+THEN = NOON - timedelta(days=2)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from django.templatetags.static import static
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 
 from config.admin.dashboard import RECENT_WINDOW, count_failed
 
@@ -96,7 +97,7 @@ def list_rooms() -> dict[str, dict[str, tuple[str, str]]]:
             "memory.Learning": (_("What was learnt when"), "school"),
             "memory.Consolidation": (_("Nights"), "dark_mode"),
             "memory.Change": (_("What nights changed"), "merge"),
-            "memory.Recall": (_("Recalls"), "search"),
+            "memory.Recall": (pgettext("the table", "Recalls"), "search"),
             "memory.Recalled": (_("What they found"), "format_list_numbered"),
             "companions.ForgetProposal": (_("Proposals to forget"), "ink_eraser"),
             "memory.Retraction": (_("What was taken back"), "undo"),
