@@ -12,6 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
+from config.admin.dashboard import describe_health
 from providers.discovery.listing import USUAL_PORTS
 from providers.discovery.models import Kind
 from providers.models import Provider
@@ -193,3 +194,11 @@ def test_today_leads_to_the_choice_of_a_model_where_there_is_none(desk: Client, 
     assert words in shown
     assert f'href="{reverse("admin:mind")}">Choose a model' in shown
     assert "See what failed" not in shown
+
+
+def test_what_ails_a_part_is_said_in_words_of_its_own(settings: Any) -> None:
+    states = dict.fromkeys(("redis", "disk", "chat"), "degraded")
+    told = ["does not respond", "is almost full, or cannot be read", "gives no answers"]
+    assert [words for _name, _state, words in describe_health(states)] == told
+    settings.CHAT, settings.CHAT_IS_FOUND = settings.CHAT | {"is_rehearsal": True}, False
+    assert describe_health({"chat": "ok"}) == [("chat model", "degraded", "is not chosen")]

@@ -134,16 +134,15 @@ def describe_health(health: dict[str, str]) -> list[tuple[str, str, str]]:
         "disk": _("disk"),
         "chat": _("chat model"),
     }
-    failing = {
-        "chat": _("gives no answers")
-    }  # a server that responds may refuse its key, or have lost its model
-    parts = [
-        (names[part], state, _("works") if state == "ok" else failing.get(part, _("does not respond")))
+    # A model's server that responds may refuse its key, or have lost the model.
+    failing = {"chat": _("gives no answers"), "disk": _("is almost full, or cannot be read")}
+    told = {
+        part: (names[part], state, _("works") if state == "ok" else failing.get(part, _("does not respond")))
         for part, state in health.items()
-    ]
+    }
     if get_provider().is_rehearsal:
-        parts[-1] = (names["chat"], "degraded", _("is not chosen"))
-    return parts
+        told["chat"] = (names["chat"], "degraded", _("is not chosen"))
+    return list(told.values())
 
 
 def link_list(model: type[Model], **lookups: object) -> str:
