@@ -176,27 +176,29 @@ def may_send_confirmation(request: HttpRequest, email: str, *, dry_run: bool = F
     return bool(ratelimit.consume(request, action="confirm_email", key=email.lower(), dry_run=dry_run))
 
 
-def send_confirmation_again(request: HttpRequest) -> None:
-    """Send the mail that this session's visitor is waiting for once more; raise GateError if that is too soon.
+def send_confirmation_again(request: HttpRequest) -> bool:
+    """Send the mail that this session's visitor is waiting for once more; return whether there was one to send, and
+    raise GateError if that is too soon.
 
-    Nothing is sent if the address was confirmed meanwhile, or the sign-up withdrawn. The owner of an address that is
+    There is none if the address was confirmed meanwhile, or the sign-up withdrawn. The owner of an address that is
     taken gets the same mail as at the sign-up, so that nobody learns whether it is.
     """
     noted = request.session.get(SIGNUP_KEY)
-    address = (
-        noted
-        and EmailAddress.objects.filter(
-            user=noted["user"], email=noted["email"].lower(), verified=False
-        ).first()
+    if not noted:
+        return False
+    unconfirmed = EmailAddress.objects.filter(
+        user=noted["user"], email=noted["email"].lower(), verified=False
     )
-    if not noted or (noted["user"] and not address):
-        return
+    address = unconfirmed.first() if noted["user"] else None
+    if noted["user"] and not address:
+        return False
     if not may_send_confirmation(request, noted["email"]):
         raise GateError("mail_sent_already", str(MAIL_LIMIT), MAIL_LIMIT_SECONDS)
     if address:
         address.send_confirmation(request, signup=noted["is_new"])
     else:
         get_adapter().send_account_already_exists_mail(noted["email"])
+    return True
 
 
 def withdraw_signup(request: HttpRequest) -> None:

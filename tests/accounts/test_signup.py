@@ -306,8 +306,8 @@ def test_whoever_signs_in_before_confirming_can_have_the_mail_sent_again(
     assert [letter.to for letter in mail.outbox] == [["carol@example.org"]] * 2
     EmailAddress.objects.update(verified=True)
     cache.clear()
-    submit(visitor, "/accounts/signup/send-again/", "/accounts/confirm-email/")
-    assert len(mail.outbox) == 2
+    refused = submit(visitor, "/accounts/signup/send-again/", "/accounts/confirm-email/")
+    assert (len(mail.outbox), refused.url) == (2, "/accounts/login/")
 
 
 def find_link(letter: mail.EmailMessage) -> str:

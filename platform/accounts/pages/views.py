@@ -65,14 +65,14 @@ def withdraw_signup(request: HttpRequest) -> HttpResponse:
 @require_POST
 def send_confirmation_again(request: HttpRequest) -> HttpResponse:
     """Send the mail of a sign-up once more, and show the page that says so; whoever needs none is asked to sign in."""
-    if request.user.is_authenticated or signup.SIGNUP_KEY not in request.session:
-        return redirect("account_login")
     try:
-        signup.send_confirmation_again(request)
+        is_sent = not request.user.is_authenticated and signup.send_confirmation_again(request)
     except GateError as error:
         messages.error(request, str(error.detail))
-    else:
-        messages.success(request, _("The e-mail was sent again."))
+        return redirect("account_email_verification_sent")
+    if not is_sent:
+        return redirect("account_login")
+    messages.success(request, _("The e-mail was sent again."))
     return redirect("account_email_verification_sent")
 
 
@@ -87,16 +87,15 @@ class EmailView(allauth.EmailView):  # type: ignore[misc]
         return response
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        email = request.POST.get("email", "")
-        is_confirmed = EmailAddress.objects.filter(
-            user=request.user, email=email.lower(), verified=True
-        ).exists()
-        if "action_send" in request.POST and is_confirmed:  # on a page that was opened before
-            messages.success(request, _("This address is confirmed already."))
-            return redirect("account_email")
-        if "action_send" in request.POST and not signup.may_send_confirmation(request, email, dry_run=True):
-            messages.error(request, str(signup.MAIL_LIMIT))
-            return redirect("account_email")
+        if "action_send" in request.POST:
+            email = request.POST.get("email", "")
+            mine = EmailAddress.objects.filter(user=request.user, email=email.lower())
+            if mine.filter(verified=True).exists():  # on a page that was opened before
+                messages.success(request, _("This address is confirmed already."))
+                return redirect("account_email")
+            if not signup.may_send_confirmation(request, email, dry_run=True):
+                messages.error(request, str(signup.MAIL_LIMIT))
+                return redirect("account_email")
         try:
             with transaction.atomic():
                 response: HttpResponse = super().post(request, *args, **kwargs)
