@@ -1,8 +1,6 @@
 """Clean a model's answer, while it streams or as a whole, so that only the companion's words are left. Pure.
 
-The steps in order: template tokens, reasoning, Kith's own blocks, tool calls and placeholders (markup), emotion
-tags (emotion_tags), labels, emotions in brackets and stage directions (lines), loops (loops). What is
-removed here is neither shown nor saved, spoken or learnt from.
+The steps in order: `markup`, `emotion_tags`, `lines`, `loops`; the package says what each removes.
 """
 
 from collections.abc import Collection, Iterable

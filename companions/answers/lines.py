@@ -56,9 +56,9 @@ TOLD_BY_TOOLS = (
     rf'|"when": "[^\n]{{0,500}}", "next": "(?:{WEEKDAY} )?\d{{4}}-'
     rf'|"next": "(?:{WEEKDAY} )?\d{{4}}-[^\n]{{0,20}}", (?:"text": "[^\n]{{0,1000}}", )?"when": "'
 )
-# The beginnings of the lines and lists that `prompting.turn_prompt.render_context` and `life.wakings.context` render, and
-# of the directive and the notice in the history. The list of timers is left out, since an answer to the question which
-# timers are set looks just like it.
+# The beginnings of the lines and lists that `prompting.turn_prompt.render_context` and `life.wakings.context` render,
+# and of the directive and the notice in the history. The list of timers is left out, since an answer to the question
+# which timers are set looks just like it.
 CONTEXT_LINE = (
     rf"(?:Now: {WEEKDAY}[a-z]+ \d|First met: \d|This talk began: |Last time you two talked: "
     r"|This is your first conversation, and you are glad|You [a-z ]{0,10}are on a call, and your answer is spoken aloud"

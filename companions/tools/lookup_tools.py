@@ -46,10 +46,13 @@ def _read_day(given: object, info: ValidationInfo) -> object:
     today = now.date()
     spans = days_named(given, now) or days_named(f"on {given}", now)
     spans = [span for span in spans if today - YEAR < span[0] <= today] or spans[-1:]
-    first, last = min(spans, default=(None, None)), max(spans, default=(None, None))
-    if not spans or (info.field_name == "day" and first != (last[1], last[1])):
-        raise ValueError(f"{given!r} names no day, write it as {today}")
-    return last[1] if info.field_name == "until" else first[0]
+    refusal = f"{given!r} names no day, write it as {today}"
+    if not spans:
+        raise ValueError(refusal)
+    (first, first_end), (_, last) = min(spans), max(spans)
+    if info.field_name == "day" and not first == first_end == last:
+        raise ValueError(refusal)
+    return last if info.field_name == "until" else first
 
 
 Day = Annotated[date | None, BeforeValidator(_read_day), AfterValidator(_check_year)]

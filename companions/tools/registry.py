@@ -145,7 +145,7 @@ def _list_names(name: str, field: FieldInfo) -> list[str]:
 
 
 def _rename_argument(
-    tool: type[Tool], arguments: str, error: ValidationError, said: dict[str, object]
+    tool: type[Tool], arguments: str, error: ValidationError, day_context: dict[str, object]
 ) -> Tool | None:
     """Return the tool if the call lacks nothing but one argument, and gives exactly one under a strange name.
 
@@ -160,22 +160,22 @@ def _rename_argument(
     if len(strange) != 1:
         return None
     with suppress(ValidationError):
-        return tool.model_validate({**given, str(fault["loc"][0]): given[strange.pop()]}, context=said)
+        return tool.model_validate({**given, str(fault["loc"][0]): given[strange.pop()]}, context=day_context)
     return None
 
 
 def _read_call(context: ToolContext, name: str, arguments: str, now: datetime) -> Tool:
     """Return the tool with parsed arguments, without emotion tags. Raise ToolError if they are invalid or secret."""
-    said = {"now": now, "user": context.companion.user}  # days are named by these, e.g. "yesterday"
+    day_context = {"now": now, "user": context.companion.user}  # by which days are named, e.g. "yesterday"
     known = WAKING_TOOLS if context.waking else TOOLS
     name = FORMER.get(name, name)
     if name not in known:
         raise ToolError(f"There is no tool {name!r}. There are: {', '.join(known)}.")
     arguments = _tidy_arguments(known[name], arguments)
     try:
-        tool = known[name].model_validate_json(arguments or "{}", context=said)
+        tool = known[name].model_validate_json(arguments or "{}", context=day_context)
     except ValidationError as error:
-        renamed = _rename_argument(known[name], arguments, error, said)
+        renamed = _rename_argument(known[name], arguments, error, day_context)
         if renamed is None:
             wrong = (
                 f"{'.'.join(map(str, each['loc'])) or 'arguments'}: {each['msg']}" for each in error.errors()

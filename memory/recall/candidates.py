@@ -160,9 +160,8 @@ class PackedIndex:
 
     def reorder(self, order: Numbers) -> "PackedIndex":
         """Return an index of the entries in the places `order`, in this order."""
-        moved = np.full(
-            len(self.times) + 1, -1, dtype=np.int64
-        )  # the last is that of what was left out before
+        # The last is for what was left out before, whose place is -1.
+        moved = np.full(len(self.times) + 1, -1, dtype=np.int64)
         moved[order] = np.arange(len(order))
         heads = self.times[order], self.traits[order], self.lengths[order]
         return PackedIndex(*heads, self.terms, self.ends, moved[self.places])

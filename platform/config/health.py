@@ -86,9 +86,8 @@ def chat_probe() -> ChatProbe:
 
 async def _is_chat_up() -> bool:
     provider = await in_thread(get_provider)
-    if provider.has_lost_key or await has_failed_last(
-        provider
-    ):  # /models may answer where the model does not
+    # /models may answer where the model does not.
+    if provider.has_lost_key or await has_failed_last(provider):
         return False
     return await get_chat_client(provider).is_up()
 

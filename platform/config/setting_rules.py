@@ -32,10 +32,10 @@ class Environment(environ.Env):  # type: ignore[misc]
 
     def __init__(self, **scheme: Any) -> None:
         super().__init__(**scheme)
-        self.read: set[str] = set()
+        self.names: set[str] = set()  # of the variables that were looked for
 
     def get_value(self, var: str, cast: Any = None, *args: Any, **kwargs: Any) -> Any:
-        self.read.add(var)
+        self.names.add(var)
         given = self.ENVIRON.get(var)
         if given is not None and not is_storable(given):
             raise ImproperlyConfigured(f"{var} is not UTF-8.")
@@ -49,8 +49,8 @@ class Environment(environ.Env):  # type: ignore[misc]
             raise ImproperlyConfigured(f"{var} is {given!r}; it must be a number.") from error
 
     def find_unknown(self) -> list[str]:
-        """Return a sentence for each variable `KITH_…` that was not read, since it may be misspelt."""
-        known = sorted(name for name in self.read if name.startswith("KITH_"))
+        """Return a sentence for each variable `KITH_…` that was not looked for, since it may be misspelt."""
+        known = sorted(name for name in self.names if name.startswith("KITH_"))
         sentences = []
         for name in sorted(name for name in self.ENVIRON if name.startswith("KITH_") and name not in known):
             near = get_close_matches(name, known, n=1, cutoff=0.75)
@@ -67,7 +67,7 @@ class Environment(environ.Env):  # type: ignore[misc]
 
     def number(self, var: str, default: Any, least: float, most: float) -> Any:
         """Return the variable as a number, or `default`; raise ImproperlyConfigured if it is none or out of bounds."""
-        self.read.add(var)
+        self.names.add(var)
         given = self.ENVIRON.get(var)
         if given is None:
             return default

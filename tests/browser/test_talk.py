@@ -53,9 +53,8 @@ def test_a_device_whose_clock_is_far_ahead_shows_no_second_day(person: Person, l
     person.page.reload()
     person.write("Which day is it?")
     expect(person.page.locator(".said-by-person")).to_be_visible()
-    assert (
-        person.page.locator(".day:visible").count() == 1
-    )  # at once: once answered, the turn is the server's
+    # At once: when it has been answered, the turn is the server's.
+    assert person.page.locator(".day:visible").count() == 1
 
 
 def test_a_model_that_falls_silent_in_its_answer_is_told_until_it_is_stopped(
