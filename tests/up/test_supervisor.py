@@ -232,7 +232,9 @@ def test_the_answer_of_another_kith_on_the_port_is_not_taken_for_ones_own(tmp_pa
     (tmp_path / "healthz").write_text("{}")
     port = find_free_port()
     with subprocess.Popen([*WEB, str(port)], cwd=tmp_path, stderr=subprocess.DEVNULL) as other:
-        until(lambda: is_healthy(port, "", other.pid))
-        assert not is_healthy(port, "", os.getpid())
-        other.kill()
+        try:
+            until(lambda: is_healthy(port, "", other.pid))
+            assert not is_healthy(port, "", os.getpid())
+        finally:
+            other.kill()
     assert not is_healthy(port, "", other.pid)
