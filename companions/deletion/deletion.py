@@ -18,6 +18,7 @@ from companions.deletion.withdrawal import clear_summaries, delete_empty_pages, 
 from companions.events import notify_deleted
 from companions.models import Companion, InnerState, Message, Reply, Waking
 from companions.models.companion import hold, lock
+from database.deletions import note_deletion
 from database.journal import erasing, replaying
 from database.queries import delete_owned, delete_whole, lift_statement_timeout
 from memory.deletion import delete_memories
@@ -175,6 +176,7 @@ def delete_companion(companion: Companion) -> None:
             for model in (Recall, Reply, Memory, Message):  # of which there may be very many
                 delete_owned(model, "companion", companion.pk)
             Companion.objects.filter(pk=companion.pk).delete()
+        note_deletion("companion", companion.pk)
 
     delete_whole(delete)
 

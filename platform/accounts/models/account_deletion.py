@@ -5,7 +5,8 @@ from django.utils.translation import gettext_lazy as _
 class AccountDeletion(models.Model):
     """Records that a user deleted their own account, and when, without anything that names them.
 
-    `account` is the account's number, as in the audit entries about it. Deletions by operators are audited instead.
+    `account` is the account's number, as in the audit entries about it. Deletions by operators are audited instead;
+    any that had to be repeated after a backup was restored are here.
     """
 
     account = models.PositiveBigIntegerField(_("number of the account"))

@@ -1,9 +1,10 @@
 """`python -m config.up.prepare`: what Django has to do before Kith is served, in one process.
 
-It migrates the database, unless a later version of Kith has done so already, collects changed static files, prepares
-the built-in embedder, and on the first run (nobody is staff) creates an operator's account, whose password is shown this
-once. It says so if encrypted values cannot be decrypted, and requests engines for the model files that are in force. If
-no model is chosen yet, it prints the address of the page to choose one on.
+It migrates the database, unless a later version of Kith has done so already, deletes again what a restored backup has
+brought back, collects changed static files, prepares the built-in embedder, and on the first run (nobody is staff)
+creates an operator's account, whose password is shown this once. It says so if encrypted values cannot be decrypted,
+and requests engines for the model files that are in force. If no model is chosen yet, it prints the address of the page
+to choose one on.
 """
 
 import gc
@@ -101,6 +102,18 @@ def make_operator() -> None:
         )
 
 
+def repeat_deletions() -> None:
+    """Delete again what people had deleted before an older backup was restored, and say how much that was."""
+    from companions.deletion.restored import delete_again  # which loads models
+
+    accounts, companions = delete_again()
+    if accounts or companions:
+        say(
+            f"This database is older than what was deleted since: {accounts} accounts and {companions} more"
+            " companions have been deleted again."
+        )
+
+
 def warn_of_lost_key() -> None:
     """Say so if KITH_ENCRYPTION_KEY does not open what was last encrypted, e.g. after a restore without `secrets`."""
     from allauth.mfa.models import Authenticator  # which load models
@@ -159,6 +172,7 @@ def main() -> None:
     refuse_newer_tables()
     say("Bringing the tables up to date ...")
     call_command("migrate", interactive=False, verbosity=0)
+    repeat_deletions()
     collect_static()
     prepare_embedder()
     make_operator()

@@ -1,0 +1,45 @@
+"""The file `deletions` in KITH_HOME: what people have deleted, by which it is deleted again in a restored backup.
+
+Each line names a kind, an id and a time, and nobody. The file is no part of a backup: an older one would miss what was
+deleted since.
+"""
+
+import os
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from django.conf import settings
+from django.db import transaction
+
+FILE = "deletions"
+
+
+def note_deletion(kind: str, id: object) -> None:
+    """Append a line to the file once the transaction that deletes the object commits."""
+    transaction.on_commit(lambda: _append(kind, str(id)), robust=True)
+
+
+def read_deletions(kind: str) -> Iterator[tuple[str, datetime]]:
+    """Yield id and time of every deletion of this kind; skip lines that cannot be read."""
+    path = _find_file()
+    for line in path.read_text("utf-8", "replace").splitlines() if path.exists() else ():
+        try:
+            found, id, at = line.split(" ")
+            time = datetime.fromisoformat(at)
+        except ValueError:  # written while the disk was full, for example
+            continue
+        if found == kind:
+            yield id, time
+
+
+def _append(kind: str, id: str) -> None:
+    descriptor = os.open(_find_file(), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    with os.fdopen(descriptor, "a", encoding="utf-8") as file:
+        file.write(f"{kind} {id} {datetime.now(UTC).isoformat()}\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _find_file() -> Path:
+    return Path(settings.KITH_HOME) / FILE
