@@ -16,7 +16,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
 from django.test import override_settings
 
-from config.setting_rules import Environment, encryption_keys, private_storage
+from config.setting_rules import PREFIXES, Environment, encryption_keys, private_storage
 from providers.speech.synthesis import BROWSER, ENGINES
 
 PUBLIC = "https://kith.example.org"
@@ -150,12 +150,18 @@ def test_a_misspelt_setting_is_told_with_the_nearest_name() -> None:
         "KITH_SIGNUP": "open",
         "KITH_ZZZ": "1",
         "KITH_ENGINE_KEY": "of-this-run",
+        "LLM_FILE": "model.gguf",
+        "LLM_MODLE": "m",
+        "EMBEDDING_PREVIOUS_MAX_TOKENS": "480",
     }
     assert load_settings(given)["UNKNOWN_SETTINGS"] == [
         "Kith has no setting KITH_SINGUP. Did you mean KITH_SIGNUP?",
         "Kith has no setting KITH_ZZZ.",
+        "Kith has no setting LLM_MODLE. Did you mean LLM_MODEL?",
     ]
-    documented = set(re.findall(r"`(KITH_\w+)`", (ROOT / "docs" / "settings.md").read_text()))
+    documented = set(
+        re.findall(rf"`((?:{'|'.join(PREFIXES)})\w+)`", (ROOT / "docs" / "settings.md").read_text())
+    )
     assert documented - load_settings({})["env"].names == set()
 
 

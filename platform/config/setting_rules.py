@@ -23,6 +23,7 @@ SECRET_DISTINCT_CHARACTERS = 8
 P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # FIPS 186-5, of the curve
 LAWFUL_MINUTES = 180
 MAX_SECONDS = 31_536_000  # a year
+PREFIXES = ("KITH_", "LLM_", "EMBEDDING_", "SPEECH_", "TRANSCRIPTION_", "S3_")  # of names that are Kith's own
 
 
 class Environment(environ.Env):  # type: ignore[misc]
@@ -49,11 +50,12 @@ class Environment(environ.Env):  # type: ignore[misc]
             raise ImproperlyConfigured(f"{var} is {given!r}; it must be a number.") from error
 
     def find_unknown(self) -> list[str]:
-        """Return a sentence for each variable `KITH_…` that was not looked for, since it may be misspelt."""
-        known = sorted(name for name in self.names if name.startswith("KITH_"))
+        """Return a sentence for each variable with one of PREFIXES that was not looked for, since it may be misspelt."""
         sentences = []
-        for name in sorted(name for name in self.ENVIRON if name.startswith("KITH_") and name not in known):
-            near = get_close_matches(name, known, n=1, cutoff=0.75)
+        for name in sorted(
+            name for name in self.ENVIRON if name.startswith(PREFIXES) and name not in self.names
+        ):
+            near = get_close_matches(name, sorted(self.names), n=1, cutoff=0.75)
             sentences.append(f"Kith has no setting {name}." + (f" Did you mean {near[0]}?" if near else ""))
         return sentences
 

@@ -489,6 +489,8 @@ def embedding(name: str, base_url: str = "", api_key: str = "") -> dict[str, str
 
 
 EMBEDDING = embedding("EMBEDDING")
+env.names |= {name.replace("_", "_PREVIOUS_", 1) for name in env.names if name.startswith("EMBEDDING_")}
+env.names |= {"LLM_FILE", "EMBEDDING_FILE"}  # which `make up` reads
 #: `EMBEDDING_PREVIOUS_MODEL` and `EMBEDDING_PREVIOUS_…` as above | none | the previous remote embedding model, used
 #:   until everything has been embedded again. Its address defaults to the current one's, and so does its key if no
 #:   address is set

@@ -166,8 +166,6 @@ def main() -> None:
         django.setup()
     except ImproperlyConfigured as error:
         sys.exit(str(error))
-    for sentence in settings.UNKNOWN_SETTINGS:
-        say(sentence)
     gc.freeze()  # spares the collector what is imported: migrations create and drop thousands of models
     refuse_newer_tables()
     say("Bringing the tables up to date ...")
