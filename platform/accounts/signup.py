@@ -11,6 +11,7 @@ import structlog
 from allauth.account.adapter import DefaultAccountAdapter, get_adapter
 from allauth.account.models import EmailAddress
 from allauth.core import ratelimit
+from allauth.core.context import request_context
 from django import forms
 from django.conf import settings
 from django.contrib.auth.models import Group
@@ -132,6 +133,14 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         language = get_language() or ""
         user.language = language if language in dict(settings.LANGUAGES) else ""
         return cast(User, super().save_user(request, user, form, commit))
+
+
+def notify_of_command(user: User, template_prefix: str) -> None:
+    """Tell the person by mail what a command has changed, as pages tell it; no browser and no address are named."""
+    request = HttpRequest()  # which allauth's mails are about
+    request.META |= {"HTTP_HOST": urlsplit(settings.KITH_URL).netloc, "REMOTE_ADDR": "127.0.0.1"}
+    with request_context(request):
+        get_adapter().send_notification_mail(template_prefix, user, {"ip": ""})
 
 
 def at_kith_url(link: str) -> str:

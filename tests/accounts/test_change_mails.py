@@ -8,6 +8,7 @@ from allauth.mfa.models import Authenticator
 from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
 from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
 from django.core import mail
+from django.core.management import call_command
 from django.test import Client
 from pytest_django import Settings
 
@@ -95,6 +96,22 @@ def test_a_change_is_told_at_the_address_that_was_in_use(
     assert [word for word in letters[0].body.split() if "://" in word] == [
         "https://kith.example/accounts/password/reset/"
     ]
+
+
+def test_what_a_command_changes_is_told_as_well(
+    alice: User, settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings.ALLOWED_HOSTS = ["kith.example"]
+    TOTP.activate(alice, generate_totp_secret())
+    call_command("remove_second_step", alice.email)
+    call_command("create_token", alice.email)
+    assert [letter.subject for letter in mail.outbox] == [
+        "The authenticator app was removed from your account",
+        "An API token was added to your account",
+    ]
+    assert {tuple(letter.to) for letter in mail.outbox} == {(alice.email,)}
+    assert "127.0.0.1" not in mail.outbox[1].body
+    assert capsys.readouterr().out.split()[-1] not in mail.outbox[1].body
 
 
 def test_a_used_recovery_code_is_told(visitor: Client, alice: User) -> None:

@@ -5,12 +5,15 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from accounts.models import Token, User
+from accounts.signup import notify_of_command
 
 MAX_DAYS = 3650
 
 
 class Command(BaseCommand):
-    help = "Issue a token for the API, and print it, this once, and nothing else."
+    help = (
+        "Issue a token for the API, and print it, this once, and nothing else. Its owner is told by e-mail."
+    )
     requires_system_checks: list[str] = []  # they load every page, which takes longer than the command
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -35,3 +38,4 @@ class Command(BaseCommand):
         expires_at = timezone.now() + timedelta(days=days) if days else None
         _, plaintext = Token.objects.issue(user, options["name"], expires_at)
         self.stdout.write(plaintext)
+        notify_of_command(user, "account/email/token_made")
