@@ -30,14 +30,15 @@ from files.errors import ContentLostError, FilesError
 from files.models import StoredFile
 from jobs.background import in_thread
 from providers.models import OwnProvider
-from safety.models import Notice
+from safety.models import AuditEntry, Notice
 
 VERSION = 1
 ACCOUNT, README = "account.json", "README.txt"
 README_TEXT = """This is everything that a Kith kept of one person: what they told it, and what came of it.
 
 account.json            the account: person, addresses, devices, lorebooks for all companions, what was published.
-                        The names of tokens and models are there, but no password and no key.
+                        The names of tokens and models are there, but no password and no key. "operators" lists what the
+                        operators of this Kith opened and did of the person's, and when.
 companions/NAME-ID.json one file for each companion. "companion" is its character; beside it is one list for each
                         kind of thing, for example:
                           messages     what was said: role is "user" for the person, "assistant" for the companion
@@ -92,6 +93,9 @@ def describe_account(user: User, now: datetime) -> dict[str, Any]:
         ],
         "reports": list(GalleryReport.objects.owned_by(user).values("kind", "text", "created_at")),
         "notices": list(Notice.objects.owned_by(user).values("kind", "made_at", "seen_at")),
+        "operators": list(
+            AuditEntry.objects.filter(owner=user).values("deed", "kind", "object_id", "at", "reason")
+        ),
     }
 
 

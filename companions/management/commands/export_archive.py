@@ -1,4 +1,5 @@
 from argparse import ArgumentParser
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,30 @@ from companions.models import Companion
 MEGABYTE = 1_000_000
 
 
+def write_new_file(command: BaseCommand, pieces: AsyncIterator[bytes], name: str) -> int:
+    """Write the pieces to a file that must not exist yet; return how many bytes that were. Raise CommandError."""
+    path = Path(name)
+    try:
+        with path.open("xb") as file:
+            try:
+                return async_to_sync(_write)(command, pieces, file)
+            except BaseException:
+                path.unlink()
+                raise
+    except (OSError, RefusedError) as error:
+        raise CommandError(f"Nothing was written: {getattr(error, 'detail', error)}") from error
+
+
+async def _write(command: BaseCommand, pieces: AsyncIterator[bytes], file: Any) -> int:
+    size = reported = 0
+    async for piece in pieces:
+        size += file.write(piece)
+        if size - reported > 50 * MEGABYTE:
+            reported = size
+            command.stderr.write(f"{size // MEGABYTE} MB …")
+    return size
+
+
 class Command(BaseCommand):
     help = "Write a whole companion to a ZIP archive, which import_archive restores, in this Kith or another."
 
@@ -22,26 +47,9 @@ class Command(BaseCommand):
         parser.add_argument("file", help="the archive to write; it must not exist yet")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        path = Path(options["file"])
         try:
             companion = Companion.objects.select_related("user").get(pk=options["companion"])
-            with path.open("xb") as file:
-                try:
-                    size = async_to_sync(self._write)(companion, file)
-                except BaseException:
-                    path.unlink()
-                    raise
         except (Companion.DoesNotExist, ValidationError) as error:
             raise CommandError("There is no such companion.") from error
-        except (OSError, RefusedError) as error:
-            raise CommandError(f"Nothing was written: {getattr(error, 'detail', error)}") from error
+        size = write_new_file(self, export_archive(companion, timezone.now()), options["file"])
         self.stdout.write(f"{companion.name}: {size / MEGABYTE:.1f} MB.")
-
-    async def _write(self, companion: Companion, file: Any) -> int:
-        size = reported = 0
-        async for piece in export_archive(companion, timezone.now()):
-            size += file.write(piece)
-            if size - reported > 50 * MEGABYTE:
-                reported = size
-                self.stderr.write(f"{size // MEGABYTE} MB …")
-        return size

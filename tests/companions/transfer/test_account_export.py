@@ -4,12 +4,14 @@ import io
 import json
 import re
 import zipfile
+from pathlib import Path
 
 import pytest
 from allauth.mfa.models import Authenticator
 from allauth.usersessions.models import UserSession
 from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError, call_command
 from django.test import AsyncClient
 from django.utils import timezone
 
@@ -25,7 +27,8 @@ from files.storage import private
 from integrations.push.models import Address, Subscription
 from jobs.background import in_thread
 from providers.models import OwnProvider
-from safety.models import Notice
+from safety.audit import record
+from safety.models import AuditEntry, Notice
 from tests.companions.gallery.conftest import send_in
 from tests.voice.recordings import recorded
 
@@ -90,6 +93,7 @@ def test_of_others_there_is_nothing(alice: User, bob: User, mira: Companion) -> 
     told = {"number": version.number, "kind": "other", "text": "Odd.", "created_at": now}
     GalleryReport.objects.create(user=alice, character=version.character, **told)
     Notice.objects.create(user=alice, kind="ai", made_at=now)
+    record(bob, AuditEntry.Deed.OPENED, Companion, mira.pk, alice.pk)
     lists = {name: rows for name, rows in describe_account(alice, now).items() if isinstance(rows, list)}
     assert [name for name, rows in lists.items() if len(rows) != 1] == []
     mine = describe_account(bob, now)
@@ -149,3 +153,12 @@ async def test_it_is_told_from_what_can_be_restored(alice: User, mira: Companion
         file = SimpleUploadedFile("kith", content)
         shown = await client.post("/companions/new/card/", {"file": file}, follow=True)
         assert "use its archive" in shown.content.decode()
+
+
+def test_an_operator_writes_it_for_who_cannot_sign_in(alice: User, mira: Companion, tmp_path: Path) -> None:
+    User.objects.filter(pk=alice.pk).update(is_active=False)
+    file = tmp_path / "alice.zip"
+    call_command("export_account", "ALICE@example.org", str(file))
+    assert f"companions/mira-{mira.pk}.json" in zipfile.ZipFile(file).namelist()
+    with pytest.raises(CommandError, match="Nothing was written"):
+        call_command("export_account", alice.email, str(file))
