@@ -1,4 +1,4 @@
-"""Operators' decisions about published characters, with audit entries; and users' reports of characters.
+"""Operators' decisions about published characters, with audit entries; and users' reports, whose makers are notified.
 
 A report is stored with a copy of the version, so that a publisher cannot hide it by deleting the character.
 """
@@ -61,7 +61,7 @@ def decide(
     version.decided_at, version.decided_by = now, operator
     version.save(update_fields=["state", "reason", "decided_at", "decided_by", "rating"])
     if state == State.TAKEN_DOWN:
-        list_open_reports(version).update(settled_at=now)
+        _settle(list_open_reports(version), now, Notice.Kind.REPORT_UPHELD)
     save_once(Notice(user=version.character.user, kind=Notice.Kind.PUBLICATION, made_at=now))
     record(operator, AuditEntry.Deed.CHANGED, GalleryVersion, version.pk, version.character.user_id)
 
@@ -101,7 +101,7 @@ def report(user: User, entry: GalleryEntry, kind: str, text: str, now: datetime)
 @transaction.atomic
 def settle_reports(operator: User, version: GalleryVersion, now: datetime) -> int:
     """Mark the open reports of the version's character as settled; return how many there were."""
-    count = list_open_reports(version).update(settled_at=now)
+    count = _settle(list_open_reports(version), now)
     if count:
         record(operator, AuditEntry.Deed.CHANGED, GalleryVersion, version.pk, version.character.user_id)
     return count
@@ -110,10 +110,20 @@ def settle_reports(operator: User, version: GalleryVersion, now: datetime) -> in
 @transaction.atomic
 def settle_report(operator: User, report: GalleryReport, now: datetime) -> bool:
     """Mark the report as settled; return False if it already was."""
-    is_new = GalleryReport.objects.filter(pk=report.pk, settled_at=None).update(settled_at=now) > 0
+    is_new = _settle(GalleryReport.objects.filter(pk=report.pk, settled_at=None), now) > 0
     if is_new:
         record(operator, AuditEntry.Deed.CHANGED, GalleryReport, report.pk, report.user_id)
     return is_new
+
+
+def _settle(
+    reports: QuerySet[GalleryReport], now: datetime, kind: Notice.Kind = Notice.Kind.REPORT_SETTLED
+) -> int:
+    """Mark the open reports as settled, and notify those who made them; return how many there were."""
+    settled = list(reports.select_for_update(of=["self"]).select_related("user"))
+    for report in settled:
+        save_once(Notice(user=report.user, kind=kind, made_at=now))
+    return GalleryReport.objects.filter(pk__in=[report.pk for report in settled]).update(settled_at=now)
 
 
 def delete_unreported_copies() -> int:

@@ -369,6 +369,9 @@ MESSAGES_PER_MINUTE = env.count("KITH_MESSAGES_PER_MINUTE", 30)
 TOKENS_PER_DAY = env.count("KITH_TOKENS_PER_DAY", 1_000_000)
 TOKENS_EACH = 50  # live API tokens of one person
 COMPANIONS_EACH = 200
+#: `KITH_CONTACT` | none | who runs this Kith and how to reach them, such as a name with an e-mail address, or the
+#:   address of a page with that and a privacy notice; every page shows it, also to those who cannot sign in
+CONTACT = env.str("KITH_CONTACT", "")
 #: `KITH_GALLERY` | `true` | whether there is a gallery, in which users publish characters after an operator has
 #:   approved them
 GALLERY = env.bool("KITH_GALLERY", True)

@@ -19,10 +19,16 @@ def record(
     model: type[Model],
     object_id: UUID | int | str = "",
     owner_id: int | None = None,
+    reason: str = "",
 ) -> AuditEntry:
-    """Save and return an audit entry: which operator did what to which object of which owner."""
+    """Save and return an audit entry: which operator did what to which object of which owner, and why."""
     return AuditEntry.objects.create(
-        operator=operator, deed=deed, kind=model._meta.label, object_id=str(object_id), owner_id=owner_id
+        operator=operator,
+        deed=deed,
+        kind=model._meta.label,
+        object_id=str(object_id),
+        owner_id=owner_id,
+        reason=reason,
     )
 
 

@@ -24,6 +24,8 @@ class AuditEntry(models.Model):
         PASSWORD_SET = "password_set", _("set the password of")
         ADDRESS_CHANGED = "address_changed", _("changed an address of")
         SIGNED_IN = "signed_in", _("may have signed in as")
+        CLOSED = "closed", _("closed the account of")
+        OPENED_AGAIN = "opened_again", _("opened again the account of")
 
     operator = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.PROTECT, related_name="+", verbose_name=_("operator")
@@ -79,6 +81,8 @@ class Notice(models.Model):
         ADDRESS_CHANGED = "address_changed", _("an operator changed an address")
         SIGNED_IN = "signed_in", _("signed in after an operator did")
         PUBLICATION = "publication", _("an operator decided about a character")
+        REPORT_UPHELD = "report_upheld", _("a reported character was taken down")
+        REPORT_SETTLED = "report_settled", _("a report was dealt with")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="notices")

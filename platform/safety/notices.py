@@ -32,6 +32,13 @@ OPERATORS_TEXTS = {
         "An operator of this Kith has decided about a character that you published. What they decided, and why, is"
         " under “What I published” in the gallery."
     ),
+    Notice.Kind.REPORT_UPHELD: _(
+        "An operator of this Kith has taken a character that you reported out of the gallery. Thank you for reporting it."
+    ),
+    Notice.Kind.REPORT_SETTLED: _(
+        "An operator of this Kith has read your report about a character, and found that it need not be taken out of the"
+        " gallery. If you see it otherwise, report it again and say why."
+    ),
 }
 
 

@@ -14,7 +14,9 @@ from django.core.mail import send_mail
 from django.db import transaction
 from django.dispatch import receiver
 from django.utils import timezone, translation
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.models import Token, User
 from accounts.signup import OPERATORS
@@ -25,6 +27,15 @@ from safety.notices import describe, save_once
 log = structlog.get_logger(__name__)
 Deed = AuditEntry.Deed
 APPS = frozenset({"accounts", "files", "safety", "memory", "companions", "voice", "providers"})
+ACCOUNT_TEXTS = {
+    Deed.CLOSED: gettext_lazy(
+        "An operator of this Kith has closed your account. You cannot sign in to it, and your companions do not write to"
+        " you. Nothing in it was deleted. If you do not agree, or want a copy of what is in it, write to the operator."
+    ),
+    Deed.OPENED_AGAIN: gettext_lazy(
+        "An operator of this Kith has opened your account again. You can sign in as before."
+    ),
+}
 GIVEN = ("delete_message", "delete_memory", "decide_galleryversion")  # in addition to viewing
 
 
@@ -63,6 +74,23 @@ def record_address_change(operator: User, person: User, now: datetime) -> None:
     OperatorAccess.objects.filter(pk=access.pk).update(is_address_changed=True)
     record(operator, Deed.ADDRESS_CHANGED, User, person.pk, person.pk)
     _notify(access, Notice.Kind.ADDRESS_CHANGED, now)
+
+
+@transaction.atomic
+def record_account_change(operator: User, person: User, *, was_active: bool, reason: str) -> None:
+    """Record that the operator changed the person's account. If it was closed or opened again, mail that to the person.
+
+    Do nothing if the account is the operator's own.
+    """
+    if operator.pk == person.pk:
+        return
+    if was_active == person.is_active:
+        record(operator, Deed.CHANGED, User, person.pk, person.pk)
+        return
+    deed = Deed.OPENED_AGAIN if person.is_active else Deed.CLOSED
+    record(operator, deed, User, person.pk, person.pk, reason)
+    text = ACCOUNT_TEXTS[deed]
+    transaction.on_commit(lambda: _send_mail(person, person.email, text, reason), robust=True)
 
 
 @receiver(user_logged_in)
@@ -119,13 +147,13 @@ def _notify(access: OperatorAccess, kind: Notice.Kind, now: datetime) -> None:
     """Send a notice by mail on commit, and save it unless an undismissed one of the kind exists."""
     notice = Notice(user=access.user, kind=kind, made_at=now)
     save_once(notice)
-    transaction.on_commit(lambda: _send_mail(access, notice), robust=True)
+    transaction.on_commit(lambda: _send_mail(access.user, access.email, describe(notice)), robust=True)
 
 
-def _send_mail(access: OperatorAccess, notice: Notice) -> None:
-    with translation.override(access.user.language or "en"):
-        text = f"{describe(notice)}\n\n{settings.KITH_URL}\n"
+def _send_mail(person: User, email: str, text: str | Promise, reason: str = "") -> None:
+    with translation.override(person.language or "en"):
+        lines = (str(text), reason, settings.KITH_URL, settings.CONTACT)
         try:
-            send_mail(_("Your account at Kith"), text, None, [access.email])
+            send_mail(_("Your account at Kith"), "\n\n".join(filter(None, lines)) + "\n", None, [email])
         except OSError as error:  # the mail server failed; the notice is still shown in Kith
             log.warning("mail_not_sent", error=type(error).__name__)

@@ -254,3 +254,24 @@ def test_a_mail_server_that_is_away_loses_no_notice(desk: Client, alice: User, s
     assert set_password(desk, alice) == 302
     assert told(alice) == ["password_set"]
     assert Notice.objects.get().seen_at is None
+
+
+def test_who_closes_an_account_says_why_which_is_on_record_and_mailed(
+    desk: Client, alice: User, olive: User, settings: Settings
+) -> None:
+    settings.CONTACT = "Olive, olive@example.org"
+    form = {"email": alice.email, "time_zone": "UTC"}
+    path = f"/admin/accounts/user/{alice.pk}/change/"
+    desk.post(path, form | {"reason": "Threats against others."})
+    desk.post(path, form | {"name": "Al"})
+    desk.post(path, form | {"name": "Al", "is_active": "on"})
+    assert [deed for deed, _operator, _owner in deeds() if deed != "opened"] == [
+        "closed",
+        "changed",
+        "opened_again",
+    ]
+    assert AuditEntry.objects.get(deed="closed").reason == "Threats against others."
+    closed, opened = (letter.body for letter in mail.outbox if letter.to == [alice.email])
+    for part in ("has closed your account", "Threats against others.", "Olive, olive@example.org"):
+        assert part in closed
+    assert "has opened your account again" in opened

@@ -9,9 +9,10 @@ from providers.selection import get_provider
 
 
 def platform(request: HttpRequest) -> dict[str, Any]:
-    """Return the setting KITH_SIGNUP, whether answers come from the rehearsal model, and Kith's address."""
+    """Return KITH_SIGNUP, whether answers come from the rehearsal model, and the addresses of Kith and its operator."""
     return {
         "signup": settings.KITH_SIGNUP,
         "is_rehearsal": get_provider().is_rehearsal,
         "kith_url": settings.KITH_URL,
+        "contact": settings.CONTACT,
     }

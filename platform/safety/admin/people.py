@@ -22,7 +22,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
-from unfold.widgets import UnfoldAdminSelectWidget
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from accounts.admin import PlainLookups
 from accounts.models import SoundCall, Token, User
@@ -98,7 +98,7 @@ class NewUserForm(UserCreationForm):  # type: ignore[misc]
 
 
 class KnownUserForm(UserChangeForm):  # type: ignore[misc]
-    """The form for an existing user, with choices for time zone and language."""
+    """The form for an existing user, with choices for time zone and language, and a reason for closing the account."""
 
     class Meta(UserChangeForm.Meta):  # type: ignore[misc]
         labels: ClassVar[dict[str, Any]] = {
@@ -116,6 +116,15 @@ class KnownUserForm(UserChangeForm):  # type: ignore[misc]
         required=False,
         choices=[("", "–"), *settings.LANGUAGES],
         widget=UnfoldAdminSelectWidget,
+    )
+    reason = forms.CharField(
+        label=_("Reason"),
+        required=False,
+        max_length=500,
+        help_text=_(
+            "If you close the account or open it again: why. It is recorded, and mailed to its owner."
+        ),
+        widget=UnfoldAdminTextInputWidget,
     )
 
 
@@ -156,7 +165,7 @@ class UserAdmin(PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc
             _("What they may use"),
             {"fields": ("messages_per_minute", "tokens_per_day", "own_models", "age_group")},
         ),
-        (_("What they may do"), {"fields": ("is_active", *RIGHTS)}),
+        (_("What they may do"), {"fields": ("is_active", "reason", *RIGHTS)}),
         (_("When"), {"fields": ("last_login", "date_joined")}),
     )
     add_fieldsets = ((None, {"fields": ("email", "usable_password", "password1", "password2")}),)
@@ -205,12 +214,12 @@ class UserAdmin(PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc
         return {str(self.opts.verbose_name_plural): len(people)}
 
     def get_fieldsets(self, request: HttpRequest, obj: User | None = None) -> Any:
-        """Hide the password field, with its link, from operators who may not set passwords."""
+        """Hide the password, with its link, and the reason for a change from operators without the right to them."""
         fieldsets = super().get_fieldsets(request, obj)
-        if obj is None or request.user.has_perm(MAY_SET_PASSWORD):
-            return fieldsets
+        hidden = set() if obj is None or request.user.has_perm(MAY_SET_PASSWORD) else {"password"}
+        hidden |= set() if self.has_change_permission(request, obj) else {"reason"}
         return [
-            (name, {**shown, "fields": [field for field in shown["fields"] if field != "password"]})
+            (name, {**shown, "fields": [field for field in shown["fields"] if field not in hidden]})
             for name, shown in fieldsets
         ]
 
@@ -227,9 +236,15 @@ class UserAdmin(PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc
         return response
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
-        """Save the user. A new user's address counts as verified, and a password chosen by the operator is recorded."""
+        """Save the user, and record it. A new user's address counts as verified."""
         with transaction.atomic():
             super().save_model(request, obj, form, change)
+            if change and set(form.changed_data) - {"reason"}:
+                was_active = form.initial.get("is_active", obj.is_active)
+                reason = form.cleaned_data.get("reason", "")
+                operators.record_account_change(
+                    get_operator(request), obj, was_active=was_active, reason=reason
+                )
             if not change:
                 EmailAddress.objects.create(user=obj, email=obj.email, verified=True, primary=True)
             if not change and obj.has_usable_password():

@@ -316,10 +316,12 @@ def test_a_report_stands_beside_the_character_until_it_is_dealt_with(
     for _ in range(2):  # the second time there is nothing to settle, nor to record
         client.post(f"{page}decide/", {"deed": "settle"})
     assert on_record.count() == approvals + 1
+    assert [notice.kind for notice in list_unseen(bob, timezone.now())] == ["report_settled"]
     GalleryReport.objects.update(settled_at=None)
     client.post(f"{page}decide/", {"deed": "taken_down", "reason": "It is from a book."})
     assert GalleryReport.objects.get().settled_at is not None
     problem(Api(bob).get(f"/gallery/{approved.character_id}"), 404, "not_found")
+    assert [notice.kind for notice in list_unseen(bob, timezone.now())] == ["report_settled", "report_upheld"]
     (notice,) = list_unseen(alice, timezone.now())  # one for both decisions
     assert (notice.kind, notice.user) == (Notice.Kind.PUBLICATION, alice)
 
@@ -359,6 +361,7 @@ def test_what_was_reported_stays_with_the_operators_when_its_publisher_deletes_i
     client.post(f"{page}settle/")
     report.refresh_from_db()
     assert report.settled_at is not None
+    assert [notice.kind for notice in list_unseen(bob, timezone.now())] == ["report_settled"]
     client.post(f"{page}settle/")  # there is nothing left to change, nor to record
     assert AuditEntry.objects.filter(deed="changed", object_id=str(report.pk), operator=olive).count() == 1
     alice.delete()  # with her account goes what she wrote, not that it was reported
