@@ -91,8 +91,11 @@ def list_ratings(user: User) -> list[GalleryVersion.Rating]:
 
 
 def list_visible(user: User) -> QuerySet[GalleryVersion]:
-    """Return the approved versions that the user is old enough to see."""
-    return GalleryVersion.objects.filter(state=GalleryVersion.State.APPROVED, rating__in=list_ratings(user))
+    """Return the approved versions that the user is old enough to see, but not those of closed accounts."""
+    approved = GalleryVersion.objects.filter(
+        state=GalleryVersion.State.APPROVED, character__user__is_active=True
+    )
+    return approved.filter(rating__in=list_ratings(user))
 
 
 def find_versions(user: User, question: Question) -> QuerySet[GalleryVersion]:

@@ -298,6 +298,14 @@ def test_who_may_not_decide_does_not(waiting: GalleryVersion, mallory: User, cli
     assert waiting.state == State.WAITING
 
 
+def test_what_somebody_published_is_not_shown_while_their_account_is_closed(
+    approved: GalleryVersion, alice: User, bob: User
+) -> None:
+    for is_active, shown in ((False, 404), (True, 200)):
+        User.objects.filter(pk=alice.pk).update(is_active=is_active)
+        assert Api(bob).get(f"/gallery/{approved.character_id}").status_code == shown
+
+
 def test_a_report_stands_beside_the_character_until_it_is_dealt_with(
     approved: GalleryVersion, alice: User, bob: User, olive: User, client: Client
 ) -> None:
