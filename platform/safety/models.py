@@ -77,6 +77,7 @@ class Notice(models.Model):
     class Kind(models.TextChoices):
         AI = "ai", _("this is an AI")
         BREAK = "break", _("a break is due")
+        CRISIS = "crisis", _("help lines, in a crisis")
         PASSWORD_SET = "password_set", _("an operator set the password")
         ADDRESS_CHANGED = "address_changed", _("an operator changed an address")
         SIGNED_IN = "signed_in", _("signed in after an operator did")

@@ -1,4 +1,4 @@
-"""Notices that Kith itself gives to people: that this is an AI, that a break is due, what operators did."""
+"""Notices that Kith itself gives to people: that this is an AI, help lines, breaks, what operators did."""
 
 from datetime import datetime, timedelta
 
@@ -15,6 +15,10 @@ from safety.models import ContinuousUse, Notice
 PAUSE = timedelta(minutes=30)  # a silence of this length counts as a break
 AI_TEXT = _("You are talking with an AI, not with a person.")
 BREAK_TEXT = _("A break would do you good. And remember that this is an AI, not a person.")
+CRISIS_TEXT = _(
+    "This is Kith, not your companion: an AI cannot help in an emergency. If you might hurt yourself, please talk with a"
+    " person now, for example at a help line: %(lines)s. In danger, call the emergency number."
+)
 OPERATORS_TEXTS = {
     Notice.Kind.PASSWORD_SET: _(
         "An operator of this Kith has set a new password for your account. If you did not ask for this, contact them."
@@ -88,6 +92,8 @@ def describe(notice: Notice) -> str | Promise:
     """Return the notice's text in the active language."""
     if notice.kind == Notice.Kind.AI:
         return AI_TEXT
+    if notice.kind == Notice.Kind.CRISIS:
+        return CRISIS_TEXT % {"lines": settings.HELP_LINES}
     if notice.kind != Notice.Kind.BREAK:
         return OPERATORS_TEXTS[Notice.Kind(notice.kind)]
     hours = notice.minutes // 60
