@@ -18,7 +18,7 @@ from companions.deletion.withdrawal import clear_summaries, delete_empty_pages, 
 from companions.events import notify_deleted
 from companions.models import Companion, InnerState, Message, Reply, Waking
 from companions.models.companion import hold, lock
-from database.deletions import note_deletion
+from database.deletions import note_deletions
 from database.journal import erasing, replaying
 from database.queries import delete_owned, delete_whole, lift_statement_timeout
 from memory.deletion import delete_memories
@@ -151,10 +151,12 @@ def remove(
     scrub(companion.pk, {*ids, *hidden, *all_memories, *withdrawn.ids}, now, continued)
     delete_memories(companion.pk, {*all_memories, *withdrawn.gone})
     delete_empty_pages(companion)
+    note_deletions("memory", [memory.pk for memory in memories])
     if hides:
         Message.everywhere.filter(companion=companion, pk__in=hidden).update(is_hidden=True)
         messages_hidden.send(sender=Message, companion_id=companion.pk, ids=hidden)
     else:
+        note_deletions("message", ids)
         delete_rows(companion, messages)
         notify_deleted(companion.pk, ids)
 
@@ -176,7 +178,7 @@ def delete_companion(companion: Companion) -> None:
             for model in (Recall, Reply, Memory, Message):  # of which there may be very many
                 delete_owned(model, "companion", companion.pk)
             Companion.objects.filter(pk=companion.pk).delete()
-        note_deletion("companion", companion.pk)
+        note_deletions("companion", [companion.pk])
 
     delete_whole(delete)
 

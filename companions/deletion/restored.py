@@ -1,29 +1,49 @@
 """Delete again what people had deleted before an older backup of the database was restored."""
 
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from accounts.models import AccountDeletion, User
-from companions.deletion.deletion import delete_companion
-from companions.models import Companion
+from companions.deletion.deletion import MAX_AT_ONCE, delete_companion, delete_messages, forget_many
+from companions.models import Companion, Message
 from database.deletions import read_deletions
+from memory.models import Memory
 
 
-def delete_again() -> tuple[int, int]:
-    """Delete the accounts and companions that `database.deletions` lists; return how many of each there were.
+def delete_again(now: datetime) -> Counter[str]:
+    """Delete what `database.deletions` lists; return how many objects of each kind there were.
 
     A restored database gives the number of a deleted account to a new one, which is told apart by when it was opened.
     """
-    accounts = companions = 0
+    counts: Counter[str] = Counter()
     for id, at in read_deletions("account"):
         number, _, joined_at = id.partition("@")
         found = User.objects.filter(pk=number, date_joined=datetime.fromisoformat(joined_at)).first()
         if found is not None:
             AccountDeletion.objects.create(account=found.pk, joined_at=found.date_joined, deleted_at=at)
             found.delete()
-            accounts += 1
+            counts["account"] += 1
     for id, _at in read_deletions("companion"):
         if companion := Companion.objects.filter(pk=UUID(id)).first():
             delete_companion(companion)
-            companions += 1
-    return accounts, companions
+            counts["companion"] += 1
+    counts["message"] = _delete_listed("message", Message.everywhere, delete_messages, now)
+    counts["memory"] = _delete_listed("memory", Memory.everywhere, forget_many, now)
+    return counts
+
+
+def _delete_listed(
+    kind: str, rows: Any, delete: Callable[[UUID, Collection[UUID], datetime], int], now: datetime
+) -> int:
+    """Delete the listed rows of this kind that exist, companion by companion; return how many there were."""
+    listed, count = [UUID(id) for id, _at in read_deletions(kind)], 0
+    for first in range(0, len(listed), MAX_AT_ONCE):
+        found_rows = rows.filter(pk__in=listed[first : first + MAX_AT_ONCE])
+        ids: dict[UUID, list[UUID]] = defaultdict(list)
+        for pk, companion_id in found_rows.values_list("pk", "companion"):
+            ids[companion_id].append(pk)
+        count += sum(delete(companion_id, found, now) for companion_id, found in ids.items())
+    return count

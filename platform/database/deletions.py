@@ -5,8 +5,9 @@ deleted since.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from django.conf import settings
@@ -15,9 +16,9 @@ from django.db import transaction
 FILE = "deletions"
 
 
-def note_deletion(kind: str, id: object) -> None:
-    """Append a line to the file once the transaction that deletes the object commits."""
-    transaction.on_commit(lambda: _append(kind, str(id)), robust=True)
+def note_deletions(kind: str, ids: Iterable[object]) -> None:
+    """Append a line for each object to the file once the transaction that deletes them commits."""
+    transaction.on_commit(partial(_append, kind, [str(id) for id in ids]), robust=True)
 
 
 def read_deletions(kind: str) -> Iterator[tuple[str, datetime]]:
@@ -33,10 +34,11 @@ def read_deletions(kind: str) -> Iterator[tuple[str, datetime]]:
             yield id, time
 
 
-def _append(kind: str, id: str) -> None:
+def _append(kind: str, ids: Iterable[str]) -> None:
+    at = datetime.now(UTC).isoformat()
     descriptor = os.open(_find_file(), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     with os.fdopen(descriptor, "a", encoding="utf-8") as file:
-        file.write(f"{kind} {id} {datetime.now(UTC).isoformat()}\n")
+        file.writelines(f"{kind} {id} {at}\n" for id in ids)
         file.flush()
         os.fsync(file.fileno())
 

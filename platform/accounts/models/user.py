@@ -9,7 +9,7 @@ from django.db.models.functions import Lower
 from django.dispatch import Signal
 from django.utils.translation import gettext_lazy as _
 
-from database.deletions import note_deletion
+from database.deletions import note_deletions
 from database.queries import delete_whole, forbid_insert
 
 account_deleted = Signal()
@@ -95,7 +95,7 @@ class User(AbstractUser):
 
         def delete() -> tuple[int, dict[str, int]]:
             account_deleted.send(sender=User, user=self)
-            note_deletion("account", f"{self.pk}@{self.date_joined.isoformat()}")
+            note_deletions("account", [f"{self.pk}@{self.date_joined.isoformat()}"])
             return User.objects.filter(pk=self.pk).delete()
 
         return delete_whole(delete)

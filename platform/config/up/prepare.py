@@ -22,6 +22,7 @@ from django.core.management import call_command
 from django.db import connection, transaction
 from django.db.migrations.loader import MigrationLoader
 from django.db.models import QuerySet
+from django.utils import timezone
 
 from config.http import static_files
 from config.up.terminal import say
@@ -106,12 +107,10 @@ def repeat_deletions() -> None:
     """Delete again what people had deleted before an older backup was restored, and say how much that was."""
     from companions.deletion.restored import delete_again  # which loads models
 
-    accounts, companions = delete_again()
-    if accounts or companions:
-        say(
-            f"This database is older than what was deleted since: {accounts} accounts and {companions} more"
-            " companions have been deleted again."
-        )
+    counts = +delete_again(timezone.now())
+    if counts:
+        listed = ", ".join(f"{kind} {count}" for kind, count in counts.items())
+        say(f"This database is older than what was deleted since, which has been deleted again: {listed}.")
 
 
 def warn_of_lost_key() -> None:

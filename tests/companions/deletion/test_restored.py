@@ -4,16 +4,18 @@ from pathlib import Path
 from typing import Any
 
 from accounts.models import AccountDeletion, User
-from companions.deletion import delete_companion
+from companions.deletion import delete_companion, delete_message, forget
 from companions.deletion.restored import delete_again
-from companions.models import Companion
+from companions.models import Companion, Message
+from memory.models import Memory
+from tests.companions.deletion.conftest import NOW, learnt
 
 
 def test_what_was_deleted_after_a_backup_is_deleted_again_once_that_is_restored(
     alice: User, bob: User, tmp_path: Path, settings: Any, django_capture_on_commit_callbacks: Any
 ) -> None:
     settings.KITH_HOME = tmp_path
-    assert delete_again() == (0, 0)
+    assert not +delete_again(NOW)
     hers, his, kept = (Companion.objects.create(user=who, name="M") for who in (alice, bob, bob))
     backup = (
         User.objects.get(pk=alice.pk),
@@ -27,7 +29,7 @@ def test_what_was_deleted_after_a_backup_is_deleted_again_once_that_is_restored(
     assert (tmp_path / "deletions").stat().st_mode & 0o077 == 0
     for row in backup:
         type(row).objects.bulk_create([row])
-    assert delete_again() == (1, 1)
+    assert +delete_again(NOW) == {"account": 1, "companion": 1}
     assert list(User.objects.all()) == [bob]
     assert list(Companion.objects.all()) == [kept]
     assert [deletion.account for deletion in AccountDeletion.objects.all()] == [backup[0].pk]
@@ -35,4 +37,26 @@ def test_what_was_deleted_after_a_backup_is_deleted_again_once_that_is_restored(
     User.objects.bulk_create([User(pk=backup[0].pk, email="nina@example.org")])
     with (tmp_path / "deletions").open("a") as file:
         file.write("account 7")
-    assert delete_again() == (0, 0)
+    assert not +delete_again(NOW)
+
+
+def test_so_are_single_messages_and_memories(
+    said: list[Message],
+    mira: Companion,
+    tmp_path: Path,
+    settings: Any,
+    django_capture_on_commit_callbacks: Any,
+) -> None:
+    settings.KITH_HOME = tmp_path
+    secret, _answer, tea, *_more = said
+    fact = learnt(mira, "Alice likes tea.", [(tea, "green tea")])
+    backup = Message.everywhere.get(pk=said[-1].pk), Memory.everywhere.get(pk=fact.pk)
+    with django_capture_on_commit_callbacks(execute=True):
+        delete_message(said[-1], NOW)
+        forget(fact, NOW)
+    for row in backup:
+        type(row).objects.bulk_create([row])
+    assert +delete_again(NOW) == {"message": 1, "memory": 1}
+    assert not Message.everywhere.filter(pk=backup[0].pk).exists()
+    assert not Memory.everywhere.filter(pk=fact.pk).exists()
+    assert Message.everywhere.filter(pk=secret.pk).exists()
