@@ -5,6 +5,7 @@ deleted since.
 """
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from functools import partial
@@ -14,6 +15,7 @@ from django.conf import settings
 from django.db import transaction
 
 FILE = "deletions"
+TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{6})?\+00:00"
 
 
 def note_deletions(kind: str, ids: Iterable[object]) -> None:
@@ -22,16 +24,11 @@ def note_deletions(kind: str, ids: Iterable[object]) -> None:
 
 
 def read_deletions(kind: str) -> Iterator[tuple[str, datetime]]:
-    """Yield id and time of every deletion of this kind; skip lines that cannot be read."""
+    """Yield id and time of every deletion of this kind; skip other lines, such as one cut off by a full disk."""
     path = _find_file()
-    for line in path.read_text("utf-8", "replace").splitlines() if path.exists() else ():
-        try:
-            found, id, at = line.split(" ")
-            time = datetime.fromisoformat(at)
-        except ValueError:  # written while the disk was full, for example
-            continue
-        if found == kind:
-            yield id, time
+    text = path.read_text("utf-8", "replace") if path.exists() else ""
+    for id, at in re.findall(rf"(?m)^{kind} ([0-9a-f-]{{36}}|\d+@{TIME}) ({TIME})$", text):
+        yield id, datetime.fromisoformat(at)
 
 
 def _append(kind: str, ids: Iterable[str]) -> None:

@@ -36,7 +36,7 @@ def test_what_was_deleted_after_a_backup_is_deleted_again_once_that_is_restored(
     # A restored database gives the same number to somebody new, who stays.
     User.objects.bulk_create([User(pk=backup[0].pk, email="nina@example.org")])
     with (tmp_path / "deletions").open("a") as file:
-        file.write("account 7")
+        file.write("companion 7 2026-11-30\nmessage x\naccount 7")
     assert not +delete_again(NOW)
 
 
