@@ -13,7 +13,7 @@ from memory.learning.answers import Learnt
 from memory.learning.subjects import is_same_subject
 from memory.learning.talk import Line, Talk
 from memory.models import Learning, Memory, Thread
-from text.dates import TELLS_PAST, days_ahead, relative_days
+from text.dates import TELLS_PAST, days_ahead, relative_days, tells_past
 from text.strings import folded, quoted, shorten
 
 MAX_SHOWN, MAX_UNDATED = 5, 2
@@ -109,12 +109,15 @@ def _has_thread(memory: Memory, now: datetime, names: Mapping[str, str]) -> bool
 
 
 def find_due_day(memory: Memory, now: datetime, zone: tzinfo) -> date | None:
-    """Return the nearest day from today on that a promise, event or fact names, or None; a fact's within 90 days."""
+    """Return the nearest day from today on that a promise, event or fact names, or None; a fact's within 90 days, and
+    not the day itself on which something "had not begun".
+    """
     if memory.kind not in DATED:
         return None
     today, said_on = now.astimezone(zone).date(), memory.happened_at.astimezone(zone).date()
     days = [said_on] if said_on > today else days_ahead(memory.text, said_on)
-    due_on = next((day for day in days if day >= today), None)
+    is_past = memory.kind == Memory.Kind.FACT and tells_past(memory.text)
+    due_on = next((day for day in days if day >= today and not (is_past and day == today)), None)
     is_far = due_on is not None and memory.kind == Memory.Kind.FACT and due_on - today > FACT_HORIZON
     return None if is_far else due_on
 
