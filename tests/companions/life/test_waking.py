@@ -8,8 +8,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from accounts.models import ModelCall, User
-from companions.life.wakings.waking import BUSY_DELAY, LEASE_TIME, find_due, run
 from companions.life.timers.timers import set_timer
+from companions.life.wakings.waking import BUSY_DELAY, LEASE_TIME, find_due, run
 from companions.models import Companion, InnerState, Message, Timer, Waking
 from jobs.lease import MAX_ATTEMPTS
 from memory.models import DiaryEntry, Memory, Slot
