@@ -10,7 +10,7 @@ from django.db.models.functions import Coalesce
 
 from memory.language import pattern_of
 from memory.learning.answers import Learnt
-from memory.learning.subjects import is_same_subject
+from memory.learning.subjects import is_own, is_same_subject
 from memory.learning.talk import Line, Talk
 from memory.models import Learning, Memory, Thread
 from text.dates import TELLS_PAST, days_ahead, relative_days, tells_past
@@ -154,6 +154,19 @@ def settle_threads(
             ):
                 close_thread(thread, Thread.State.SETTLED, now, line.message_id)
     mine.filter(memory__closed_at__isnull=False).update(state=Thread.State.DROPPED, closed_at=now)
+
+
+def settle_promises(
+    companion_id: UUID, note: str, message_id: UUID, *, now: datetime, zone: tzinfo, names: Mapping[str, str]
+) -> None:
+    """Settle the companion's own promises of today that are about what a reminder's `note` says: it was just given."""
+    mine = Thread.objects.filter(
+        companion_id=companion_id, state=Thread.State.OPEN, due_on=now.astimezone(zone).date()
+    )
+    for thread in mine.filter(memory__kind=Memory.Kind.PROMISE).select_related("memory"):
+        text, called = thread.memory.text, list(names.values())
+        if is_own(text, names["companion"]) and is_same_subject(note, [], text, [], called, now):
+            close_thread(thread, Thread.State.SETTLED, now, message_id)
 
 
 def _find_telling(entry: Learnt, talk: Talk, after: datetime) -> Line | None:
