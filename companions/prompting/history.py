@@ -26,7 +26,7 @@ WHOSE = {
 }
 TIME_TOKENS = 9  # "[Tue 24 Nov, 18:20]"
 UNANSWERED = "{time} They have not answered. You go on:"
-UNASKED = "{time} You write to them unasked:"  # at the beginning
+UNASKED = "{time} You write to them first:"  # at the beginning; a reminder was asked for
 UNANSWERED_TOKENS = TIME_TOKENS + 20 + MESSAGE_TOKENS
 # How many messages leave the window at once: between two such steps the beginning of the prompt stays the same.
 MOVES_BY = (16, 8, 4)
