@@ -79,8 +79,14 @@ class Remember(Tool):
 
         Raise ToolError unless the person said so in this session.
         """
-        slots = _find_slots(context, self.old)
+        slots = [
+            slot
+            for slot in context.companion.slots.all()
+            if _has_words(f"{slot.name}: {slot.text}", self.old)
+        ]
         found = _find_learnt(context, self.old, now)
+        if slots or self.slot:  # then what only has the most of the words is not what is meant
+            found = [memory for memory in found if _has_words(memory.text, self.old)]
         refuse_several([memory.text for memory in found])
         refuse_several([slot.text for slot in slots])
         name = self.slot or (slots[0].name if slots else "")
@@ -212,15 +218,14 @@ def _keep_past(context: ToolContext, slot: Slot, text: str, now: datetime) -> No
     note_retraction(past, context.reply_id, now, slot=slot.name)
 
 
-def _find_slots(context: ToolContext, words: str) -> list[Slot]:
-    """Return the slots that have all of these words, in their names or texts."""
+def _has_words(text: str, words: str) -> bool:
+    """Return whether the text has all of these words, of which there is at least one."""
     wanted = frozenset(terms(words))
-    slots = list(context.companion.slots.all()) if wanted else []
-    return [slot for slot in slots if wanted <= {*terms(f"{slot.name}: {slot.text}")}]
+    return bool(wanted) and wanted <= {*terms(text)}
 
 
 def _find_learnt(context: ToolContext, words: str, now: datetime) -> list[Memory]:
-    """Return the learnt memories that have these words, or only the one of exactly this text."""
+    """Return the learnt memories that have these words, or else the most of them; only those of this text, if any."""
     if not words.strip():
         return []
     companion = context.companion
