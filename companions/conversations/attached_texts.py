@@ -16,13 +16,15 @@ class AttachedText(NamedTuple):
     ids: frozenset[UUID]
 
 
-def load_texts(message_ids: Collection[UUID], most_pages: int) -> list[AttachedText]:
+def load_texts(companion_id: UUID, message_ids: Collection[UUID], most_pages: int) -> list[AttachedText]:
     """Return the first pages of the texts attached to these messages, the newest message's first. Two queries.
 
     Deleted pages and those that are kept from models are left out.
     """
-    sent = Attachment.objects.filter(message__in=message_ids, document__isnull=False)
-    pages = Page.objects.filter(document__attachments__in=sent, number__lte=most_pages).exclude(text="")
+    sent = Attachment.objects.filter(companion=companion_id, message__in=message_ids, document__isnull=False)
+    pages = Page.objects.filter(
+        companion=companion_id, document__attachments__in=sent, number__lte=most_pages
+    ).exclude(text="")
     by_document: dict[UUID, list[Page]] = {}
     for page in pages.exclude(memory__is_private=True).order_by("number").distinct():
         by_document.setdefault(page.document_id, []).append(page)
