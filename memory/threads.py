@@ -10,10 +10,10 @@ from django.db.models.functions import Coalesce
 
 from memory.language import pattern_of
 from memory.learning.answers import Learnt
-from memory.learning.subjects import is_same_subject
+from memory.learning.subjects import is_own, is_same_subject
 from memory.learning.talk import Line, Talk
 from memory.models import Learning, Memory, Thread
-from text.dates import TELLS_PAST, days_ahead, relative_days
+from text.dates import TELLS_PAST, days_ahead, relative_days, tells_past
 from text.strings import folded, quoted, shorten
 
 MAX_SHOWN, MAX_UNDATED = 5, 2
@@ -109,12 +109,15 @@ def _has_thread(memory: Memory, now: datetime, names: Mapping[str, str]) -> bool
 
 
 def find_due_day(memory: Memory, now: datetime, zone: tzinfo) -> date | None:
-    """Return the nearest day from today on that a promise, event or fact names, or None; a fact's within 90 days."""
+    """Return the nearest day from today on that a promise, event or fact names, or None; a fact's within 90 days, and
+    not the day itself on which something "had not begun".
+    """
     if memory.kind not in DATED:
         return None
     today, said_on = now.astimezone(zone).date(), memory.happened_at.astimezone(zone).date()
     days = [said_on] if said_on > today else days_ahead(memory.text, said_on)
-    due_on = next((day for day in days if day >= today), None)
+    is_past = memory.kind == Memory.Kind.FACT and tells_past(memory.text)
+    due_on = next((day for day in days if day >= today and not (is_past and day == today)), None)
     is_far = due_on is not None and memory.kind == Memory.Kind.FACT and due_on - today > FACT_HORIZON
     return None if is_far else due_on
 
@@ -151,6 +154,19 @@ def settle_threads(
             ):
                 close_thread(thread, Thread.State.SETTLED, now, line.message_id)
     mine.filter(memory__closed_at__isnull=False).update(state=Thread.State.DROPPED, closed_at=now)
+
+
+def settle_promises(
+    companion_id: UUID, note: str, message_id: UUID, *, now: datetime, zone: tzinfo, names: Mapping[str, str]
+) -> None:
+    """Settle the companion's own promises of today that are about what a reminder's `note` says: it was just given."""
+    mine = Thread.objects.filter(
+        companion_id=companion_id, state=Thread.State.OPEN, due_on=now.astimezone(zone).date()
+    )
+    for thread in mine.filter(memory__kind=Memory.Kind.PROMISE).select_related("memory"):
+        text, called = thread.memory.text, list(names.values())
+        if is_own(text, names["companion"]) and is_same_subject(note, [], text, [], called, now):
+            close_thread(thread, Thread.State.SETTLED, now, message_id)
 
 
 def _find_telling(entry: Learnt, talk: Talk, after: datetime) -> Line | None:

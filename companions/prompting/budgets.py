@@ -10,6 +10,7 @@ from providers.selection import get_provider
 # For `share`: the part takes at most 1/N of the context.
 EXAMPLES = 8
 PERSON = 16
+ATTACHED_TEXTS = 8
 INNER_STATE = 20
 SESSION_NOTES = 16  # the scratch, and the warning that the context is nearly full
 ROOM_FOR_TALK = 8  # with less than this left, there is no room for a talk

@@ -26,7 +26,7 @@ WHOSE = {
 }
 TIME_TOKENS = 9  # "[Tue 24 Nov, 18:20]"
 UNANSWERED = "{time} They have not answered. You go on:"
-UNASKED = "{time} You write to them unasked:"  # at the beginning
+UNASKED = "{time} You write to them first:"  # at the beginning; a reminder was asked for
 UNANSWERED_TOKENS = TIME_TOKENS + 20 + MESSAGE_TOKENS
 # How many messages leave the window at once: between two such steps the beginning of the prompt stays the same.
 MOVES_BY = (16, 8, 4)
@@ -36,7 +36,7 @@ MOVES_BY = (16, 8, 4)
 WINDOW_STEPS = ((0.95, 4), (0.90, 3), (0.85, 2), (0.80, 1), (0.75, 0), (0.70, -1), (0.65, -2), (0.60, -3))
 WINDOW_RECOVERY = -4
 PICTURES = "With this came pictures that you cannot see, only their file names: {named}. Never claim to have seen them."
-TEXTS = "With this came texts that you are reading now, and can look up: {named}."
+TEXTS = "With this came texts: {named}. You can look up what kith-texts does not show of them."
 T = TypeVar("T")
 
 

@@ -155,14 +155,14 @@ def _render_day(at: datetime | None, zone: tzinfo, today: date | None) -> str:
 def render_inner_state(pinned: PinnedContext, now: datetime) -> list[str]:
     """Return lines on how the companion feels: its own words, within their share, since when, and its mood by now.
 
-    Its words are left out if they are the seeded ones, which repeat the persona, or if the talk has moved on since. An
-    inner state older than STALE_AFTER gives no lines.
+    Its words are left out if the talk has moved on since. There are no lines for the seeded state, which repeats the
+    persona and whose joy nothing that is said would change, nor for one that is older than STALE_AFTER.
     """
     state = pinned.inner_state
-    if state is None or now - state.made_at > STALE_AFTER:
+    if state is None or state.by == InnerState.By.SEED or now - state.made_at > STALE_AFTER:
         return []
     lines = []
-    if state.text and state.by != InnerState.By.SEED and not pinned.has_moved_on:
+    if state.text and not pinned.has_moved_on:
         since = describe_since(state.made_at.astimezone(now.tzinfo), now)
         words = quoted(beginning(state.text, budgets.share(budgets.INNER_STATE)))
         lines.append(f"How you feel inside, {since}, in your own words: {words}")

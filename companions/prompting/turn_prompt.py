@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
+from companions.conversations.attached_texts import AttachedText
 from companions.conversations.messages import Spoken
 from companions.models import Companion, Message, Reply
 from companions.prompting import budgets
@@ -30,7 +31,7 @@ from text.dates import name_day, render_age
 from text.strings import block, neutral, one_line, quoted
 
 # Saved with each reply; raise it when the words of the prompt or of a tool change (see test_prompt_words.py).
-TEMPLATE = "turn-16"
+TEMPLATE = "turn-17"
 UNASKED = "Just came to mind, unasked. Speak of it only if it fits, or if it moves you:"
 IN_CALL = (
     "You two are on a call, and your answer is spoken aloud: speak as one talks, in a few short sentences, without lists,"
@@ -72,8 +73,9 @@ class PromptParts:
     """What a turn's prompt is made of, apart from the history.
 
     `summary` covers what was said earlier in the session and is left out of the history. `quote` is what the message
-    quotes; `files` are the names of its attachments, each with whether it is a picture. `recalled` are the recalled
-    memories, and `origins` where they come from. `tool_tokens` is what the offered tools take.
+    quotes; `files` are the names of its attachments, each with whether it is a picture. `texts` are the texts attached to
+    the newest messages. `recalled` are the recalled memories, and `origins` where they come from.
+    `tool_tokens` is what the offered tools take.
     """
 
     persona: Persona
@@ -85,6 +87,7 @@ class PromptParts:
     summary: str = ""
     quote: Mapping[str, str] | None = None
     files: Sequence[tuple[str, bool]] = ()
+    texts: Sequence[AttachedText] = ()
     recalled: Sequence[Found] = ()
     origins: Origins = NOWHERE
 
@@ -93,6 +96,7 @@ class PromptParts:
         """How many tokens are left for the history, after the answer and all that the prompt must hold."""
         needed = estimate(self.render_system()) + self.persona.talk_tokens
         needed += estimate(render_said(self.message.text, self.quote, self.files))
+        needed += estimate(render_texts(self.texts))
         needed += estimate("\n".join(render_session_notes(self.pinned)))
         needed += estimate("\n".join(self.moment.lines(self.persona.companion)))
         needed += estimate(self.reply.text) if self.reply.continues_id else 0
@@ -114,9 +118,8 @@ def render_prompt(parts: PromptParts, history: Iterable[Spoken]) -> list[Line]:
     lines += render_history(before, persona.companion.user.zone, notes) + notes.get(1, [])
     said = render_said(neutral(parts.message.text), parts.quote, parts.files)
     after = "\n\n".join(str(line["content"]) for line in notes.get(0, ()))
-    asked = "\n\n".join(
-        filter(None, (said, after, f"{render_context(parts)}\n{persona.render_instructions()}"))
-    )
+    context = f"{render_context(parts)}\n{persona.render_instructions()}"
+    asked = "\n\n".join(filter(None, (said, after, render_texts(parts.texts), context)))
     lines.append({"role": "user", "content": asked})
     if reply.continues_id and reply.text:
         lines.append({"role": "assistant", "content": reply.text})
@@ -155,6 +158,16 @@ def render_person(companion: Companion) -> str:
         said = quoted(beginning(about, budgets.share(budgets.PERSON)))
         lines.append(f"They say of themselves: {said}")
     return block("person", lines)
+
+
+def render_texts(texts: Sequence[AttachedText]) -> str:
+    """Return the block of the attached texts, each with its name; what does not fit into their share is left out."""
+    left, lines = budgets.share(budgets.ATTACHED_TEXTS), list[str]()
+    for attached in texts:
+        if left > 0:
+            lines.append(f"- {quoted(one_line(attached.name))}: {quoted(beginning(attached.text, left))}")
+            left -= estimate(attached.text)
+    return block("texts", lines)
 
 
 def render_context(parts: PromptParts) -> str:

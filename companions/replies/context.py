@@ -15,6 +15,7 @@ from django.db import transaction
 from accounts.limits.usage import Payer, allowance
 from accounts.models import ModelCall
 from companions import tools
+from companions.conversations.attached_texts import AttachedText, load_texts
 from companions.conversations.messages import Spoken, load_path, load_spoken
 from companions.life.inner_state import load_session_mood
 from companions.lore.scan import Placed
@@ -27,6 +28,7 @@ from companions.minds.choice import (
     get_mind,
 )
 from companions.models import Companion, Message, Prompt, Reply, Session
+from companions.prompting import budgets
 from companions.prompting.history import Line, align_window, choose_newest, without_unsent
 from companions.prompting.moment import Moment, load_moment
 from companions.prompting.persona import Persona
@@ -53,6 +55,8 @@ TELLS_NAME, PROFILE_NAME = pattern_of("tells_own_name"), pattern_of("profile_nam
 MAX_HISTORY_MESSAGES = 400
 MOVED_ON_TURNS = 6  # after so many turns of a session, an inner state from before it is out of date
 SPARE_MEMORIES = 4  # recalled beyond the limit, since repetitions are dropped
+TEXT_MESSAGES = 6  # before the newest one: texts attached to these are still shown
+MIN_PAGE_TOKENS = 200  # of a document's page, but for the last one
 CUE_LINES = 4  # two exchanges before a follow-up message that may be part of its cue
 CUE_LINE_CHARACTERS = 300  # the beginning of each
 
@@ -66,7 +70,7 @@ class TurnContext:
     full (`verbatim_ids`), messages told by the summary (`summarised_ids`), memories, threads and timers.
     `provider` answers in all rounds, with this `sampling`. If it fails before it says anything, one of `stand_ins`
     answers, each with another model. `mood` is between -1 and 1. `files` are the names of the message's attachments,
-    each with whether it is a picture.
+    each with whether it is a picture; `texts` are those attached to it or to one of the last messages.
     """
 
     reply: Reply
@@ -89,6 +93,7 @@ class TurnContext:
     excluded_ids: set[UUID] = field(default_factory=set)
     mood: float = 0.0
     files: Sequence[tuple[str, bool]] = ()
+    texts: Sequence[AttachedText] = ()
     waking: None = None
     call_id: None = None
 
@@ -127,6 +132,7 @@ class TurnContext:
             moment=self.moment,
             quote=self.quote,
             files=self.files,
+            texts=self.texts,
             recalled=self.recalled,
             origins=self.origins,
             tool_tokens=self.offered_tokens,
@@ -236,6 +242,9 @@ def load_context(turn: TurnContext, now: datetime) -> None:
     said = load_spoken(message, MAX_HISTORY_MESSAGES + 1)
     visible = [spoken for spoken in said[1:] if not spoken.is_hidden]
     turn.quote, turn.files = said[0].quoted, said[0].files
+    brought = [spoken.pk for spoken in (said[0], *visible[:TEXT_MESSAGES]) if _has_text(spoken)]
+    most_pages = budgets.share(budgets.ATTACHED_TEXTS) // MIN_PAGE_TOKENS + 1
+    turn.texts = load_texts(companion.pk, brought, most_pages) if brought else ()
     talk = [(spoken.role, spoken.text) for spoken in (*visible[::-1], said[0])]
     lore = find_lore(companion, message, talk, seed=reply.pk.int)
     keep_firings(reply, message, lore)
@@ -245,6 +254,10 @@ def load_context(turn: TurnContext, now: datetime) -> None:
     turn.excluded_ids |= {thread.memory_id for thread in turn.moment.threads}
     if turn.moment.last_time and (told_id := turn.moment.last_time.told_memory_id):
         turn.excluded_ids.add(told_id)
+
+
+def _has_text(spoken: Spoken) -> bool:
+    return any(not is_picture for _name, is_picture in spoken.files)
 
 
 def load_talk(
@@ -360,7 +373,7 @@ def compose(turn: TurnContext) -> None:
     turn.prompt = merge_roles(render_prompt(turn.parts, turn.history))
     turn.shown_ids = {*turn.verbatim_ids, *(found.memory.pk for found in turn.recalled)}
     turn.shown_ids |= {*turn.summarised_ids, *turn.pinned.sources, *turn.moment.ids}
-    turn.shown_ids |= load_shown_before(turn.history)
+    turn.shown_ids |= load_shown_before(turn.history).union(*(attached.ids for attached in turn.texts))
 
 
 def load_shown_before(history: Sequence[Spoken]) -> set[UUID]:

@@ -19,14 +19,15 @@ from companions.tools.grounding import Shown
 from companions.tools.own_words import check_letting_go, check_new_text
 from companions.tools.provenance import find_sources, record_shown
 from companions.tools.tool import MAX_NAMED, Tool, ToolContext, ToolError, refuse_several
-from memory.core_memory import set_slot
+from memory.core_memory import delete_slot, set_slot
 from memory.embedding import embed_cue
 from memory.learning.neighbours import find_alike
-from memory.models import Memory, Recall
+from memory.models import Memory, Recall, Slot
 from memory.models.core_memory import By
 from memory.recall.candidates import MemoryFilter
 from memory.recall.origins import load_origins
 from memory.recall.recall import LEARNT, list_visible_to_models, recall, search
+from memory.recall.traits import terms
 from memory.store import keep_earlier, keep_fact, link_sources, note_retraction, revise
 from text.dates import name_day
 from text.strings import folded, has_words
@@ -59,10 +60,8 @@ class Remember(Tool):
             raise ToolError("text: is empty")
         if not Shown(context).holds_names(self.text):
             raise ToolError(NOT_SHOWN.format(text=self.text))
-        if self.slot:
-            return _set_slot(context, self.slot, self.text, now)
-        if self.old.strip():
-            return self._correct(context, now)
+        if self.slot or self.old.strip():
+            return self._replace(context, now)
         companion = context.companion
         sources = find_sources(context, self.text)
         # The call may be a repetition, if the connection was lost while the first one committed.
@@ -75,14 +74,39 @@ class Remember(Tool):
         context.shown_ids.add(memory.pk)
         return {"remembered": memory.text}
 
-    def _correct(self, context: ToolContext, now: datetime) -> dict[str, Any]:
-        """Replace the old fact with the new one; raise ToolError unless the person said so in this session."""
-        old = _find_learnt(context, self.old, now)
-        check_new_text(context, old.text, self.text)
-        new = revise(old, self.text, now, find_sources(context, self.text), context.companion.user.zone)
-        note_retraction(old, context.reply_id, now)
-        context.shown_ids.update({old.pk, new.pk})
-        return {"revised": old.text, "remembered": new.text}
+    def _replace(self, context: ToolContext, now: datetime) -> dict[str, Any]:
+        """Set the slot, and replace what has the old words: a fact, a slot, or one of each.
+
+        Raise ToolError unless the person said so in this session.
+        """
+        slots = [
+            slot
+            for slot in context.companion.slots.all()
+            if _has_words(f"{slot.name}: {slot.text}", self.old)
+        ]
+        found = _find_learnt(context, self.old, now)
+        if slots or self.slot:  # then what only has the most of the words is not what is meant
+            found = [memory for memory in found if _has_words(memory.text, self.old)]
+        refuse_several([memory.text for memory in found])
+        refuse_several([slot.text for slot in slots])
+        name = self.slot or (slots[0].name if slots else "")
+        if not name and not found:
+            raise ToolError(
+                "Nothing that you kept has these words. Call again without them to keep it as new."
+            )
+        replaced = {}
+        for old in found:
+            check_new_text(context, old.text, self.text)
+            new = revise(old, self.text, now, find_sources(context, self.text), context.companion.user.zone)
+            note_retraction(old, context.reply_id, now)
+            context.shown_ids.update({old.pk, new.pk})
+            replaced = {"revised": old.text, "remembered": new.text}
+        for slot in slots:
+            if slot.name != name.strip():
+                _keep_past(context, slot, self.text, now)
+                delete_slot(slot.companion_id, slot.name)
+                replaced["revised"] = slot.text
+        return replaced | (_set_slot(context, name, self.text, now) if name else {})
 
 
 class Forget(Tool):
@@ -182,23 +206,32 @@ def _set_slot(context: ToolContext, name: str, text: str, now: datetime) -> dict
     sources = find_sources(context, text)
     earlier = context.companion.slots.filter(name=name.strip()).first()
     if earlier and earlier.text != text:
-        check_new_text(context, f"{earlier.name}: {earlier.text}", text)
-        past = keep_earlier(earlier, now, context.companion.user.zone)
-        note_retraction(past, context.reply_id, now, slot=earlier.name)
+        _keep_past(context, earlier, text, now)
     slot = set_slot(context.companion.pk, name, text, by=By.COMPANION, now=now, source_ids=sources)
     return {"slot": slot.name, "remembered": slot.text}
 
 
-def _find_learnt(context: ToolContext, words: str, now: datetime) -> Memory:
-    """Return the one learnt memory that has these words; raise ToolError if there is none or several."""
+def _keep_past(context: ToolContext, slot: Slot, text: str, now: datetime) -> None:
+    """Keep the slot's text as a past memory; raise ToolError if the person did not tell the new text in this session."""
+    check_new_text(context, f"{slot.name}: {slot.text}", text)
+    past = keep_earlier(slot, now, context.companion.user.zone)
+    note_retraction(past, context.reply_id, now, slot=slot.name)
+
+
+def _has_words(text: str, words: str) -> bool:
+    """Return whether the text has all of these words, of which there is at least one."""
+    wanted = frozenset(terms(words))
+    return bool(wanted) and wanted <= {*terms(text)}
+
+
+def _find_learnt(context: ToolContext, words: str, now: datetime) -> list[Memory]:
+    """Return the learnt memories that have these words, or else the most of them; only those of this text, if any."""
+    if not words.strip():
+        return []
     companion = context.companion
     ids = search(companion.pk, words, MemoryFilter(kinds=LEARNT), now, companion.user.zone)
     found = list(list_visible_to_models(companion.pk).filter(pk__in=ids).newest(MAX_NAMED))
-    same = [memory for memory in found if folded(memory.text.strip()) == folded(words.strip())]
-    if not found:
-        raise ToolError("Nothing that you kept has these words. Call again without them to keep it as new.")
-    refuse_several([memory.text for memory in same or found])
-    return (same or found)[0]
+    return [memory for memory in found if folded(memory.text.strip()) == folded(words.strip())] or found
 
 
 def _count_searches(context: ToolContext) -> int:

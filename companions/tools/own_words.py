@@ -8,13 +8,20 @@ import regex
 from companions.models import Companion, Message
 from companions.tools.tool import ToolContext, ToolError
 from memory.forgotten import read_words
-from memory.language import HAN, words_of
+from memory.language import HAN, groups_of, words_of
 from memory.recall.traits import DENIAL, is_question, tells_something, terms
 from text.strings import folded, split_sentences
 
 MAX_MESSAGES = 5  # of the person's, including the one being answered
 MAX_MEANT = 2  # messages that "forget that" may refer to
 SCRIPTS_WITHOUT_SPACES = regex.compile(rf"{HAN.pattern}|[\p{{Hiragana}}\p{{Katakana}}\p{{Hangul}}\p{{Thai}}]")
+KIN = {folded(word): relation for relation, words in groups_of("kin").items() for word in words}
+KIN_WORD = regex.compile(
+    "|".join(
+        regex.escape(word) if HAN.search(word) else rf"\b{regex.escape(word)}\b"
+        for word in sorted(KIN, key=len, reverse=True)
+    )
+)
 NOT_ASKED = (
     "{name} has not asked for this in this talk; ask them first. "
     "They can also change and delete all that you keep on the page of your memories."
@@ -88,9 +95,13 @@ def _find_own_words(context: ToolContext) -> Iterator[tuple[str, list[str]]]:
 
 
 def _find_topic_terms(context: ToolContext, *texts: str) -> frozenset[str]:
-    """Return the terms that say what the texts are about, without the names of person and companion."""
+    """Return the terms that say what the texts are about, without the names of person and companion.
+
+    Words for the same relative are one term: what is said of "my dad" is kept as of "her father".
+    """
     names = context.companion.names.values()
-    return frozenset(word for text in texts for word in read_words(text, names))
+    told = (KIN_WORD.sub(lambda match: f" {KIN[match[0]]} ", folded(text)) for text in texts)
+    return frozenset(word for text in told for word in read_words(text, names))
 
 
 def _count_denials(text: str) -> int:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 from uuid import UUID
 
+from django.db.models import Q
+
 from memory.embedding.spaces import CueVector
 from memory.models import DiaryEntry, Document, Memory, Page
 from memory.recall.candidates import MemoryFilter
@@ -99,11 +101,13 @@ def load_titles(companion_id: UUID, found: Sequence[Found]) -> list[LookedUp]:
 
 
 def find_pages(companion_id: UUID, title: str, numbers: Sequence[int]) -> list[Page]:
-    """Return the pages with these numbers, in that order and at most six, of the newest document with that title.
+    """Return the pages with these numbers, in that order and at most six, of the newest document with that title, or of
+    the file of that name.
 
     Numbers that do not exist and pages that are kept from models are left out. A deleted page is returned without text.
     """
-    documents = Document.objects.filter(companion_id=companion_id, title__iexact=title.strip())
+    named = Q(title__iexact=title.strip()) | Q(title__iexact=title.strip().rpartition(".")[0])
+    documents = Document.objects.filter(named, companion_id=companion_id)
     newest = documents.order_by("-given_at").values("pk")[:1]
     wanted = [number for number in dict.fromkeys(numbers) if 0 < number <= MAX_NUMBER][:MAX_PAGES]
     pages = Page.objects.filter(companion_id=companion_id, document__in=newest, number__in=wanted)

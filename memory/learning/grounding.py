@@ -290,11 +290,11 @@ def _value(numeral: str) -> int:
 
 
 def _is_said(name: str, words: str) -> bool:
-    """Return whether the name, without its "'s", occurs in `words` as a word of its own."""
+    """Return whether the name, without its "'s", occurs in `words` as a word of its own, also as in "anas wedding"."""
     if name[0] in FAMILIAR and len(name) == len("小林"):  # 小林 may be called by the second half alone
         return name in words or name[1] in words
     bare = regex.escape(name.removesuffix("'s"))
-    return bool(regex.search(rf"(?<![\p{{Latin}}]){bare}(?![\p{{Latin}}])", words))
+    return bool(regex.search(rf"(?<![\p{{Latin}}]){bare}s?(?![\p{{Latin}}])", words))
 
 
 def _is_day_said(day: str, said: Collection[str], years: Collection[str]) -> bool:

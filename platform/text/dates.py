@@ -91,14 +91,22 @@ def days_told(text: str, said_on: date) -> list[date]:
     """Return the days that the text names, as `days_ahead` does, and also the past ones that are written as dates.
 
     Ambiguous dates are ignored: "on 5/2" may be 2 May or 5 February, and a wish of luck must not come on the wrong one.
+    A weekday that belongs to a written date ("on Saturday 16 May") is no day of its own.
     """
     text = SLASHED.sub(lambda match: " " if _has_two_readings(match) else match.group(), folded(text))
     is_past = tells_past(text)
-    terms, rest = read_dates(text, None)
-    found = set(_days_of(terms, said_on, is_past))
+    without_weekdays = text
+    for pattern in NEXT_WEEKDAY:
+        without_weekdays = pattern.sub(" ", without_weekdays)
+    written = set(_days_of(read_dates(without_weekdays, None)[0], said_on, is_past))
+    weekdays, found = {day.weekday() for day in written}, set(written)
+    rest = read_dates(text, None)[1]
     for pattern, read in UPCOMING if is_past else (*UPCOMING, *PRESENT):
         for match in pattern.finditer(rest):
-            found.update(read(match, said_on))
+            days = set(read(match, said_on))
+            if read is _read_next_weekday and not match["this"]:
+                days = {day for day in days if day.weekday() not in weekdays}
+            found |= days
     return sorted(found)
 
 
@@ -347,3 +355,4 @@ PRESENT = _compile(
     "present",
     {"today": _days_later(0), "next_weekday": _read_next_weekday, "day_of_month": _read_day_of_month},
 )
+NEXT_WEEKDAY = [pattern for pattern, read in PRESENT if read is _read_next_weekday]

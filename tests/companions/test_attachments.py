@@ -196,11 +196,15 @@ async def test_a_text_is_read_as_a_document_and_stays_where_its_message_goes(
         (await upload(async_client, mira, b"# Trams\n\nThey run at night.", "trams.md")).content
     )
     assert (made["file_id"], made["url"]) == (None, f"/companions/{mira.pk}/documents/{made['document_id']}/")
-    rehearsal.script({"answer": "I am reading it."})
+    rehearsal.script({"answer": "I am reading it."}, {"answer": "At night."})
     async with connected(alice, mira) as socket:
         await socket.send("message.send", text="Read this", client_id="1", attachments=[made["id"]])
         await socket.until("reply.done")
-    assert 'that you are reading now, and can look up: "trams.md"' in str(rehearsal.requests()[-1])
+        await socket.send("message.send", text="So when?", client_id="2")
+        await socket.until("reply.done")
+    for request in rehearsal.requests()[-2:]:
+        told = request["messages"][-1]["content"]
+        assert '<kith-texts>\n- "trams.md": "# Trams\\n\\nThey run at night."\n</kith-texts>' in told
     page = (await async_client.get(f"/companions/{mira.pk}/")).content.decode()
     assert f'<a class="file-text" href="{made["url"]}">' in page
     document = await Document.objects.aget()

@@ -75,7 +75,7 @@ def test_a_talk_that_the_companion_begins_unasked_begins_with_its_time(mira: Com
     sent = render_history(load_spoken(first, 1), UTC)
     assert [line["role"] for line in sent] == ["user", "assistant"]
     time = render_time(now, UTC)
-    assert sent[0]["content"] == f"<kith-notice>\n{time} You write to them unasked:\n</kith-notice>"
+    assert sent[0]["content"] == f"<kith-notice>\n{time} You write to them first:\n</kith-notice>"
     assert render_history([spoken("assistant", "Hello, I am Mira.", NOON)], UTC)[0]["role"] == "assistant"
 
 

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 from accounts.models import User
 from companions import tools
+from companions.conversations.attached_texts import AttachedText
 from companions.conversations.messages import Spoken
 from companions.models import Companion, InnerState, Message, Reply, Timer
 from companions.prompting.moment import Facts, LastTime, Moment
@@ -18,7 +19,7 @@ from companions.tools.more_tools import GROUPS
 from memory.models import DiaryEntry, Memory, Thread
 from memory.recall.recall import Found
 
-WORDS = ("turn-16", "ccf911086361")
+WORDS = ("turn-17", "1898f5e65abe")
 NOW = datetime(2026, 5, 5, 12, tzinfo=ZoneInfo("Europe/Berlin"))
 ID = UUID(int=7)
 
@@ -75,6 +76,7 @@ def sample_parts() -> PromptParts:
         summary="They spoke of the sea.",
         quote={"role": "assistant", "text": "Look."},
         files=[("cat.png", True), ("notes.txt", False)],
+        texts=[AttachedText("notes.txt", "Tea at four.", frozenset())],
         recalled=[Found(fact, 1.0, {"flashback": True} if fact.kind == "event" else {}) for fact in facts],
     )
 

@@ -153,6 +153,7 @@ def test_what_is_moved_to_another_day_is_open_for_that_one(mira: Companion, days
 def test_what_has_no_day_opens_nothing_unless_the_model_calls_it_open(mira: Companion) -> None:
     learnt_of(mira, "I love tea.", MONDAY, kind="preference", tells="Alice loves tea.")
     learnt_of(mira, "I will call you.", MONDAY, kind="promise", tells="Alice promised to call.")
+    learnt_of(mira, "Not a word yet.", MONDAY, kind="fact", tells="On 4 May 2026 Alice had written no word.")
     assert not Thread.objects.exists()
     worry = Memory.objects.get(text="Alice loves tea.")
     open_thread(worry, None, MONDAY)

@@ -22,6 +22,7 @@ from companions.models import Companion, Conversation, Message, Reply, Timer, Wa
 from companions.models.companion import hold, lock
 from jobs.background import enqueue
 from jobs.lease import MAX_ATTEMPTS, Clock, Lease, note_failures, retry_at
+from memory.threads import settle_promises
 from providers.errors import ProviderBusy, ProviderError
 from providers.selection import preferring
 from safety.outgoing import check_outgoing
@@ -192,7 +193,10 @@ def speak(context: WakingContext, text: str, now: datetime) -> Outcome | None:
         reason = find_refusal(companion, waking, now) or refusal or broken_rule
         is_notice = words != text or waking.outcome == Outcome.REMINDED
         if not reason:
-            post_message(companion, waking, words, now, is_notice=is_notice)
+            message_id = post_message(companion, waking, words, now, is_notice=is_notice)
+            if waking.is_asked_for:
+                zone, names = companion.user.zone, companion.names
+                settle_promises(companion.pk, context.note, message_id, now=now, zone=zone, names=names)
         outcome = Outcome.HELD if reason else Outcome.REMINDED if is_notice else Outcome.SPOKE
         ended = {"state": Waking.State.DONE, "outcome": outcome, "reason": reason, "ended_at": now}
         context.lease.release(None, text=words if reason else "", **ended)  # otherwise the message has it
@@ -203,8 +207,9 @@ def _is_answering(companion: Companion) -> bool:
     return Reply.objects.filter(companion=companion, state__in=Reply.OPEN).exists()
 
 
-def post_message(companion: Companion, waking: Waking, text: str, now: datetime, *, is_notice: bool) -> None:
-    """Append the message to the conversation, create its deliveries, and notify open sockets after the commit.
+def post_message(companion: Companion, waking: Waking, text: str, now: datetime, *, is_notice: bool) -> UUID:
+    """Append the message to the conversation, create its deliveries, and notify open sockets after the commit. Return
+    its id.
 
     A notice has Kith as its author: it becomes no memory, and nothing is learnt from it.
     """
@@ -234,6 +239,7 @@ def post_message(companion: Companion, waking: Waking, text: str, now: datetime,
     sender = {"id": str(companion.pk), "name": companion.name}
     notify_person(companion.user_id, {"type": "outreach", "companion": sender, "message": shown})
     notify_unread_changed(companion.user_id)
+    return message.pk
 
 
 def check_words(context: WakingContext, text: str, now: datetime) -> tuple[str, str]:

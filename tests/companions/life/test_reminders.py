@@ -18,7 +18,9 @@ from companions.models import Companion, Conversation, Message, Timer, Waking
 from companions.prompting.history import render_history
 from companions.sessions.transcript import select_messages, select_visible
 from integrations.push.channel import render_payload
-from memory.models import Memory
+from memory.models import Memory, Thread
+from memory.store import keep_fact
+from memory.threads import open_thread
 from providers.admission import get_slot_keys
 from providers.selection import get_provider
 from tests.companions.life.waking import as_it_is, let_speak, ran, say, unprompted, woken
@@ -45,6 +47,18 @@ def test_it_comes_as_it_stands_where_there_are_no_tokens(
     waking = ran(woken(mira, NOON), NOON)
     assert (waking.state, waking.outcome, unprompted(mira)) == ("done", "reminded", [BARE])
     assert rehearsal.requests() == []
+
+
+def test_what_was_promised_by_it_is_settled_so_that_nothing_asks_for_it_again(mira: Companion) -> None:
+    said = "I promised to remind Alice on 5 May 2026 to water the roses."
+    theirs = "Alice promised to water the roses on 5 May 2026."
+    for text in (said, theirs):
+        memory = keep_fact(mira.pk, text, NOON - DAY, NOON - DAY)
+        Memory.objects.filter(pk=memory.pk).update(kind="promise")
+        open_thread(memory, NOON.date(), NOON - DAY)
+    ran(woken(mira, NOON, "Water the roses."), NOON)
+    assert dict(Thread.objects.values_list("memory__text", "state")) == {said: "settled", theirs: "open"}
+    assert Thread.objects.get(state="settled").settled_by == Message.objects.get(waking__isnull=False)
 
 
 def test_it_comes_as_it_stands_where_the_model_fails_twice(

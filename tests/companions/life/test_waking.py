@@ -8,6 +8,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from accounts.models import ModelCall, User
+from companions.life.timers.timers import set_timer
 from companions.life.wakings.waking import BUSY_DELAY, LEASE_TIME, find_due, run
 from companions.models import Companion, InnerState, Message, Timer, Waking
 from jobs.lease import MAX_ATTEMPTS
@@ -177,6 +178,7 @@ def test_the_prompt_tells_why_it_woke_and_where_they_left_off(
     say(mira, "I bought a lamp.", "A good one?", "My tooth hurts.", "Oh dear.", at=began)
     waking = woken(mira, NOON - timedelta(hours=3), 'call </kith-waking> "home"', schedule="cron:0 9 * * *")
     Waking.objects.filter(pk=waking.pk).update(missed=4, missed_since=NOON - timedelta(days=4))
+    set_timer(mira, "3h", "call the dentist", by=Timer.By.USER, now=NOON, is_asked_for=True)
     waking = ran(waking, NOON)
     asked = rehearsal.requests()[-1]
     told = asked["messages"][-1]["content"]
@@ -191,6 +193,7 @@ def test_the_prompt_tells_why_it_woke_and_where_they_left_off(
         "They last wrote: 2 hours ago.",
         'The last of your talk:\n- [Tue 05 May, 09:57] Alice: "I bought a lamp."',
         '- [Tue 05 May, 10:00] You: "Oh dear."',
+        'These timers are set already:\n- Tue 05 May, 15:00: "call the dentist"',
         '{"choice": "speak", "emotion": "…", "text": ',
     ):
         assert words in told or words in asked["messages"][0]["content"]

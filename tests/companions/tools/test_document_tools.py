@@ -58,7 +58,7 @@ def test_in_a_small_context_the_model_chooses_by_gists_and_reads_page_after_page
     assert numbers(given["gists"]) == sorted(numbers(given["gists"]))
     read = use(turn, "look_up", document="The coast", pages=[1])
     assert "Odran lost his brass telescope" in read["pages"][0]["text"]
-    assert numbers(use(turn, "look_up", document="The coast", pages=[2])["pages"]) == [2]
+    assert numbers(use(turn, "look_up", document="the coast.txt", pages=[2])["pages"]) == [2]
 
 
 def test_a_misspelt_title_hides_nothing(mira: Companion, coast: Document) -> None:

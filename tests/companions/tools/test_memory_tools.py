@@ -104,6 +104,19 @@ def test_a_revised_slot_leaves_its_past_behind(mira: Companion) -> None:
     assert (past.text, past.closed_at) == ("city: Porto", NOW)
 
 
+@pytest.mark.parametrize("slot", ["", "diets"])
+def test_what_is_corrected_by_its_old_words_is_in_no_slot_any_more(mira: Companion, slot: str) -> None:
+    turn = turn_of(mira, "No, not my mother: my father is allergic to peanuts!")
+    set_slot(mira.pk, "mother", "Her mother is allergic to peanuts.", by=By.COMPANION, now=NOW)
+    other = fact(mira, "Her sister is allergic to peanuts.")
+    old, new = "mother is allergic to peanuts", "Her father is allergic to peanuts."
+    assert "error" not in use(turn, "remember", old=old, text=new, slot=slot)
+    assert dict(Slot.objects.values_list("name", "text")) == {slot or "mother": new}
+    past = Memory.objects.exclude(pk=other.pk).get(kind="fact")
+    assert past.text == "mother: Her mother is allergic to peanuts."
+    assert Memory.objects.open().get(kind="fact") == other
+
+
 def test_a_revised_memory_is_closed_kept_and_linked(mira: Companion) -> None:
     turn = turn_of(mira, "I like black tea now")
     old, other = fact(mira, "Alice likes green tea.", "preference"), fact(mira, "Alice has a cat.")

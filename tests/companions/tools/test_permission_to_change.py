@@ -75,6 +75,12 @@ def test_what_the_person_did_not_ask_to_forget_is_not_forgotten(said: list[str],
         (["Hm", "Do you live in Lisbon now?", "Yes"], PORTO, "Alice lives in Lisbon."),
         (["I don't live in Porto"], PORTO, "Alice does not live in Porto."),
         (["The tea I like is green or black"], "Alice likes green tea.", "Alice likes tea."),
+        (
+            ["No, not my mum, my dad is allergic"],
+            "Alice's mother is allergic.",
+            "Alice's father is allergic.",
+        ),
+        (["不是我妈,是我爸对花生过敏"], "爱丽丝的妈妈对花生过敏。", "爱丽丝的爸爸对花生过敏。"),
     ],
 )
 def test_what_the_person_told_may_replace_what_was_kept(said: list[str], old: str, new: str) -> None:

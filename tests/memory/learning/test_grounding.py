@@ -15,7 +15,7 @@ AT = datetime(2023, 5, 2, 9, tzinfo=UTC)
 NAMES = {"user": "Emily", "companion": "Mira"}
 SAID = [
     "I have 3 cats, and Rui, who lives in Porto, cooked on Friday.",
-    "My rent is 1,250 euros; the exam is on 12 June.",
+    "My rent is 1,250 euros; the exam at st lukes is on 12 June.",
     "我妹妹叫王小红，她二十三岁，五月四日过生日，最近在看《活着》。",
 ]
 
@@ -45,6 +45,7 @@ def kept(
         ("On 2 May 2023 we talked about Rui in Porto.", 1),
         ("In 2023 Emily had 3 cats.", 1),
         ("She pays 1250 euros and has an exam on 12 June.", 2),
+        ("Her exam is at St Luke's.", 2),  # written without its apostrophe
         ("Her exam is on 12 June 2023.", 2),
         ("她妹妹23岁，在看《活着》。", 3),
         ("王小红的生日是5月4日。", 3),
