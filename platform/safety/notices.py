@@ -28,10 +28,7 @@ OPERATORS_TEXTS = {
         "Someone signed in to your account after an operator had set its password or changed its address. You will be"
         " told each time, until only your own addresses are left and you have chosen a new password by e-mail."
     ),
-    Notice.Kind.PUBLICATION: _(
-        "An operator of this Kith has decided about a character that you published. What they decided, and why, is"
-        " under “What I published” in the gallery."
-    ),
+    Notice.Kind.PUBLICATION: _("An operator has decided about a character that you published."),
 }
 
 
@@ -75,6 +72,11 @@ def save_once(notice: Notice) -> None:
 def mark_seen(notice: Notice, now: datetime) -> None:
     """Save when the user dismissed the notice, unless they had already."""
     Notice.objects.filter(pk=notice.pk, seen_at=None).update(seen_at=now)
+
+
+def mark_kind_seen(user: User, kind: Notice.Kind, now: datetime) -> None:
+    """Save that the user has seen all notices of the kind, e.g. since they opened the page that these refer to."""
+    Notice.objects.owned_by(user).filter(kind=kind, seen_at=None).update(seen_at=now)
 
 
 def describe(notice: Notice) -> str | Promise:
