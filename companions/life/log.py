@@ -23,7 +23,7 @@ SKIPPED: dict[str, Promise] = {
     Reason.NOTHING_NEW: gettext_lazy("It stayed asleep: you two had not talked since."),
     Reason.TOO_MANY_A_DAY: gettext_lazy("It stayed asleep: it had already woken too often that day."),
     Reason.GONE: gettext_lazy("It stayed asleep: what it had in mind no longer exists."),
-    Reason.NO_TOKENS: gettext_lazy("It stayed asleep: that day's tokens were used up."),
+    Reason.NO_TOKENS: gettext_lazy("It stayed asleep: that day's allowance was used up."),
 }
 REFUSED: dict[str, Promise] = {
     "not_opted_in": gettext_lazy("It would have written to you, but you have not allowed it to write first."),

@@ -51,8 +51,8 @@ LOSSES: dict[str, Text] = {
         "Chance decides, and was against it this time: it is added %(detail)s times out of 100."
     ),
     "stopped": gettext_lazy("Matching all lorebooks took too long, and was stopped before this entry."),
-    "budget": gettext_lazy("There was no room for it: it has %(detail)s tokens."),
-    "max_context": gettext_lazy("It is the first to go when room is short: it has %(detail)s tokens."),
+    "budget": gettext_lazy("There was no room for it: it has %(detail)s word pieces."),
+    "max_context": gettext_lazy("It is the first to go when room is short: it has %(detail)s word pieces."),
 }
 PATTERNS: dict[str, Text] = {
     "pattern_invalid": gettext_lazy("this pattern cannot be read."),

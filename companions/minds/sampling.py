@@ -94,7 +94,7 @@ PARAMETERS = {
         Parameter(
             "max_tokens", 16, 131_072, 1,
             gettext_lazy("Longest answer"),
-            gettext_lazy("In tokens; a token is about three quarters of a word. Anything longer is cut off."),
+            gettext_lazy("In word pieces; one is about three quarters of a word. Anything longer is cut off."),
         ),
         Parameter(
             "seed", 0, 2**31 - 1, 1,
@@ -124,7 +124,7 @@ def check_context(tokens: Any) -> None:
     is_number = isinstance(tokens, int) and not isinstance(tokens, bool)
     if not is_number or not MIN_CONTEXT_TOKENS <= tokens <= MAX_CONTEXT_TOKENS:
         bounds = {"least": f"{MIN_CONTEXT_TOKENS:,}", "most": f"{MAX_CONTEXT_TOKENS:,}"}
-        wrong = _("What it reads at once has to be a whole number of tokens from %(least)s to %(most)s.")
+        wrong = _("What it reads at once has to be a whole number of word pieces from %(least)s to %(most)s.")
         raise MindError("context_tokens", wrong % bounds)
 
 

@@ -38,6 +38,7 @@ class CompanionForm(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         model = Companion
         fields: tuple[str, ...] = ("name", "persona", "greeting", "example_dialogue", "tint")
+        error_messages: ClassVar[dict[str, Any]] = {"name": {"required": gettext_lazy("Give it a name.")}}
         widgets: ClassVar[dict[str, Any]] = {
             "name": forms.TextInput(attrs={"autocomplete": "off"}),
             "persona": forms.Textarea(attrs={"rows": 7}),

@@ -33,6 +33,8 @@ from companions.pages.shortcuts import (
     read_beginning,
 )
 from files.responses import serve_on_page
+from safety.models import Notice
+from safety.notices import mark_kind_seen
 
 ENTRIES, TAGS = 24, 12  # on a page
 State = GalleryVersion.State
@@ -136,6 +138,7 @@ def report(request: SignedInRequest, character_id: UUID) -> HttpResponse:
 @page_view
 def published(request: SignedInRequest) -> HttpResponse:
     """Show what the person has published, with the state of each version and the reason for it."""
+    mark_kind_seen(request.user, Notice.Kind.PUBLICATION, timezone.now())
     mine = catalogue.list_published(request.user).select_related("companion")
     return render(
         request, "gallery/published.html", {"characters": [_describe(character) for character in mine]}

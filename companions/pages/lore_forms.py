@@ -60,7 +60,7 @@ class LorebookForm(forms.ModelForm):  # type: ignore[type-arg]
         labels = {
             "is_enabled": gettext_lazy("In use"),
             "scan_depth": gettext_lazy("How many messages are searched"),
-            "token_budget": gettext_lazy("How many tokens it may take at most"),
+            "token_budget": gettext_lazy("How many word pieces it may take at most"),
             "is_recursive": gettext_lazy("Its entries can trigger each other"),
         }
         help_texts = {

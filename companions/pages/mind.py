@@ -80,7 +80,7 @@ class ValuesForm(forms.Form):
         label=gettext_lazy("How much it reads at once"),
         required=False,
         help_text=gettext_lazy(
-            "In tokens. Less costs less, but the talk is summed up sooner. If this is empty, as much as the"
+            "In word pieces. Less costs less, but the talk is summed up sooner. If this is empty, as much as the"
             " model can read."
         ),
     )

@@ -34,7 +34,7 @@ class ComparisonForm(forms.Form):
         choices=[(count, str(count)) for count in COUNTS],
         initial=USUAL_EXCHANGES,
         help_text=gettext_lazy(
-            "Each is answered twice, which uses your tokens for the day. None of the answers are remembered."
+            "Each is answered twice, which counts towards your allowance for the day. None of the answers are remembered."
         ),
     )
 

@@ -114,7 +114,7 @@ PLACES = (
         pgettext_lazy("a place of a companion", "Settings"),
         "companion",
         (
-            Tab("companion", _("This talk"), ("companion_delete", "companion_publish")),
+            Tab("companion", pgettext_lazy("settings", "General"), ("companion_delete", "companion_publish")),
             Tab("mind", _("The model"), ("mind_values", "mind_preset_file", "comparison")),
             Tab("branches", _("Branches"), ("branch_compare", "branch_delete")),
             Tab("imports", _("Earlier talk"), ("import_undo",)),

@@ -189,13 +189,14 @@ def _page(request: SignedInRequest, companion: Companion, form: TimerForm, statu
     still = mine.filter(state=Timer.State.DEAD_LETTER) | mine.filter(
         state=Timer.State.CANCELLED, name__in=work.PREDEFINED
     )
+    planned = work.get_planned(companion.pk).select_related("message__session__diary_entry", "waking")
     context = {
         "companion": companion,
-        "planned": work.get_planned(companion.pk).select_related("message__session__diary_entry", "waking"),
+        "planned": [timer for timer in planned if timer.by != Timer.By.KITH],
+        "daily": [timer for timer in planned if timer.by == Timer.By.KITH],
         "still": still,
         "form": form,
         "is_begun": form.is_bound or bool(request.GET),  # the form then comes first on the page
-        "most": work.MAX_ACTIVE,
     }
     return render(request, "timers/timers.html", context, status=status)
 

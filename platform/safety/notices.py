@@ -32,16 +32,13 @@ OPERATORS_TEXTS = {
         "Someone signed in to your account after an operator had set its password or changed its address. You will be"
         " told each time, until only your own addresses are left and you have chosen a new password by e-mail."
     ),
-    Notice.Kind.PUBLICATION: _(
-        "An operator of this Kith has decided about a character that you published. What they decided, and why, is"
-        " under “What I published” in the gallery."
-    ),
+    Notice.Kind.PUBLICATION: _("An operator has decided about a character that you published."),
     Notice.Kind.REPORT_UPHELD: _(
-        "An operator of this Kith has taken a character that you reported out of the gallery. Thank you for reporting it."
+        "An operator has taken a character that you reported out of the gallery. Thank you for reporting it."
     ),
     Notice.Kind.REPORT_SETTLED: _(
-        "An operator of this Kith has read your report about a character, and found that it need not be taken out of the"
-        " gallery. If you see it otherwise, report it again and say why."
+        "An operator has read your report about a character and left it in the gallery. If you see it otherwise, report"
+        " it again and say why."
     ),
 }
 
@@ -86,6 +83,11 @@ def save_once(notice: Notice) -> None:
 def mark_seen(notice: Notice, now: datetime) -> None:
     """Save when the user dismissed the notice, unless they had already."""
     Notice.objects.filter(pk=notice.pk, seen_at=None).update(seen_at=now)
+
+
+def mark_kind_seen(user: User, kind: Notice.Kind, now: datetime) -> None:
+    """Save that the user has seen all notices of the kind, e.g. since they opened the page that these refer to."""
+    Notice.objects.owned_by(user).filter(kind=kind, seen_at=None).update(seen_at=now)
 
 
 def describe(notice: Notice) -> str | Promise:

@@ -77,6 +77,7 @@ function notice({ id, kind, text }) {
   const line = clone("told-template");
   line.dataset.notice = id;
   line.querySelector(".arrival-words").textContent = text;
+  line.querySelector("[data-for]").hidden = kind !== line.querySelector("[data-for]").dataset.for;
   place.append(line);
 }
 

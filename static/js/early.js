@@ -1,6 +1,7 @@
 // What cannot wait for the page's modules, which come last on a slow line. This script runs before anything is painted.
 (() => {
   const SENT_MS = 10000; // what takes longer may be sent again
+  const LIVE_MS = 20000; // without its script for longer, a talk says so
   const page = document.documentElement;
 
   // The colour scheme that was chosen in this browser.
@@ -39,7 +40,14 @@
     button.ariaBusy = "true";
     tapped.add(button);
   });
+  let isLate = false;
+  const late = setTimeout(() => {
+    isLate = page.classList.contains("talking") && !page.classList.contains("is-incomplete");
+    if (isLate) page.classList.add("is-incomplete");
+  }, LIVE_MS);
   document.addEventListener("kith:live", () => {
+    clearTimeout(late);
+    if (isLate) page.classList.remove("is-incomplete");
     page.classList.add("is-live");
     for (const button of tapped) {
       button.ariaBusy = null;

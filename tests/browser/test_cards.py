@@ -37,6 +37,7 @@ def test_a_dropped_card_is_looked_at_its_greeting_chosen_and_talked_with(person:
     page.get_by_role("button", name="Start").click()
     expect(person.last_answer).to_contain_text("The lamp is out")
     page.goto(page.url + "settings/")
+    page.get_by_text("As another file").click()
     with page.expect_download() as download:
         page.get_by_role("link", name="JSON", exact=True).click()
     assert json.loads(download.value.path().read_bytes())["data"]["first_mes"] == "You are late."

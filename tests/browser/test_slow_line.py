@@ -29,6 +29,23 @@ def test_a_talk_stands_at_its_end_before_its_scripts_come_and_tells_if_one_does_
     expect(page.locator(NOTE)).to_be_hidden()
 
 
+def test_a_talk_whose_script_neither_comes_nor_fails_says_so_until_it_has_come(
+    person: Person, page: Page
+) -> None:
+    path = person.create_companion()
+    held: list[Route] = []
+    page.route(re.compile(r"/static/js/talk/talk\."), lambda route: held.append(route))
+    page.clock.install()
+    page.goto(f"{person.live.url}{path}", wait_until="commit")
+    expect(page.locator("#message")).to_be_in_viewport()
+    expect(page.locator(NOTE)).to_be_hidden()
+    page.clock.fast_forward("00:30")
+    expect(page.locator(NOTE)).to_be_in_viewport()
+    held[0].continue_()
+    expect(page.locator("#send")).to_be_enabled()
+    expect(page.locator(NOTE)).to_be_hidden()
+
+
 def test_who_scrolls_back_before_the_scripts_come_stays_there(person: Person, page: Page) -> None:
     path = person.create_companion(greeting="A line.\n\n" * 60)
     held: list[Route] = []

@@ -206,3 +206,13 @@ def test_markdown_is_shown_while_an_answer_is_being_made(person: Person, live: L
     expect(answer.locator("strong")).to_have_text(["so", "very"])
     person.page.get_by_role("button", name="Stop the answer").click()
     expect(person.open_replies).to_have_count(0)
+
+
+def test_a_formula_with_an_empty_line_is_one_while_the_answer_is_made(person: Person, live: Live) -> None:
+    person.make_companion()
+    live.rehearsal.script({"pieces": ["$$\na\n\n", "b\n$$\n\n", "It is", " so."], "hang_after": 3})
+    person.write("What is it?")
+    words = person.page.locator(".said-by-companion .words").last
+    expect(words).to_contain_text("It is")
+    expect(words.locator("math")).to_have_count(1)
+    expect(words).not_to_contain_text("$$")

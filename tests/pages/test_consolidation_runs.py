@@ -206,6 +206,6 @@ def test_a_night_that_waits_says_until_when_and_why(at_home: Client, mira: Compa
     night = a_night(mira, 1, "waiting")
     waiting = Consolidation.objects.filter(pk=night.pk)
     waiting.update(ended_at=None, next_at=NOW + timedelta(hours=9))
-    assert "tokens are used up. Mira goes through what is new on" in page(at_home, mira)
+    assert "allowance is used up. Mira goes through what is new on" in page(at_home, mira)
     waiting.update(error="provider_unavailable", attempts=1)
     assert "The model could not be reached. Nothing has been changed yet." in page(at_home, mira)

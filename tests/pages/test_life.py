@@ -150,7 +150,7 @@ def test_the_log_says_when_why_and_what_came_of_it(at_home: Client, mira: Compan
     [
         ({"outcome": "silent"}, "It chose to stay silent."),
         ({"state": "skipped", "reason": "nothing_new"}, "you two had not talked since"),
-        ({"state": "skipped", "reason": "no_tokens"}, "that day&#x27;s tokens were used up"),
+        ({"state": "skipped", "reason": "no_tokens"}, "that day&#x27;s allowance was used up"),
         ({"state": "failed", "reason": "provider_unavailable"}, "the model did not answer"),
         ({"outcome": "held", "reason": "quiet_hours"}, "these were your quiet hours"),
     ],

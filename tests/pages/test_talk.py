@@ -361,3 +361,12 @@ def test_a_part_that_is_not_there_takes_no_notice_from_the_page(at_home: Client,
     assert missing.status_code == 404
     assert 'class="notices"' not in missing.content.decode()
     assert 'class="notices"' in at_home.get("/companions/new/").content.decode()
+
+
+def test_a_call_is_offered_only_where_a_voice_can_be_understood(
+    at_home: Client, mira: Companion, request: pytest.FixtureRequest
+) -> None:
+    path = f"/companions/{mira.pk}/"
+    assert f'href="{path}call/"' not in at_home.get(path).content.decode()
+    request.getfixturevalue("speech_rehearsal")
+    assert f'href="{path}call/"' in at_home.get(path).content.decode()

@@ -106,10 +106,23 @@ def test_what_cannot_be_set_gets_the_form_back_with_why(
 def test_the_form_stands_first_where_it_was_begun(
     at_home: Client, mira: Companion, method: str, data: dict[str, str], is_first: bool
 ) -> None:
+    made(mira)
     page = path(mira, "add/" if method == "post" else "")
     shown = getattr(at_home, method)(page, data).content.decode()
     assert shown.count("timer-form") == 1
     assert (shown.index("timer-form") < shown.index("timers-planned")) == is_first
+
+
+def test_the_form_stands_first_until_there_are_reminders_beside_the_companions_own(
+    at_home: Client, mira: Companion
+) -> None:
+    before = page(at_home, mira)
+    assert before.index("timer-form") < before.index("timers-planned") < before.index("The day is ending")
+    assert "Nothing is planned." in before
+    made(mira)
+    after = page(at_home, mira)
+    assert after.index("timers-planned") < after.index("Stretch") < after.index("timer-form")
+    assert after.index("timer-form") < after.index("timers-daily") < after.index("The day is ending")
 
 
 def test_the_next_five_times_are_shown_before_it_is_set(at_home: Client, mira: Companion) -> None:

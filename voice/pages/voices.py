@@ -45,7 +45,7 @@ class VoiceForm(forms.ModelForm):  # type: ignore[type-arg]
     def __init__(self, *args: Any, voices: Sequence[str] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         names = [name for name in dict.fromkeys([*voices, self.instance.name]) if name]
-        choices = [("", gettext_lazy("The engine's own")), *((name, name) for name in names)]
+        choices = [("", gettext_lazy("The usual voice")), *((name, name) for name in names)]
         self.fields["name"] = forms.ChoiceField(label=gettext_lazy("Voice"), choices=choices, required=False)
         if not names:
             del self.fields["name"]

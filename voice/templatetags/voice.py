@@ -21,6 +21,12 @@ def as_length(seconds: float) -> str:
     return f"{minutes}:{rest:02}"
 
 
+@register.simple_tag
+def offers_calls() -> bool:
+    """Return whether a companion can be called here, i.e. whether the person's voice can be understood."""
+    return is_offered()
+
+
 @register.inclusion_tag("voice/_reads_aloud.html")
 def reads_aloud(companion: Companion) -> dict[str, object]:
     """Render the chat's switch for reading answers aloud as they come."""

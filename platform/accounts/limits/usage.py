@@ -99,7 +99,7 @@ def admit_work(user: User, what: str, now: datetime) -> None:
 
 def _require_tokens(allowed: Allowance, now: datetime) -> None:
     if allowed.tokens_left == 0:
-        detail = _("Today's tokens are used up. You get new ones at midnight.")
+        detail = _("Today's allowance is used up. You get a new one at midnight.")
         raise GateError(NO_TOKENS, detail, _seconds_until(allowed.resets_at, now))
 
 

@@ -8,6 +8,7 @@ import { clone } from "./turns.js";
 
 const FENCE = /^( {0,3})(`{3,}(?=[^`]*$)|~{3,})(.*)/;
 const FENCE_END = /(?:^|\n) {0,3}(?:`+|~+)[ \t]*\n?$/;
+const FORMULA = /^ {0,3}\$\$(?!.*\$\$)/; // one that goes on in the next lines
 const ITEM = /^ {0,3}(?:[-*+]|\d{1,9}[.)])\s([^]*)/;
 const MAY_BE_ITEM = /^(?:[-*+]|\d{1,9}[.)])(?:\s|$)|^\d{1,9}$/;
 const SIGNS = /[*_`~|#>[\]\\$&=@]|:\/\/|^[ \t]*(?:[-+]|\d{1,9}[.)])\s|^ {4}|-{3}/m;
@@ -177,6 +178,7 @@ function split(text) {
   const blocks = [];
   let [start, at] = [0, 0];
   let fence = null;
+  let isFormula = false;
   let [hasBegun, isList, isAfterBlank] = [false, false, false];
   const end = (until, isCode) => {
     blocks.push({ text: text.slice(start, until), isCode, isOpen: false });
@@ -190,13 +192,15 @@ function split(text) {
       const isEnd = next <= text.length && new RegExp(`^ {0,3}\\${fence.sign[0]}{${fence.sign.length},}[ \\t]*$`).test(line);
       if (isEnd && fence.isApart) end(next, true);
       if (isEnd) fence = null;
-    } else if (!line.trim()) isAfterBlank = true;
+    } else if (isFormula) isFormula = !line.includes("$$");
+    else if (!line.trim()) isAfterBlank = true;
     else {
       const isApart = opens !== null && !opens[1];
       const goesOn = isList ? /^\s/.test(line) || MAY_BE_ITEM.test(line) : /^(?: {4}|\t)/.test(line);
       const begins = isAfterBlank && !goesOn;
       if (hasBegun && (isApart || begins)) end(at, false);
       if (!hasBegun) isList = ITEM.test(line);
+      isFormula = FORMULA.test(line);
       if (opens) fence = { sign: opens[2], isApart };
       hasBegun = true;
       isAfterBlank = false;

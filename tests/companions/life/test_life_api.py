@@ -71,7 +71,7 @@ def test_what_was_held_back_is_told_without_its_words(
     ("fields", "what"),
     [
         ({"state": "skipped", "reason": "nothing_new"}, "It stayed asleep: you two had not talked since."),
-        ({"state": "skipped", "reason": "no_tokens"}, "It stayed asleep: that day's tokens were used up."),
+        ({"state": "skipped", "reason": "no_tokens"}, "It stayed asleep: that day's allowance was used up."),
         ({"state": "failed"}, "It could not make up its mind: the model did not answer."),
         ({"state": "waiting"}, "It is not done yet."),
         ({"state": "done", "outcome": "held", "reason": "guilt"}, "its words did not pass the check"),

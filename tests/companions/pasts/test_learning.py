@@ -132,16 +132,16 @@ def test_what_learning_has_cost_and_still_costs_is_told_until_it_is_over(
     promised = learning.estimate_cost(plan_for(None, read, Choice(), NOW)).tokens
     rest = learning.estimate_rest(past)
     assert rest.tokens == rest.tokens_left == pytest.approx(promised, rel=0.1)
-    assert f"Learning from all of it would take about {rest.tokens:,} tokens, over 1 night." in told()
+    assert f"Learning from all of it would take about {rest.tokens:,} word pieces, over 1 night." in told()
     learning.change_learning(past, NOW, is_running=True, nightly_tokens=learning.LEAST_NIGHTLY)
     assert learning.estimate_rest(past).nights_left == 3
-    assert f"Tokens so far: 0 of about {rest.tokens:,}. About 3 more nights to go." in told()
+    assert f"Word pieces so far: 0 of about {rest.tokens:,}. About 3 more nights to go." in told()
     PastImport.objects.filter(pk=past.pk).update(nightly_tokens=1)  # one session a night
     assert work(NIGHT) == 1
     past.refresh_from_db()
     after = learning.estimate_rest(past)
     assert (after.tokens, 0 < after.tokens_left < rest.tokens) == (rest.tokens, True)
-    assert f"Tokens so far: {past.tokens_spent:,} of about {rest.tokens:,}." in told()
+    assert f"Word pieces so far: {past.tokens_spent:,} of about {rest.tokens:,}." in told()
     assert past.tokens_spent > 0
     PastImport.objects.filter(pk=past.pk).update(nightly_tokens=200_000)
     work(NEXT_NIGHT)
