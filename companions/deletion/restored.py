@@ -26,10 +26,9 @@ def delete_again(now: datetime) -> Counter[str]:
             AccountDeletion.objects.create(account=found.pk, joined_at=found.date_joined, deleted_at=at)
             found.delete()
             counts["account"] += 1
-    for id, _at in read_deletions("companion"):
-        if companion := Companion.objects.filter(pk=UUID(id)).first():
-            delete_companion(companion)
-            counts["companion"] += 1
+    for companion in Companion.objects.filter(pk__in=[UUID(id) for id, _at in read_deletions("companion")]):
+        delete_companion(companion)
+        counts["companion"] += 1
     counts["message"] = _delete_listed("message", Message.everywhere, delete_messages, now)
     counts["memory"] = _delete_listed("memory", Memory.everywhere, forget_many, now)
     return counts
