@@ -104,12 +104,19 @@ class KithAPI(NinjaAPI):
         return contract
 
 
+class NoObjectError(ValueError):
+    """The body is JSON, but no object: Ninja would take all of its fields as omitted."""
+
+
 class BodyParser(Parser):
-    """Parses JSON bodies. An HttpError of ninja's has a TooManyValuesError as its cause if there are too many values."""
+    """Parses JSON bodies. The cause of an HttpError of Ninja's is the TooManyValuesError or NoObjectError, if any."""
 
     def parse_body(self, request: HttpRequest) -> dict[str, Any]:
         check_json(request.body)
-        return super().parse_body(request)
+        body = super().parse_body(request)
+        if not isinstance(body, dict):
+            raise NoObjectError
+        return body
 
 
 api = KithAPI(title="Kith", version="1", auth=BearerToken(), urls_namespace="api", parser=BodyParser())
@@ -263,6 +270,8 @@ def no_such_policy(request: HttpRequest, error: PolicyError) -> HttpResponse:
 def http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
     if isinstance(error.__cause__, TooManyValuesError):
         return too_many_values(request, error.__cause__)
+    if isinstance(error.__cause__, NoObjectError):
+        return not_valid(request, ValidationError([{"loc": ("body",), "msg": "Input should be an object"}]))
     return problem(request, error.status_code, "bad_request", str(error))
 
 
