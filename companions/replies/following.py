@@ -116,7 +116,7 @@ class ReplyListener:
         self.heard: asyncio.Queue[Event] = asyncio.Queue()
 
     async def frames(self, reply_id: UUID) -> AsyncIterator[str]:
-        """Yield the reply's frames as JSON, from its beginning until it ends."""
+        """Yield the reply's frames, and errors that concern it, as JSON, from its beginning until it ends."""
         self.follower.begin(reply_id)
         for frame in await self.follower.catch_up(str(reply_id)):
             yield frame
@@ -130,6 +130,8 @@ class ReplyListener:
             else:
                 if event["type"] == "reply.frames" and event["id"] == str(reply_id):
                     given = await self.follower.take(event["id"], event["frames"])
+                elif event.get("reply_id") == str(reply_id):
+                    given = [event["frame"]]
             for frame in given:
                 yield frame
 

@@ -217,7 +217,7 @@ async def _wait_for_room(turn: TurnContext, save: Callable[[], Reply | None]) ->
             if not frame["detail"] or time.monotonic() > deadline:
                 raise
             if not is_told:
-                await tell_companion(turn.companion.pk, frame)
+                await tell_companion(turn.companion.pk, frame, reply_id=turn.reply.pk)
             is_told = True
         await asyncio.sleep(RETRY_SECONDS)
 
