@@ -116,7 +116,10 @@ class ReplyListener:
         self.heard: asyncio.Queue[Event] = asyncio.Queue()
 
     async def frames(self, reply_id: UUID) -> AsyncIterator[str]:
-        """Yield the reply's frames, and errors that concern it, as JSON, from its beginning until it ends."""
+        """Yield the reply's frames, and errors that concern it, as JSON, from its beginning until it ends.
+
+        Yield an empty text after each `silence_seconds` without any.
+        """
         self.follower.begin(reply_id)
         for frame in await self.follower.catch_up(str(reply_id)):
             yield frame
@@ -126,7 +129,7 @@ class ReplyListener:
                 async with asyncio.timeout(silence_seconds()):
                     event = await self.heard.get()
             except TimeoutError:
-                given = await self.follower.catch_up(str(reply_id))
+                given = await self.follower.catch_up(str(reply_id)) or [""]
             else:
                 if event["type"] == "reply.frames" and event["id"] == str(reply_id):
                     given = await self.follower.take(event["id"], event["frames"])

@@ -13,6 +13,7 @@ from accounts.models import User
 from companions.deletion import delete_companion
 from companions.models import Companion, Message, Reply
 from companions.pasts.log_import import Line, import_log
+from companions.replies.following import SILENCE_SECONDS
 from jobs.background import in_thread
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.rest import Api, problem
@@ -87,6 +88,20 @@ async def test_an_event_stream_gives_what_the_socket_gives(
     assert events[-1]["type"] == "reply.done"
     again = await as_alice.apost(path, {"text": "Count", "client_id": "a"}, Accept="text/event-stream")
     assert (await events_of(again))[1:] == events[1:]
+
+
+async def test_an_event_stream_is_never_silent_for_long(
+    as_alice: Api, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    """Proxies close connections that are: nginx after a minute, and a model may take longer to begin."""
+    rehearsal.script(
+        *[{"answer": "Late.", "delay": SILENCE_SECONDS}] * 3
+    )  # longer than tests wait for a model
+    path = f"/companions/{mira.pk}/messages"
+    response = await as_alice.apost(path, {"text": "Slowly"}, Accept="text/event-stream")
+    pieces = [piece async for piece in response.streaming_content]
+    assert b":\n\n" in pieces
+    assert pieces[-1].startswith(b"event: reply.failed")
 
 
 async def test_no_line_of_an_event_stream_ends_within_an_event(
