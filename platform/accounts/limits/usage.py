@@ -10,6 +10,7 @@ from datetime import UTC, datetime, time, timedelta
 from uuid import UUID
 
 from django.conf import settings
+from django.db import IntegrityError
 from django.db.models import F, Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -187,13 +188,23 @@ def charged(
         finally:
             if payer and calls:
                 rows = [_build_call(payer, purpose, call, began_at) for call in calls]
-                charge.calls = ModelCall.objects.bulk_create(rows)
+                charge.calls = _save_calls(rows)
                 if report := _report.get():
                     report(charge.calls)
             for call in calls:
                 if call.error:
                     user_id = payer.user_id if payer else None
                     note_failure(call.provider, call.model, call.error, clock(), user_id)
+
+
+def _save_calls(rows: list[ModelCall]) -> list[ModelCall]:
+    """Save the rows and return them; if their companion was deleted meanwhile, the person is charged without it."""
+    try:
+        return ModelCall.objects.bulk_create(rows)
+    except IntegrityError:
+        for row in rows:
+            row.pk = row.companion_id = row.reply_id = None
+        return ModelCall.objects.bulk_create(rows)
 
 
 def _build_call(payer: Payer, purpose: ModelCall.Purpose, call: Metered, began_at: datetime) -> ModelCall:
