@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
+from typing import TypeVar
 from uuid import UUID
 
 from django.conf import settings
@@ -159,6 +160,7 @@ class Charge:
     calls: list[ModelCall] = field(default_factory=list)
 
 
+Call = TypeVar("Call", ModelCall, SoundCall)
 Report = Callable[[Sequence[ModelCall]], object]
 _report: ContextVar[Report | None] = ContextVar("report", default=None)
 
@@ -197,14 +199,16 @@ def charged(
                     note_failure(call.provider, call.model, call.error, clock(), user_id)
 
 
-def _save_calls(rows: list[ModelCall]) -> list[ModelCall]:
-    """Save the rows and return them; if their companion was deleted meanwhile, the person is charged without it."""
+def _save_calls(calls: list[Call]) -> list[Call]:
+    """Save the calls and return them; if their companion was deleted meanwhile, the person is charged without it."""
     try:
-        return ModelCall.objects.bulk_create(rows)
+        return type(calls[0]).objects.bulk_create(calls)
     except IntegrityError:
-        for row in rows:
-            row.pk = row.companion_id = row.reply_id = None
-        return ModelCall.objects.bulk_create(rows)
+        for call in calls:
+            call.pk = call.companion_id = None
+            if isinstance(call, ModelCall):
+                call.reply_id = None
+        return type(calls[0]).objects.bulk_create(calls)
 
 
 def _build_call(payer: Payer, purpose: ModelCall.Purpose, call: Metered, began_at: datetime) -> ModelCall:
@@ -253,7 +257,7 @@ def note_sound(
         outcome = SoundCall.Outcome.REFUSED
     else:
         outcome = SoundCall.Outcome.UNAVAILABLE
-    return SoundCall.objects.create(
+    call = SoundCall(
         user_id=user_id,
         companion_id=companion_id,
         capability=capability,
@@ -266,3 +270,4 @@ def note_sound(
         said=getattr(error, "said", ""),
         started_at=started_at,
     )
+    return _save_calls([call])[0]
