@@ -119,7 +119,17 @@ class BodyParser(Parser):
         return body
 
 
-api = KithAPI(title="Kith", version="1", auth=BearerToken(), urls_namespace="api", parser=BodyParser())
+api = KithAPI(
+    title="Kith",
+    version="1",
+    description=(
+        "Create a token on the settings page, and send it as `Authorization: Bearer TOKEN`. Errors, lists, repeated "
+        "requests, event streams and sockets are described in docs/api/overview.md, which comes with Kith."
+    ),
+    auth=BearerToken(),
+    urls_namespace="api",
+    parser=BodyParser(),
+)
 for router in (
     companions.router,
     messages.router,
