@@ -6,7 +6,7 @@ from typing import Any
 
 import structlog
 from django.conf import settings
-from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
+from django.core.exceptions import ObjectDoesNotExist, RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
 from django.db import DatabaseError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.multipartparser import MultiPartParserError
@@ -297,8 +297,9 @@ def database_away(request: HttpRequest, error: OperationalError | InterfaceError
 
 
 @api.exception_handler(DatabaseError)
-def write_failed(request: HttpRequest, error: DatabaseError) -> HttpResponse:
-    """Answer 404 if what the request wrote to was deleted by another at the same moment."""
+@api.exception_handler(ObjectDoesNotExist)
+def row_failed(request: HttpRequest, error: DatabaseError | ObjectDoesNotExist) -> HttpResponse:
+    """Answer 404 if what the request was about was deleted by another at the same moment."""
     return not_found(request, Http404()) if is_row_gone(error) else unknown(request, error)
 
 
