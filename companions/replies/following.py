@@ -123,20 +123,23 @@ class ReplyListener:
         self.follower.begin(reply_id)
         for frame in await self.follower.catch_up(str(reply_id)):
             yield frame
+        given_at = time.monotonic()
         while not self.follower.is_ended(reply_id):
             given: list[str] = []
             try:
                 async with asyncio.timeout(silence_seconds()):
                     event = await self.heard.get()
             except TimeoutError:
-                given = await self.follower.catch_up(str(reply_id)) or [""]
+                given = await self.follower.catch_up(str(reply_id))
             else:
                 if event["type"] == "reply.frames" and event["id"] == str(reply_id):
                     given = await self.follower.take(event["id"], event["frames"])
                 elif event.get("reply_id") == str(reply_id):
                     given = [event["frame"]]
-            for frame in given:
+            is_late = time.monotonic() - given_at >= silence_seconds()
+            for frame in given or [""] * is_late:
                 yield frame
+                given_at = time.monotonic()
 
     async def wait_for_end(self, reply_id: UUID, timeout_seconds: float) -> None:
         """Wait until the reply ends or `timeout_seconds` have passed."""
