@@ -85,10 +85,16 @@ async def publish(*events: tuple[str, Event]) -> None:
     await redis_client().publish(settings.EVENTS_CHANNEL, orjson.dumps(events))
 
 
-async def tell_companion(companion_id: UUID, frame: Event, except_socket: str = "") -> None:
-    """Send a frame that belongs to no reply to everyone who follows the companion, except to `except_socket`."""
+async def tell_companion(
+    companion_id: UUID, frame: Event, except_socket: str = "", reply_id: UUID | None = None
+) -> None:
+    """Send a frame that is no part of a reply to everyone who follows the companion, except to `except_socket`.
+
+    Whoever follows only the reply `reply_id` receives it as well.
+    """
     with contextlib.suppress(*REDIS_UNAVAILABLE):
-        await publish((group_of_companion(companion_id), _companion_event(frame, except_socket)))
+        event = _companion_event(frame, except_socket) | {"reply_id": reply_id}
+        await publish((group_of_companion(companion_id), event))
 
 
 def _companion_event(frame: Event, except_socket: str = "") -> Event:

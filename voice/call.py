@@ -131,6 +131,9 @@ class CallConsumer(CompanionConsumer):
     async def handle_frame(self, frame: Frame) -> None:
         match frame:
             case CallUtterance():
+                if self.announced and self.announced.client_id != frame.client_id:
+                    detail = _("Binary data must follow a call.utterance frame.")
+                    await self.send_error("bad_frame", detail, self.announced.client_id)
                 self.announced = frame
             case ReplyHeard():
                 async with at_work(self.user.pk):

@@ -14,7 +14,7 @@ from accounts.limits.rates import admit_to
 from cards.reader import read_card
 from companions import access
 from companions.api.companions import COMPANION, CompanionOut
-from companions.api.schemas import FILE, IdempotencyKey, describe_form
+from companions.api.schemas import FILE, IdempotencyKey, Text, describe_form
 from companions.models import CardUpload, Companion
 from companions.transfer import card_import
 from companions.transfer.card_export import card_response
@@ -64,7 +64,7 @@ class CardOut(Schema):
 
 class CardForm(Schema):
     greeting: int = Field(0, ge=0, description="The greeting to begin with; 0 is the first.")
-    name: str = Field("", max_length=80, description="A name to use instead of the card's.")
+    name: Text = Field("", max_length=80, description="A name to use instead of the card's.")
 
 
 class CardQuery(Schema):

@@ -52,7 +52,8 @@ class CloseIn(Schema):
     )
 
 
-NO_BODY: Any = P.Body(CloseIn(remember=True))
+# A default that is an object is one that generators of clients cannot read: they leave the operation out.
+NO_BODY: Any = P.Body(None)
 
 
 @router.post(
@@ -96,7 +97,7 @@ def close_session(
         f"close_session {companion_id}",
         key,
         request.body,
-        lambda: close(companion, timezone.now(), is_forgetful=not body.remember).pk,
+        lambda: close(companion, timezone.now(), is_forgetful=not (body or CloseIn()).remember).pk,
     )
     return Status(202, job_out(access.get_job(request.user, companion_id, job_id)))
 

@@ -7,6 +7,7 @@ from uuid import UUID
 from django.http import Http404
 from django.utils import timezone, translation
 from ninja import Field, Router, Schema, Status
+from pydantic import AfterValidator
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion, get_notice
@@ -144,15 +145,24 @@ class LifeOut(Schema):
     by_push: bool
 
 
+def _check_local(at: time) -> time:
+    if at.tzinfo:
+        raise ValueError("has an offset, but is in the user's time zone")
+    return at
+
+
+LocalTime = Annotated[time, AfterValidator(_check_local)]
+
+
 class LifePatch(Schema):
     is_awake: bool | None = None
     reaches_out: bool | None = None
     is_muted: bool | None = None
     most_a_day: int | None = Field(None, ge=0, le=Life.MOST_A_DAY)
-    quiet_from: time | None = None
-    quiet_until: time | None = None
-    sleeps_from: time | None = None
-    sleeps_until: time | None = None
+    quiet_from: LocalTime | None = None
+    quiet_until: LocalTime | None = None
+    sleeps_from: LocalTime | None = None
+    sleeps_until: LocalTime | None = None
     by_email: bool | None = None
     by_push: bool | None = None
 

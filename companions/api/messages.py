@@ -224,7 +224,12 @@ async def _stream_turn(companion: Companion, say: Callable[[], Awaitable[Started
 
 
 def _event(frame: str) -> bytes:
-    """Return the frame, which is JSON, as an event of three lines, also for clients that split at any line separator."""
+    """Return the frame, which is JSON, as an event of three lines, also for clients that split at any line separator.
+
+    An empty frame becomes a comment, which keeps proxies from closing a silent stream.
+    """
+    if not frame:
+        return b":\n\n"
     return f"event: {orjson.loads(frame)['type']}\ndata: {frame.translate(ESCAPED)}\n\n".encode()
 
 

@@ -1,11 +1,12 @@
 """A companion's mind: the model that answers, the model for background work, and the sampling settings."""
 
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from django.utils import timezone
 from django.utils.translation import get_language
 from ninja import Field, Router, Schema
+from pydantic import BeforeValidator
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion
@@ -47,6 +48,13 @@ class SamplingFields(Schema):
     max_tokens: int | None = None
     seed: int | None = None
     stop: list[str] | None = None
+
+
+def _check_object(value: object) -> object:
+    """Return the value; raise ValueError if it is neither an object nor null, since Ninja would read it as `{}`."""
+    if not isinstance(value, dict | None):
+        raise ValueError("Input should be an object")
+    return value
 
 
 class PresetOut(Schema):
@@ -99,7 +107,9 @@ class MindPatch(Schema):
     )
     allows_stand_in: bool | None = None
     preset: Text | None = Field(None, max_length=40)
-    sampling: SamplingFields | None = Field(None, description=SAMPLING + " Replaces all earlier values.")
+    sampling: Annotated[SamplingFields | None, BeforeValidator(_check_object)] = Field(
+        None, description=SAMPLING + " Replaces all earlier values."
+    )
     context_tokens: int | None = Field(None, description="null for the model's full context.")
 
 

@@ -33,7 +33,14 @@ Text = Annotated[str, AfterValidator(check_storable)]
 FilledText = Annotated[str, AfterValidator(check_storable), AfterValidator(_check_filled)]
 ClientId = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(check_storable)]
 FILE = {"type": "string", "format": "binary"}  # the OpenAPI schema of a file field of a form
-IdempotencyKey = Annotated[str | None, P.Header(alias="Idempotency-Key")]
+IdempotencyKey = Annotated[
+    str | None,
+    P.Header(
+        alias="Idempotency-Key",
+        description="Up to 200 printable characters. Sent again with the same key within a day, the request "
+        "is not carried out again, and has the same result.",
+    ),
+]
 
 
 class ListOut(Schema, Generic[Item]):

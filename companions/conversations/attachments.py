@@ -12,7 +12,6 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from django.db import DatabaseError, transaction
-from django.db.models import Q
 from django.db.models.signals import post_delete
 from django.dispatch import receiver
 from django.utils.translation import gettext as _
@@ -121,7 +120,7 @@ def as_json(attachment: Attachment) -> dict[str, Any]:
 
 
 def attach(message: Message, attachment_ids: Collection[UUID]) -> None:
-    """Attach the files to the message. Raise AttachmentError, or ConflictError if one belongs to another message."""
+    """Attach the files to the new message; raise AttachmentError, or ConflictError if one belongs to another message."""
     ids = set(attachment_ids)
     if len(ids) > MAX_ATTACHMENTS:
         most = _("A message can have up to %(most)d files. Send the rest with your next message.")
@@ -130,9 +129,16 @@ def attach(message: Message, attachment_ids: Collection[UUID]) -> None:
     if mine.count() < len(ids):
         detail = _("A file in this message is no longer there. Take the message back and add the file again.")
         raise AttachmentError("no_such_attachment", detail, 404)
-    if mine.exclude(Q(message=None) | Q(message=message)).exists():
+    if mine.exclude(message=None).exists():
         raise ConflictError("attachment_sent", _("A file in this message has already been sent."))
     mine.update(message=message)
+
+
+def check_attached(message: Message, attachment_ids: Collection[UUID]) -> None:
+    """Raise ConflictError if any of these files is not the message's. Files that have been deleted are ignored."""
+    mine = Attachment.objects.filter(companion=message.companion_id, pk__in=set(attachment_ids))
+    if mine.exclude(message=message).exists():
+        raise ConflictError("client_id_taken", _("Another message has already been sent under this id."))
 
 
 def copy_attachments(source: Message, target: Message) -> None:

@@ -116,10 +116,14 @@ class ReplyListener:
         self.heard: asyncio.Queue[Event] = asyncio.Queue()
 
     async def frames(self, reply_id: UUID) -> AsyncIterator[str]:
-        """Yield the reply's frames as JSON, from its beginning until it ends."""
+        """Yield the reply's frames, and errors that concern it, as JSON, from its beginning until it ends.
+
+        Yield an empty text after each `silence_seconds` without any.
+        """
         self.follower.begin(reply_id)
         for frame in await self.follower.catch_up(str(reply_id)):
             yield frame
+        given_at = time.monotonic()
         while not self.follower.is_ended(reply_id):
             given: list[str] = []
             try:
@@ -130,8 +134,12 @@ class ReplyListener:
             else:
                 if event["type"] == "reply.frames" and event["id"] == str(reply_id):
                     given = await self.follower.take(event["id"], event["frames"])
-            for frame in given:
+                elif event.get("reply_id") == str(reply_id):
+                    given = [event["frame"]]
+            is_late = time.monotonic() - given_at >= silence_seconds()
+            for frame in given or [""] * is_late:
                 yield frame
+                given_at = time.monotonic()
 
     async def wait_for_end(self, reply_id: UUID, timeout_seconds: float) -> None:
         """Wait until the reply ends or `timeout_seconds` have passed."""

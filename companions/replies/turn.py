@@ -20,7 +20,7 @@ from django.db import DatabaseError, transaction
 from django.utils import timezone, translation
 
 from accounts.limits.admission import at_work, places
-from companions.conversations.attachments import attach
+from companions.conversations.attachments import attach, check_attached
 from companions.events import (
     CUT_OFF,
     DISK_FULL,
@@ -87,7 +87,10 @@ def start_with(attachment_ids: Collection[UUID], quoted: UUID | None = None) -> 
         companion: Companion, text: str, client_id: str | None, now: datetime, /, *, at_once: bool
     ) -> Started:
         started = start(companion, text, client_id, now, at_once=at_once, quoted=quoted)
-        attach(started.message, attachment_ids)
+        if started.is_new:
+            attach(started.message, attachment_ids)
+        else:
+            check_attached(started.message, attachment_ids)
         return started
 
     return begin
@@ -217,7 +220,7 @@ async def _wait_for_room(turn: TurnContext, save: Callable[[], Reply | None]) ->
             if not frame["detail"] or time.monotonic() > deadline:
                 raise
             if not is_told:
-                await tell_companion(turn.companion.pk, frame)
+                await tell_companion(turn.companion.pk, frame, reply_id=turn.reply.pk)
             is_told = True
         await asyncio.sleep(RETRY_SECONDS)
 

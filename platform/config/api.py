@@ -6,7 +6,7 @@ from typing import Any
 
 import structlog
 from django.conf import settings
-from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
+from django.core.exceptions import ObjectDoesNotExist, RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
 from django.db import DatabaseError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.multipartparser import MultiPartParserError
@@ -104,15 +104,32 @@ class KithAPI(NinjaAPI):
         return contract
 
 
+class NoObjectError(ValueError):
+    """The body is JSON, but no object: Ninja would take all of its fields as omitted."""
+
+
 class BodyParser(Parser):
-    """Parses JSON bodies. An HttpError of ninja's has a TooManyValuesError as its cause if there are too many values."""
+    """Parses JSON bodies. The cause of an HttpError of Ninja's is the TooManyValuesError or NoObjectError, if any."""
 
     def parse_body(self, request: HttpRequest) -> dict[str, Any]:
         check_json(request.body)
-        return super().parse_body(request)
+        body = super().parse_body(request)
+        if not isinstance(body, dict):
+            raise NoObjectError
+        return body
 
 
-api = KithAPI(title="Kith", version="1", auth=BearerToken(), urls_namespace="api", parser=BodyParser())
+api = KithAPI(
+    title="Kith",
+    version="1",
+    description=(
+        "Create a token on the settings page, and send it as `Authorization: Bearer TOKEN`. Errors, lists, repeated "
+        "requests, event streams and sockets are described in docs/api/overview.md, which comes with Kith."
+    ),
+    auth=BearerToken(),
+    urls_namespace="api",
+    parser=BodyParser(),
+)
 for router in (
     companions.router,
     messages.router,
@@ -263,6 +280,8 @@ def no_such_policy(request: HttpRequest, error: PolicyError) -> HttpResponse:
 def http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
     if isinstance(error.__cause__, TooManyValuesError):
         return too_many_values(request, error.__cause__)
+    if isinstance(error.__cause__, NoObjectError):
+        return not_valid(request, ValidationError([{"loc": ("body",), "msg": "Input should be an object"}]))
     return problem(request, error.status_code, "bad_request", str(error))
 
 
@@ -278,8 +297,9 @@ def database_away(request: HttpRequest, error: OperationalError | InterfaceError
 
 
 @api.exception_handler(DatabaseError)
-def write_failed(request: HttpRequest, error: DatabaseError) -> HttpResponse:
-    """Answer 404 if what the request wrote to was deleted by another at the same moment."""
+@api.exception_handler(ObjectDoesNotExist)
+def row_failed(request: HttpRequest, error: DatabaseError | ObjectDoesNotExist) -> HttpResponse:
+    """Answer 404 if what the request was about was deleted by another at the same moment."""
     return not_found(request, Http404()) if is_row_gone(error) else unknown(request, error)
 
 

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from django.conf import settings
+from django.core.exceptions import ObjectDoesNotExist
 from django.db import (
     DatabaseError,
     IntegrityError,
@@ -47,12 +48,14 @@ def describe_full_disk(error: BaseException) -> str:
 
 
 def is_row_gone(error: BaseException) -> bool:
-    """Return whether a write failed because its row, or one that it refers to, was deleted at the same moment.
+    """Return whether a row, or one that it refers to, could not be read or written as it was deleted at the same moment.
 
-    For a row that is no longer there, `save` raises a DatabaseError of Django's own, without a cause.
+    For a row that is no longer there, `save` raises a DatabaseError of Django's own, without a cause, and
+    `refresh_from_db` DoesNotExist. A related row that was never there is an AttributeError as well.
     """
     is_own = type(error) is DatabaseError and error.__cause__ is None
-    return is_own or isinstance(error.__cause__, ForeignKeyViolation)
+    is_unread = isinstance(error, ObjectDoesNotExist) and not isinstance(error, AttributeError)
+    return is_own or is_unread or isinstance(error.__cause__, ForeignKeyViolation)
 
 
 def forbid_insert(row: Model, kwargs: dict[str, Any]) -> dict[str, Any]:

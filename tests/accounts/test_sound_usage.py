@@ -3,6 +3,7 @@
 import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from pytest_django import DjangoAssertNumQueries, Settings
@@ -90,6 +91,13 @@ def test_a_call_is_noted_however_it_ended_and_what_failed_is_not_used(
     assert (call.outcome, call.milliseconds, call.model) == (outcome, 1_500, "kokoro")
     assert call.said == getattr(error, "said", "")
     assert SoundCall.objects.used()["characters"] == (12 if counts else 0)
+
+
+@pytest.mark.django_db(transaction=True)  # the database checks at the end whether the companion is there
+def test_a_call_counts_even_if_its_companion_was_deleted_meanwhile(alice: User) -> None:
+    call = note(alice, SPEECH, characters=12, companion_id=uuid4())
+    call.refresh_from_db()
+    assert (call.companion_id, call.characters) == (None, 12)
 
 
 def test_a_long_address_is_cut(alice: User) -> None:

@@ -125,6 +125,16 @@ def test_a_message_has_six_pictures_at_most_each_sent_once_and_its_own(
     assert send(mira, many[0]).message == message
     with pytest.raises(ConflictError):
         send(mira, many[0], client_id="2")
+
+
+@pytest.mark.django_db
+def test_a_message_that_is_sent_again_takes_no_other_file(mira: Companion) -> None:
+    first, other = keep(mira), keep(mira)
+    message = send(mira, first).message
+    assert send(mira, first).message == message
+    with pytest.raises(ConflictError):
+        send(mira, first, other)
+    assert list(message.attachments.all()) == [first]
     assert Message.objects.filter(role="user").count() == 1
 
 

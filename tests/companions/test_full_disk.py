@@ -1,5 +1,6 @@
 """A disk that fills up during a turn: the person is told at once, and what was said is saved once there is room."""
 
+import asyncio
 from collections.abc import Iterator
 
 import pytest
@@ -9,6 +10,7 @@ from accounts.models import ModelCall, User
 from companions.models import Companion, Reply
 from jobs.background import in_thread
 from tests.fixtures.rehearsal import RehearsalServer
+from tests.fixtures.rest import Api
 from tests.fixtures.turns import Socket, connected
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("web", "room_at_last")]
@@ -62,3 +64,19 @@ async def test_a_finished_answer_is_saved_once_there_is_room(
     assert (told["type"], told["code"]) == ("error", "database_away")
     assert told["detail"].startswith(FULL)
     assert (done["type"], done["message"]["text"]) == ("reply.done", "Good evening.")
+
+
+async def test_an_event_stream_tells_that_a_finished_answer_waits_for_room(
+    as_alice: Api, mira: Companion
+) -> None:
+    await in_thread(fill_disk, "UPDATE OF ended_at", Reply._meta.db_table)
+    path = f"/companions/{mira.pk}/messages"
+    response = await as_alice.apost(path, {"text": "I am home."}, Accept="text/event-stream")
+    told = []
+    async with asyncio.timeout(20):
+        async for event in response.streaming_content:
+            told.append(event.decode().split("\n")[0].removeprefix("event: "))
+            if told[-1] == "error":
+                assert '"code":"database_away"' in event.decode()
+                await in_thread(free_disk)
+    assert told[-2:] == ["error", "reply.done"]

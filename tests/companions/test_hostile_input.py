@@ -4,6 +4,7 @@ import base64
 from uuid import UUID, uuid4
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test import Client
 from django.utils import timezone
@@ -113,6 +114,31 @@ def test_a_value_that_is_not_valid_is_named_by_its_place_in_the_request(
         problem(response, 422, "not_valid")["detail"]
         == "body.title: Field required; body.text: Field required"
     )
+
+
+def test_a_cards_new_name_that_cannot_be_stored_is_refused(as_alice: Api) -> None:
+    card = SimpleUploadedFile("card.json", b'{"spec": "chara_card_v2", "data": {"name": "Mira"}}')
+    refused = problem(
+        as_alice.form("/companions/import/card", {"file": card, "name": "a\0b"}), 422, "not_valid"
+    )
+    assert [wrong["where"] for wrong in refused["errors"]] == ["form.name"]
+
+
+@pytest.mark.parametrize("body", [b"[]", b'["name"]', b'"name"', b"null", b"1"])
+def test_a_body_that_is_no_object_is_refused(as_alice: Api, mira: Companion, body: bytes) -> None:
+    """Else its fields would count as omitted: a list of keys would confirm all of a proposal."""
+    for method, path in (("PATCH", "/me"), ("POST", f"/companions/{mira.pk}/close")):
+        refused = problem(as_alice.call(method, path, body), 422, "not_valid")
+        assert refused["errors"] == [{"where": "body", "what": "Input should be an object"}]
+
+
+def test_sampling_values_that_are_no_object_reset_none(as_alice: Api, mira: Companion) -> None:
+    path = f"/companions/{mira.pk}/mind"
+    as_alice.call("PATCH", path, {"sampling": {"temperature": 0.5}})
+    for wrong in ([], "x", 1):
+        refused = problem(as_alice.call("PATCH", path, {"sampling": wrong}), 422, "not_valid")
+        assert refused["errors"] == [{"where": "body.sampling", "what": "Input should be an object"}]
+    assert as_alice.get(path).json()["sampling"]["temperature"] == 0.5
 
 
 def test_a_form_without_the_file_is_refused(as_alice: Api) -> None:

@@ -13,6 +13,7 @@ from accounts.models import User
 from companions.deletion import delete_companion
 from companions.models import Companion, Message, Reply
 from companions.pasts.log_import import Line, import_log
+from companions.replies.following import SILENCE_SECONDS
 from jobs.background import in_thread
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.rest import Api, problem
@@ -87,6 +88,19 @@ async def test_an_event_stream_gives_what_the_socket_gives(
     assert events[-1]["type"] == "reply.done"
     again = await as_alice.apost(path, {"text": "Count", "client_id": "a"}, Accept="text/event-stream")
     assert (await events_of(again))[1:] == events[1:]
+
+
+async def test_an_event_stream_is_never_silent_for_long(
+    as_alice: Api, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    """Proxies close connections that are: nginx after a minute. An answer may wait longer for the one before it."""
+    rehearsal.script({"pieces": ["Slow"] * 8, "delay_between": SILENCE_SECONDS / 6}, {"answer": "Quick."})
+    path = f"/companions/{mira.pk}/messages"
+    await as_alice.apost(f"{path}?wait=0", {"text": "First"})
+    response = await as_alice.apost(path, {"text": "Second"}, Accept="text/event-stream")
+    pieces = [piece async for piece in response.streaming_content]
+    assert b":\n\n" in pieces
+    assert pieces[-1].startswith(b"event: reply.done")
 
 
 async def test_no_line_of_an_event_stream_ends_within_an_event(

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 
 from accounts.limits.usage import Payer, charged
 from accounts.models import ModelCall, User
+from companions.deletion import delete_companion
 from companions.models import Companion
 from memory.documents.gists import Gists
 from memory.learning.answers import Diary, Digest, Facts, Reflection, Understanding
@@ -341,6 +342,19 @@ def test_what_came_from_the_cache_is_charged_as_such(
     row = ModelCall.objects.get(pk=charge.calls[0].pk)
     assert (row.prompt_tokens, row.completion_tokens, row.cached_tokens) == (70, 7, 64)
     assert (row.outcome, row.is_estimated) == ("done", False)
+
+
+@pytest.mark.django_db(transaction=True)  # the database checks at the end whether the companion is there
+def test_a_call_is_charged_even_if_its_companion_is_deleted_meanwhile(
+    rehearsal: RehearsalServer, alice: User, mira: Companion
+) -> None:
+    rehearsal.script({"answer": WHOLE, "task": "digest"})
+    with charged(Payer(alice.pk, mira.pk), ModelCall.Purpose.LEARNING) as charge:
+        came("digest")
+        delete_companion(mira)
+    [call] = ModelCall.objects.owned_by(alice)
+    assert (charge.calls, call.companion_id) == ([call], None)
+    assert call.prompt_tokens > 0
 
 
 @pytest.mark.usefixtures("rehearsal")

@@ -105,7 +105,7 @@ async def _follow(reply: Reply, number: int) -> FeltSentence | None:
     text = _LiveText(number)
     async with listening(reply.companion) as listener:
         async for frame in listener.frames(reply.pk):
-            if found := text.take(orjson.loads(frame)):
+            if frame and (found := text.take(orjson.loads(frame))):
                 return found
     ended = await in_thread(Reply.objects.select_related("answer").filter(pk=reply.pk).first)
     return _find_sentence(ended, number) if ended else None

@@ -7,9 +7,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
+from typing import TypeVar
 from uuid import UUID
 
 from django.conf import settings
+from django.db import IntegrityError
 from django.db.models import F, Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -158,6 +160,7 @@ class Charge:
     calls: list[ModelCall] = field(default_factory=list)
 
 
+Call = TypeVar("Call", ModelCall, SoundCall)
 Report = Callable[[Sequence[ModelCall]], object]
 _report: ContextVar[Report | None] = ContextVar("report", default=None)
 
@@ -187,13 +190,25 @@ def charged(
         finally:
             if payer and calls:
                 rows = [_build_call(payer, purpose, call, began_at) for call in calls]
-                charge.calls = ModelCall.objects.bulk_create(rows)
+                charge.calls = _save_calls(rows)
                 if report := _report.get():
                     report(charge.calls)
             for call in calls:
                 if call.error:
                     user_id = payer.user_id if payer else None
                     note_failure(call.provider, call.model, call.error, clock(), user_id)
+
+
+def _save_calls(calls: list[Call]) -> list[Call]:
+    """Save the calls and return them; if their companion was deleted meanwhile, the person is charged without it."""
+    try:
+        return type(calls[0]).objects.bulk_create(calls)
+    except IntegrityError:
+        for call in calls:
+            call.pk = call.companion_id = None
+            if isinstance(call, ModelCall):
+                call.reply_id = None
+        return type(calls[0]).objects.bulk_create(calls)
 
 
 def _build_call(payer: Payer, purpose: ModelCall.Purpose, call: Metered, began_at: datetime) -> ModelCall:
@@ -242,7 +257,7 @@ def note_sound(
         outcome = SoundCall.Outcome.REFUSED
     else:
         outcome = SoundCall.Outcome.UNAVAILABLE
-    return SoundCall.objects.create(
+    call = SoundCall(
         user_id=user_id,
         companion_id=companion_id,
         capability=capability,
@@ -255,3 +270,4 @@ def note_sound(
         said=getattr(error, "said", ""),
         started_at=started_at,
     )
+    return _save_calls([call])[0]

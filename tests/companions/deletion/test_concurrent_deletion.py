@@ -257,6 +257,16 @@ def test_a_write_to_what_is_deleted_meanwhile_finds_nothing(mira: Companion, as_
     problem(answer, 404, "not_found")
 
 
+def test_a_version_whose_companion_is_deleted_meanwhile_is_not_restored(
+    mira: Companion, as_alice: Api
+) -> None:
+    path = f"/companions/{mira.pk}"
+    as_alice.call("PATCH", path, {"persona": "A friend."})
+    version = mira.versions.get()
+    with at((LOCKED, 1), partial(delete_companion, mira)):
+        problem(as_alice.post(f"{path}/versions/{version.pk}/restore"), 404, "not_found")
+
+
 def test_a_change_of_what_is_deleted_meanwhile_finds_nothing(
     mira: Companion, alice: User, as_alice: Api, client: Client
 ) -> None:

@@ -55,6 +55,7 @@ def test_what_is_changed_stays_changed_and_nothing_else_does(as_alice: Api, mira
         {"most_a_day": 11},
         {"most_a_day": -1},
         {"quiet_from": "25:00"},
+        {"quiet_from": "22:00:00+05:00"},
         {"is_muted": "perhaps"},
         {"sleeps_until": "x" * 9999},
     ],

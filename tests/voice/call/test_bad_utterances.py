@@ -88,6 +88,14 @@ async def test_bytes_without_their_frame_are_refused(alice: User, mira: Companio
         assert (await call.frame())["code"] == "bad_frame"
 
 
+async def test_an_utterance_without_its_recording_is_refused(alice: User, mira: Companion) -> None:
+    async with calling(alice, mira) as call:
+        for client_id in ("lost", "next"):
+            await call.wire.send_to(text_data=f'{{"type": "call.utterance", "client_id": "{client_id}"}}')
+        refused = await call.frame()
+    assert (refused["code"], refused["client_id"]) == ("bad_frame", "lost")
+
+
 async def test_more_than_a_few_at_once_are_refused(
     alice: User, mira: Companion, rehearsal: RehearsalServer
 ) -> None:
