@@ -17,7 +17,7 @@ from accounts.models import ModelCall
 from companions import tools
 from companions.conversations.messages import Spoken, load_path, load_spoken
 from companions.life.inner_state import load_session_mood
-from companions.lore.scan import Placed
+from companions.lore.rules.scan import Placed
 from companions.lore.turn import find_lore, keep_firings
 from companions.minds.choice import (
     choose_provider,
