@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import json
 import math
 import struct
 from contextlib import suppress
@@ -11,6 +10,7 @@ from typing import Any
 
 from aiohttp import web
 
+from providers.rehearsal.refusal import refuse
 from providers.rehearsal.stream import MODEL, Performance
 from providers.rehearsal.words import count_terms
 from providers.tokens import estimate, estimate_messages
@@ -49,12 +49,6 @@ async def list_models(_request: web.Request) -> web.Response:
     names = (MODEL, EMBEDDING_MODEL)
     data = [{"id": name, "object": "model", "created": 0, "owned_by": "kith"} for name in names]
     return web.json_response({"object": "list", "data": data})
-
-
-def refuse(message: str) -> web.HTTPBadRequest:
-    """Return a server's answer to an invalid request, to be raised."""
-    error = {"message": message, "type": "invalid_request_error"}
-    return web.HTTPBadRequest(text=json.dumps({"error": error}), content_type="application/json")
 
 
 async def read_chat(request: web.Request) -> dict[str, Any]:

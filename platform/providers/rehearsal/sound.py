@@ -5,7 +5,7 @@ import json
 import numpy as np
 from aiohttp import web
 
-from providers.rehearsal.server import refuse
+from providers.rehearsal.refusal import refuse
 from providers.sound import GENERATED, Sound, SoundError, mp3, read, wav
 
 VOICES = ["rehearsal", "rehearsal-low"]
@@ -50,7 +50,8 @@ async def list_voices(_request: web.Request) -> web.Response:
 async def transcribe(request: web.Request) -> web.Response:
     """Answer with a sentence which says that nobody has listened."""
     fields, content = await read_recording(request)
-    return write_transcript(content, fields.get("language", ""))
+    language = fields.get("language", "")
+    return write_transcript(content, language, CHINESE_TRANSCRIPT if language == "zh" else TRANSCRIPT)
 
 
 async def read_recording(request: web.Request) -> tuple[dict[str, str], bytes]:
@@ -65,14 +66,13 @@ async def read_recording(request: web.Request) -> tuple[dict[str, str], bytes]:
     return {name: str(value) for name, value in fields.items()} | {"name": file.filename}, file.file.read()
 
 
-def write_transcript(content: bytes, language: str, text: str | None = None) -> web.Response:
-    """Return a response with the transcript of a sound: `text`, or the sentence. Raise HTTPBadRequest if it is none."""
+def write_transcript(content: bytes, language: str, text: str) -> web.Response:
+    """Return a response with the text as a sound's transcript; raise HTTPBadRequest if it is no sound."""
     try:
         seconds = read(content, MAX_SECONDS).seconds
     except SoundError as error:
         raise refuse(f"Invalid file: {error}") from None
-    heard = CHINESE_TRANSCRIPT if language == "zh" else TRANSCRIPT
-    answer = {"text": heard if text is None else text, "duration": round(seconds, 3)}
+    answer = {"text": text, "duration": round(seconds, 3)}
     return web.json_response(answer | ({"language": language} if language else {}))
 
 
