@@ -21,7 +21,7 @@ from database.encryption import DecryptionError
 from integrations.push.models import Address, Subscription
 from integrations.push.subscriptions import is_configured
 from integrations.push.web_push import WebPushError, build_vapid_header, encrypt, parse_browser_keys
-from providers.guarded_http import OutboundError, send_request
+from providers.http.guarded_http import OutboundError, send_request
 from text.strings import shorten
 
 log = structlog.get_logger(__name__)

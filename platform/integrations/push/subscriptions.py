@@ -13,7 +13,7 @@ from accounts.models import User
 from database.encryption import DecryptionError
 from integrations.push.models import Address, Subscription
 from integrations.push.web_push import WebPushError, derive_public_key, parse_browser_keys
-from providers.guarded_http import OutboundError, require_public
+from providers.http.guarded_http import OutboundError, require_public
 
 MAX_DEVICES = 20  # per person
 ENDPOINT_CHARACTERS = 2000
