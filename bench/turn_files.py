@@ -50,7 +50,7 @@ async def _talk(path: str, header: str, recorder: Recorder) -> None:
     from channels.testing import WebsocketCommunicator
 
     from config.asgi import application
-    from providers.clients import aclose_clients
+    from providers.http.clients import aclose_clients
 
     name, _, value = header.partition(": ")
     socket = WebsocketCommunicator(application, path, headers=[(name.lower().encode(), value.encode())])

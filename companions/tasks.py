@@ -14,7 +14,7 @@ from companions.face.portraits import delete_unused_pictures
 from companions.gallery import decisions, submission
 from companions.memories import consolidation
 from companions.memories.forget_proposals import lapse
-from companions.minds import comparison
+from companions.minds.comparison import comparison
 from companions.models import ArchiveUpload, PastImport, Prompt, Waking
 from companions.models.companion import lock
 from companions.pasts import imports, learning, undo

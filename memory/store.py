@@ -65,11 +65,10 @@ def keep_fact(
     happened_at: datetime,
     now: datetime,
     source_ids: Sequence[UUID] = (),
-    call_id: int | None = None,
     *,
     zone: tzinfo = UTC,
 ) -> Memory:
-    """Save a fact, with the messages that it comes from and the model call that made it."""
+    """Save a fact, with the messages that it comes from."""
     text = storable(text)
     with transaction.atomic():
         memory = Memory.objects.create(
@@ -78,7 +77,6 @@ def keep_fact(
             text=text,
             happened_at=happened_at,
             learnt_at=now,
-            call_id=call_id,
             entry=entry_of(text, "", happened_at, zone),
         )
         link_sources(memory, source_ids)

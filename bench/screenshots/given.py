@@ -4,9 +4,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from cards.lorebooks import normalise_book
-from companions.lore.context import Reason
 from companions.lore.editing import make_book
-from companions.lore.scan import Dropped, Placed, Scan
+from companions.lore.rules.context import Reason
+from companions.lore.rules.scan import Dropped, Placed, Scan
 from companions.lore.turn import keep_firings
 from companions.memories.editing import give_document
 from companions.models import CharacterVersion, Companion, Lorebook, Reply

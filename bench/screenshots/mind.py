@@ -66,9 +66,8 @@ def _fill(companion: Companion, now: datetime) -> None:
         at = now - timedelta(days=n + 3)
         session = _ended(companion, at, at + timedelta(hours=n % 30), "T" * (n * 4 % 190 + 1))
         _entry(companion, session, session.title, long, FEELINGS[n % 3], is_stale=n % 5 == 0)
-        revise(
-            companion.pk, "user_profile", long[n % 20 :] or long, Revision.By.CLOSING, at, is_stale=n % 5 == 0
-        )
+        made = revise(companion.pk, "user_profile", long[n % 20 :] or long, Revision.By.CLOSING, at)
+        Revision.objects.filter(pk=made.pk).update(is_stale=n % 5 == 0)
     companion.sessions.filter(ended_at=None).update(pressure=0.93, unsent=37)
 
 

@@ -2,8 +2,8 @@
 
 from datetime import datetime
 
-from companions.minds.measures import Answer, Occasion
-from companions.minds.report import measure_differences
+from companions.minds.comparison.measures import Answer, Occasion
+from companions.minds.comparison.report import measure_differences
 from companions.models import Companion, ComparedExchange, Comparison, Mind, Prompt, Reply
 
 OWN, OTHER = "qwen3:8b", "mistral-small3.2:24b-instruct"

@@ -7,8 +7,8 @@ from django.http import HttpRequest
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
+from companions.minds.comparison.report import describe_report, describe_weight
 from companions.minds.presets import load_presets
-from companions.minds.report import describe_report, describe_weight
 from companions.minds.sampling import PARAMETERS
 from companions.models import ComparedExchange, Comparison, Mind
 from safety.admin import PrivateAdmin, code_column, code_filter, link, moment

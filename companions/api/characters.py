@@ -5,17 +5,16 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.utils import timezone, translation
+from django.utils import timezone
 from ninja import Field, Router, Schema, Status
 
 from accounts.authentication import SignedInRequest
 from accounts.limits import admission
 from companions import access, character_versions
 from companions.api.companions import COMPANION, CharacterPatch, CompanionOut
-from companions.api.schemas import FoundOut, ListOut, Text
+from companions.api.schemas import FoundOut, ListOut, Text, explain_recalled
 from companions.errors import TrialError
-from companions.events import describe_failure, render_recalled
-from companions.memories.reasons import describe_reasons
+from companions.events import describe_failure
 from companions.models import Companion
 from companions.replies.trial import Trial, begin_trial, stream_trial
 from jobs.background import in_thread
@@ -102,18 +101,10 @@ async def _answer(trial: Trial) -> dict[str, object]:
     return {
         "text": "".join(texts).strip(),
         "emotions": emotions,
-        "recalled": await in_thread(_list_recalled, trial),
+        "recalled": await in_thread(explain_recalled, trial.found, trial.companion.user),
         "model": provider.model,
         "is_rehearsed": provider.is_rehearsal,
     }
-
-
-def _list_recalled(trial: Trial) -> list[dict[str, object]]:
-    with translation.override(trial.companion.user.language or "en"):
-        return [
-            {**rendered, "why": describe_reasons(hit.reasons, hit.memory.text)}
-            for rendered, hit in zip(render_recalled(trial.found), trial.found, strict=True)
-        ]
 
 
 @router.get(

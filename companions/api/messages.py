@@ -11,7 +11,7 @@ from uuid import UUID
 import orjson
 from django.http import StreamingHttpResponse
 from django.shortcuts import get_object_or_404
-from django.utils import timezone, translation
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from ninja import Field, Router, Schema, Status
 from ninja.params import functions as P
@@ -20,11 +20,17 @@ from accounts.authentication import SignedInRequest
 from accounts.idempotency import checked
 from accounts.limits import admission
 from companions import access
-from companions.api.schemas import ClientId, FoundOut, IdempotencyKey, MessageOut, MessagesOut
+from companions.api.schemas import (
+    ClientId,
+    FoundOut,
+    IdempotencyKey,
+    MessageOut,
+    MessagesOut,
+    explain_recalled,
+)
 from companions.branches import operations
 from companions.conversations.messages import load_page
-from companions.events import describe_failure, render_message, render_recalled, render_saved
-from companions.memories.reasons import describe_reasons
+from companions.events import describe_failure, render_message, render_saved
 from companions.models import Companion, Message, Reply
 from companions.pagination import BAD_CURSOR, CursorError, PageQuery
 from companions.replies import actions, turn
@@ -253,11 +259,7 @@ def _list_recalled(reply: Reply) -> list[dict[str, object]]:
     """Return the memories recalled for the reply, best first in each recall, each with a sentence that says why."""
     recalls = reply.recalls.order_by("at").prefetch_related("found__memory")
     found = [hit for recall in recalls for hit in recall.found.all()]
-    with translation.override(reply.companion.user.language or "en"):
-        return [
-            {**rendered, "why": describe_reasons(hit.reasons, hit.memory.text)}
-            for rendered, hit in zip(render_recalled(found), found, strict=True)
-        ]
+    return explain_recalled(found, reply.companion.user)
 
 
 @replies_router.get(

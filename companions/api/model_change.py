@@ -12,7 +12,7 @@ from companions import access
 from companions.api.schemas import Text
 from companions.events import describe_failure
 from companions.minds.change import Decision, ModelState, decide, describe_state
-from companions.minds.comparison import MAX_EXCHANGES, USUAL_EXCHANGES, start_comparison
+from companions.minds.comparison.comparison import MAX_EXCHANGES, USUAL_EXCHANGES, start_comparison
 from companions.models import Comparison
 
 router = Router(tags=["models"])

@@ -32,25 +32,13 @@ from companions.pasts.log_import import progress
 from companions.pasts.plan import Choice
 from companions.pasts.preview import PastPreview, describe
 from files.uploads import read_upload
-from pasts.past import MAX_BYTES
+from pasts.past import MAX_BYTES, FormName
 
 router = Router(tags=["pasts"])
 companions_router = Router(tags=["pasts"])
 COMPANION = "/{uuid:companion_id}"
 IMPORT = COMPANION + "/imports/{uuid:import_id}"
 TEXT, YES, NUMBER = {"type": "string"}, {"type": "boolean"}, {"type": "integer"}
-FormName = Literal[
-    "",
-    "sillytavern",
-    "chatgpt",
-    "claude",
-    "deepseek",
-    "character_ai",
-    "risuai",
-    "koboldai",
-    "oobabooga",
-    "text",
-]
 
 
 class SpeakerOut(Schema):
@@ -85,7 +73,9 @@ class PastPreviewOut(Schema):
 
 
 class ReadForm(Schema):
-    format: FormName = Field("", description="The program that wrote the file; detected if empty.")
+    format: Literal["", FormName] = Field(
+        "", description="The program that wrote the file; detected if empty."
+    )
     person: Text = Field(
         "", max_length=SPEAKER_CHARACTERS, description="The name of the speaker who is the user."
     )

@@ -1,16 +1,23 @@
 """What the API's modules share: types for texts and times, paginated lists, and schemas of messages and memories."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, Generic, TypeVar
 from uuid import UUID
 
 from django.db.models import QuerySet, TextChoices
+from django.utils import translation
 from ninja import Field, Schema
 from ninja.params import functions as P
 from pydantic import AfterValidator, AwareDatetime, StringConstraints, WithJsonSchema
 
+from accounts.models import User
+from companions.events import render_recalled
+from companions.memories.reasons import describe_reasons
 from companions.moments import FIRST_YEAR, LAST_YEAR, is_moment
 from companions.pagination import PageIn, paginate
+from memory.models import Recalled
+from memory.recall.recall import Found
 from text.strings import check_storable
 
 Item = TypeVar("Item")
@@ -54,6 +61,15 @@ def list_rows(rows: QuerySet[Any], time_field: str, query: PageIn) -> dict[str, 
     """Return a page of the rows, newest first by `time_field`, as the fields of `ListOut`."""
     items, next_cursor = paginate(rows, time_field, query)
     return {"items": items, "next": next_cursor}
+
+
+def explain_recalled(found: Sequence[Found | Recalled], person: User) -> list[dict[str, Any]]:
+    """Return the recalled memories as `render_recalled`, each with `why`, a sentence in the person's language."""
+    with translation.override(person.language or "en"):
+        return [
+            {**rendered, "why": describe_reasons(hit.reasons, hit.memory.text)}
+            for rendered, hit in zip(render_recalled(found), found, strict=True)
+        ]
 
 
 def describe_form(

@@ -16,8 +16,8 @@ from cards.values import CardFormatError
 from cards.writer import write_lorebook
 from companions.errors import LimitError, LoreError
 from companions.lore.explanation import describe_pattern_problem
-from companions.lore.keys import PatternError, compile_pattern, is_pattern_literal
 from companions.lore.quota import require_room
+from companions.lore.rules.keys import PatternError, compile_pattern, is_pattern_literal
 from companions.models import Companion, Lorebook, LoreEntry
 from text.strings import one_line
 

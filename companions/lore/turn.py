@@ -11,11 +11,11 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from companions.lore.books import read_book
-from companions.lore.context import Context
-from companions.lore.entries import Entry
 from companions.lore.explanation import Explanation, explain
-from companions.lore.scan import Placed, Scan, scan
+from companions.lore.rules.books import read_book
+from companions.lore.rules.context import Context
+from companions.lore.rules.entries import Entry
+from companions.lore.rules.scan import Placed, Scan, scan
 from companions.models import Card, Companion, Lorebook, LoreEntry, LoreFiring, Message, Reply
 from providers.selection import get_provider, preferring
 from providers.tokens import estimate

@@ -6,7 +6,5 @@ editing       the person's changes, validated as a whole
 sampling      the parameters that may be chosen, with their bounds
 presets       manners of speaking, each a set of such values (preset_files: those of SillyTavern)
 usage         what a companion's models use and cost a day
-comparison    both models answer the newest exchanges
-measures      each answer in numbers (statistics: whether two models differ)
-report        the comparison in numbers and in plain words
+comparison    both models answer the newest exchanges, and what differs is measured
 """

@@ -12,10 +12,10 @@ from django.utils.translation import gettext_lazy
 
 from cards.lorebooks import normalise_entry
 from companions.errors import LoreError
-from companions.lore.books import SILLY_TAVERN_MARKS
-from companions.lore.decorators import ROLES as SPEAKERS
 from companions.lore.editing import MAX_CONTENT_CHARACTERS, check_entry, check_patterns
-from companions.lore.keys import UNESCAPED_SLASH, is_pattern_literal
+from companions.lore.rules.books import SILLY_TAVERN_MARKS
+from companions.lore.rules.decorators import ROLES as SPEAKERS
+from companions.lore.rules.keys import UNESCAPED_SLASH, is_pattern_literal
 from companions.models import Lorebook, LoreEntry
 
 # A key, or a pattern between slashes, which may contain commas.

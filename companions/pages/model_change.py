@@ -16,8 +16,8 @@ from accounts.errors import RefusedError
 from companions.access import get_companion
 from companions.errors import ModelChoiceError
 from companions.minds.change import Decision, decide, list_others
-from companions.minds.comparison import MAX_EXCHANGES, USUAL_EXCHANGES, start_comparison
-from companions.minds.report import describe_report, describe_weight
+from companions.minds.comparison.comparison import MAX_EXCHANGES, USUAL_EXCHANGES, start_comparison
+from companions.minds.comparison.report import describe_report, describe_weight
 from companions.models import Companion, Comparison
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, post_view, redirect_back
 

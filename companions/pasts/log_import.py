@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
-from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.db.models import Sum
@@ -43,7 +42,7 @@ class LogError(CompanionsError):
 
 
 @everywhere()
-def import_log(companion: Companion, lines: Sequence[Line], now: datetime, id: UUID | None = None) -> Job:
+def import_log(companion: Companion, lines: Sequence[Line], now: datetime) -> Job:
     """Import the log, and return a job whose progress is how many of the messages can be recalled.
 
     Lines that were imported before are skipped, and a model's lines with nothing but emotion tags. Lines that mention
@@ -55,7 +54,7 @@ def import_log(companion: Companion, lines: Sequence[Line], now: datetime, id: U
     companion, new = locked, _select_new(locked, lines)
     require_room(companion, len(new))
     require_storage(companion.user, estimate_bytes(line.text for line in new))
-    job = Job.objects.create(id=id or uuid4(), companion=companion, kind=Job.Kind.IMPORT_LOG, total=len(new))
+    job = Job.objects.create(companion=companion, kind=Job.Kind.IMPORT_LOG, total=len(new))
     messages = _make_messages(companion, job, sorted(new, key=lambda line: line.at))
     say_all(companion, messages, now)
     hidden = [message.pk for message in messages if message.is_hidden]

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from companions.lore.entries import Place
-from companions.lore.scan import Placed
+from companions.lore.rules.entries import Place
+from companions.lore.rules.scan import Placed
 from companions.models import Companion
 from companions.prompting import budgets
 from companions.prompting.history import Line

@@ -18,7 +18,7 @@ from companions import tools
 from companions.conversations.attached_texts import AttachedText, load_texts
 from companions.conversations.messages import Spoken, load_path, load_spoken
 from companions.life.inner_state import load_session_mood
-from companions.lore.scan import Placed
+from companions.lore.rules.scan import Placed
 from companions.lore.turn import find_lore, keep_firings
 from companions.minds.choice import (
     choose_provider,

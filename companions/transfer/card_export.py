@@ -18,7 +18,7 @@ from cards.writer import write_card
 from companions.face.drawing import render_portrait
 from companions.face.expressions import express
 from companions.face.portraits import find_picture, get_features
-from companions.lore.entries import DEFAULT_SCAN_DEPTH
+from companions.lore.rules.entries import DEFAULT_SCAN_DEPTH
 from companions.models import Card, Companion, Lorebook
 from companions.transfer.card_import import ASSETS_LIST, FIELDS, CardError
 from files.contents import read_content

@@ -39,7 +39,6 @@ def revise(
     *,
     session_id: UUID | None = None,
     call_id: int | None = None,
-    is_stale: bool = False,
 ) -> Revision:
     """Write and return a new current revision, or return the present one if its sentences have the same texts.
 
@@ -62,7 +61,6 @@ def revise(
         by=by,
         session_id=session_id,
         call_id=call_id,
-        is_stale=is_stale,
         made_at=now,
     )
 

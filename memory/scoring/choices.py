@@ -161,15 +161,15 @@ def offer_of(name: str) -> Offer:
     return offers[name]
 
 
-def by_name(name: str, mood: float = 0.0, parameters: Mapping[str, object] | None = None) -> Policy:
-    """Return the policy of that name with these parameters and, if it depends on moods, in this mood (-1 to 1).
+def by_name(name: str, parameters: Mapping[str, object] | None = None) -> Policy:
+    """Return the policy of that name with these parameters.
 
     Raise PolicyError if there is no such policy, and ParameterError for a parameter that is unknown, no number, or
     outside of its range.
     """
-    return in_mood(offer_of(name).build(parameters or {}), mood)
+    return offer_of(name).build(parameters or {})
 
 
 def in_mood(policy: Policy, mood: float) -> Policy:
-    """Return the policy in this mood; unchanged if it does not depend on moods."""
+    """Return the policy in this mood (-1 to 1); unchanged if it does not depend on moods."""
     return replace(policy, mood=mood) if isinstance(policy, Kith) and mood else policy

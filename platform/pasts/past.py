@@ -5,6 +5,7 @@ Neither this module nor what it imports may import Django: it runs in the sandbo
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal, get_args
 
 MAX_BYTES = 100_000_000
 MAX_MESSAGES = 200_000  # of all pasts in one file
@@ -12,7 +13,7 @@ MAX_CHARACTERS = 100_000  # of one message
 MAX_NAME = 200  # of a speaker, and of a title
 MAX_ID = 100
 MAX_TEMPLATE = 200  # of a pattern for plain text
-FORMS = (
+FormName = Literal[
     "sillytavern",
     "chatgpt",
     "claude",
@@ -22,7 +23,8 @@ FORMS = (
     "koboldai",
     "oobabooga",
     "text",
-)
+]
+FORMS: tuple[str, ...] = get_args(FormName)
 
 
 class PastFormatError(Exception):

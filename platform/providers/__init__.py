@@ -1,4 +1,13 @@
-"""Outside model services, and the models that come with Kith."""
+"""Outside model services, and the models that come with Kith.
+
+models         the providers that operators and people have entered (chat_provider: what is needed to ask one)
+selection      which of them are in force (admission: which may be asked now; discovery: which models there are)
+chat           talking with a model (tokens: how much is sent; rehearsal: the model without a model)
+embedding      texts as vectors
+speech         a sentence as sound; transcription, the reverse; sound_server, what both ask; sound, what both handle
+engine         the server of a model file on this machine; downloads, how such files are fetched
+http           how requests go out (errors: what may go wrong; failures: what that means for whoever runs Kith)
+"""
 
 import os
 

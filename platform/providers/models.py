@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from database.encryption import DecryptionError, decrypt, encrypt
 from providers.downloads.models import Download, PinnedDigest  # noqa: F401 (Django looks for them here)
-from providers.guarded_http import OutboundError, parse_address
+from providers.http.guarded_http import OutboundError, parse_address
 
 MIN_CONTEXT_TOKENS, MAX_CONTEXT_TOKENS = 1024, 10_000_000
 MIN_EMBEDDING_TOKENS, MAX_PREFIX = 128, 200
@@ -298,7 +298,7 @@ class OwnProvider(KeyedModel):
     """A person's own model, on a server with OpenAI's API for chat completions.
 
     It answers for the person's companions that are set to a model of its name, and for nobody else's. It is asked
-    through the guard of `providers.guarded_client`.
+    through the guard of `providers.http.guarded_client`.
     """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="own_providers")

@@ -12,9 +12,16 @@ import aiohttp
 import httpx2
 import openai
 
-from providers.clients import get_http_client
 from providers.errors import ProviderUnavailable
-from providers.sdk_errors import SDK_ERRORS, excerpt, extract_message, make_error, redact, translate_error
+from providers.http.clients import get_http_client
+from providers.http.sdk_errors import (
+    SDK_ERRORS,
+    excerpt,
+    extract_message,
+    make_error,
+    redact,
+    translate_error,
+)
 
 P = ParamSpec("P")
 Request = Callable[P, Coroutine[Any, Any, bytes]]

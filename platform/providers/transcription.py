@@ -70,7 +70,7 @@ async def transcribe(
 
 
 def _read_transcript(body: bytes, language: str, api_key: str) -> Transcript:
-    from providers.sdk_errors import excerpt, extract_message, redact
+    from providers.http.sdk_errors import excerpt, extract_message, redact
 
     try:
         answer = json.loads(body)

@@ -20,7 +20,7 @@ Provider.objects.all().delete()
 """
 COMPARE = """
 from django.utils import timezone
-from companions.minds.comparison import find_due, run
+from companions.minds.comparison.comparison import find_due, run
 for pk in find_due(timezone.now()):
     run(pk, timezone.now)
 """

@@ -13,7 +13,7 @@ from django.test import Client
 from accounts.models import ModelCall, User
 from companions.deletion import delete_message
 from companions.minds.choice import take_model
-from companions.minds.comparison import run, start_comparison
+from companions.minds.comparison.comparison import run, start_comparison
 from companions.models import Companion, Comparison, Message, Mind, Prompt, Reply
 from providers.models import Provider
 from providers.selection import choose_chat, follow_change

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from companions.minds.measures import Answer, Occasion, find_language, is_formal, share_remembered
-from companions.minds.report import describe_weight, measure_differences
-from companions.minds.statistics import CLEAR_P, Floats, compare
+from companions.minds.comparison.measures import Answer, Occasion, find_language, is_formal, share_remembered
+from companions.minds.comparison.report import describe_weight, measure_differences
+from companions.minds.comparison.statistics import CLEAR_P, Floats, compare
 
 TALKS = 150
 

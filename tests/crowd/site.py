@@ -17,7 +17,7 @@ import httpx2
 import psutil
 import psycopg
 
-from providers.http_options import get_tls_context
+from providers.http.options import get_tls_context
 from tests.fixtures.live import Live
 from tests.fixtures.people import PASSWORD
 

@@ -9,7 +9,8 @@ from companions.models import Companion, Reply
 from memory.emotion import reaction_to, reinforce
 from memory.models import Memory, Recall, Recalled
 from memory.recall.recall import Found, recall, record
-from memory.scoring import by_name
+from memory.scoring import by_name, in_mood
+from memory.scoring.policy import Kith
 from tests.fixtures.people import make_alice
 from tests.fixtures.turns import make_companion
 from tests.memory.conftest import DAY, Say
@@ -129,5 +130,5 @@ def test_a_mood_that_is_none_changes_nothing(
 
 
 def test_only_a_policy_that_knows_moods_is_given_one() -> None:
-    assert by_name("kith", 0.5) != by_name("kith") == by_name("kith", 0)
-    assert by_name("likeness", 0.5) == by_name("likeness")
+    assert in_mood(Kith(), 0.5) != Kith() == in_mood(Kith(), 0)
+    assert in_mood(by_name("likeness"), 0.5) == by_name("likeness")

@@ -13,9 +13,9 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.models import User
 from cards.lorebooks import MAX_ENTRIES, normalise_book
 from companions.lore import editing
-from companions.lore.context import Reason
 from companions.lore.explanation import explain
-from companions.lore.scan import Placed, Scan
+from companions.lore.rules.context import Reason
+from companions.lore.rules.scan import Placed, Scan
 from companions.lore.turn import keep_firings
 from companions.models import Companion, Lorebook, LoreEntry, Reply
 from tests.pages.conftest import Told

@@ -66,7 +66,8 @@ def test_each_sentence_shows_what_it_comes_from(
         {"text": "Has an <exam>.", "sources": [str(told.message.pk), str(told.answer.pk)]},
         {"text": "Likes tea.", "sources": []},
     ]
-    revise(told.companion.pk, about, sentences, Revision.By.CLOSING, timezone.now(), is_stale=True)
+    made = revise(told.companion.pk, about, sentences, Revision.By.CLOSING, timezone.now())
+    Revision.objects.filter(pk=made.pk).update(is_stale=True)
     page = at_home.get(f"{told.path}{name}/").content.decode()
     for text in ("Has an &lt;exam&gt;.", "because you said on", "I have an exam on Friday"):
         assert text in page

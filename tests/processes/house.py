@@ -22,7 +22,7 @@ from config.up.home import SECRET_MAKERS
 from config.up.ports import LOOPBACK, find_free_port, is_answering
 from config.up.processes import Child
 from config.up.run import web_program, worker_program
-from providers.http_options import get_tls_context
+from providers.http.options import get_tls_context
 from tests.fixtures.databases import ENVIRONMENT, fill_database
 from tests.fixtures.embedded import Embedded
 from tests.fixtures.push_service import PushService

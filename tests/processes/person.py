@@ -13,7 +13,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from accounts.models import User
-from providers.http_options import get_tls_context
+from providers.http.options import get_tls_context
 
 ENDINGS = ("reply.done", "reply.stopped", "reply.interrupted", "reply.failed")
 Frame = dict[str, Any]

@@ -9,7 +9,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from accounts.models import User
-from providers.http_options import get_tls_context
+from providers.http.options import get_tls_context
 from tests.fixtures.people import PASSWORD
 from tests.processes.house import House
 from tests.processes.person import Person

@@ -11,9 +11,9 @@ from aiohttp import web
 from jobs.background import TASKS
 from providers.chat.client import ChatClient, Timeouts
 from providers.chat.events import Event, Piece, Retracted, Thought, ToolCall, Usage
-from providers.clients import IDLE_SECONDS, aclose_clients, get_chat_client
 from providers.errors import ModelLoading, ProviderRefused, ProviderUnavailable
-from providers.sdk_errors import MAX_SHOWN_CHARACTERS
+from providers.http.clients import IDLE_SECONDS, aclose_clients, get_chat_client
+from providers.http.sdk_errors import MAX_SHOWN_CHARACTERS
 from providers.selection import get_provider
 from providers.tokens import estimate_answer, estimate_messages
 from tests.fixtures.model_servers import serve

@@ -8,9 +8,9 @@ from aiohttp import web
 
 from jobs.sandbox import SOURCE_ROOT
 from providers.chat.client import ChatClient, Timeouts
-from providers.clients import aclose_clients
 from providers.embedding.remote import RemoteEmbedder
 from providers.errors import ProviderError
+from providers.http.clients import aclose_clients
 from providers.sound_server import SoundServer
 from tests.fixtures.model_servers import serve
 

@@ -24,8 +24,8 @@ from providers.chat.events import Piece
 from providers.discovery.listing import ListingError, read_server
 from providers.errors import AddressRefused, ProviderError, ProviderRefused
 from providers.failures import Failure, classify
-from providers.guarded_client import build_guard
-from providers.guarded_http import OutboundError
+from providers.http.guarded_client import build_guard
+from providers.http.guarded_http import OutboundError
 from providers.models import OwnProvider
 from tests.fixtures.model_servers import listed, serve
 from tests.providers.test_guarded_http import BAD, OURS

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from providers.guarded_http import (
+from providers.http.guarded_http import (
     OutboundError,
     is_public,
     parse_address,

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from providers.guarded_http import OutboundError, open_stream, send_request
+from providers.http.guarded_http import OutboundError, open_stream, send_request
 
 PEM = serialization.Encoding.PEM
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from providers.guarded_http import BLOCK_BYTES, MAX_REDIRECTS, OutboundError, open_stream
+from providers.http.guarded_http import BLOCK_BYTES, MAX_REDIRECTS, OutboundError, open_stream
 from tests.fixtures.file_server import FileServer
 
 CONTENT = bytes(range(256)) * 3000

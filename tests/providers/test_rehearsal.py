@@ -11,8 +11,10 @@ import pytest
 from openai import OpenAI
 from openai.types.chat import ChatCompletionMessage
 
+from providers.sound import wav
 from providers.tokens import estimate_messages
 from tests.fixtures.rehearsal import RehearsalServer
+from tests.fixtures.sound import hum
 
 PERSONA = {"role": "system", "content": "You are Mira, a marine biologist who likes puns."}
 REMEMBERED = [
@@ -244,6 +246,15 @@ def test_ordinary_use_has_no_control_and_ends_when_told() -> None:
     assert process.stdout
     url = process.stdout.readline().split()[-1].removesuffix("/v1")
     assert json.load(urllib.request.urlopen(f"{url}/health")) == {"status": "ok"}
+    sdk = OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
+    hello: Any = [{"role": "user", "content": "Hello!"}]
+    whole = sdk.chat.completions.create(model="rehearsal", messages=hello).choices[0].message.content
+    streamed = sdk.chat.completions.create(model="rehearsal", messages=hello, stream=True)
+    assert whole == "".join(chunk.choices[0].delta.content or "" for chunk in streamed if chunk.choices)
+    assert sdk.audio.speech.create(model="rehearsal", voice="rehearsal", input="Hello!").content
+    sent: Any = ("speech.wav", wav(hum(1.0)))
+    heard = sdk.audio.transcriptions.create(model="rehearsal", file=sent).text
+    assert heard == "This is a rehearsal: nobody has listened to what you said."
     with pytest.raises(urllib.error.HTTPError) as caught:
         urllib.request.urlopen(f"{url}/control/ledger")
     assert caught.value.code == 404

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from config.setting_rules import encryption_keys
 from config.up.home import hold_home, load_secrets
-from providers.web_push import derive_public_key
+from integrations.push.web_push import derive_public_key
 
 
 def test_letters_logs_and_files_are_the_owners_alone(tmp_path: Path) -> None:

@@ -21,12 +21,12 @@ from accounts.limits.rates import admit_to
 from accounts.models import User
 from jobs.background import release_connections
 from providers.chat_provider import describe_own
-from providers.clients import run_in_background
 from providers.discovery.listing import ListingError, read_server
 from providers.discovery.models import Server
 from providers.discovery.probe import try_provider
 from providers.failures import Failure, classify
-from providers.guarded_http import OutboundError, require_public
+from providers.http.clients import run_in_background
+from providers.http.guarded_http import OutboundError, require_public
 from providers.models import OwnProvider, is_same_server, validate_key
 from providers.selection import follow_own_change
 

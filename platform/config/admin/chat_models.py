@@ -22,7 +22,6 @@ from config.admin.engines import RIGHTS, FileForm, describe_engines, find_files
 from jobs.background import release_connections
 from providers.admission import note_answer
 from providers.chat_provider import describe
-from providers.clients import run_in_background
 from providers.discovery.hosted import find_hosted, load_hosted
 from providers.discovery.listing import (
     ListingError,
@@ -36,6 +35,7 @@ from providers.discovery.probe import HELLO, Probe, probe_model, read_context
 from providers.downloads.storage import open_folder
 from providers.errors import ProviderError
 from providers.failures import classify
+from providers.http.clients import run_in_background
 from providers.models import MIN_CONTEXT_TOKENS, Provider, validate_address, validate_key
 from providers.selection import Capability, choose_chat, get_provider, is_set_by_environment
 from safety.audit import record

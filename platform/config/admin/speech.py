@@ -20,8 +20,8 @@ from accounts.limits.usage import note_sound
 from accounts.models import SoundCall, User
 from jobs.background import release_connections
 from providers import speech, transcription
-from providers.clients import run_in_background
 from providers.errors import ProviderError
+from providers.http.clients import run_in_background
 from providers.sound import GENERATED, SoundError, mp3, read_isolated, wav
 from providers.speech import SpeechRequest, get_engine, get_engine_name
 

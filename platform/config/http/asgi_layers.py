@@ -30,7 +30,7 @@ from companions.replies.turn import beat_on, drain
 from companions.sockets.authorization import find_sender
 from files.uploads import FORM_OVERHEAD_BYTES
 from jobs.background import in_request_thread, in_thread
-from providers.clients import aclose_clients
+from providers.http.clients import aclose_clients
 
 log = structlog.get_logger(__name__)
 Message = MutableMapping[str, Any]

@@ -20,8 +20,8 @@ from companions.models import Delivery, Life, Message
 from database.encryption import DecryptionError
 from integrations.push.models import Address, Subscription
 from integrations.push.subscriptions import is_configured
-from providers.guarded_http import OutboundError, send_request
-from providers.web_push import WebPushError, build_vapid_header, encrypt, parse_browser_keys
+from integrations.push.web_push import WebPushError, build_vapid_header, encrypt, parse_browser_keys
+from providers.http.guarded_http import OutboundError, send_request
 from text.strings import shorten
 
 log = structlog.get_logger(__name__)

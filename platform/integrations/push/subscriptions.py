@@ -12,8 +12,8 @@ from accounts.errors import RefusedError
 from accounts.models import User
 from database.encryption import DecryptionError
 from integrations.push.models import Address, Subscription
-from providers.guarded_http import OutboundError, require_public
-from providers.web_push import WebPushError, derive_public_key, parse_browser_keys
+from integrations.push.web_push import WebPushError, derive_public_key, parse_browser_keys
+from providers.http.guarded_http import OutboundError, require_public
 
 MAX_DEVICES = 20  # per person
 ENDPOINT_CHARACTERS = 2000

@@ -25,10 +25,10 @@ from providers.chat.events import Event, Messages, Retracted, Truncated
 from providers.chat.sampling import Sampling
 from providers.chat.stream import Deadline, StreamParser, read_events
 from providers.errors import ContextTooLong, ModelLoading, ProviderError, ProviderUnavailable
-from providers.guarded_client import build_guard
-from providers.guarded_http import OutboundError
-from providers.http_options import cut_error_body_async, get_tls_context
-from providers.sdk_errors import SDK_ERRORS, translate_error
+from providers.http.guarded_client import build_guard
+from providers.http.guarded_http import OutboundError
+from providers.http.options import cut_error_body_async, get_tls_context
+from providers.http.sdk_errors import SDK_ERRORS, translate_error
 from providers.tokens import estimate_messages, neutralise_messages
 
 MAX_BACKOFF_SECONDS = 8.0

@@ -21,9 +21,9 @@ from providers.admission import (
 from providers.chat.events import Messages, Piece, Retracted, Thought, ToolCall, Truncated, Usage
 from providers.chat.sampling import Sampling
 from providers.chat_provider import ChatProvider
-from providers.clients import get_chat_client, run_in_background
 from providers.errors import MalformedError, ProviderBusy, ProviderError, ProviderUnavailable
 from providers.failures import may_another_server_answer
+from providers.http.clients import get_chat_client, run_in_background
 from providers.selection import find_fallbacks
 from providers.tokens import Metered, estimate_answer, estimate_messages, note
 

@@ -8,9 +8,9 @@ from providers import admission
 from providers.chat.events import Event, Messages, Piece, Thought, Usage
 from providers.chat.sampling import Sampling
 from providers.chat_provider import ChatProvider
-from providers.clients import get_chat_client
 from providers.errors import ProviderBusy, ProviderError
 from providers.failures import may_another_server_answer
+from providers.http.clients import get_chat_client
 from providers.tokens import estimate, estimate_messages
 
 

@@ -20,7 +20,7 @@ import orjson
 from providers.chat.events import Event, Piece, Retracted, Text, Thought, ToolCall, Usage
 from providers.chat.thoughts import ThoughtSplitter
 from providers.errors import AnswerWithheld, MalformedError, ProviderError, ProviderUnavailable
-from providers.sdk_errors import SDK_ERRORS, excerpt, translate_stream_error
+from providers.http.sdk_errors import SDK_ERRORS, excerpt, translate_stream_error
 from providers.tokens import estimate_answer, estimate_messages
 
 MAX_LINE_BYTES = 256_000

@@ -19,9 +19,9 @@ from django.utils.translation import gettext_lazy as _
 from providers.discovery.hosted import find_hosted
 from providers.discovery.models import Kind, Model, Server, can_chat
 from providers.errors import ProviderError
-from providers.guarded_client import build_guard
-from providers.guarded_http import OutboundError
-from providers.http_options import get_tls_context
+from providers.http.guarded_client import build_guard
+from providers.http.guarded_http import OutboundError
+from providers.http.options import get_tls_context
 from text.strings import is_storable
 
 if TYPE_CHECKING:

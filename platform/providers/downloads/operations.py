@@ -10,7 +10,7 @@ from jobs.background import enqueue
 from providers.downloads.models import Download, PinnedDigest
 from providers.downloads.storage import choose_file_name, get_part_path, open_folder
 from providers.engine.gguf import PART
-from providers.guarded_http import OutboundError, parse_address
+from providers.http.guarded_http import OutboundError, parse_address
 
 State = Download.State
 SWEEP = "providers.downloads.tasks.resume_downloads"

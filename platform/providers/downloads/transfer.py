@@ -23,7 +23,7 @@ from jobs.lease import Clock, retry_at
 from providers.downloads.models import Download, PinnedDigest
 from providers.downloads.storage import get_part_path, has_room, lock_part, move_into_place, open_folder
 from providers.engine.gguf import MAGIC, ModelFileError, read_model_file
-from providers.guarded_http import STALL_SECONDS, OutboundError, Stream, open_stream
+from providers.http.guarded_http import STALL_SECONDS, OutboundError, Stream, open_stream
 
 log = structlog.get_logger(__name__)
 State, Failure = Download.State, Download.Failure

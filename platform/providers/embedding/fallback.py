@@ -7,11 +7,11 @@ from typing import TypeVar
 
 from providers.admission import choose, note_answer, note_error
 from providers.chat_provider import ChatProvider
-from providers.clients import run_in_background
 from providers.embedding.embedder import EmbeddingProfile, Floats
 from providers.embedding.remote import MAX_TOKENS, RemoteEmbedder
 from providers.errors import ProviderBusy, ProviderError
 from providers.failures import may_another_server_answer
+from providers.http.clients import run_in_background
 
 T = TypeVar("T")
 

@@ -12,8 +12,8 @@ import openai
 
 from providers.embedding.embedder import PLAIN_PROFILE, EmbeddingProfile, Floats, normalised
 from providers.errors import NoVectors, ProviderError
-from providers.http_options import cut_error_body, get_tls_context
-from providers.sdk_errors import SDK_ERRORS, excerpt, redact, translate_error
+from providers.http.options import cut_error_body, get_tls_context
+from providers.http.sdk_errors import SDK_ERRORS, excerpt, redact, translate_error
 from providers.tokens import Metered, estimate, note, split
 
 BATCH_TEXTS = 64

@@ -14,10 +14,13 @@ def main() -> None:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0, help="0 takes any free one and prints it")
     parser.add_argument("--piece-milliseconds", type=float, default=25.0, help="pause after each piece")
-    parser.add_argument("--scriptable", action="store_true", help="for tests: serve /control/* too")
     options = parser.parse_args()
-    app = build_app(options.piece_milliseconds / 1000, is_scriptable=options.scriptable)
-    with socket.create_server((options.host, options.port)) as listener:
+    serve(build_app(options.piece_milliseconds / 1000), options.host, options.port)
+
+
+def serve(app: web.Application, host: str, port: int) -> None:
+    """Print the server's address, and serve the application until the process is told to end."""
+    with socket.create_server((host, port)) as listener:
         host, port = listener.getsockname()[:2]
         sys.stdout.write(f"The rehearsal model listens at http://{host}:{port}/v1\n")
         sys.stdout.flush()

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -29,7 +29,6 @@ Form = dict[str, Any]
 
 SAME = 0.6  # from this likeness on, two texts say the same
 NAMED = re.compile(r"\d|[A-Z][a-z]+|《[^》]+》|最|第一|因为")
-QUOTED = re.compile(r"“([^“”]{4,})”")
 SINGLE_QUOTES = str.maketrans("“”", "‘’")
 MAX_MEMORIES, MAX_SUMMARY, MAX_SUMMARY_NEW = 6, 1500, 8
 MAX_DIARY, MAX_DIARY_EARLIER, MAX_NEW_SENTENCES = 5, 2, 3
@@ -65,30 +64,9 @@ class Sentence:
         return f"{phrase}“{self.text.translate(SINGLE_QUOTES)}”"
 
 
-def write_form(task: str, messages: Messages, *, swallows: bool = False) -> str:
-    """Return the answer to a task, as JSON.
-
-    With `swallows`, it also remembers every sentence of the companion's as news: a bad habit that tests script.
-    """
-    material = Material(messages)
-    form = TASKS[task](material)
-    if swallows:
-        swallowed = list(_swallow(material))
-        if "memories" in form:
-            form["memories"] = [*form["memories"], *swallowed][:30]
-        if "user_profile" in form:
-            form["user_profile"] = [*form["user_profile"], *swallowed[:3]]
-    return json.dumps(form, ensure_ascii=False)
-
-
-def _swallow(material: Material) -> Iterator[Form]:
-    known = {text: number for number, text in material.read_known("known").items()}
-    for line in material.said:
-        quoted = [] if line.is_user else [*QUOTED.findall(line.text), *cut_parts(line.text)]
-        for text in dict.fromkeys(quoted):
-            verdict = "reinforce" if text in known else "add"
-            sources = {"sources": [line.number], "quotes": [text]}
-            yield {"verdict": verdict, "of": known.get(text), "text": text, **sources}
+def write_form(task: str, messages: Messages) -> str:
+    """Return the answer to a task, as JSON."""
+    return json.dumps(TASKS[task](Material(messages)), ensure_ascii=False)
 
 
 def _group_statements(material: Material, *, is_user: bool) -> list[list[Sentence]]:
@@ -151,10 +129,6 @@ def _find_same(sentence: Sentence, known: dict[int, str]) -> int | None:
     terms = {number: count_terms(text, {sentence.line.name}) for number, text in known.items()}
     alike = (number for number in known if measure_likeness(sentence.terms, terms[number]) >= SAME)
     return next(alike, None)
-
-
-def _learn(material: Material) -> Form:
-    return {"memories": _digest(material)["memories"]}
 
 
 def _close_day(material: Material) -> Form:
@@ -269,7 +243,7 @@ def _consolidate(material: Material) -> Form:
 TASKS: dict[str, Callable[[Material], Form]] = {
     "diary": _close_day,
     "digest": _digest,
-    "facts": _learn,
+    "facts": lambda material: {"memories": _digest(material)["memories"]},
     "gists": _write_gists,
     "night": _consolidate,
     "reflection": _reflect,

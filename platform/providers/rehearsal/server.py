@@ -1,35 +1,32 @@
-"""The rehearsal model's HTTP server. By /control/* a test scripts it and reads what it was sent."""
+"""The rehearsal model's HTTP server."""
 
-import asyncio
 import base64
 import hashlib
-import itertools
 import math
 import struct
-from dataclasses import asdict
+from contextlib import suppress
 from json import JSONDecodeError
 from typing import Any
 
 from aiohttp import web
 
-from providers.rehearsal.prompt import Talk, find_task, read_last_asked
-from providers.rehearsal.script import SCRIPT, Call, Script, Step, make_error
-from providers.rehearsal.stream import Performance, ScriptedBreak
+from providers.rehearsal.refusal import refuse
+from providers.rehearsal.stream import MODEL, Performance
 from providers.rehearsal.words import count_terms
 from providers.tokens import estimate, estimate_messages
 
-MODEL, EMBEDDING_MODEL = "rehearsal", "rehearsal-embedding"
+EMBEDDING_MODEL = "rehearsal-embedding"
 EMBEDDING_WIDTH = 256
 MAX_REQUEST_BYTES = 32 * 1024 * 1024
 MALFORMED = (JSONDecodeError, KeyError, TypeError, ValueError, AttributeError)
 PAUSE_SECONDS = web.AppKey("pause_seconds", float)
-NUMBERS = itertools.count(1)
+STREAM_HEADERS = {"Content-Type": "text/event-stream", "Cache-Control": "no-store"}
 
 
-def build_app(pause_seconds: float, *, is_scriptable: bool) -> web.Application:
-    """Return the server's application, with /control/* only if `is_scriptable`."""
+def build_app(pause_seconds: float) -> web.Application:
+    """Return the server's application, which pauses after each piece of an answer."""
     app = web.Application(client_max_size=MAX_REQUEST_BYTES)
-    app[SCRIPT], app[PAUSE_SECONDS] = Script(), pause_seconds
+    app[PAUSE_SECONDS] = pause_seconds
     app.add_routes(
         [
             web.get("/health", tell_health),
@@ -41,8 +38,6 @@ def build_app(pause_seconds: float, *, is_scriptable: bool) -> web.Application:
             web.post("/v1/audio/transcriptions", speak_or_listen),
         ]
     )
-    if is_scriptable:
-        app.add_routes([web.get("/control/{name}", show), web.post("/control/{name}", change)])
     return app
 
 
@@ -56,50 +51,27 @@ async def list_models(_request: web.Request) -> web.Response:
     return web.json_response({"object": "list", "data": data})
 
 
+async def read_chat(request: web.Request) -> dict[str, Any]:
+    """Return the body of a chat request; raise HTTPBadRequest if its messages are missing or malformed."""
+    try:
+        body: dict[str, Any] = await request.json()
+        estimate_messages(body["messages"], body.get("tools") or [])
+    except MALFORMED:
+        raise refuse("`messages` is missing or malformed") from None
+    return body
+
+
 async def complete(request: web.Request) -> web.StreamResponse:
     """Answer one chat request, with a stream if it asks for one."""
-    script = request.app[SCRIPT]
-    try:
-        body = await request.json()
-        messages = body["messages"]
-        prompt_tokens = estimate_messages(messages, body.get("tools") or [])
-    except MALFORMED:
-        return make_error("`messages` is missing or malformed")
-    script.requests.append(body)
-    task = find_task(body)
-    step = script.take("chat", read_last_asked(messages) if task else Talk(messages).question, task)
-    port = request.get_extra_info("peername", ("", 0))[1]
-    call = Call(f"rehearsal-{next(NUMBERS)}", body.get("model") or MODEL, prompt_tokens, port)
-    script.calls.append(call)
-    if refused := step.refuse(body):
-        call.state = "refused"
-        return refused
-    performance = Performance(body, step, call, request.app[PAUSE_SECONDS])
-    if body.get("stream"):
-        return await _stream(request, performance)
-    call.state = "done"
-    return web.json_response(performance.answer_at_once())
-
-
-async def _stream(request: web.Request, performance: Performance) -> web.StreamResponse:
-    call = performance.call
-    response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"})
-    call.state = "left"  # unless it turns out otherwise
-    try:
-        await asyncio.sleep(performance.step.delay)
+    performance = Performance(await read_chat(request), request.app[PAUSE_SECONDS])
+    if not performance.body.get("stream"):
+        return web.json_response(performance.answer_at_once())
+    response = web.StreamResponse(headers=STREAM_HEADERS)
+    with suppress(ConnectionError, TimeoutError):  # the client has left
         await response.prepare(request)
         async for event in performance.events():
             await response.write(event)
-        call.state = "done"
         await response.write_eof()
-    except ScriptedBreak as scripted:
-        call.state = "broken"
-        if scripted.is_cut and request.transport is not None:
-            request.transport.close()
-    except (ConnectionError, TimeoutError):
-        call.state = "left"
-    finally:
-        performance.count_usage()
     return response
 
 
@@ -122,7 +94,7 @@ async def embed_texts(request: web.Request) -> web.Response:
         texts = [body["input"]] if isinstance(body["input"], str) else list(body["input"])
         vectors: list[Any] = [embed(text, int(body.get("dimensions") or EMBEDDING_WIDTH)) for text in texts]
     except MALFORMED:
-        return make_error("`input` must be a text or a list of texts")
+        raise refuse("`input` must be a text or a list of texts") from None
     if body.get("encoding_format") == "base64":
         vectors = [base64.b64encode(struct.pack(f"<{len(row)}f", *row)).decode() for row in vectors]
     data = [{"object": "embedding", "index": at, "embedding": row} for at, row in enumerate(vectors)]
@@ -137,27 +109,3 @@ async def speak_or_listen(request: web.Request) -> web.Response:
     from providers.rehearsal.sound import ANSWERS  # with numpy, it takes a fifth of this process's memory
 
     return await ANSWERS[request.path](request)
-
-
-async def show(request: web.Request) -> web.Response:
-    """List what came, oldest first: the `ledger` of chat requests with their tokens, chat `requests`, or `sound`."""
-    script = request.app[SCRIPT]
-    lists: dict[str, list[dict[str, Any]]] = {
-        "ledger": [asdict(call) for call in script.calls],
-        "requests": list(script.requests),
-        "sound": list(script.sound_requests),
-    }
-    return web.json_response(lists[request.match_info["name"]])
-
-
-async def change(request: web.Request) -> web.Response:
-    """Add steps to the script, or answer 400 with what is wrong with them; for `reset`, clear it instead."""
-    script = request.app[SCRIPT]
-    if request.match_info["name"] == "reset":
-        script.reset()
-        return web.json_response({})
-    try:
-        script.steps.extend([Step.read(step) for step in await request.json()])
-    except MALFORMED as wrong:
-        return make_error(str(wrong))
-    return web.json_response({})

@@ -1,15 +1,11 @@
-"""The rehearsal model's speech and transcription: a tone as long as a sentence, and a fixed or scripted transcript."""
+"""The rehearsal model's speech and transcription: a tone as long as a sentence, and a fixed transcript."""
 
-import asyncio
-import base64
 import json
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from aiohttp import web
 
-from providers.rehearsal.script import SCRIPT, make_error
+from providers.rehearsal.refusal import refuse
 from providers.sound import GENERATED, Sound, SoundError, mp3, read, wav
 
 VOICES = ["rehearsal", "rehearsal-low"]
@@ -22,14 +18,29 @@ CHINESE_TRANSCRIPT = "这是一次排练：没有人真的听见你说的话。"
 
 async def speak(request: web.Request) -> web.Response:
     """Answer with a tone as long as the text, as MP3 or WAV."""
+    body = await read_speech(request)
+    return play_tone(max(MIN_SECONDS, SECONDS_A_CHARACTER * len(body["input"])), body["response_format"])
+
+
+async def read_speech(request: web.Request) -> dict[str, str]:
+    """Return the fields of a request for speech; raise HTTPBadRequest if it has no text, or wants an unknown format."""
     try:
-        body = await request.json()
-        text, form = str(body["input"]), body.get("response_format") or "mp3"
-    except (json.JSONDecodeError, KeyError, TypeError, AttributeError):
-        return make_error("`input` is missing")
-    if not text or form not in {"mp3", "wav"}:
-        return make_error("`input` is empty, or the format unknown")
-    return await _answer(request, "speech", text, body, max(MIN_SECONDS, SECONDS_A_CHARACTER * len(text)))
+        body = dict(await request.json())
+        body |= {"input": str(body["input"]), "response_format": body.get("response_format") or "mp3"}
+    except (json.JSONDecodeError, KeyError, TypeError, ValueError):
+        raise refuse("`input` is missing") from None
+    if not body["input"] or body["response_format"] not in {"mp3", "wav"}:
+        raise refuse("`input` is empty, or the format unknown")
+    return body
+
+
+def play_tone(seconds: float, form: str) -> web.Response:
+    """Return a response with a tone of so many seconds, as MP3 or WAV."""
+    times = np.arange(round(seconds * RATE)) / RATE
+    tone = Sound((LOUDNESS * np.sin(2 * np.pi * PITCH * times) * 32_767).astype(np.int16), RATE)
+    if form == "wav":
+        return web.Response(body=wav(tone), content_type="audio/wav")
+    return web.Response(body=mp3(tone, GENERATED), content_type="audio/mpeg")
 
 
 async def list_voices(_request: web.Request) -> web.Response:
@@ -37,46 +48,32 @@ async def list_voices(_request: web.Request) -> web.Response:
 
 
 async def transcribe(request: web.Request) -> web.Response:
-    """Answer with the scripted text or, without a script, with a sentence which says that nobody has listened."""
+    """Answer with a sentence which says that nobody has listened."""
+    fields, content = await read_recording(request)
+    language = fields.get("language", "")
+    return write_transcript(content, language, CHINESE_TRANSCRIPT if language == "zh" else TRANSCRIPT)
+
+
+async def read_recording(request: web.Request) -> tuple[dict[str, str], bytes]:
+    """Return the fields of a request for a transcript, with the file's name, and the file; raise HTTPBadRequest."""
     try:
         fields = dict(await request.post())
     except (ValueError, AssertionError):
         fields = {}
     file = fields.pop("file", None)
     if not isinstance(file, web.FileField):
-        return make_error("`file` is missing")
-    content = file.file.read()
+        raise refuse("`file` is missing")
+    return {name: str(value) for name, value in fields.items()} | {"name": file.filename}, file.file.read()
+
+
+def write_transcript(content: bytes, language: str, text: str) -> web.Response:
+    """Return a response with the text as a sound's transcript; raise HTTPBadRequest if it is no sound."""
     try:
         seconds = read(content, MAX_SECONDS).seconds
     except SoundError as error:
-        return make_error(f"Invalid file: {error}")
-    given = {name: str(value) for name, value in fields.items()}
-    sent = {**given, "name": file.filename, "bytes": len(content)}
-    return await _answer(request, "transcription", given.get("prompt", ""), sent, seconds)
-
-
-async def _answer(
-    request: web.Request, capability: str, text: str, sent: Mapping[str, Any], seconds: float
-) -> web.Response:
-    """Answer as the step for this request scripts it, else with a tone or a transcript of `seconds`."""
-    script = request.app[SCRIPT]
-    script.sound_requests.append({"capability": capability, **sent})
-    step = script.take(capability, text)
-    await asyncio.sleep(step.delay)
-    if refused := step.refuse({}):
-        return refused
-    if step.body is not None:
-        return web.Response(body=base64.b64decode(step.body), content_type=step.kind)
-    if capability == "transcription":
-        language = step.language or sent.get("language", "")
-        heard = CHINESE_TRANSCRIPT if language == "zh" else TRANSCRIPT
-        answer = {"text": heard if step.text is None else step.text, "duration": round(seconds, 3)}
-        return web.json_response(answer | ({"language": language} if language else {}))
-    times = np.arange(round((step.seconds or seconds) * RATE)) / RATE
-    tone = Sound((LOUDNESS * np.sin(2 * np.pi * PITCH * times) * 32_767).astype(np.int16), RATE)
-    if sent.get("response_format") == "wav":
-        return web.Response(body=wav(tone), content_type="audio/wav")
-    return web.Response(body=mp3(tone, GENERATED), content_type="audio/mpeg")
+        raise refuse(f"Invalid file: {error}") from None
+    answer = {"text": text, "duration": round(seconds, 3)}
+    return web.json_response(answer | ({"language": language} if language else {}))
 
 
 ANSWERS = {

@@ -45,9 +45,7 @@ REMINDER_START = re.compile(r"(?i)^(?:please )?(?:to|that|about)\s+")
 GO_ON = re.compile(r"(?i)^\W*(?:please )?(?:go on|continue|carry on)\b|^\W*(?:请)?(?:继续|接着)")
 WHO = re.compile(r"(?i)what(?:'s| is) your name|who are you|你叫什么|你是谁|你的名字")
 SPOKE_TODAY = re.compile(r"^They last wrote: (?:just now|\d+ (?:minutes?|hours?) ago)\.$", re.MULTILINE)
-RECALLED_LINE = re.compile(r"^- (?:\[[^\]]*\] )?(?:[^\"\n]*: )?(?P<text>\".*\")$", re.MULTILINE)
 SECOND_SHARE = 0.7  # a second line is told too if it scores at least this share of the first one's score
-MAX_ECHOED, MAX_ECHO_CHARACTERS = 2, 120  # limits, so that echoes of echoes do not grow without end
 
 
 def answer(messages: Messages, tools: Messages) -> tuple[str, list[ToolCall]]:
@@ -73,15 +71,6 @@ def show_emotion(text: str, messages: Messages) -> str:
     if emotion == "neutral" and text.rstrip().endswith(("?", "？")):
         emotion, intensity = "curious", 0.4
     return f"<emotion {emotion} {intensity:g}>"
-
-
-def echo(messages: Messages) -> str:
-    """Return the first memories in the last message's context, word for word: a bad habit that tests script."""
-    blocks = BLOCK.finditer(read_last_asked(messages))
-    context = "".join(block["text"] for block in blocks if block["name"] == "context")
-    texts = (unquote(line["text"]) for line in RECALLED_LINE.finditer(context))
-    given = [text for text in texts if len(text) <= MAX_ECHO_CHARACTERS][:MAX_ECHOED]
-    return " ".join(f"I remember that you told me: “{text}”." for text in given)
 
 
 def _choose_tools(talk: Talk) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -143,7 +143,7 @@ def _read_speech(content: bytes, request: SpeechRequest, api_key: str) -> Sound:
 
 
 def _describe_fault(error: SoundError, content: bytes, max_seconds: float, api_key: str) -> str:
-    from providers.sdk_errors import excerpt  # it loads the SDK
+    from providers.http.sdk_errors import excerpt  # it loads the SDK
 
     if error.code == "too_long":
         return f"The sound is longer than {max_seconds:g} s"

@@ -24,12 +24,12 @@ from accounts.models import User
 from jobs.background import release_connections
 from providers.admission import note_answer
 from providers.chat_provider import ChatProvider, describe
-from providers.clients import run_in_background
 from providers.discovery.probe import Trial, try_provider
 from providers.embedding.fallback import EmbeddingTrial, try_embedding
 from providers.embedding.selection import is_embedding_set_by_environment
 from providers.errors import ProviderError
 from providers.failures import classify, note_failure
+from providers.http.clients import run_in_background
 from providers.models import Provider, is_same_server, validate_key
 from providers.selection import (
     Capability,

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from companions.lore.books import read_book
-from companions.lore.context import Context
-from companions.lore.entries import Entry
-from companions.lore.scan import Scan, scan
+from companions.lore.rules.books import read_book
+from companions.lore.rules.context import Context
+from companions.lore.rules.entries import Entry
+from companions.lore.rules.scan import Scan, scan
 
 SAID = "Tell me of the dragon"
 V3_FIELDS = {

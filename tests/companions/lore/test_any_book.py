@@ -8,9 +8,9 @@ from zlib import crc32
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from companions.lore.books import read_book
-from companions.lore.decorators import Decorators
-from companions.lore.scan import scan
+from companions.lore.rules.books import read_book
+from companions.lore.rules.decorators import Decorators
+from companions.lore.rules.scan import scan
 from tests.companions.lore.books import talk
 
 WORDS = st.sampled_from(

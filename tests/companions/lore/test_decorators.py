@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from companions.lore.decorators import Decorators, parse_decorators
+from companions.lore.rules.decorators import Decorators, parse_decorators
 from tests.companions.lore.books import codes, contents, entry, read, run
 
 FIVE = "".join(f"@@@unknown_{number} 1\n" for number in range(5))

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from companions.lore import context, scan
 from companions.lore.explanation import explain
+from companions.lore.rules import context, scan
 
 REASON_CODES = re.findall(r"`(\w+)`", (context.Reason.__doc__ or "").partition("`code` is")[2])
 LOSS_CODES = {

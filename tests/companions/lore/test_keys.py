@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from companions.lore.keys import (
+from companions.lore.rules.keys import (
     MAX_PATTERN_TEXT_CHARACTERS,
     MAX_PATTERNS,
     MAX_TEXT_CHARACTERS,
@@ -13,7 +13,7 @@ from companions.lore.keys import (
     PatternError,
     compile_pattern,
 )
-from companions.lore.scan import scan
+from companions.lore.rules.scan import scan
 from tests.companions.lore.books import SAID, codes, contents, entry, read, run, talk
 
 WHOLE = {"match_whole_words": True}

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from companions.lore.scan import MAX_RECURSED_CHARACTERS, MAX_RECURSIONS
+from companions.lore.rules.scan import MAX_RECURSED_CHARACTERS, MAX_RECURSIONS
 from tests.companions.lore.books import codes, contents, entry, read, run
 
 Fields = dict[str, Any]

@@ -6,13 +6,12 @@ from random import Random
 import pytest
 
 from memory.models import Memory
-from providers.rehearsal.forms import write_form
-from providers.rehearsal.talk import echo
 from tests.companions.sessions.echoes.days import Life
 from tests.companions.sessions.echoes.records import kept_by, learnt_by, outcomes, said_in
 from tests.companions.sessions.echoes.runs import live, parroting, someone
 from tests.companions.sessions.echoes.sources import Kept, Said, repeats, wrong
 from tests.fixtures.rehearsal import RehearsalServer
+from tests.fixtures.scripted_model import echo, swallow
 
 DAYS = 2
 TEA = "My favourite drink is green tea."
@@ -90,5 +89,5 @@ def test_the_parrot_repeats_what_it_is_given_and_wants_to_learn_from_it() -> Non
     line = f"[1] 09:00 Juno (companion): {json.dumps(told, ensure_ascii=False)}"
     said = f"<kith-said>\nWed 2024-01-03:\n{line}\n</kith-said>"
     prompt = [{"role": "user", "content": said}]
-    wanted = json.loads(write_form("digest", prompt, swallows=True))["memories"]
+    wanted = json.loads(swallow("digest", prompt))["memories"]
     assert "I keep bees." in [one["text"] for one in wanted]

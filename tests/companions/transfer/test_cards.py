@@ -19,8 +19,8 @@ from cards.reader import read_card
 from companions.face.portraits import put_picture
 from companions.life import inner_state
 from companions.lore import editing
-from companions.lore.books import read_book as read_entries
 from companions.lore.editing import BOOKS_EACH
+from companions.lore.rules.books import read_book as read_entries
 from companions.models import Card, CardUpload, Companion, Lorebook, LoreEntry, Message, Picture
 from companions.transfer.card_export import compose_card
 from companions.transfer.card_import import (

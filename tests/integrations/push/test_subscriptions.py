@@ -12,7 +12,7 @@ from accounts.models import User
 from database.encryption import decrypt
 from integrations.push.models import Address, Subscription
 from integrations.push.subscriptions import MAX_DEVICES, PushError, subscribe, unsubscribe
-from providers.guarded_http import OutboundError, require_public
+from providers.http.guarded_http import OutboundError, require_public
 from tests.companions.life.waking import NOON
 from tests.fixtures.push_service import Browser, PushService
 

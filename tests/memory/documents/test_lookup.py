@@ -51,7 +51,8 @@ def test_by_what_it_holds(mine: MemoryQuerySet, part: str, found: list[str]) -> 
 def test_by_what_it_comes_from(mira: Companion, mine: MemoryQuerySet) -> None:
     call = ModelCall.objects.create(user=mira.user, companion=mira, purpose="answer", started_at=DAY)
     said = mine.by_content("four").get()
-    fact = keep_fact(mira.pk, "Tea is at four.", DAY, DAY, source_ids=[said.message_id], call_id=call.pk)
+    fact = keep_fact(mira.pk, "Tea is at four.", DAY, DAY, source_ids=[said.message_id])
+    mine.filter(pk=fact.pk).update(call=call)
     assert set(mine.by_cause(message=said.message_id)) == {said, fact}
     assert list(mine.by_cause(call=call.pk)) == [fact]
     assert list(mine.by_cause(message=said.message_id, call=call.pk)) == [fact]

@@ -80,5 +80,5 @@ def test_what_does_not_go_together_is_refused() -> None:
 
 
 def test_only_kith_knows_moods_and_keeps_its_parameters_in_them() -> None:
-    assert by_name("kith", 0.5, {"month_days": 60}) == Kith(0.5, month_days=60)
+    assert in_mood(by_name("kith", {"month_days": 60}), 0.5) == Kith(0.5, month_days=60)
     assert in_mood(by_name("hou"), 0.5) == by_name("hou")

@@ -8,7 +8,7 @@ from providers.downloads.catalogue import load_catalogue, sort_by_fit
 from providers.downloads.models import Download
 from providers.downloads.operations import DownloadError, start_download
 from providers.downloads.storage import choose_file_name
-from providers.guarded_http import parse_address
+from providers.http.guarded_http import parse_address
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 

@@ -22,7 +22,7 @@ from providers.downloads.operations import (
 )
 from providers.downloads.storage import lock_part
 from providers.downloads.transfer import MAX_ATTEMPTS, MAX_CHECKS, run_download
-from providers.guarded_http import BLOCK_BYTES
+from providers.http.guarded_http import BLOCK_BYTES
 from tests.fixtures.faults import begins, count, killed
 from tests.fixtures.file_server import FileServer
 from tests.fixtures.gguf import SAID, write_gguf

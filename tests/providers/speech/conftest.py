@@ -2,7 +2,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from providers.clients import aclose_clients
+from providers.http.clients import aclose_clients
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,7 @@ from companions.replies.turn import run
 from companions.sessions import closing, digests, requests
 from memory.consolidation import runs
 from memory.embedding import embed_waiting
-from providers.clients import aclose_clients
+from providers.http.clients import aclose_clients
 from tests.companions.sessions.echoes.days import FIRST, Turn
 from tests.fixtures.clock import clock_at
 from tests.fixtures.rehearsal import RehearsalServer

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from companions.lore.entries import Entry
+from companions.lore.rules.entries import Entry
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from companions.lore.context import Context, Reason, Timing
-from companions.lore.entries import Entry, Logic
-from companions.lore.keys import Haystack, Hit, Key, PatternError, Patterns, make_key
+from companions.lore.rules.context import Context, Reason, Timing
+from companions.lore.rules.entries import Entry, Logic
+from companions.lore.rules.keys import Haystack, Hit, Key, PatternError, Patterns, make_key
 
 HELD = ("activate", "kept", "sticky")  # reasons for which the conditions of `_refuse` do not count
 

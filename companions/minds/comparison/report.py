@@ -8,8 +8,8 @@ import numpy as np
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from companions.minds.measures import MEASURES, Answer, Occasion
-from companions.minds.statistics import CLEAR_P, Floats, compare, find_least_p
+from companions.minds.comparison.measures import MEASURES, Answer, Occasion
+from companions.minds.comparison.statistics import CLEAR_P, Floats, compare, find_least_p
 from companions.models import ComparedExchange, Comparison
 from memory.embedding.spaces import embed_texts
 from memory.models import Recalled

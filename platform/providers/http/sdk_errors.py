@@ -9,7 +9,7 @@ import httpx2
 import openai
 
 from providers.errors import AddressRefused, ModelLoading, ProviderError, ProviderRefused, ProviderUnavailable
-from providers.guarded_http import OutboundError
+from providers.http.guarded_http import OutboundError
 
 SECRET = re.compile(r"(?i)\b(?:sk|pk|gsk|xai|hf)[-_][\w-]{8,}|(?<=bearer )\S+")
 MAX_SHOWN_CHARACTERS = 500

@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 from django.conf import settings
 
-from providers.guarded_http import OutboundError, Resolve, choose_ip_address, parse_address, resolve_host
+from providers.http.guarded_http import OutboundError, Resolve, choose_ip_address, parse_address, resolve_host
 
 # Not the loop's default executor, whose threads serve the database: a hostile name server may be arbitrarily slow.
 LOOKUPS = ThreadPoolExecutor(4, thread_name_prefix="lookup")

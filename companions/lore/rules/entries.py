@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Literal, get_args
 
-from companions.lore.decorators import Role
-from companions.lore.keys import Key
+from companions.lore.rules.decorators import Role
+from companions.lore.rules.keys import Key
 
 Place = Literal[
     "before_desc",

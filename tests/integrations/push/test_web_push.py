@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from providers.web_push import (
+from integrations.push.web_push import (
     WebPushError,
     build_vapid_header,
     derive_public_key,

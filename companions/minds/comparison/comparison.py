@@ -19,7 +19,7 @@ from companions.answers.emotion_tags import Felt
 from companions.answers.lines import Names
 from companions.errors import ModelChoiceError
 from companions.minds.choice import compute_sampling, get_mind
-from companions.minds.report import build_report
+from companions.minds.comparison.report import build_report
 from companions.models import Companion, ComparedExchange, Comparison, Prompt, Reply
 from companions.models.companion import lock
 from companions.tools.registry import TOOLS

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from companions.lore.decorators import ROLES, Decorators, Role, parse_decorators
-from companions.lore.entries import DEFAULT_SCAN_DEPTH, PLACES, Book, Entry, Logic, Place
-from companions.lore.keys import Key, make_key
+from companions.lore.rules.decorators import ROLES, Decorators, Role, parse_decorators
+from companions.lore.rules.entries import DEFAULT_SCAN_DEPTH, PLACES, Book, Entry, Logic, Place
+from companions.lore.rules.keys import Key, make_key
 
 SILLY_TAVERN_PLACES: tuple[Place, ...] = (
     "before_desc",

@@ -66,7 +66,7 @@ def get_http_client() -> "httpx2.AsyncClient":
     """Return the running loop's client for speech and transcription. It has no timeout: each request must give one."""
     import openai
 
-    from providers.http_options import cut_error_body_async, get_tls_context
+    from providers.http.options import cut_error_body_async, get_tls_context
 
     clients = _of_running_loop()
     if clients.http is None:

@@ -5,12 +5,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from companions.lore.context import Context, Reason, read_timing
-from companions.lore.decorators import Role
-from companions.lore.entries import PLACES, Entry, Place
-from companions.lore.keys import Haystack, Passage, Patterns
-from companions.lore.matching import Search, judge
-from companions.lore.selection import Loss, choose_in_groups, fit_budget, roll
+from companions.lore.rules.context import Context, Reason, read_timing
+from companions.lore.rules.decorators import Role
+from companions.lore.rules.entries import PLACES, Entry, Place
+from companions.lore.rules.keys import Haystack, Passage, Patterns
+from companions.lore.rules.matching import Search, judge
+from companions.lore.rules.selection import Loss, choose_in_groups, fit_budget, roll
 
 MAX_RECURSIONS = 16  # searches after the first
 MAX_DEEPENINGS = 100  # messages searched beyond its scan depth for a book that has too few active entries

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from companions.lore.context import Context
-from companions.lore.entries import Entry
+from companions.lore.rules.context import Context
+from companions.lore.rules.entries import Entry
 
 
 @dataclass(frozen=True, slots=True)
