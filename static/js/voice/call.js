@@ -105,7 +105,7 @@ function connect(context) {
   microphone.addEventListener("ends", ({ detail }) => turns.ends(detail.sound, languageOf(language)));
   microphone.addEventListener("dropped", () => turns.drops());
   microphone.addEventListener("level", ({ detail }) => (part("level").value = detail.level));
-  microphone.addEventListener("lost", () => hangUp(words.lost));
+  microphone.addEventListener("lost", ({ detail }) => hangUp(detail.name === "NotAllowedError" ? words.denied : words.lost));
   line.open();
 }
 

@@ -107,7 +107,7 @@ export class PushToTalk {
     if (!Recorder.isOffered) return this.words.no_recorder;
     this.recorder = new Recorder(Number(this.hearing.dataset.seconds));
     this.recorder.addEventListener("level", ({ detail }) => this.#level(detail));
-    this.recorder.addEventListener("full", () => this.#state === "on" && this.#end());
+    this.recorder.addEventListener("over", () => this.#state === "on" && this.#end());
     try {
       await this.recorder.start();
     } catch (error) {

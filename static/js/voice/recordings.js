@@ -3,7 +3,8 @@
 const KINDS = ["audio/webm;codecs=opus", "audio/mp4", "audio/ogg;codecs=opus"];
 const LEVEL_MS = 80;
 
-// Events: level {level, seconds} while it records, level from 0 to 1, and full when `mostSeconds` are reached.
+// Events: level {level, seconds} while it records, level from 0 to 1, and over when `mostSeconds` are
+// reached or the microphone is gone.
 export class Recorder extends EventTarget {
   #parts = [];
   #timer = 0;
@@ -24,6 +25,7 @@ export class Recorder extends EventTarget {
     const mimeType = KINDS.find((kind) => MediaRecorder.isTypeSupported(kind));
     this.recorder = new MediaRecorder(this.stream, mimeType ? { mimeType, audioBitsPerSecond: 48000 } : {});
     this.recorder.ondataavailable = ({ data }) => data.size && this.#parts.push(data);
+    this.recorder.onstop = () => this.#over();
     this.recorder.start(1000); // a part a second: a page that breaks has most of it
     this.startedAt = performance.now();
     this.#watch();
@@ -40,6 +42,7 @@ export class Recorder extends EventTarget {
   }
 
   cancel() {
+    if (this.recorder) this.recorder.onstop = null;
     if (this.recorder?.state === "recording") this.recorder.stop();
     this.#close();
   }
@@ -59,8 +62,12 @@ export class Recorder extends EventTarget {
       const power = samples.reduce((sum, one) => sum + one * one, 0) / samples.length;
       const level = Math.min(1, Math.sqrt(power) * 4);
       this.dispatchEvent(new CustomEvent("level", { detail: { level, seconds: this.seconds } }));
-      if (this.seconds >= this.mostSeconds) this.dispatchEvent(new CustomEvent("full"));
+      if (this.seconds >= this.mostSeconds) this.#over();
     }, LEVEL_MS);
+  }
+
+  #over() {
+    this.dispatchEvent(new CustomEvent("over"));
   }
 
   #close() {

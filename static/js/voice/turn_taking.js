@@ -20,11 +20,7 @@ export class TurnTaking extends EventTarget {
     speaking.addEventListener("sentence", ({ detail }) => this.#begun(detail));
     speaking.addEventListener("done", () => this.#said());
     speaking.addEventListener("failed", ({ detail }) => this.#failed(detail));
-    line.addEventListener("up", () => this.#now?.isBroken && this.#again());
-  }
-
-  get isSpeaking() {
-    return this.#now !== null && !this.#now.isBroken;
+    line.addEventListener("up", () => (this.#now?.isBroken ? this.#again() : speaking.renew()));
   }
 
   // -- the person --
@@ -163,7 +159,7 @@ export class TurnTaking extends EventTarget {
   #tell() {
     let name = "listening";
     if (this.#isHearing) name = "hearing";
-    else if (this.#now?.next) name = "speaking";
+    else if (this.#now?.next && !this.#now.isBroken) name = "speaking";
     else if (this.#unheard.size) name = "understanding";
     else if (this.#now) name = "thinking";
     this.dispatchEvent(new CustomEvent("state", { detail: name }));
