@@ -161,7 +161,7 @@ function take(frame) {
   if (frame.type === "call.nothing") turns.nothing(frame.client_id);
   if (frame.type === "call.begun" && frame.call !== line.name) hangUp(words.elsewhere);
   if (frame.type === "reply.heard") said.is(frame.id, frame.text);
-  if (frame.type === "reply.failed") trouble(frame.detail ?? words.failed);
+  if (["reply.failed", "reply.interrupted"].includes(frame.type)) trouble(frame.detail ?? words.failed);
 }
 
 function saved({ message, reply }) {
