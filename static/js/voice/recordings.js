@@ -80,11 +80,11 @@ export class Recorder extends EventTarget {
 
 // -- at the server --
 
-function send(url, fields = {}) {
+function send(url, fields = {}, signal = null) {
   const body = new FormData();
   for (const [name, value] of Object.entries(fields)) for (const one of [value].flat()) body.append(name, one);
   const headers = JSON.parse(document.body.getAttribute("hx-headers"));
-  return fetch(url, { method: "POST", headers, body, credentials: "same-origin" });
+  return fetch(url, { method: "POST", headers, body, credentials: "same-origin", signal });
 }
 
 // Resolve with the response's JSON and status, or {status: 0} if the server could not be reached.
@@ -103,12 +103,12 @@ export class Recordings {
     this.url = url;
   }
 
-  add(blob, language) {
-    return told(send(this.url, { file: new File([blob], "recording", { type: blob.type }), language }));
+  add(blob, language, signal) {
+    return told(send(this.url, { file: new File([blob], "recording", { type: blob.type }), language }, signal));
   }
 
-  hearAgain(id, language) {
-    return told(send(`${this.url}${id}/transcribe/`, { language }));
+  hearAgain(id, language, signal) {
+    return told(send(`${this.url}${id}/transcribe/`, { language }, signal));
   }
 
   send(id, text, clientId, { quoted = "", attachments = [] } = {}) {
