@@ -60,7 +60,7 @@ class ReplyHeard(Frame):
 
 
 class CallBegin(Frame):
-    """Begins the call that has this id of the client's; with `again`, takes it up after its line fell."""
+    """Begins the call that has this id of the client's; with `again`, goes on with it, as after its line fell."""
 
     type: Literal["call.begin"]
     call: str = Field(min_length=1, max_length=100)
@@ -145,15 +145,18 @@ class CallConsumer(CompanionConsumer):
                 await super().handle_frame(frame)
 
     async def _begin(self, begun: CallBegin) -> None:
-        """Tell all calls of the companion that this one has begun; or this one, if it is taken up, that another has."""
+        """Tell all calls of the companion that this one has begun; with `again`, tell this one which is the newest."""
+        newest = begun.call
         with contextlib.suppress(*REDIS_UNAVAILABLE):
-            newest = await self._find_newest_call() or begun.call
-            if begun.again and newest != begun.call:
-                await self.send_frame({"type": "call.begun", "call": newest})
-                return
-            self.begun = begun.call
-            await get_redis().set(self._call_key(), begun.call, ex=CALL_SECONDS)
-            await tell_companion(self.companion.pk, {"type": "call.begun", "call": begun.call})
+            if begun.again:
+                newest = await self._find_newest_call() or begun.call
+            if newest == begun.call:
+                self.begun = begun.call
+                await get_redis().set(self._call_key(), begun.call, ex=CALL_SECONDS)
+                if not begun.again:
+                    await tell_companion(self.companion.pk, {"type": "call.begun", "call": begun.call})
+        if begun.again:  # the client may ask only whether the line still leads here
+            await self.send_frame({"type": "call.begun", "call": newest})
 
     async def _forget_call(self) -> None:
         """Forget this call, which is over, if it is the companion's newest."""

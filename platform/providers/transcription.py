@@ -1,12 +1,17 @@
 """Speech to text, by any server with OpenAI's /v1/audio/transcriptions."""
 
 import json
+import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from providers.errors import ProviderUnavailable
 from providers.selection import Capability, get_sound_settings
+from text.strings import folded
 
 DEFAULT_MODEL = "whisper-1"
 MAX_PROMPT_CHARACTERS = 800  # about as many as whisper's 224 tokens
@@ -14,12 +19,17 @@ LANGUAGE_TAGS = {
     "english": "en", "chinese": "zh", "mandarin": "zh", "cantonese": "yue", "japanese": "ja", "korean": "ko",
     "german": "de", "french": "fr", "spanish": "es", "russian": "ru", "italian": "it", "portuguese": "pt",
 }  # fmt: skip
+SILENCE = Path(__file__).with_name("silence.toml")
+# [BLANK_AUDIO], (music), *coughs*
+SOUND_NOTE = re.compile(r"\[[^\[\]]*\]|\([^()]*\)|（[^（）]*）|【[^【】]*】|\*[^*]*\*")
+SENTENCE_END = re.compile(r"[.!?…]+(?:\s+|$)|[。！？\n]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """A recording's text. `language` is a tag such as `en`: what the server heard, else what it was told, else empty.
+    """A recording's text, empty if nobody speaks in it.
 
+    `language` is a tag such as `en`: what the server heard, else what it was told, else empty.
     `seconds` is the recording's length according to the server, or 0 if it does not say.
     """
 
@@ -86,7 +96,24 @@ def _read_transcript(body: bytes, language: str, api_key: str) -> Transcript:
     usage = answer.get("usage")
     lengths = (answer.get("duration"), usage.get("seconds") if isinstance(usage, dict) else None)
     known = (float(n) for n in lengths if isinstance(n, int | float) and 0 < n < float("inf"))
-    return Transcript(answer["text"].strip(), language, next(known, 0.0))
+    text = "" if is_written_in_silence(answer["text"]) else answer["text"].strip()
+    return Transcript(text, language, next(known, 0.0))
+
+
+def is_written_in_silence(text: str) -> bool:
+    """Return whether the transcript has no words but those that models are known to write where nobody speaks."""
+    sentences = map(_keep_letters, SENTENCE_END.split(SOUND_NOTE.sub(" ", text)))
+    return all(sentence in _load_silence() for sentence in sentences if sentence)
+
+
+@cache
+def _load_silence() -> frozenset[str]:
+    table = tomllib.loads(SILENCE.read_text(encoding="utf-8"))
+    return frozenset(map(_keep_letters, table["sentences"]))
+
+
+def _keep_letters(text: str) -> str:
+    return "".join(filter(str.isalnum, folded(text)))
 
 
 def _shorten_tag(language: str) -> str:

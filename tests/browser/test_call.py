@@ -1,5 +1,6 @@
 """A call in a browser whose microphone is a file: one speaks, is answered, breaks in, is answered again."""
 
+import json
 import time
 import wave
 from collections.abc import Iterator
@@ -224,6 +225,13 @@ def test_a_cough_takes_nothing_from_the_answer_that_has_not_begun(microphone: An
     expect(lines.nth(1)).to_have_text(f"Mira: {SENTENCES[0]}")
     expect(page.locator("#call")).to_have_attribute("data-state", "listening")
     assert rows(live, "SELECT state FROM companions_reply ORDER BY created_at")[-1] == "done"
+
+
+def test_an_answer_that_is_cut_off_on_the_way_is_told(microphone: Any) -> None:
+    person = microphone(("silence", 60))
+    cut = json.dumps({"type": "reply.interrupted", "id": "1", "message": None, "detail": "It was cut off."})
+    person.page.route_web_socket("**/call/", lambda route: route.send(cut))
+    expect(begin(person).locator("#call-trouble")).to_have_text("It was cut off.")
 
 
 def test_without_a_microphone_it_is_said_what_to_do(browser: Browser, live: Live) -> None:

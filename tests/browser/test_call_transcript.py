@@ -21,7 +21,7 @@ SHRINK = """source => import(source).then(async ({ Transcript }) => {
   place.style.cssText = "height: 200px; overflow-y: auto";
   document.body.append(place);
   const said = new Transcript(place, {});
-  for (let line = 0; line < 30; line += 1) said.notice("A line.");
+  for (let line = 0; line < 30; line += 1) said.person(String(line), "A line.");
   await new Promise((done) => setTimeout(done, 100));
   place.style.height = "100px";
   await new Promise((done) => setTimeout(done, 100));

@@ -162,6 +162,19 @@ def test_where_it_cannot_be_heard_it_waits_and_is_tried_again(speaker: Person, l
     expect(page.locator("#message")).to_have_value(f"Kept. {SAID}")
 
 
+def test_what_takes_long_to_be_heard_can_be_discarded(speaker: Person, live: Live) -> None:
+    page = speaker.page
+    page.route("**/recordings/", lambda _route: None)  # no answer comes
+    record(speaker)
+    expect(line(page)).to_have_text("Finding the words…")
+    page.get_by_role("button", name="Discard").click(timeout=5_000)
+    expect(page.locator("#hearing")).to_be_hidden()
+    page.unroute("**/recordings/")
+    heard(live, "Hello.")
+    record(speaker)
+    expect(page.locator("#message")).to_have_value("Hello.")
+
+
 def test_a_recording_waits_over_a_reload_and_can_be_left_out(speaker: Person, live: Live) -> None:
     page = speaker.page
     heard(live, SAID)

@@ -106,3 +106,14 @@ def test_an_answer_with_nothing_to_say_is_shown_and_that_is_told(page: Page) -> 
         ["done", None],
     )
     assert told(page) == ["say A from 0", "show A", "voiceless", "say B from 0", "show B"]
+
+
+def test_a_voice_that_keeps_one_waiting_for_its_failure_is_not_tried_again(page: Page) -> None:
+    begin(page, ["answer", "A"], BEGUN_0)
+    page.clock.run_for(60_000)
+    play(page, ["failed", {"number": 1, "code": "network", "detail": ""}])
+    page.clock.run_for(LATER_MS)
+    assert told(page) == ["say A from 0", "say A from 1"]
+    page.clock.run_for(60_000)
+    play(page, fails(1))
+    assert told(page) == ["show A", "voiceless No voice."]

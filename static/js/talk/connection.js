@@ -20,6 +20,7 @@ export class Connection extends EventTarget {
     const scheme = location.protocol === "https:" ? "wss" : "ws";
     this.url = `${scheme}://${location.host}${path}`;
     addEventListener("online", () => this.open());
+    addEventListener("offline", () => this.renew());
     addEventListener("pageshow", (event) => event.persisted && this.open());
     document.addEventListener("visibilitychange", () => document.hidden || this.open());
   }
@@ -39,7 +40,7 @@ export class Connection extends EventTarget {
       steady = setTimeout(() => (this.#tries = 0), STEADY_MS);
       this.#tell("up");
     };
-    socket.onmessage = (event) => this.#tell("frame", JSON.parse(event.data));
+    socket.onmessage = (event) => socket === this.#socket && this.#tell("frame", JSON.parse(event.data));
     socket.onclose = (event) => {
       clearTimeout(opening);
       clearTimeout(steady);
@@ -54,6 +55,15 @@ export class Connection extends EventTarget {
       if (bytes) this.#socket.send(bytes);
     } else this.open();
     return this.isOpen;
+  }
+
+  // Drop a socket that leads nowhere, without waiting for a farewell that cannot come, and connect anew.
+  renew() {
+    if (!this.isOpen) return;
+    const socket = this.#socket;
+    this.#socket = null;
+    socket.close();
+    this.#fell();
   }
 
   // Close the connection for good, without reconnecting.

@@ -105,7 +105,7 @@ function connect(context) {
   microphone.addEventListener("ends", ({ detail }) => turns.ends(detail.sound, languageOf(language)));
   microphone.addEventListener("dropped", () => turns.drops());
   microphone.addEventListener("level", ({ detail }) => (part("level").value = detail.level));
-  microphone.addEventListener("lost", () => hangUp(words.lost));
+  microphone.addEventListener("lost", ({ detail }) => hangUp(detail.name === "NotAllowedError" ? words.denied : words.lost));
   line.open();
 }
 
@@ -161,7 +161,7 @@ function take(frame) {
   if (frame.type === "call.nothing") turns.nothing(frame.client_id);
   if (frame.type === "call.begun" && frame.call !== line.name) hangUp(words.elsewhere);
   if (frame.type === "reply.heard") said.is(frame.id, frame.text);
-  if (frame.type === "reply.failed") trouble(frame.detail ?? words.failed);
+  if (["reply.failed", "reply.interrupted"].includes(frame.type)) trouble(frame.detail ?? words.failed);
 }
 
 function saved({ message, reply }) {

@@ -10,11 +10,13 @@ const QUIETEST_DB = -60;
 const WANTED = { echoCancellation: true, noiseSuppression: true, autoGainControl: true, channelCount: 1 };
 
 // Events: begins; ends {sound, seconds} with the utterance as a WAV file; dropped, if it was muted while somebody
-// spoke; level {level}, 0 to 1; lost, if the device was removed.
+// spoke; level {level}, 0 to 1; lost {name: the error's}, if the device was removed and there is no other.
 export class Microphone extends EventTarget {
   isRaised = false;
-  #context = null;
+  #drawing = null;
+  #source = null;
   #stream = null;
+  #isOver = false;
   #activity = new Activity();
   #frames = [];
   #isMuted = false;
@@ -26,17 +28,28 @@ export class Microphone extends EventTarget {
 
   // Open the microphone. Rejects if there is none or the person denies access.
   async open(context) {
-    this.#stream = await navigator.mediaDevices.getUserMedia({ audio: WANTED });
-    this.#context = context;
     await context.audioWorklet.addModule(this.worklet);
-    const source = context.createMediaStreamSource(this.#stream);
-    const drawing = new AudioWorkletNode(context, "kith-drawing", { numberOfOutputs: 0 });
-    drawing.port.onmessage = ({ data }) => this.#hear(data);
-    source.connect(drawing);
-    for (const track of this.#stream.getTracks()) track.onended = () => this.#tell("lost");
+    this.#drawing = new AudioWorkletNode(context, "kith-drawing", { numberOfOutputs: 0 });
+    this.#drawing.port.onmessage = ({ data }) => this.#hear(data);
+    await this.#take();
+  }
+
+  // Listen to the microphone that the browser gives; once that is gone, as with headphones, to the next.
+  async #take() {
+    this.#source?.disconnect();
+    this.#stream = await navigator.mediaDevices.getUserMedia({ audio: WANTED });
+    if (this.#isOver) return this.close();
+    this.#source = this.#drawing.context.createMediaStreamSource(this.#stream);
+    this.#source.connect(this.#drawing);
+    for (const track of this.#stream.getTracks()) {
+      track.enabled = !this.#isMuted;
+      track.onended = () => this.#take().catch(({ name }) => this.#tell("lost", { name }));
+    }
+    return undefined;
   }
 
   close() {
+    this.#isOver = true;
     for (const track of this.#stream?.getTracks() ?? []) {
       track.onended = null;
       track.stop();
@@ -50,10 +63,6 @@ export class Microphone extends EventTarget {
     this.#activity = new Activity();
   }
 
-  get isOpen() {
-    return this.#stream !== null;
-  }
-
   get isMuted() {
     return this.#isMuted;
   }
@@ -65,6 +74,7 @@ export class Microphone extends EventTarget {
     if (this.#activity.isVoice) this.#tell("dropped");
     this.#activity = new Activity();
     this.#frames = [];
+    this.#tell("level", { level: 0 });
   }
 
   #hear(frame) {

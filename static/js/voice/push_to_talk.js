@@ -15,6 +15,7 @@ export class PushToTalk {
   #attached = null; // what goes out with the next message: {id, seconds, sound}
   #again = null; // what the second button does
   #pressedAt = 0;
+  #wait = null; // aborted when what is being transcribed is discarded
 
   constructor(composer, companion) {
     this.composer = composer;
@@ -92,6 +93,7 @@ export class PushToTalk {
   }
 
   #discard() {
+    this.#wait?.abort();
     this.recorder?.cancel();
     this.recorder = null;
     if (this.recognition) this.recognition.isDropped = true;
@@ -107,7 +109,7 @@ export class PushToTalk {
     if (!Recorder.isOffered) return this.words.no_recorder;
     this.recorder = new Recorder(Number(this.hearing.dataset.seconds));
     this.recorder.addEventListener("level", ({ detail }) => this.#level(detail));
-    this.recorder.addEventListener("full", () => this.#state === "on" && this.#end());
+    this.recorder.addEventListener("over", () => this.#state === "on" && this.#end());
     try {
       await this.recorder.start();
     } catch (error) {
@@ -128,18 +130,26 @@ export class PushToTalk {
   }
 
   async #bring(blob) {
-    this.#set("ending", this.words.hearing);
-    const told = await this.recordings.add(blob, this.language);
+    const told = await this.#transcribed((signal) => this.recordings.add(blob, this.language, signal));
+    if (!told) return undefined;
     if (told.status === 201) return this.#heard(told);
     const isLater = LATER.includes(told.status);
     return this.#trouble(told.detail ?? this.words.not_brought, isLater ? () => this.#bring(blob) : null);
   }
 
   async #hearAgain(id) {
-    this.#set("ending", this.words.hearing);
-    const told = await this.recordings.hearAgain(id, this.language);
+    const told = await this.#transcribed((signal) => this.recordings.hearAgain(id, this.language, signal));
+    if (!told) return undefined;
     if (told.status === 200) return this.#heard(told);
     return this.#trouble(told.detail ?? this.words.not_brought, () => this.#hearAgain(id));
+  }
+
+  // Return what the server answers to the request, or null if the recording is discarded meanwhile.
+  async #transcribed(request) {
+    const { signal } = (this.#wait = new AbortController());
+    this.#set("ending", this.words.hearing);
+    const told = await request(signal);
+    return signal.aborted ? null : told;
   }
 
   #heard({ id, text, seconds, sound, detail }) {
@@ -221,7 +231,7 @@ export class PushToTalk {
     this.hearing.hidden = !line;
     this.hearing.classList.toggle("is-on", this.#state === "on");
     this.play.hidden = !this.#attached || this.#state !== "idle";
-    this.drop.hidden = this.#state === "starting" || this.#state === "ending";
+    this.drop.hidden = this.#state === "starting" || (this.#state === "ending" && Boolean(this.recognition));
     this.drop.querySelector("span").textContent = this.#attached ? this.words.without : this.words.discard;
     if (!this.#attached && this.#state !== "on") this.time.textContent = "";
   }

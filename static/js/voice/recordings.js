@@ -3,7 +3,8 @@
 const KINDS = ["audio/webm;codecs=opus", "audio/mp4", "audio/ogg;codecs=opus"];
 const LEVEL_MS = 80;
 
-// Events: level {level, seconds} while it records, level from 0 to 1, and full when `mostSeconds` are reached.
+// Events: level {level, seconds} while it records, level from 0 to 1, and over when `mostSeconds` are
+// reached or the microphone is gone.
 export class Recorder extends EventTarget {
   #parts = [];
   #timer = 0;
@@ -24,6 +25,7 @@ export class Recorder extends EventTarget {
     const mimeType = KINDS.find((kind) => MediaRecorder.isTypeSupported(kind));
     this.recorder = new MediaRecorder(this.stream, mimeType ? { mimeType, audioBitsPerSecond: 48000 } : {});
     this.recorder.ondataavailable = ({ data }) => data.size && this.#parts.push(data);
+    this.recorder.onstop = () => this.#over();
     this.recorder.start(1000); // a part a second: a page that breaks has most of it
     this.startedAt = performance.now();
     this.#watch();
@@ -40,6 +42,7 @@ export class Recorder extends EventTarget {
   }
 
   cancel() {
+    if (this.recorder) this.recorder.onstop = null;
     if (this.recorder?.state === "recording") this.recorder.stop();
     this.#close();
   }
@@ -59,8 +62,12 @@ export class Recorder extends EventTarget {
       const power = samples.reduce((sum, one) => sum + one * one, 0) / samples.length;
       const level = Math.min(1, Math.sqrt(power) * 4);
       this.dispatchEvent(new CustomEvent("level", { detail: { level, seconds: this.seconds } }));
-      if (this.seconds >= this.mostSeconds) this.dispatchEvent(new CustomEvent("full"));
+      if (this.seconds >= this.mostSeconds) this.#over();
     }, LEVEL_MS);
+  }
+
+  #over() {
+    this.dispatchEvent(new CustomEvent("over"));
   }
 
   #close() {
@@ -73,11 +80,11 @@ export class Recorder extends EventTarget {
 
 // -- at the server --
 
-function send(url, fields = {}) {
+function send(url, fields = {}, signal = null) {
   const body = new FormData();
   for (const [name, value] of Object.entries(fields)) for (const one of [value].flat()) body.append(name, one);
   const headers = JSON.parse(document.body.getAttribute("hx-headers"));
-  return fetch(url, { method: "POST", headers, body, credentials: "same-origin" });
+  return fetch(url, { method: "POST", headers, body, credentials: "same-origin", signal });
 }
 
 // Resolve with the response's JSON and status, or {status: 0} if the server could not be reached.
@@ -96,12 +103,12 @@ export class Recordings {
     this.url = url;
   }
 
-  add(blob, language) {
-    return told(send(this.url, { file: new File([blob], "recording", { type: blob.type }), language }));
+  add(blob, language, signal) {
+    return told(send(this.url, { file: new File([blob], "recording", { type: blob.type }), language }, signal));
   }
 
-  hearAgain(id, language) {
-    return told(send(`${this.url}${id}/transcribe/`, { language }));
+  hearAgain(id, language, signal) {
+    return told(send(`${this.url}${id}/transcribe/`, { language }, signal));
   }
 
   send(id, text, clientId, { quoted = "", attachments = [] } = {}) {

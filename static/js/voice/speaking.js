@@ -48,6 +48,14 @@ export class Speaking extends EventTarget {
     return heard;
   }
 
+  // Request anew what is under way, as after the network has changed: a request that leads nowhere does not say so.
+  renew() {
+    if (!this.#run) return;
+    const { leaving } = this.#run;
+    this.#run.leaving = new AbortController();
+    leaving.abort();
+  }
+
   async #speak(run) {
     for (; ; run.number += 1) {
       const { number } = run;
@@ -66,7 +74,11 @@ export class Speaking extends EventTarget {
   }
 
   async #fetched(run, number) {
-    const sentence = await fetchSentence(run.url, number, run.leaving.signal);
+    const { signal } = run.leaving;
+    const sentence = await fetchSentence(run.url, number, signal).catch((error) => {
+      if (signal === run.leaving.signal) throw error;
+      return this.#fetched(run, number); // renewed
+    });
     if (!sentence?.content) return sentence;
     return { ...sentence, sound: await this.speaker.decode(sentence.content), content: null };
   }

@@ -52,10 +52,6 @@ export class Transcript {
     return this.#of(reply).text;
   }
 
-  notice(text) {
-    this.#line("notice", text);
-  }
-
   #of(reply) {
     if (!this.#replies.has(reply)) this.#replies.set(reply, { text: "", until: 0, line: null });
     return this.#replies.get(reply);

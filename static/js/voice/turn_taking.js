@@ -1,6 +1,7 @@
 // Turn-taking in a call: says answers one after the other, lets the person interrupt, and reports what was not heard.
 
 const AGAIN_MS = 1500;
+const LONG_MS = 20_000; // longer than a sentence: a voice that fails only after that would be silent for minutes
 const MOST_TRIES = 4; // of one sentence; 1 after an answer could not be said, until one can
 
 // `speaking` says sentences aloud, `line` sends frames, `transcript` shows what is said. Events: state {detail: its
@@ -13,6 +14,7 @@ export class TurnTaking extends EventTarget {
   #isHearing = false;
   #mostTries = MOST_TRIES;
   #timer = 0;
+  #since = 0; // when a sentence was last begun or asked for
 
   constructor(speaking, line, transcript) {
     super();
@@ -20,11 +22,7 @@ export class TurnTaking extends EventTarget {
     speaking.addEventListener("sentence", ({ detail }) => this.#begun(detail));
     speaking.addEventListener("done", () => this.#said());
     speaking.addEventListener("failed", ({ detail }) => this.#failed(detail));
-    line.addEventListener("up", () => this.#now?.isBroken && this.#again());
-  }
-
-  get isSpeaking() {
-    return this.#now !== null && !this.#now.isBroken;
+    line.addEventListener("up", () => (this.#now?.isBroken ? this.#again() : speaking.renew()));
   }
 
   // -- the person --
@@ -108,6 +106,7 @@ export class TurnTaking extends EventTarget {
 
   #speak() {
     this.#now.isBroken = false;
+    this.#since = performance.now();
     this.speaking.say(this.#now.kind, this.#now.id, { from: this.#now.next });
   }
 
@@ -115,6 +114,7 @@ export class TurnTaking extends EventTarget {
     if (!this.#now) return;
     if (number > this.#now.failed) this.#mostTries = MOST_TRIES; // the one before was heard
     Object.assign(this.#now, { next: number + 1, before: start, end });
+    this.#since = performance.now();
     this.transcript.hears(this.#now.id, end);
     this.#tell();
   }
@@ -137,7 +137,8 @@ export class TurnTaking extends EventTarget {
     now.tries = now.tries && error.number === now.failed ? now.tries + 1 : 1;
     Object.assign(now, { isBroken: true, next: error.number, failed: error.number });
     if (!hasBegun) now.before = now.end;
-    if (now.tries >= this.#mostTries && this.line.isOpen) {
+    const isLong = error.code !== "network" && performance.now() - this.#since > LONG_MS;
+    if ((isLong || now.tries >= this.#mostTries) && this.line.isOpen) {
       this.#mostTries = 1;
       this.transcript.hears(now.id, Infinity);
       this.#tellVoiceless(error);
@@ -163,7 +164,7 @@ export class TurnTaking extends EventTarget {
   #tell() {
     let name = "listening";
     if (this.#isHearing) name = "hearing";
-    else if (this.#now?.next) name = "speaking";
+    else if (this.#now?.next && !this.#now.isBroken) name = "speaking";
     else if (this.#unheard.size) name = "understanding";
     else if (this.#now) name = "thinking";
     this.dispatchEvent(new CustomEvent("state", { detail: name }));

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from providers.errors import ProviderError, ProviderRefused, ProviderUnavailable
-from providers.transcription import Transcript, is_offered, transcribe
+from providers.transcription import Transcript, is_offered, is_written_in_silence, transcribe
 from tests.fixtures.sound import NO_TRANSCRIPTION
 from tests.providers.speech.raw import Raw, Writing, answer, cut, flood, hang, leave
 
@@ -47,6 +47,39 @@ async def test_the_form_is_as_documented(settings: Any) -> None:
     for piece in [FILE, *(part(name, value) for name, value in given.items())]:
         parts = [rest for one in parts for rest in one.split(piece)]
     assert b"".join(parts) == b""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Thank you for watching!",
+        "Thanks for watching. Thanks for watching.",
+        "[BLANK_AUDIO]",
+        "(upbeat music)",
+        "…",
+        "谢谢大家观看。",
+        "请不吝点赞 订阅 转发 打赏支持明镜与点点栏目",
+        "Subtitles by the Amara.org community",
+    ],
+)
+async def test_what_models_write_where_nobody_speaks_is_no_transcript(settings: Any, text: str) -> None:
+    async with Raw([told({"text": text})]) as server:
+        set_to(settings, server)
+        assert (await transcribe(SOUND)).text == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Thank you.",
+        "Thank you for watching my cat!",
+        "Bye. Thank you for watching.",
+        "(laughs) Yes.",
+        "谢谢。",
+    ],
+)
+def test_what_people_say_is_never_taken_for_silence(text: str) -> None:
+    assert not is_written_in_silence(text)
 
 
 async def test_a_connection_that_was_closed_meanwhile_is_opened_again(settings: Any) -> None:
