@@ -36,6 +36,7 @@ from memory.learning.contradictions import group_by_place
 from memory.learning.diary import ClosedSession, Written, keep_session
 from memory.learning.verdicts import learn
 from memory.models import Memory
+from providers.errors import OUTAGES
 from providers.selection import preferring
 
 log = structlog.get_logger(__name__)
@@ -144,7 +145,7 @@ def _may_ask(closing: Closing, lease: Lease) -> bool:
 
 def _note_failure(lease: Lease, code: str) -> None:
     """Count the failure; after the last attempt, fail the closing and log an error. The session then stays open."""
-    closing = lease.held_row.first() if lease.count_failure(code) else None
+    closing = lease.held_row.first() if lease.count_failure(code, is_outage=code in OUTAGES) else None
     if closing is None:
         return
     Job.objects.filter(closing=closing).update(error=code)

@@ -182,17 +182,21 @@ def test_a_batch_that_failed_eight_times_is_passed_over_and_stays_recallable(
     assert "counted" in Session.objects.get().summary
 
 
-def test_where_no_model_is_reached_nothing_is_passed_over(
-    mira: Companion, talk: Talk, rehearsal: RehearsalServer
+@pytest.mark.parametrize("status", [503, 401, 402])
+def test_where_no_model_is_to_be_had_nothing_is_passed_over_or_given_up(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer, status: int
 ) -> None:
     talk(mira, *TWELVE_TURNS)
-    rehearsal.script({"task": "digest", "error": {"status": 503}, "repeat": 100})
+    rehearsal.script({"task": "any", "error": {"status": status}, "repeat": 100})
     session = Session.objects.get()
     Session.objects.update(digest_attempts=MAX_ATTEMPTS - 1)
     digests.run(session.pk, clock_at(NOON))
-    session.refresh_from_db()
-    assert session.digest_attempts == MAX_ATTEMPTS
     assert not Message.objects.filter(is_learnt=True).exists()
+    closing_id = ask_to_close(mira, NOON)
+    Closing.objects.update(attempts=MAX_ATTEMPTS - 1)
+    closing.run(closing_id, clock_at(NOON))
+    waiting = Closing.objects.get()
+    assert (waiting.state, waiting.error) == ("waiting", "provider_unavailable")
     rehearsal.reset()
-    digests.run(session.pk, clock_at(session.digest_at))
+    closing.run(closing_id, clock_at(waiting.next_at))
     assert not Message.objects.filter(is_learnt=False).exists()
