@@ -110,11 +110,15 @@ async def choose(providers: Sequence[ChatProvider], *, passes_breakers: bool = F
     raise ModelMissing("No active provider has the model")
 
 
-async def has_failed_last(provider: ChatProvider) -> bool:
-    """Return whether the provider is to blame for the failure of its last request; False if Redis does not know."""
+async def is_failing(provider: ChatProvider) -> bool:
+    """Return whether the provider has failed since its last answer: in the last WINDOW_SECONDS, or so often in a row that
+    its breaker opened. Thus a single failure, after which nobody asks, does not count for hours. False if Redis does not
+    know.
+    """
     with suppress(*UNAVAILABLE):
-        fields = await get_redis().hmget(get_admission_key(provider), "failures", "open_until")
-        return any(float(field or 0) for field in fields)
+        fields = await get_redis().hmget(get_admission_key(provider), "failed_since", "open_until")
+        failed_since, open_until = (float(field or 0) for field in fields)
+        return open_until > 0 or failed_since > time.time() - WINDOW_SECONDS
     return False
 
 
