@@ -36,6 +36,7 @@ from memory.learning.contradictions import group_by_place
 from memory.learning.diary import ClosedSession, Written, keep_session, rewrite
 from memory.learning.verdicts import learn
 from memory.models import Memory
+from providers.chat.structured import require_model
 from providers.errors import OUTAGES, MalformedError, ProviderRefused
 from providers.selection import preferring
 
@@ -113,6 +114,7 @@ def _draft(standing: Standing, lease: Lease, now: datetime) -> dict[str, Any] | 
         drafts = Drafts.load(closing, material)
     if not _may_ask(closing, lease):
         return None
+    require_model()  # or the texts would be embedded each time in vain
     part = drafts.find_missing(material)
     try:
         match part:

@@ -34,7 +34,7 @@ from memory.learning.requests import render_digest_request
 from memory.learning.secrets import redacted, secrets_in
 from memory.learning.verdicts import learn
 from memory.learning.verification import list_facts, make_key, verify
-from providers.chat.structured import ask
+from providers.chat.structured import ask, require_model
 from providers.errors import OUTAGES
 from providers.selection import preferring
 
@@ -104,6 +104,7 @@ def learn_batch(session: Session, lease: Lease, now: datetime, until_at: datetim
     the oldest that fit, and the rest with the next batch. The facts learnt are verified, together with known ones that
     they may contradict or repeat. Raise ProviderUnavailable, ProviderRefused, MalformedError.
     """
+    require_model()  # or the texts would be embedded each time in vain
     companion, batch = session.companion, _load_batch(session, until_at)
     zone, names, payer = companion.user.zone, find_names(companion), companion.payer
     talk = build_talk(companion.pk, batch.shown, zone, batch.tokens, names)

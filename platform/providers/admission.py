@@ -48,8 +48,9 @@ local requests, tokens = tonumber(ARGV[1]), tonumber(ARGV[2])
 if requests > 0 and read('requests') >= requests or tokens > 0 and read('tokens') >= tokens then return 'limit' end
 if read('open_until') > 0 then
     if now < math.max(read('open_until'), read('trial_until')) then return 'open' end
-    write('trial_until', now + ARGV[3])
+    if ARGV[5] == '' then write('trial_until', now + ARGV[3]) end
 end
+if ARGV[5] ~= '' then return '' end
 redis.call('HINCRBY', KEYS[1], 'requests', 1)
 redis.call('EXPIRE', KEYS[1], ARGV[4])
 return ''
@@ -85,8 +86,10 @@ async def _eval(provider: ChatProvider, script: str, *arguments: object) -> Any:
     return await get_redis().eval(script, 1, get_admission_key(provider), *map(str, arguments))
 
 
-async def choose(providers: Sequence[ChatProvider], *, passes_breakers: bool = False) -> ChatProvider:
-    """Return the first of the providers that may be asked now, and count the request.
+async def choose(
+    providers: Sequence[ChatProvider], *, passes_breakers: bool = False, only_looks: bool = False
+) -> ChatProvider:
+    """Return the first of the providers that may be asked now, and count the request, unless the caller `only_looks`.
 
     If none may, raise LimitReached, ProviderBusy if all breakers are open, or ModelMissing if `providers` is empty.
     With `passes_breakers`, as for a person who waits, return the first one whose breaker is open instead, if any.
@@ -95,7 +98,8 @@ async def choose(providers: Sequence[ChatProvider], *, passes_breakers: bool = F
     for provider in providers:
         try:
             limits = provider.requests_per_minute or 0, provider.tokens_per_day or 0
-            refusal = await _eval(provider, ADMIT, *limits, TRIAL_SECONDS, KEPT_SECONDS)
+            looks = "looks" if only_looks else ""
+            refusal = await _eval(provider, ADMIT, *limits, TRIAL_SECONDS, KEPT_SECONDS, looks)
         except UNAVAILABLE:
             return provider
         if not refusal:

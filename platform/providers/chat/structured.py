@@ -11,8 +11,11 @@ from typing import Any, TypeVar
 from json_repair import repair_json
 from pydantic import BaseModel, ValidationError
 
+from providers.admission import choose
 from providers.chat.completion import metered_completion
 from providers.chat.events import Messages
+from providers.chat_provider import ChatProvider
+from providers.clients import run_in_background
 from providers.errors import MalformedError, ProviderRefused, ProviderUnavailable
 from providers.failures import may_another_server_answer
 from providers.selection import Capability, find_fallbacks, get_provider
@@ -44,8 +47,7 @@ def ask(task: str, messages: Messages, answer: type[Answer]) -> Answer:
     gives back the form itself, as the messages show it by an example.
     """
     schema = {"name": task, "schema": _load_schema(answer), "strict": False}
-    provider = get_provider(Capability.BACKGROUND)
-    providers = [provider, *find_fallbacks(provider, Capability.BACKGROUND)]
+    providers = _find_providers()
     form = {"type": "json_schema", "json_schema": schema}
     try:
         with metered_completion(providers, messages, form=form) as completion:
@@ -54,6 +56,16 @@ def ask(task: str, messages: Messages, answer: type[Answer]) -> Answer:
         if not may_another_server_answer(error):
             raise
         raise ProviderUnavailable(error.said, status=error.status) from error
+
+
+def require_model() -> None:
+    """Raise ProviderBusy if `ask` could ask no model now, before something is spent on what it is to be asked."""
+    run_in_background(choose(_find_providers(), only_looks=True))
+
+
+def _find_providers() -> list[ChatProvider]:
+    provider = get_provider(Capability.BACKGROUND)
+    return [provider, *find_fallbacks(provider, Capability.BACKGROUND)]
 
 
 @cache
