@@ -61,10 +61,11 @@ def run(closing_id: UUID, clock: Clock) -> None:
     """Carry on the closing, if it is due. A failure is counted, and the closing is retried later."""
     now = clock()
     row = Closing.objects.open().filter(pk=closing_id)
+    past_id, before = row.values_list("past", "error").first() or (None, "")
     lease = Lease.take(row, "next_at", clock, error="")
     if lease:
-        past_id = row.values_list("past", flat=True).first()
-        with note_failures(lease, partial(_note_failure, lease)), spending(past_id, now):
+        error = before if before in OUTAGES else ""  # stays while the model may not be asked
+        with note_failures(lease, partial(_note_failure, lease), error=error), spending(past_id, now):
             _go_on(closing_id, lease, now)
 
 

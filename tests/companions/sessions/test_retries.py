@@ -209,6 +209,21 @@ def test_where_no_model_is_to_be_had_nothing_is_passed_over_or_given_up(
     assert not Message.objects.filter(is_learnt=False).exists()
 
 
+def test_a_closing_that_waits_for_the_breaker_still_tells_that_no_model_is_reached(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer
+) -> None:
+    talk(mira, *TEA)
+    rehearsal.script({"task": "any", "error": {"status": 401}})
+    closing_id = ask_to_close(mira, NOON)
+    closing.run(closing_id, clock_at(NOON))
+    for _failure in range(MAX_FAILURES):
+        async_to_sync(note_error)(get_provider(), ProviderUnavailable("Down"))
+    closing.run(closing_id, clock_at(NOON + timedelta(minutes=2)))
+    waiting = Closing.objects.get()
+    assert (waiting.error, waiting.attempts) == ("provider_unavailable", 1)
+    assert waiting.next_at == NOON + timedelta(minutes=3)
+
+
 def test_nothing_is_embedded_for_a_model_that_may_not_be_asked(
     mira: Companion, talk: Talk, rehearsal: RehearsalServer, settings: Settings
 ) -> None:
