@@ -306,8 +306,16 @@ class Drafts:
 def leave_out(part: str, material: Material, drafts: Drafts) -> dict[str, Any]:
     """Return an empty draft of the diary or of the understanding, by its name, for one that the model never got right."""
     if part == "diary":
-        empty = {"title": UNTITLED, "diary": [], "emotion": Emotion.NEUTRAL, "intensity": 0.0, "lines": []}
-        return {part: DiaryDraft(**empty, call_id=None, seen=fingerprint_diary(material))}
+        diary = DiaryDraft(
+            title=UNTITLED,
+            diary=[],
+            emotion=Emotion.NEUTRAL,
+            intensity=0.0,
+            lines=[],
+            call_id=None,
+            seen=fingerprint_diary(material),
+        )
+        return {part: diary}
     seen = fingerprint_understanding(material, drafts.facts)
     return {part: UnderstandingDraft(self_concept=[], user_profile=[], known=[], call_id=None, seen=seen)}
 
