@@ -15,7 +15,7 @@ from companions.gallery import decisions, submission
 from companions.memories import consolidation
 from companions.memories.forget_proposals import lapse
 from companions.minds.comparison import comparison
-from companions.models import ArchiveUpload, PastImport, Prompt, Waking
+from companions.models import ArchiveUpload, Companion, Comparison, PastImport, Prompt, Waking
 from companions.models.companion import lock
 from companions.pasts import imports, learning, undo
 from companions.pasts import uploads as past_uploads
@@ -24,7 +24,7 @@ from jobs.background import enqueue
 from jobs.slots import Slots, in_model_slot
 from memory.consolidation import runs
 from memory.documents import gists
-from memory.models import Recall
+from memory.models import Document, Recall
 
 SKIPPED_KEPT = timedelta(days=90)
 CALLS_A_RUN = 4  # per document: a task must end before the broker's visibility timeout
@@ -89,7 +89,7 @@ def restore_waiting() -> None:
 
 
 @shared_task
-@in_model_slot
+@in_model_slot(Document.objects.values_list("companion__user", flat=True))
 def write_gists(document_id: str) -> None:
     """Write gists for one document's pages, and enqueue the rest if the calls of this run were not enough."""
     for _call in range(CALLS_A_RUN):
@@ -106,7 +106,7 @@ def write_waiting_gists() -> None:
 
 
 @shared_task
-@in_model_slot
+@in_model_slot(Comparison.objects.values_list("companion__user", flat=True))
 def compare_models(comparison_id: str) -> None:
     """Continue one comparison of models."""
     comparison.run(UUID(comparison_id), timezone.now)
@@ -134,7 +134,7 @@ def go_on_with_nights() -> None:
 
 
 @shared_task
-@in_model_slot
+@in_model_slot(Companion.objects.values_list("user", flat=True))
 def work_a_night(companion_id: str, night_id: str) -> None:
     """Run one night's consolidation."""
     consolidation.run_night(UUID(companion_id), UUID(night_id), timezone.now)

@@ -8,7 +8,7 @@ from django.utils import timezone
 from companions.life import clock, inner_state, outreach, reflection, triggers
 from companions.life.timers import timers
 from companions.life.wakings import waking
-from companions.models import Waking
+from companions.models import Companion, Waking
 from jobs.slots import Slots, in_model_slot
 
 LANES, EXPIRE_SECONDS = 3, 30
@@ -43,7 +43,7 @@ def wake(waking_id: str) -> None:
 
 
 @shared_task
-@in_model_slot
+@in_model_slot(Waking.objects.values_list("companion__user", flat=True))
 def wake_unasked(waking_id: str) -> None:
     """Run one waking that nobody asked for, or continue it after an interruption."""
     waking.run(UUID(waking_id), timezone.now)
@@ -83,7 +83,7 @@ def set_missing_timers() -> None:
 
 
 @shared_task
-@in_model_slot
+@in_model_slot(Companion.objects.values_list("user", flat=True))
 def reflect_upon(companion_id: str) -> None:
     """Let one companion reflect."""
     reflection.run(UUID(companion_id), timezone.now)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -19,7 +19,7 @@ from companions.models import Closing, Companion, InnerState, Job, Message, Past
 from companions.models.companion import hold
 from companions.pasts.budget import find_wait, spending
 from companions.sessions import digests
-from companions.sessions.drafts import Drafts, Material, gather, is_new, load_known
+from companions.sessions.drafts import Drafts, Material, gather, is_new, leave_out, load_known
 from companions.sessions.parts import (
     draft_diary,
     draft_facts,
@@ -33,9 +33,11 @@ from jobs.background import enqueue
 from jobs.lease import RETRY_DELAY, Clock, Lease, note_failures
 from memory.learning.answers import Reflection
 from memory.learning.contradictions import group_by_place
-from memory.learning.diary import ClosedSession, Written, keep_session
+from memory.learning.diary import ClosedSession, Written, keep_session, rewrite
 from memory.learning.verdicts import learn
 from memory.models import Memory
+from providers.chat.structured import require_model
+from providers.errors import OUTAGES, MalformedError, ProviderRefused
 from providers.selection import preferring
 
 log = structlog.get_logger(__name__)
@@ -44,6 +46,9 @@ BATCH = 200
 PARTS = 4
 NEXT_TASK = "companions.tasks.go_on_with_pasts"
 MAX_DRAFTS = 3 * PARTS  # in one run, since deletions may invalidate drafts
+# The facts of a talk matter more: they do not wait for these parts after so many failed attempts, in half an hour.
+MAY_BE_LEFT_OUT, MAX_PART_ATTEMPTS = {"diary", "understanding"}, 4
+DIARY_DELAY = timedelta(hours=1)  # before a diary that was left out is tried again
 
 
 def find_due(now: datetime) -> list[UUID]:
@@ -56,10 +61,11 @@ def run(closing_id: UUID, clock: Clock) -> None:
     """Carry on the closing, if it is due. A failure is counted, and the closing is retried later."""
     now = clock()
     row = Closing.objects.open().filter(pk=closing_id)
+    past_id, before = row.values_list("past", "error").first() or (None, "")
     lease = Lease.take(row, "next_at", clock, error="")
     if lease:
-        past_id = row.values_list("past", flat=True).first()
-        with note_failures(lease, partial(_note_failure, lease)), spending(past_id, now):
+        error = before if before in OUTAGES else ""  # stays while the model may not be asked
+        with note_failures(lease, partial(_note_failure, lease), error=error), spending(past_id, now):
             _go_on(closing_id, lease, now)
 
 
@@ -109,15 +115,23 @@ def _draft(standing: Standing, lease: Lease, now: datetime) -> dict[str, Any] | 
         drafts = Drafts.load(closing, material)
     if not _may_ask(closing, lease):
         return None
-    match drafts.find_missing(material):
-        case "diary":
-            return {"diary": draft_diary(material, now)}
-        case "facts":
-            return {"facts": draft_facts(material, now)}
-        case "understanding":
-            return {"understanding": draft_understanding(material, drafts)}
-        case "verification":
-            return {"verification": draft_verification(material, drafts, now)}
+    require_model()  # or the texts would be embedded each time in vain
+    part = drafts.find_missing(material)
+    try:
+        match part:
+            case "diary":
+                return {part: draft_diary(material, now)}
+            case "facts":
+                return {part: draft_facts(material, now)}
+            case "understanding":
+                return {part: draft_understanding(material, drafts)}
+            case "verification":
+                return {part: draft_verification(material, drafts, now)}
+    except (MalformedError, ProviderRefused) as error:
+        if part not in MAY_BE_LEFT_OUT or closing.attempts < MAX_PART_ATTEMPTS:
+            raise
+        log.error("part_left_out", closing_id=str(closing.pk), part=part, code=error.code)
+        return leave_out(part, material, drafts)
     return {}
 
 
@@ -144,7 +158,7 @@ def _may_ask(closing: Closing, lease: Lease) -> bool:
 
 def _note_failure(lease: Lease, code: str) -> None:
     """Count the failure; after the last attempt, fail the closing and log an error. The session then stays open."""
-    closing = lease.held_row.first() if lease.count_failure(code) else None
+    closing = lease.held_row.first() if lease.count_failure(code, is_outage=code in OUTAGES) else None
     if closing is None:
         return
     Job.objects.filter(closing=closing).update(error=code)
@@ -284,7 +298,14 @@ def _keep_diary(material: Material, drafts: Drafts, now: datetime) -> str:
         session_id=material.session.pk, started_at=messages[0].said_at, ended_at=ended_at, written=written
     )
     entry = keep_session(companion.pk, ended, now, companion.user.zone)
-    if understanding or (material.understood_until and material.is_understanding_due):
+    if diary.call_id is None:
+        rewrite(entry, now, is_stale=True, next_at=now + DIARY_DELAY)
+    # Not if it was left out: then the next closing asks about the same messages.
+    if (
+        understanding.call_id
+        if understanding
+        else material.understood_until and material.is_understanding_due
+    ):
         # Even if nothing was learnt, so that the same messages are not shown again at each later closing.
         _note_understood(material, ended_at)
     state = material.inner_state

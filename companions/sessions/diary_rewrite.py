@@ -8,7 +8,6 @@ from uuid import UUID
 
 import structlog
 from django.db import transaction
-from django.db.models import F
 
 from accounts.limits.usage import waits_until
 from companions.deletion import forget_many
@@ -17,9 +16,10 @@ from companions.models.companion import hold
 from companions.sessions.drafts import DiaryDraft, Drafts, Material, find_entry_before, fingerprint_diary
 from companions.sessions.parts import draft_diary, draft_verification, keep_verified
 from companions.sessions.transcript import find_names, select_messages, select_visible
-from jobs.lease import MAX_ATTEMPTS, Clock, Lease, note_failures, retry_at
+from jobs.lease import MAX_ATTEMPTS, Clock, Lease, count_attempt, note_failures, retry_at
 from memory.learning.diary import Written, drop_forgotten, rewrite
 from memory.models import DiaryEntry
+from providers.errors import OUTAGES
 
 log = structlog.get_logger(__name__)
 
@@ -152,12 +152,12 @@ def _drop(entry: DiaryEntry, now: datetime) -> bool:
 
 def _note_failure(lease: Lease, code: str) -> None:
     """Count the failure and schedule a retry; after the last attempt, log an error and leave the entry as it is."""
-    lease.held_row.update(attempts=F("attempts") + 1)
     entry = lease.held_row.first()
     if entry is None:
         return
-    is_last = entry.attempts >= MAX_ATTEMPTS
-    lease.release(None if is_last else retry_at(entry.attempts, lease.clock()))
+    attempts = count_attempt(entry.attempts, is_outage=code in OUTAGES)
+    is_last = attempts >= MAX_ATTEMPTS
+    lease.release(None if is_last else retry_at(attempts, lease.clock()), attempts=attempts)
     if is_last:
         log.error(
             "diary_not_written_anew", entry_id=str(entry.pk), companion_id=str(entry.companion_id), code=code

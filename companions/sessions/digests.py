@@ -25,7 +25,7 @@ from companions.sessions.transcript import (
     select_visible,
     take_fitting,
 )
-from jobs.lease import MAX_ATTEMPTS, Clock, Lease, note_failures, retry_at
+from jobs.lease import MAX_ATTEMPTS, Clock, Lease, count_attempt, note_failures, retry_at
 from memory.learning.answers import Digest
 from memory.learning.boilerplate import is_boilerplate
 from memory.learning.contradictions import find_contradicted, find_pairs, find_repeated, group_by_place
@@ -34,8 +34,8 @@ from memory.learning.requests import render_digest_request
 from memory.learning.secrets import redacted, secrets_in
 from memory.learning.verdicts import learn
 from memory.learning.verification import list_facts, make_key, verify
-from providers.chat.structured import ask
-from providers.errors import ProviderUnavailable
+from providers.chat.structured import ask, require_model
+from providers.errors import OUTAGES
 from providers.selection import preferring
 
 log = structlog.get_logger(__name__)
@@ -104,6 +104,7 @@ def learn_batch(session: Session, lease: Lease, now: datetime, until_at: datetim
     the oldest that fit, and the rest with the next batch. The facts learnt are verified, together with known ones that
     they may contradict or repeat. Raise ProviderUnavailable, ProviderRefused, MalformedError.
     """
+    require_model()  # or the texts would be embedded each time in vain
     companion, batch = session.companion, _load_batch(session, until_at)
     zone, names, payer = companion.user.zone, find_names(companion), companion.payer
     talk = build_talk(companion.pk, batch.shown, zone, batch.tokens, names)
@@ -205,18 +206,15 @@ def _is_unchanged(session: Session, batch: Batch) -> bool:
 def _note_failure(session: Session, lease: Lease, code: str) -> None:
     """Count the failure, and schedule a retry; after MAX_ATTEMPTS, skip the batch and log an error.
 
-    If the model is unreachable, that is not the batch's fault: then it is not skipped but retried, and an error is
-    logged once.
+    If no model is to be had, that is not the batch's fault: then it is not skipped but retried.
     """
-    attempts = session.digest_attempts + 1
-    if attempts >= MAX_ATTEMPTS and code != ProviderUnavailable.code:
+    attempts = count_attempt(session.digest_attempts, is_outage=code in OUTAGES)
+    if attempts >= MAX_ATTEMPTS:
         _pass_over(session)
         lease.release(None, digest_attempts=0)
         log.error("batch_passed_over", session_id=str(session.pk), code=code)
         return
     lease.release(retry_at(attempts, lease.clock()), digest_attempts=attempts)
-    if attempts == MAX_ATTEMPTS:
-        log.error("nothing_learnt", session_id=str(session.pk), code=code)
 
 
 @transaction.atomic

@@ -21,8 +21,9 @@ from companions.sessions.transcript import (
     select_visible,
     stamp,
 )
+from memory.emotion import Emotion
 from memory.learning.answers import Learnt
-from memory.learning.diary import Sentences
+from memory.learning.diary import UNTITLED, Sentences
 from memory.learning.neighbours import select_showable
 from memory.learning.revisions import current
 from memory.learning.talk import Talk
@@ -177,7 +178,7 @@ class DiaryDraft:
 
     Each sentence of the `diary` has a "doubt", true if rules find that it tells something that nobody said.
     `inner_state` revises the one whose id is `felt_before`, or is None if that stays as it is. `seen` is what
-    `fingerprint_diary` returned.
+    `fingerprint_diary` returned. `call_id` is None for a diary that was left out.
     """
 
     title: str
@@ -222,7 +223,7 @@ class FactsDraft:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnderstandingDraft:
     """The draft of the changes to self-concept and user profile: edits as `weigh_edits` returns them. `known` are
-    fingerprints of the earlier facts that the model was shown.
+    fingerprints of the earlier facts that the model was shown. `call_id` is None if the understanding was left out.
     """
 
     self_concept: list[dict[str, Any]]
@@ -300,6 +301,23 @@ class Drafts:
             if has_learnt:
                 return "understanding"
         return "" if self.verification and self.verification.is_whole else "verification"
+
+
+def leave_out(part: str, material: Material, drafts: Drafts) -> dict[str, Any]:
+    """Return an empty draft of the diary or of the understanding, by its name, for one that the model never got right."""
+    if part == "diary":
+        diary = DiaryDraft(
+            title=UNTITLED,
+            diary=[],
+            emotion=Emotion.NEUTRAL,
+            intensity=0.0,
+            lines=[],
+            call_id=None,
+            seen=fingerprint_diary(material),
+        )
+        return {part: diary}
+    seen = fingerprint_understanding(material, drafts.facts)
+    return {part: UnderstandingDraft(self_concept=[], user_profile=[], known=[], call_id=None, seen=seen)}
 
 
 def _read_draft(kind: type[Draft], kept: Any, *made_from: Any) -> Draft | None:

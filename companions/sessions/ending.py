@@ -7,10 +7,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from companions.models import Closing, Companion, Message, Session
+from providers.errors import OUTAGES
 
 STEPS = 3  # of closing a session: requested, under way, drafted
 PROBLEMS = {
-    "provider_unavailable": gettext_lazy("The model could not be reached."),
+    **dict.fromkeys(OUTAGES, gettext_lazy("The model could not be reached.")),
     "provider_refused": gettext_lazy("The model refused to answer."),
     "malformed_answer": gettext_lazy("The model's answer could not be read."),
 }

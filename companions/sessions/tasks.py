@@ -5,12 +5,14 @@ from uuid import UUID
 from celery import shared_task
 from django.utils import timezone
 
+from companions.models import Closing, Session
 from companions.sessions import closing, diary_rewrite, digests, requests
 from jobs.slots import in_model_slot
+from memory.models import DiaryEntry
 
 
 @shared_task
-@in_model_slot
+@in_model_slot(Closing.objects.values_list("companion__user", flat=True))
 def close_session(closing_id: str) -> None:
     """Carry on one closing, if it is due."""
     closing.run(UUID(closing_id), timezone.now)
@@ -26,7 +28,7 @@ def close_waiting() -> None:
 
 
 @shared_task
-@in_model_slot
+@in_model_slot(Session.objects.values_list("companion__user", flat=True))
 def digest_session(session_id: str) -> None:
     """Learn from one batch of an open session, if one is due."""
     digests.run(UUID(session_id), timezone.now)
@@ -40,7 +42,7 @@ def digest_waiting() -> None:
 
 
 @shared_task
-@in_model_slot
+@in_model_slot(DiaryEntry.objects.values_list("companion__user", flat=True))
 def rewrite_diary(entry_id: str) -> None:
     """Rewrite one diary entry of which something was deleted, if it is due."""
     diary_rewrite.run(UUID(entry_id), timezone.now)

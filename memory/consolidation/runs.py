@@ -27,6 +27,7 @@ from memory.learning.talk import Talk
 from memory.learning.verification import verify
 from memory.models import Consolidation, Memory, Pursuit
 from providers.chat.structured import ask
+from providers.errors import OUTAGES
 from providers.selection import Capability, get_provider, preferring
 from providers.tokens import estimate
 
@@ -223,7 +224,7 @@ def _mark(memories: Sequence[Memory], goals: Sequence[Pursuit]) -> str:
 
 def _put_off(companion_id: UUID, lease: Lease, code: str) -> None:
     """Record a failed try and postpone the run, longer each time; after the last try mark it as failed and log that."""
-    run = lease.held_row.first() if lease.count_failure(code) else None
+    run = lease.held_row.first() if lease.count_failure(code, is_outage=code in OUTAGES) else None
     if run is None:
         return
     lease.held_row.update(state=Consolidation.State.FAILED, ended_at=lease.clock(), draft={})

@@ -14,7 +14,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from config.celery import BEAT_KEY, WORKER_KEY
 from jobs.background import in_thread, one_per_loop
-from providers.admission import has_failed_last
+from providers.admission import is_failing
 from providers.http.clients import get_chat_client
 from providers.selection import get_provider
 
@@ -87,7 +87,7 @@ def chat_probe() -> ChatProbe:
 async def _is_chat_up() -> bool:
     provider = await in_thread(get_provider)
     # /models may answer where the model does not.
-    if provider.has_lost_key or await has_failed_last(provider):
+    if provider.has_lost_key or await is_failing(provider):
         return False
     return await get_chat_client(provider).is_up()
 

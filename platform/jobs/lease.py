@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any, Self
 
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import Q, QuerySet
 
 from jobs.background import with_retry
 from jobs.errors import PostponedError, RetryableError
@@ -53,15 +53,16 @@ class Lease:
         return is_held
 
     @transaction.atomic
-    def count_failure(self, code: str, most: int = MAX_ATTEMPTS) -> bool:
+    def count_failure(self, code: str, most: int = MAX_ATTEMPTS, *, is_outage: bool = False) -> bool:
         """Count a failed attempt in the row's `attempts`, put `code` into its `error`, and release it until the next.
 
         Return True, with the row still held, if that was the last of `most` attempts.
         """
-        self.held_row.update(attempts=F("attempts") + 1, error=code)
-        attempts = self.held_row.values_list("attempts", flat=True).first()
-        if attempts is None:
+        before = self.held_row.values_list("attempts", flat=True).first()
+        if before is None:
             return False
+        attempts = count_attempt(before, is_outage=is_outage, most=most)
+        self.held_row.update(attempts=attempts, error=code)
         if attempts < most:
             self.release(retry_at(attempts, self.clock()))
         return bool(attempts >= most)
@@ -69,6 +70,11 @@ class Lease:
     def release(self, at: datetime | None, **fields: Any) -> None:
         """Let any worker take the row from the time `at` on, and set `fields`; do nothing if the lease is lost."""
         self.held_row.update(**{self.field: at}, **fields)
+
+
+def count_attempt(attempts: int, *, is_outage: bool, most: int = MAX_ATTEMPTS) -> int:
+    """Return how many attempts have failed with one more. An outage is not the work's fault: it leaves two of `most`."""
+    return max(attempts, min(attempts + 1, most - 2)) if is_outage else attempts + 1
 
 
 def retry_at(attempts: int, now: datetime) -> datetime:

@@ -1,10 +1,13 @@
 """Slots for long tasks in this process, so that those of one person never take all of its threads."""
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from threading import Lock
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+
+from django.db.models import QuerySet
 
 from jobs.background import enqueue
 
@@ -16,31 +19,34 @@ class Slots(Generic[Key]):
 
     def __init__(self, most: int) -> None:
         self._most, self._lock = most, Lock()
-        self._taken, self._missed = set[Key](), dict[Key, None]()
+        self._taken, self._missed = dict[Key, Hashable](), dict[Key, Hashable]()  # whose each is
 
     @contextmanager
-    def take(self, key: Key) -> Iterator[bool]:
-        """Take a slot for the block if there is one; yield whether there was."""
+    def take(self, key: Key, whose: Hashable = None) -> Iterator[bool]:
+        """Take a slot for the block if there is one; yield whether there was. `whose` is the person it is for."""
         with self._lock:
             is_free = key not in self._taken and len(self._taken) < self._most
             if is_free:
-                self._taken.add(key)
+                self._taken[key] = whose
                 self._missed.pop(key, None)
             else:
-                self._missed.setdefault(key)
+                self._missed.setdefault(key, whose)
         try:
             yield is_free
         finally:
             if is_free:
                 with self._lock:
-                    self._taken.discard(key)
+                    del self._taken[key]
 
     def pop_missed(self, most: int | None = None) -> list[Key]:
-        """Return the keys, at `most` so many, for which there was no slot and which have had none since; the one that
-        has waited for longest first. They are not returned again.
+        """Return the keys, at `most` so many, for which there was no slot and which have had none since. They are not
+        returned again.
+
+        Those of whoever has the fewest slots come first, and of these the one that has waited for longest.
         """
         with self._lock:
-            popped = list(self._missed)[:most]
+            taken = Counter(self._taken.values())
+            popped = sorted(self._missed, key=lambda key: taken[self._missed[key]])[:most]
             for key in popped:
                 del self._missed[key]
         return popped
@@ -51,20 +57,25 @@ class Slots(Generic[Key]):
 FOR_MODELS = Slots[tuple[str, ...]](4)
 
 
-def in_model_slot(work: Callable[..., None]) -> Callable[..., None]:
+def in_model_slot(users: QuerySet[Any, Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Decorate a task that waits for a model: it is done if there is a slot for it, and else enqueued once more when its
-    turn comes, as others leave their slots. If that is lost, its sweep finds it.
+    turn comes, as others leave their slots. If that is lost, its sweep finds it. The persons whose tasks wait have their
+    turns one after the other: `users` finds the person by the task's first id.
     """
 
-    @wraps(work)
-    def run(*ids: str) -> None:
-        try:
-            with FOR_MODELS.take((f"{work.__module__}.{work.__name__}", *ids)) as is_free:
+    def decorate(work: Callable[..., None]) -> Callable[..., None]:
+        @wraps(work)
+        def run(*ids: str) -> None:
+            whose = users.filter(pk=ids[0]).first()
+            try:
+                with FOR_MODELS.take((f"{work.__module__}.{work.__name__}", *ids), whose) as is_free:
+                    if is_free:
+                        work(*ids)
+            finally:
                 if is_free:
-                    work(*ids)
-        finally:
-            if is_free:
-                for task_name, *missed_ids in FOR_MODELS.pop_missed(1):
-                    enqueue(task_name, *missed_ids)
+                    for task_name, *missed_ids in FOR_MODELS.pop_missed(1):
+                        enqueue(task_name, *missed_ids)
 
-    return run
+        return run
+
+    return decorate

@@ -48,8 +48,9 @@ local requests, tokens = tonumber(ARGV[1]), tonumber(ARGV[2])
 if requests > 0 and read('requests') >= requests or tokens > 0 and read('tokens') >= tokens then return 'limit' end
 if read('open_until') > 0 then
     if now < math.max(read('open_until'), read('trial_until')) then return 'open' end
-    write('trial_until', now + ARGV[3])
+    if ARGV[5] == '' then write('trial_until', now + ARGV[3]) end
 end
+if ARGV[5] ~= '' then return '' end
 redis.call('HINCRBY', KEYS[1], 'requests', 1)
 redis.call('EXPIRE', KEYS[1], ARGV[4])
 return ''
@@ -85,8 +86,10 @@ async def _eval(provider: ChatProvider, script: str, *arguments: object) -> Any:
     return await get_redis().eval(script, 1, get_admission_key(provider), *map(str, arguments))
 
 
-async def choose(providers: Sequence[ChatProvider], *, passes_breakers: bool = False) -> ChatProvider:
-    """Return the first of the providers that may be asked now, and count the request.
+async def choose(
+    providers: Sequence[ChatProvider], *, passes_breakers: bool = False, only_looks: bool = False
+) -> ChatProvider:
+    """Return the first of the providers that may be asked now, and count the request, unless the caller `only_looks`.
 
     If none may, raise LimitReached, ProviderBusy if all breakers are open, or ModelMissing if `providers` is empty.
     With `passes_breakers`, as for a person who waits, return the first one whose breaker is open instead, if any.
@@ -95,7 +98,8 @@ async def choose(providers: Sequence[ChatProvider], *, passes_breakers: bool = F
     for provider in providers:
         try:
             limits = provider.requests_per_minute or 0, provider.tokens_per_day or 0
-            refusal = await _eval(provider, ADMIT, *limits, TRIAL_SECONDS, KEPT_SECONDS)
+            looks = "looks" if only_looks else ""
+            refusal = await _eval(provider, ADMIT, *limits, TRIAL_SECONDS, KEPT_SECONDS, looks)
         except UNAVAILABLE:
             return provider
         if not refusal:
@@ -110,11 +114,15 @@ async def choose(providers: Sequence[ChatProvider], *, passes_breakers: bool = F
     raise ModelMissing("No active provider has the model")
 
 
-async def has_failed_last(provider: ChatProvider) -> bool:
-    """Return whether the provider is to blame for the failure of its last request; False if Redis does not know."""
+async def is_failing(provider: ChatProvider) -> bool:
+    """Return whether the provider has failed since its last answer: in the last WINDOW_SECONDS, or so often in a row that
+    its breaker opened. Thus a single failure, after which nobody asks, does not count for hours. False if Redis does not
+    know.
+    """
     with suppress(*UNAVAILABLE):
-        fields = await get_redis().hmget(get_admission_key(provider), "failures", "open_until")
-        return any(float(field or 0) for field in fields)
+        fields = await get_redis().hmget(get_admission_key(provider), "failed_since", "open_until")
+        failed_since, open_until = (float(field or 0) for field in fields)
+        return open_until > 0 or failed_since > time.time() - WINDOW_SECONDS
     return False
 
 

@@ -87,6 +87,10 @@ class ModelLoading(ProviderUnavailable):
     sentence = _("The model is still loading. What you wrote is kept; please try again in a minute or two.")
 
 
+# The codes of failures for which the request is not to blame: it may be made again, however often.
+OUTAGES = {ProviderUnavailable.code, ModelMissing.code, ModelLoading.code}
+
+
 class ProviderRefused(ProviderError):
     code = "provider_refused"
     sentence = _(

@@ -1,6 +1,7 @@
 """Slots for long tasks: a few at once, and one for each key."""
 
 from contextlib import ExitStack
+from uuid import UUID
 
 import pytest
 from celery import Task
@@ -10,6 +11,8 @@ from companions.life import tasks as life_tasks
 from companions.sessions import tasks
 from jobs import slots as module
 from jobs.slots import FOR_MODELS, Slots
+
+ID = str(UUID(int=0))
 
 
 def test_there_is_one_slot_for_each_key() -> None:
@@ -32,6 +35,7 @@ def test_a_slot_is_given_back_whatever_happens() -> None:
         assert is_free
 
 
+@pytest.mark.django_db
 def test_slow_models_leave_threads_for_reminders_and_what_waited_follows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -52,6 +56,7 @@ def test_slow_models_leave_threads_for_reminders_and_what_waited_follows(
     assert (done, enqueued) == ([third, first], [(name, first), (name, second)])
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize(
     "task",
     [
@@ -64,15 +69,26 @@ def test_whatever_waits_for_a_model_waits_for_a_slot(task: Task) -> None:
     with ExitStack() as busy:
         for number in range(4):
             busy.enter_context(FOR_MODELS.take((str(number),)))
-        task("an id")
-    assert FOR_MODELS.pop_missed() == [(task.name, "an id")]
+        task(ID)
+    assert FOR_MODELS.pop_missed() == [(task.name, ID)]
 
 
+@pytest.mark.django_db
 def test_what_waited_follows_also_a_task_that_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     enqueued = list[tuple[str, ...]]()
     monkeypatch.setattr(module, "enqueue", lambda *task: enqueued.append(task))
-    with FOR_MODELS.take((tasks.close_session.name, "an id")):
-        tasks.close_session("an id")
-    with pytest.raises(ValueError, match="hexadecimal"):
-        tasks.close_session("no id")
-    assert enqueued == [(tasks.close_session.name, "an id")]
+    monkeypatch.setattr(tasks.closing, "run", lambda _id, _clock: 1 / 0)
+    with FOR_MODELS.take((tasks.close_session.name, ID)):
+        tasks.close_session(ID)
+    with pytest.raises(ZeroDivisionError):
+        tasks.close_session(str(UUID(int=1)))
+    assert enqueued == [(tasks.close_session.name, ID)]
+
+
+def test_whoever_has_the_fewest_slots_is_next() -> None:
+    slots = Slots[int](2)
+    with slots.take(1, "Alice"):
+        with slots.take(2, "Alice"), slots.take(3, "Alice"), slots.take(4, "Alice"), slots.take(5, "Bob"):
+            pass
+        assert slots.pop_missed(1) == [5]
+        assert slots.pop_missed() == [3, 4]

@@ -37,6 +37,8 @@ ABOVE = {  # in companions: each starts from a row that is one companion's, and 
     "companions.transfer.digital_life_export._write_sessions": "what the companion's own recalls had found",
     "companions.conversations.transcript.with_replies": "fetched with the companion's own messages, by their replies",
     "companions.sessions.drafts.has_learnt": "whether sessions of one companion have taught something; yes or no",
+    "companions.sessions.tasks.rewrite_diary": "whose the task's entry is, by its id; their id alone",
+    "companions.tasks.write_gists": "whose the task's document is, by its id; their id alone",
     "companions.sessions.diary_rewrite.find_due": "the sweep: ids of stale entries, whosever they are",
     "companions.sessions.diary_rewrite.run": "the one entry of the sweep, by its id; nothing comes back",
     "companions.sessions.diary_rewrite._write": "the same entry, looked at again",

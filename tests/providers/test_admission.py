@@ -19,6 +19,7 @@ from providers.admission import (
     MAX_PAUSE_SECONDS,
     choose,
     get_admission_key,
+    is_failing,
     note_answer,
     note_error,
 )
@@ -76,6 +77,20 @@ async def test_failures_long_apart_open_nothing(redis: Redis) -> None:
     await redis.hset(get_admission_key(FIRST), "failed_since", time.time() - 3600)
     await open_breaker(1)
     assert await choose([FIRST, OTHER]) == FIRST
+
+
+async def test_a_single_failure_is_not_told_for_hours_but_an_open_breaker_is(redis: Redis) -> None:
+    assert not await is_failing(FIRST)
+    await open_breaker(1)
+    assert await is_failing(FIRST)
+    await redis.hset(get_admission_key(FIRST), "failed_since", time.time() - 3600)
+    assert not await is_failing(FIRST)
+    await open_breaker()
+    await redis.hset(get_admission_key(FIRST), "failed_since", time.time() - 3600)
+    await end_pause(redis)
+    assert await is_failing(FIRST)
+    await note_answer(FIRST)
+    assert not await is_failing(FIRST)
 
 
 async def test_after_a_pause_one_request_is_let_through(redis: Redis) -> None:

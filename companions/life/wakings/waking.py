@@ -23,7 +23,7 @@ from companions.models.companion import hold, lock
 from jobs.background import enqueue
 from jobs.lease import MAX_ATTEMPTS, Clock, Lease, note_failures, retry_at
 from memory.threads import settle_promises
-from providers.errors import ProviderBusy, ProviderError
+from providers.errors import ProviderError
 from providers.selection import preferring
 from safety.outgoing import check_outgoing
 
@@ -31,7 +31,7 @@ log = structlog.get_logger(__name__)
 
 FOUND_AT_ONCE = 200
 LEASE_TIME = timedelta(minutes=5)  # longer than a model may take; each step renews it
-# How long a busy model is tried again before the reminder is sent without it.
+# How long a model that is busy, hangs or fails is waited for before the reminder is sent without it.
 REMINDER_PATIENCE = timedelta(minutes=1)
 BUSY_DELAY = timedelta(seconds=15)  # before the next try while a reply or another waking is under way
 CANCELLED = "cancelled"
@@ -110,17 +110,15 @@ def _begin(context: WakingContext, reminder: str, now: datetime) -> bool:
 def _decide(context: WakingContext, now: datetime) -> str:
     """Return what is to be said, or "" for silence.
 
-    If the model fails again, stays busy, or says nothing although it was asked to, that is Kith's own reminder, if any.
-    Any other failure of the model raises ProviderError.
+    If the model fails again or after long, stays busy, or says nothing although it was asked to, that is Kith's own
+    reminder, if any. Any other failure of the model raises ProviderError.
     """
     text = ""
     try:
         text = decide(context, now)
-    except ProviderError as error:
+    except ProviderError:
         waited = context.lease.clock() - context.waking.created_at
-        is_in_vain = context.waking.attempts or (
-            isinstance(error, ProviderBusy) and waited >= REMINDER_PATIENCE
-        )
+        is_in_vain = context.waking.attempts or waited >= REMINDER_PATIENCE
         if not is_in_vain or not write_reminder(context, now):
             raise
     reminder = "" if text else write_reminder(context, now)

@@ -11,9 +11,13 @@ from typing import Any, TypeVar
 from json_repair import repair_json
 from pydantic import BaseModel, ValidationError
 
+from providers.admission import choose
 from providers.chat.completion import metered_completion
 from providers.chat.events import Messages
-from providers.errors import MalformedError
+from providers.chat_provider import ChatProvider
+from providers.clients import run_in_background
+from providers.errors import MalformedError, ProviderRefused, ProviderUnavailable
+from providers.failures import may_another_server_answer
 from providers.selection import Capability, find_fallbacks, get_provider
 from text.strings import is_storable
 
@@ -38,16 +42,30 @@ def ask(task: str, messages: Messages, answer: type[Answer]) -> Answer:
     `task` names what is asked for: check, digest, diary, facts, verification, understanding, reflection, gists or
     night. The schema is sent with the messages, but left out for servers that do not support it, so the messages must
     tell the form too. The call is metered.
-    Raise ProviderUnavailable, ProviderRefused, or MalformedError if the answer holds no object in that form, or only
+    Raise ProviderUnavailable, also if the server refused its key or model instead of the request, ProviderRefused, or
+    MalformedError if the answer holds no object in that form, or only
     gives back the form itself, as the messages show it by an example.
     """
     schema = {"name": task, "schema": _load_schema(answer), "strict": False}
+    providers = _find_providers()
+    form = {"type": "json_schema", "json_schema": schema}
+    try:
+        with metered_completion(providers, messages, form=form) as completion:
+            return parse_answer(completion.text, answer, _find_examples(messages))
+    except ProviderRefused as error:
+        if not may_another_server_answer(error):
+            raise
+        raise ProviderUnavailable(error.said, status=error.status) from error
+
+
+def require_model() -> None:
+    """Raise ProviderBusy if `ask` could ask no model now, before something is spent on what it is to be asked."""
+    run_in_background(choose(_find_providers(), only_looks=True))
+
+
+def _find_providers() -> list[ChatProvider]:
     provider = get_provider(Capability.BACKGROUND)
-    providers = [provider, *find_fallbacks(provider, Capability.BACKGROUND)]
-    with metered_completion(
-        providers, messages, form={"type": "json_schema", "json_schema": schema}
-    ) as completion:
-        return parse_answer(completion.text, answer, _find_examples(messages))
+    return [provider, *find_fallbacks(provider, Capability.BACKGROUND)]
 
 
 @cache

@@ -14,6 +14,7 @@ from companions.conversations.messages import Spoken
 from companions.life.outreach import count_unread
 from companions.life.timers.timers import fire, set_timer
 from companions.life.wakings.reminders import asks_for_reminder
+from companions.life.wakings.waking import run
 from companions.models import Companion, Conversation, Message, Timer, Waking
 from companions.prompting.history import render_history
 from companions.sessions.transcript import select_messages, select_visible
@@ -24,6 +25,7 @@ from memory.threads import open_thread
 from providers.admission import get_slot_keys
 from providers.selection import get_provider
 from tests.companions.life.waking import as_it_is, let_speak, ran, say, unprompted, woken
+from tests.fixtures import faults
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.rest import Api
 
@@ -69,6 +71,16 @@ def test_it_comes_as_it_stands_where_the_model_fails_twice(
     assert (waking.state, waking.attempts, unprompted(mira)) == ("waiting", 1, [])
     waking = ran(waking, NOON + 3 * MINUTE)
     assert (waking.state, waking.outcome, unprompted(mira)) == ("done", "reminded", [BARE])
+
+
+def test_it_comes_as_it_stands_at_once_where_the_model_was_waited_for_in_vain_for_long(
+    mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    rehearsal.script(*[{"error": {"status": 503}, "when": "<kith-waking>"}] * 4)
+    waking, times = woken(mira, NOON), [NOON]
+    with faults.before(faults.ANSWERED, lambda: times.append(NOON + 2 * MINUTE)):
+        run(waking.pk, lambda: times[-1])
+    assert (as_it_is(waking.pk).outcome, unprompted(mira)) == ("reminded", [BARE])
 
 
 @pytest.mark.parametrize(

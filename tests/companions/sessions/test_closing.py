@@ -11,6 +11,7 @@ from accounts.models import ModelCall
 from companions.deletion import delete_message, forget
 from companions.memories.editing import set_private
 from companions.models import Closing, Companion, InnerState, Job, Message, Session
+from companions.sessions import diary_rewrite
 from companions.sessions.closing import find_due, run
 from companions.sessions.requests import close
 from companions.sessions.transcript import find_names
@@ -605,7 +606,7 @@ def test_after_eight_tries_the_operator_is_told_and_a_new_asking_begins_anew(
     mira: Companion, talk: Talk, rehearsal: RehearsalServer
 ) -> None:
     talk(mira, *TEA)
-    rehearsal.script({"task": "diary", "answer": "{", "repeat": MAX_ATTEMPTS})
+    rehearsal.script({"task": "facts", "answer": "{", "repeat": MAX_ATTEMPTS})
     job = close(mira, NOON)
     now, waits = NOON, []
     closing = Closing.objects.get()
@@ -623,3 +624,26 @@ def test_after_eight_tries_the_operator_is_told_and_a_new_asking_begins_anew(
     assert again != job
     run(Closing.objects.get(job=again).pk, clock_at(now))
     assert DiaryEntry.objects.count() == 1
+
+
+@pytest.mark.parametrize("part", ["diary", "understanding"])
+def test_facts_do_not_wait_for_a_part_that_is_never_in_form(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer, part: str
+) -> None:
+    talk(mira, *TEA)
+    rehearsal.script({"task": part, "answer": "{", "repeat": 5})
+    closing, now = closed(mira, NOON), NOON
+    while closing.state == "waiting":
+        now = closing.next_at
+        run(closing.pk, clock_at(now))
+        closing.refresh_from_db()
+    assert (closing.state, now) == ("done", NOON + timedelta(minutes=30))
+    assert mira.memories.exclude(kind__in=["said", "diary"]).exists()
+    entry = DiaryEntry.objects.get()
+    assert (entry.is_stale, bool(entry.sentences)) == (part == "diary", part == "understanding")
+    assert (Companion.objects.get().understood_until is None) is (part == "understanding")
+    if entry.is_stale:
+        diary_rewrite.run(entry.pk, clock_at(now + timedelta(hours=1)))
+        entry.refresh_from_db()
+        assert entry.sentences
+        assert not Memory.objects.get(pk=entry.memory_id).is_stale

@@ -75,7 +75,7 @@ def test_a_closing_that_failed_is_not_begun_again_by_itself(
     mira: Companion, talk: Talk, rehearsal: RehearsalServer
 ) -> None:
     talk(mira, *TEA)
-    rehearsal.script({"task": "diary", "answer": "", "repeat": MAX_ATTEMPTS})
+    rehearsal.script({"task": "facts", "answer": "", "repeat": MAX_ATTEMPTS})
     now = LAST + timedelta(hours=8)
     for _try in range(MAX_ATTEMPTS):
         sweep(now)

@@ -4,13 +4,20 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import pytest
+from asgiref.sync import async_to_sync
 from pytest_django import Settings
 
+from accounts.models import ModelCall
 from companions.models import Closing, Companion, Message, Session
 from companions.sessions import closing, digests
 from companions.sessions.requests import close
 from jobs.lease import LEASE_TIME, MAX_ATTEMPTS
+from memory.embedding import embed_waiting
 from memory.models import DiaryEntry
+from memory.store import keep_fact
+from providers.admission import MAX_FAILURES, note_error
+from providers.errors import ProviderUnavailable
+from providers.selection import get_provider
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, ask_to_close
 from tests.fixtures import faults
 from tests.fixtures.clock import clock_at
@@ -182,17 +189,53 @@ def test_a_batch_that_failed_eight_times_is_passed_over_and_stays_recallable(
     assert "counted" in Session.objects.get().summary
 
 
-def test_where_no_model_is_reached_nothing_is_passed_over(
-    mira: Companion, talk: Talk, rehearsal: RehearsalServer
+@pytest.mark.parametrize("status", [503, 401, 402])
+def test_where_no_model_is_to_be_had_nothing_is_passed_over_or_given_up(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer, status: int
 ) -> None:
     talk(mira, *TWELVE_TURNS)
-    rehearsal.script({"task": "digest", "error": {"status": 503}, "repeat": 100})
+    rehearsal.script({"task": "any", "error": {"status": status}, "repeat": 100})
     session = Session.objects.get()
     Session.objects.update(digest_attempts=MAX_ATTEMPTS - 1)
     digests.run(session.pk, clock_at(NOON))
-    session.refresh_from_db()
-    assert session.digest_attempts == MAX_ATTEMPTS
     assert not Message.objects.filter(is_learnt=True).exists()
+    closing_id = ask_to_close(mira, NOON)
+    Closing.objects.update(attempts=MAX_ATTEMPTS - 1)
+    closing.run(closing_id, clock_at(NOON))
+    waiting = Closing.objects.get()
+    assert (waiting.state, waiting.error) == ("waiting", "provider_unavailable")
     rehearsal.reset()
-    digests.run(session.pk, clock_at(session.digest_at))
+    closing.run(closing_id, clock_at(waiting.next_at))
     assert not Message.objects.filter(is_learnt=False).exists()
+
+
+def test_a_closing_that_waits_for_the_breaker_still_tells_that_no_model_is_reached(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer
+) -> None:
+    talk(mira, *TEA)
+    rehearsal.script({"task": "any", "error": {"status": 401}})
+    closing_id = ask_to_close(mira, NOON)
+    closing.run(closing_id, clock_at(NOON))
+    for _failure in range(MAX_FAILURES):
+        async_to_sync(note_error)(get_provider(), ProviderUnavailable("Down"))
+    closing.run(closing_id, clock_at(NOON + timedelta(minutes=2)))
+    waiting = Closing.objects.get()
+    assert (waiting.error, waiting.attempts) == ("provider_unavailable", 1)
+    assert waiting.next_at == NOON + timedelta(minutes=3)
+
+
+def test_nothing_is_embedded_for_a_model_that_may_not_be_asked(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer, settings: Settings
+) -> None:
+    settings.EMBEDDING = {"base_url": rehearsal.url, "api_key": "", "model": "rehearsal-embedding"}
+    keep_fact(mira.pk, "Alice likes green tea.", MORNING, MORNING)
+    talk(mira, *TWELVE_TURNS)
+    assert embed_waiting() > 0
+    ModelCall.objects.all().delete()
+    session = Session.objects.get()
+    for _failure in range(MAX_FAILURES):
+        async_to_sync(note_error)(get_provider(), ProviderUnavailable("Down"))
+    digests.run(session.pk, clock_at(NOON))
+    session.refresh_from_db()
+    assert (session.digest_attempts, session.digest_at) == (0, NOON + timedelta(minutes=1))
+    assert not ModelCall.objects.exists()

@@ -248,6 +248,19 @@ def test_eight_failures_and_the_operator_hears_of_it(
     assert ModelCall.objects.filter(purpose=ModelCall.Purpose.CONSOLIDATION).count() == 8
 
 
+def test_a_night_waits_for_as_long_as_no_model_is_to_be_had(
+    mira: Companion, known: list[Memory], rehearsal: RehearsalServer
+) -> None:
+    consolidation.request_due_nights(NIGHT)
+    Consolidation.objects.update(attempts=7)
+    rehearsal.script({"task": "night", "error": {"status": 402}})
+    work(NIGHT)
+    one = Consolidation.objects.get()
+    assert (one.state, one.error) == ("waiting", "provider_unavailable")
+    work(one.next_at)
+    assert Consolidation.objects.get().state == "done"
+
+
 def test_whoever_has_used_half_of_the_days_tokens_is_left_the_rest(
     mira: Companion, known: list[Memory], rehearsal: RehearsalServer
 ) -> None:
