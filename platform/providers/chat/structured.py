@@ -15,9 +15,9 @@ from providers.admission import choose
 from providers.chat.completion import metered_completion
 from providers.chat.events import Messages
 from providers.chat_provider import ChatProvider
-from providers.clients import run_in_background
 from providers.errors import MalformedError, ProviderRefused, ProviderUnavailable
 from providers.failures import may_another_server_answer
+from providers.http.clients import run_in_background
 from providers.selection import Capability, find_fallbacks, get_provider
 from text.strings import is_storable
 
