@@ -43,8 +43,8 @@ def ask(task: str, messages: Messages, answer: type[Answer]) -> Answer:
     night. The schema is sent with the messages, but left out for servers that do not support it, so the messages must
     tell the form too. The call is metered.
     Raise ProviderUnavailable, also if the server refused its key or model instead of the request, ProviderRefused, or
-    MalformedError if the answer holds no object in that form, or only
-    gives back the form itself, as the messages show it by an example.
+    MalformedError if the answer holds no object in that form, or only gives back the form itself, as the messages show
+    it by an example.
     """
     schema = {"name": task, "schema": _load_schema(answer), "strict": False}
     providers = _find_providers()
