@@ -5,7 +5,7 @@ dependents  finds what was derived from it in the companion's life: timers, waki
 withdrawal  withdraws what was derived from it: learnt memories, diary, summaries, and those dependents
 traces      copies that turns have kept: prompts as sent, cues, tool arguments, reasoning, the provider's words
 gaps        message trees and branches, joined up where messages were deleted
-restored    deletes again what an older backup of the database has brought back
+repetition  deletes again what an older backup of the database has brought back
 
 Each verb says how far it goes: to *delete* is to delete rows for good; to *forget* a memory is to delete it and to hide
 the messages that it came from; to *hide* is to keep a message out of later prompts; to *conceal* is to make memories

@@ -136,8 +136,9 @@ class ReplyListener:
                     given = await self.follower.take(event["id"], event["frames"])
                 elif event.get("reply_id") == str(reply_id):
                     given = [event["frame"]]
-            is_late = time.monotonic() - given_at >= silence_seconds()
-            for frame in given or [""] * is_late:
+            if not given and time.monotonic() - given_at >= silence_seconds():
+                given = [""]
+            for frame in given:
                 yield frame
                 given_at = time.monotonic()
 

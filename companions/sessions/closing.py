@@ -300,13 +300,11 @@ def _keep_diary(material: Material, drafts: Drafts, now: datetime) -> str:
     entry = keep_session(companion.pk, ended, now, companion.user.zone)
     if diary.call_id is None:
         rewrite(entry, now, is_stale=True, next_at=now + DIARY_DELAY)
-    # Not if it was left out: then the next closing asks about the same messages.
-    if (
-        understanding.call_id
-        if understanding
-        else material.understood_until and material.is_understanding_due
-    ):
-        # Even if nothing was learnt, so that the same messages are not shown again at each later closing.
+    was_asked = understanding is not None and understanding.call_id is not None
+    has_nothing_new = understanding is None and material.understood_until and material.is_understanding_due
+    # Even if nothing was learnt, so that the same messages are not shown again at each later closing. But if it was left
+    # out, the next closing asks about them.
+    if was_asked or has_nothing_new:
         _note_understood(material, ended_at)
     state = material.inner_state
     if diary.inner_state and state and str(state.pk) == diary.felt_before:

@@ -82,11 +82,11 @@ class Remember(Tool):
         slots = [
             slot
             for slot in context.companion.slots.all()
-            if _has_words(f"{slot.name}: {slot.text}", self.old)
+            if _contains_all(f"{slot.name}: {slot.text}", self.old)
         ]
         found = _find_learnt(context, self.old, now)
         if slots or self.slot:  # then what only has the most of the words is not what is meant
-            found = [memory for memory in found if _has_words(memory.text, self.old)]
+            found = [memory for memory in found if _contains_all(memory.text, self.old)]
         refuse_several([memory.text for memory in found])
         refuse_several([slot.text for slot in slots])
         name = self.slot or (slots[0].name if slots else "")
@@ -218,7 +218,7 @@ def _keep_past(context: ToolContext, slot: Slot, text: str, now: datetime) -> No
     note_retraction(past, context.reply_id, now, slot=slot.name)
 
 
-def _has_words(text: str, words: str) -> bool:
+def _contains_all(text: str, words: str) -> bool:
     """Return whether the text has all of these words, of which there is at least one."""
     wanted = frozenset(terms(words))
     return bool(wanted) and wanted <= {*terms(text)}

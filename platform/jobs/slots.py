@@ -19,18 +19,21 @@ class Slots(Generic[Key]):
 
     def __init__(self, most: int) -> None:
         self._most, self._lock = most, Lock()
-        self._taken, self._missed = dict[Key, Hashable](), dict[Key, Hashable]()  # whose each is
+        self._taken, self._missed = (
+            dict[Key, Hashable](),
+            dict[Key, Hashable](),
+        )  # the person whom each is for
 
     @contextmanager
-    def take(self, key: Key, whose: Hashable = None) -> Iterator[bool]:
-        """Take a slot for the block if there is one; yield whether there was. `whose` is the person it is for."""
+    def take(self, key: Key, person: Hashable = None) -> Iterator[bool]:
+        """Take a slot for the block if there is one; yield whether there was. `person` is whom it is for."""
         with self._lock:
             is_free = key not in self._taken and len(self._taken) < self._most
             if is_free:
-                self._taken[key] = whose
+                self._taken[key] = person
                 self._missed.pop(key, None)
             else:
-                self._missed.setdefault(key, whose)
+                self._missed.setdefault(key, person)
         try:
             yield is_free
         finally:
@@ -66,9 +69,9 @@ def in_model_slot(users: QuerySet[Any, Any]) -> Callable[[Callable[..., None]], 
     def decorate(work: Callable[..., None]) -> Callable[..., None]:
         @wraps(work)
         def run(*ids: str) -> None:
-            whose = users.filter(pk=ids[0]).first()
+            person = users.filter(pk=ids[0]).first()
             try:
-                with FOR_MODELS.take((f"{work.__module__}.{work.__name__}", *ids), whose) as is_free:
+                with FOR_MODELS.take((f"{work.__module__}.{work.__name__}", *ids), person) as is_free:
                     if is_free:
                         work(*ids)
             finally:

@@ -29,7 +29,7 @@ ABOVE = {  # in companions: each starts from a row that is one companion's, and 
     "companions.admin.conversation.private": "what is remembered of the one message that an operator looks at",
     "companions.archives.restore._finish_gists": "the restored companion's own gists, by their ids; nothing comes back",
     "companions.api.diary._write_once": "the revision that was written just now or under the same key, its owner's",
-    "companions.deletion.restored.delete_again": "memories that were deleted before, by their ids; nothing comes back",
+    "companions.deletion.repetition.delete_again": "memories that were deleted before, by their ids; nothing comes back",
     "companions.deletion.traces._scrub_replies": "the cues of the companion's own recalls, by their ids",
     "companions.life.leases._list_leased": "all rows that workers lease, whosever they are: only their times change",
     "companions.life.triggers._load_memories": "a condition on the companion's own: that no message behind one is hidden",

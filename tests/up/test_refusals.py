@@ -79,7 +79,7 @@ if sys.platform == "linux":  # the only one that has a device which is always fu
         (tmp_path / ".probe").symlink_to("/dev/full")
         run = Run(tmp_path, find_free_port(), Stop(), {"DJANGO_SETTINGS_MODULE": "nowhere"})
         with pytest.raises(OSError, match="No space left on device"):
-            run._prepare("config.up.prepare")
+            run._run_module("config.up.prepare")
 
 
 def test_a_wrong_setting_is_told_in_one_sentence_before_anything_is_started(tmp_path: Path) -> None:

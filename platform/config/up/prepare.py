@@ -105,7 +105,7 @@ def make_operator() -> None:
 
 def repeat_deletions() -> None:
     """Delete again what people had deleted before an older backup was restored, and say how much that was."""
-    from companions.deletion.restored import delete_again  # which loads models
+    from companions.deletion.repetition import delete_again  # which loads models
 
     counts = +delete_again(timezone.now())
     if counts:

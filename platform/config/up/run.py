@@ -104,7 +104,7 @@ class Run:
             "KITH_ENGINE_KEY": secrets.token_urlsafe(24),
         }
         self.environment |= {name: kept[name] for name in PASSED_ON if not os.environ.get(name)}
-        self._prepare("config.up.settings_check")
+        self._run_module("config.up.settings_check")
         for store in choose_stores(os.environ, self.home, kept):
             say(f"Starting {store.program.name} ...")
             self.supervisor.start(store.program)
@@ -120,7 +120,7 @@ class Run:
                 self._start(model.program)
         write_private_file(self.home / RUNNING_FILE, self.environment)
         self.engines.forget()
-        self._prepare("config.up.prepare")
+        self._run_module("config.up.prepare")
         self.engines.look()
         say("Starting web and worker ...")
         for program in (web_program(self.port), worker_program(with_beat=True)):
@@ -160,7 +160,7 @@ class Run:
         engines = (name for name in self.supervisor.watched if name.startswith("engine"))
         self.supervisor.stop(("web",), ("worker", "rehearsal", *engines), ("redis", "postgres"))
 
-    def _prepare(self, module: str) -> None:
+    def _run_module(self, module: str) -> None:
         """Run the module, with its output on the terminal and its errors in a log; raise UpError if it fails."""
         log = self.home / "logs" / "prepare.log"
         log.parent.mkdir(mode=0o700, exist_ok=True)

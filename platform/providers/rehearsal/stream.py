@@ -68,9 +68,8 @@ class Performance:
         async for delta in self.deltas():
             yield self._encode_delta(delta)
         yield self._encode_delta({}, self.finish_reason)
-        usage = self.count_usage()
-        if usage is not False and (self.body.get("stream_options") or {}).get("include_usage"):
-            yield encode(self._head("chat.completion.chunk", []) | {"usage": usage})
+        if (self.body.get("stream_options") or {}).get("include_usage"):
+            yield encode(self._head("chat.completion.chunk", []) | {"usage": self.count_usage()})
         yield b"data: [DONE]\n\n"
 
     async def deltas(self) -> AsyncIterator[dict[str, Any]]:

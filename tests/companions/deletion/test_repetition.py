@@ -5,7 +5,7 @@ from typing import Any
 
 from accounts.models import AccountDeletion, User
 from companions.deletion import delete_companion, delete_message, forget
-from companions.deletion.restored import delete_again
+from companions.deletion.repetition import delete_again
 from companions.models import Companion, Message
 from memory.models import Memory
 from tests.companions.deletion.conftest import NOW, learnt
