@@ -242,9 +242,9 @@ def load_context(turn: TurnContext, now: datetime) -> None:
     said = load_spoken(message, MAX_HISTORY_MESSAGES + 1)
     visible = [spoken for spoken in said[1:] if not spoken.is_hidden]
     turn.quote, turn.files = said[0].quoted, said[0].files
-    brought = [spoken.pk for spoken in (said[0], *visible[:TEXT_MESSAGES]) if _has_text(spoken)]
+    message_ids = [spoken.pk for spoken in (said[0], *visible[:TEXT_MESSAGES]) if _has_text(spoken)]
     most_pages = budgets.share(budgets.ATTACHED_TEXTS) // MIN_PAGE_TOKENS + 1
-    turn.texts = load_texts(companion.pk, brought, most_pages) if brought else ()
+    turn.texts = load_texts(companion.pk, message_ids, most_pages) if message_ids else ()
     talk = [(spoken.role, spoken.text) for spoken in (*visible[::-1], said[0])]
     lore = find_lore(companion, message, talk, seed=reply.pk.int)
     keep_firings(reply, message, lore)

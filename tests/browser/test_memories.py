@@ -87,7 +87,7 @@ def test_memories_are_found_corrected_pinned_and_added(person: Person) -> None:
     page.locator("#memories").get_by_role("button", name="Save").click()
     lake = page.locator(".memory", has_text="The lake freezes in winter")
     lake.get_by_role("button", name="Pin").click()
-    expect(lake.get_by_role("button", name="Pin")).to_have_attribute("aria-pressed", "true")
+    expect(lake.get_by_role("button", name="Pinned")).to_have_attribute("aria-pressed", "true")
     page.get_by_label("Which memories").select_option("pinned")
     expect(page.locator(".memory")).to_have_count(1)
 

@@ -158,9 +158,9 @@ def compose_prompt(context: WakingContext, now: datetime) -> list[Line]:
             context.shown_ids |= {id for id in (found.memory.pk, found.memory.message_id) if id}
     zone = context.companion.user.zone
     threads = load_open_threads(context.companion.pk, now, zone)
-    set_already = load_running_timers(context.companion.pk)  # or it would set one of them again
+    running_timers = load_running_timers(context.companion.pk)  # or it would set one of them again
     context.shown_ids |= {thread.memory_id for thread in threads}
-    context.shown_ids |= {timer.pk for timer in set_already[:MAX_TIMERS]}
+    context.shown_ids |= {timer.pk for timer in running_timers[:MAX_TIMERS]}
     seed = context.waking.pk.int
     lore = find_constant_lore(context.companion, seed)
     persona = Persona(companion=context.companion, lore=lore, now=now.astimezone(zone), seed=seed)
@@ -170,7 +170,7 @@ def compose_prompt(context: WakingContext, now: datetime) -> list[Line]:
         *_tell_last_entry(context, talk),
         *talk.lines(context.companion),
         *render_threads(threads, now.astimezone(zone).date(), zone),
-        *render_timers(set_already, context.companion),
+        *render_timers(running_timers, context.companion),
         *render_inner_state(pinned, now.astimezone(zone)),
     ]
     system = render_system(persona, pinned, rules=WAKING_RULES, tool_tokens=context.offered_tokens)
