@@ -197,6 +197,18 @@ def test_a_message_is_deleted_with_its_answer_or_without(at_home: Client, told: 
     assert list(told.companion.messages.all()) == [told.answer]
 
 
+@pytest.mark.parametrize(
+    "place", ["messages/{told.message.pk}/delete/", "memories/{told.fact.pk}/delete/", "diary/end/"]
+)
+def test_a_question_that_is_a_page_of_its_own_leads_to_another_page(
+    at_home: Client, told: Told, place: str
+) -> None:
+    path = told.path + place.format(told=told)
+    assert f'hx-post="{path}"' in at_home.get(path, headers=HTMX).content.decode()
+    assert f'hx-post="{path}"' not in at_home.get(path).content.decode()
+    assert at_home.post(path).status_code == 302
+
+
 def test_a_message_and_its_answer_go_together(at_home: Client, told: Told) -> None:
     path, both = f"{told.path}messages/{told.message.pk}/delete/", [told.message.pk, told.answer.pk]
     response = at_home.post(path, {"with_answer": "on"}, headers=HTMX)
