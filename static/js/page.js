@@ -96,7 +96,8 @@ document.addEventListener("htmx:afterSwap", (event) => {
   const dialog = event.detail.target.querySelector("dialog");
   if (dialog) dialog.showModal();
   if (dialog) dialog.addEventListener("close", () => {
-    if (document.activeElement === document.body) (opener?.closest(".menu")?.querySelector("summary") ?? opener)?.focus();
+    const focused = document.activeElement;
+    if (focused === document.body || dialog.contains(focused)) (opener?.closest(".menu")?.querySelector("summary") ?? opener)?.focus();
   });
 });
 

@@ -79,7 +79,13 @@ def test_in_a_talk_the_focus_stays_with_what_is_worked_at(person: Person, live: 
     page.keyboard.press("Shift+Tab")
     expect(menu).not_to_have_attribute("open", "")
 
-    page.locator(".said-by-person .menu > summary").last.press("Enter")
+    more = page.locator(".said-by-person .menu > summary").last
+    more.press("Enter")
+    page.locator(".menu[open]").get_by_role("link", name="Delete").press("Enter")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(more).to_be_focused()
+    more.press("Enter")
     page.locator(".menu[open]").get_by_role("link", name="Delete").press("Enter")
     confirm(page)
     expect(page.locator("#announcer")).to_have_text("Deleted.")
