@@ -19,10 +19,9 @@ class Slots(Generic[Key]):
 
     def __init__(self, most: int) -> None:
         self._most, self._lock = most, Lock()
-        self._taken, self._missed = (
-            dict[Key, Hashable](),
-            dict[Key, Hashable](),
-        )  # the person whom each is for
+        # The person whom each is for, by key.
+        self._taken: dict[Key, Hashable] = {}
+        self._missed: dict[Key, Hashable] = {}
 
     @contextmanager
     def take(self, key: Key, person: Hashable = None) -> Iterator[bool]:
