@@ -35,9 +35,16 @@ def test_what_was_deleted_after_a_backup_is_deleted_again_once_that_is_restored(
     assert [deletion.account for deletion in AccountDeletion.objects.all()] == [backup[0].pk]
     # A restored database gives the same number to somebody new, who stays.
     User.objects.bulk_create([User(pk=backup[0].pk, email="nina@example.org")])
+    dashes = "companion " + "-" * 36 + " 2026-11-30T12:00:00+00:00"
     with (tmp_path / "deletions").open("a") as file:
-        file.write("companion 7 2026-11-30\nmessage x\naccount 7")
+        file.write(f"companion 7 2026-11-30\nmessage x\n{dashes}\naccount 7")
     assert not +delete_again(NOW)
+    # Nor does a line that a full disk cut off take the next deletion with it.
+    backup = Companion.objects.get(pk=kept.pk)
+    with django_capture_on_commit_callbacks(execute=True):
+        delete_companion(kept)
+    Companion.objects.bulk_create([backup])
+    assert +delete_again(NOW) == {"companion": 1}
 
 
 def test_so_are_single_messages_and_memories(
