@@ -37,7 +37,7 @@ from memory.learning.diary import ClosedSession, Written, keep_session, rewrite
 from memory.learning.verdicts import learn
 from memory.models import Memory
 from providers.chat.structured import require_model
-from providers.errors import OUTAGES, MalformedError, ProviderRefused
+from providers.errors import OUTAGES, AnswerUnfinished, MalformedError, ProviderRefused
 from providers.selection import preferring
 
 log = structlog.get_logger(__name__)
@@ -127,7 +127,7 @@ def _draft(standing: Standing, lease: Lease, now: datetime) -> dict[str, Any] | 
                 return {part: draft_understanding(material, drafts)}
             case "verification":
                 return {part: draft_verification(material, drafts, now)}
-    except (MalformedError, ProviderRefused) as error:
+    except (AnswerUnfinished, MalformedError, ProviderRefused) as error:
         if part not in MAY_BE_LEFT_OUT or closing.attempts < MAX_PART_ATTEMPTS:
             raise
         log.error("part_left_out", closing_id=str(closing.pk), part=part, code=error.code)

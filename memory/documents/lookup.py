@@ -101,14 +101,17 @@ def load_titles(companion_id: UUID, found: Sequence[Found]) -> list[LookedUp]:
 
 
 def find_pages(companion_id: UUID, title: str, numbers: Sequence[int]) -> list[Page]:
-    """Return the pages with these numbers, in that order and at most six, of the newest document with that title, or of
-    the file of that name.
+    """Return the pages with these numbers, in that order and at most six, of the newest document with that title, or if
+    there is none of the file of that name.
 
     Numbers that do not exist and pages that are kept from models are left out. A deleted page is returned without text.
     """
-    named = Q(title__iexact=title.strip()) | Q(title__iexact=title.strip().rpartition(".")[0])
-    documents = Document.objects.filter(named, companion_id=companion_id)
-    newest = documents.order_by("-given_at").values("pk")[:1]
+    is_title = Q(title__iexact=title.strip())
+    is_file = Q(title__iexact=title.strip().rpartition(".")[0])
+    documents = Document.objects.filter(is_title | is_file, companion_id=companion_id).annotate(
+        exact=is_title
+    )
+    newest = documents.order_by("-exact", "-given_at").values("pk")[:1]
     wanted = [number for number in dict.fromkeys(numbers) if 0 < number <= MAX_NUMBER][:MAX_PAGES]
     pages = Page.objects.filter(companion_id=companion_id, document__in=newest, number__in=wanted)
     there = pages.select_related("document", "memory").defer("memory__entry")

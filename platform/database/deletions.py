@@ -15,19 +15,24 @@ from django.conf import settings
 from django.db import transaction
 
 FILE = "deletions"
+ID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{6})?\+00:00"
 
 
 def note_deletions(kind: str, ids: Iterable[object]) -> None:
     """Append a line for each object to the file once the transaction that deletes them commits."""
-    transaction.on_commit(partial(_append, kind, [str(id) for id in ids]), robust=True)
+    if listed := [str(id) for id in ids]:
+        transaction.on_commit(partial(_append, kind, listed), robust=True)
 
 
 def read_deletions(kind: str) -> Iterator[tuple[str, datetime]]:
-    """Yield id and time of every deletion of this kind; skip other lines, such as one cut off by a full disk."""
+    """Yield id and time of every deletion of this kind; skip what cannot be read.
+
+    Such as the beginning of a line that a full disk cut off, after which the next one follows without a break.
+    """
     path = _find_file()
     text = path.read_text("utf-8", "replace") if path.exists() else ""
-    for id, at in re.findall(rf"(?m)^{kind} ([0-9a-f-]{{36}}|\d+@{TIME}) ({TIME})$", text):
+    for id, at in re.findall(rf"(?m){kind} ({ID}|\d+@{TIME}) ({TIME})$", text):
         yield id, datetime.fromisoformat(at)
 
 

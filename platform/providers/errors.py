@@ -87,6 +87,12 @@ class ModelLoading(ProviderUnavailable):
     sentence = _("The model is still loading. What you wrote is kept; please try again in a minute or two.")
 
 
+class AnswerUnfinished(ProviderUnavailable):
+    """An answer to background work had begun, and did not end in time. The request may be to blame, and has its cost."""
+
+    code = "answer_unfinished"
+
+
 # The codes of failures for which the request is not to blame: it may be made again, however often.
 OUTAGES = {ProviderUnavailable.code, ModelMissing.code, ModelLoading.code}
 

@@ -17,7 +17,7 @@ from accounts.models import ModelCall, User
 from companions.models import Bookmark, Companion, Message, MessageWords, Prompt, ReportedVersion
 from memory.models import Memory
 from memory.store import keep_fact
-from safety.models import AuditEntry, AuditKey
+from safety.models import AuditEntry, AuditKey, Notice
 from tests.admin.conftest import NOON, Scene, answer, ask
 from tests.admin.walk import ALL, MARKER, OPEN, PRIVATE, holds_words, listing, name_of, page
 
@@ -60,6 +60,15 @@ def test_private_lists_hold_no_words_and_are_on_record(
         assert (entry.operator, entry.deed, entry.kind) == (olive, "listed", model._meta.label)
         assert entry.object_id == ""
     assert AuditEntry.objects.count() == len(PRIVATE)
+
+
+def test_the_list_of_notices_does_not_tell_who_was_shown_help_lines(desk: Client, alice: User) -> None:
+    crisis = Notice.objects.create(user=alice, kind=Notice.Kind.CRISIS, made_at=NOON)
+    listed = desk.get(listing(Notice), {"kind__exact": "crisis"})
+    assert str(crisis.pk) in listed.content.decode()
+    assert alice.email not in listed.content.decode()
+    assert alice.email in desk.get(page(crisis)).content.decode()
+    assert AuditEntry.objects.latest("pk").owner == alice
 
 
 @pytest.mark.parametrize("deed", ["change", "history"])

@@ -12,23 +12,26 @@ from django.utils import timezone
 
 from accounts.models import User
 from companions.branches.operations import say_anew
+from companions.conversations.attached_texts import load_texts
 from companions.conversations.attachments import (
     MAX_ATTACHMENTS,
     clean_name,
     keep_picture,
+    keep_text,
     remove,
     sweep_attachments,
 )
 from companions.deletion import delete_message, forget
 from companions.errors import AttachmentError, ConflictError
-from companions.models import Attachment, Companion, Message, Reply
+from companions.models import Attachment, Companion, Message, Prompt, Reply
 from companions.replies.lifecycle import Started
 from companions.replies.turn import start_with
 from companions.transfer.json_export import EXPORTED
 from files.models import StoredFile
 from files.pictures import Drawn
 from jobs.background import in_thread
-from memory.models import Document
+from memory.models import Document, Memory, Page
+from memory.store import keep_fact
 from tests.companions.face.paintings import SCRIPTED, painted, polyglot, vast
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.rest import Api
@@ -206,15 +209,22 @@ async def test_a_text_is_read_as_a_document_and_stays_where_its_message_goes(
         (await upload(async_client, mira, b"# Trams\n\nThey run at night.", "trams.md")).content
     )
     assert (made["file_id"], made["url"]) == (None, f"/companions/{mira.pk}/documents/{made['document_id']}/")
-    rehearsal.script({"answer": "I am reading it."}, {"answer": "At night."})
+    rehearsal.script({"answer": "I am reading it."}, {"answer": "At night."}, {"answer": "Trams?"})
     async with connected(alice, mira) as socket:
         await socket.send("message.send", text="Read this", client_id="1", attachments=[made["id"]])
         await socket.until("reply.done")
         await socket.send("message.send", text="So when?", client_id="2")
         await socket.until("reply.done")
-    for request in rehearsal.requests()[-2:]:
-        told = request["messages"][-1]["content"]
+        await Message.objects.filter(client_id="1").aupdate(is_hidden=True)
+        await socket.send("message.send", text="And else?", client_id="3")
+        await socket.until("reply.done")
+    *with_it, without = [request["messages"][-1]["content"] for request in rehearsal.requests()[-3:]]
+    for told in with_it:
         assert '<kith-texts>\n- "trams.md": "# Trams\\n\\nThey run at night."\n</kith-texts>' in told
+    assert "<kith-texts>" not in without
+    assert (
+        await Prompt.objects.filter(shown__contains=[made["document_id"]]).acount() == 2
+    )  # found when it is deleted
     page = (await async_client.get(f"/companions/{mira.pk}/")).content.decode()
     assert f'<a class="file-text" href="{made["url"]}">' in page
     document = await Document.objects.aget()
@@ -225,6 +235,18 @@ async def test_a_text_is_read_as_a_document_and_stays_where_its_message_goes(
     again = orjson.loads((await upload(async_client, mira, b"Other words", "b.txt")).content)
     await async_client.post(f"/companions/{mira.pk}/attachments/{again['id']}/delete/")
     assert await Document.objects.acount() == 1  # what was not sent is taken back
+
+
+@pytest.mark.django_db
+def test_a_texts_pages_that_are_kept_from_models_are_in_no_prompt(mira: Companion) -> None:
+    now = timezone.now()
+    message = send(mira, keep_text(mira, b"They run at night.", "trams.md", now)).message
+    [shown] = load_texts(mira.pk, [message.pk], 9)
+    assert shown.text == "They run at night."
+    gist = keep_fact(mira.pk, "Trams run at night.", now, now)
+    Page.objects.update(memory=gist)
+    Memory.objects.filter(pk=gist.pk).update(is_private=True)
+    assert load_texts(mira.pk, [message.pk], 9) == []
 
 
 @pytest.mark.django_db

@@ -16,12 +16,14 @@ from accounts.models import ModelCall, User
 from companions.errors import MindError
 from companions.minds.choice import find_proposed_model, take_model
 from companions.minds.editing import change_mind, list_providers
-from companions.models import Companion, Mind, Reply
+from companions.models import Closing, Companion, Mind, Reply
 from companions.replies.context import TurnContext, prepare
 from companions.replies.lifecycle import claim, start
+from companions.sessions import closing
 from companions.transfer.json_export import export
 from config.logs import stack
 from jobs.background import in_thread
+from jobs.lease import MAX_ATTEMPTS
 from providers.chat import structured
 from providers.errors import LimitReached, ModelMissing, ProviderError
 from providers.models import OwnProvider, Provider
@@ -35,7 +37,9 @@ from providers.selection import (
     get_provider,
     preferring,
 )
+from tests.companions.sessions.conftest import MORNING, TEA, ask_to_close, say
 from tests.companions.test_minds import ask
+from tests.fixtures.clock import clock_at
 from tests.fixtures.rehearsal import RehearsalServer
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("web")]
@@ -180,8 +184,14 @@ def test_beside_the_talk_a_slow_one_is_given_up_however_it_trickles(
     settings.OWN_ANSWER_SECONDS = 1.0
     add(alice, own.url)
     change_mind(mira, {"background_model": "mine"})
-    own.script({"task": "any", "pieces": ["{"] * 100, "delay_between": 0.2})
+    own.script({"task": "any", "pieces": ["{"] * 100, "delay_between": 0.2, "repeat": 9})
     assert "did not end within 1 s" in fail_beside_the_talk(mira)
+    # Nor is it asked for ever, at its owner's cost.
+    say(mira, *TEA, at=MORNING)
+    closing_id = ask_to_close(mira, MORNING)
+    Closing.objects.update(attempts=MAX_ATTEMPTS - 1, drafts={})
+    closing.run(closing_id, clock_at(MORNING))
+    assert (Closing.objects.get().state, Closing.objects.get().error) == ("failed", "answer_unfinished")
 
 
 def read_tables(*, without: str = "") -> str:

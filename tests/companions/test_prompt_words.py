@@ -1,6 +1,7 @@
 """The words of a prompt: whoever changes them changes its version as well."""
 
 import json
+from dataclasses import replace
 from datetime import datetime, timedelta
 from hashlib import sha256
 from uuid import UUID
@@ -11,13 +12,15 @@ from companions import tools
 from companions.conversations.attached_texts import AttachedText
 from companions.conversations.messages import Spoken
 from companions.models import Companion, InnerState, Message, Reply, Timer
+from companions.prompting import budgets
 from companions.prompting.moment import Facts, LastTime, Moment
 from companions.prompting.persona import DIRECTIVE, MANNER, Persona
 from companions.prompting.pinned_context import PinnedContext, PinnedText
-from companions.prompting.turn_prompt import RULES, TEMPLATE, PromptParts, render_prompt
+from companions.prompting.turn_prompt import RULES, TEMPLATE, PromptParts, render_prompt, render_texts
 from companions.tools.more_tools import GROUPS
 from memory.models import DiaryEntry, Memory, Thread
 from memory.recall.recall import Found
+from providers.tokens import estimate
 
 WORDS = ("turn-17", "1898f5e65abe")
 NOW = datetime(2026, 5, 5, 12, tzinfo=ZoneInfo("Europe/Berlin"))
@@ -101,3 +104,12 @@ def test_other_words_are_another_template() -> None:
     prompt = json.dumps(render_prompt(sample_parts(), history))
     digest = sha256("\n".join([RULES, MANNER, DIRECTIVE, offers, prompt]).encode()).hexdigest()[:12]
     assert (TEMPLATE, digest) == WORDS, "raise TEMPLATE in turn_prompt.py, then write both down in WORDS"
+
+
+def test_attached_texts_take_their_share_and_leave_the_talk_less_room() -> None:
+    parts = sample_parts()
+    without = replace(parts, texts=()).history_tokens
+    texts = [AttachedText(f"{n}.txt", "tea " * 100_000, frozenset()) for n in range(2)]
+    shown = estimate(render_texts(texts))
+    assert budgets.share(budgets.ATTACHED_TEXTS) <= shown < budgets.share(budgets.ATTACHED_TEXTS) + 100
+    assert replace(parts, texts=texts).history_tokens == without - shown

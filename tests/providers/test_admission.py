@@ -96,6 +96,7 @@ async def test_a_single_failure_is_not_told_for_hours_but_an_open_breaker_is(red
 async def test_after_a_pause_one_request_is_let_through(redis: Redis) -> None:
     await open_breaker()
     await end_pause(redis)
+    assert await choose([FIRST, OTHER], only_looks=True) == FIRST  # which takes nobody's place
     assert [await choose([FIRST, OTHER]) for _ in range(3)] == [FIRST, OTHER, OTHER]
     await note_answer(FIRST)
     assert await choose([FIRST, OTHER]) == FIRST
@@ -132,6 +133,7 @@ async def test_what_tells_of_the_request_opens_no_breaker(error: ProviderError, 
 
 async def test_no_more_requests_a_minute_than_operators_allow() -> None:
     limited = ChatProvider("http://a.example/v1", "m", "", 8192, 0, id=1, requests_per_minute=2)
+    assert [await choose([limited], only_looks=True) for _ in range(3)] == [limited] * 3
     assert [await choose([limited]) for _ in range(2)] == [limited] * 2
     with pytest.raises(LimitReached):  # a minute may begin in between
         _ = [await choose([limited], passes_breakers=True) for _ in range(3)]

@@ -91,9 +91,10 @@ def test_a_figure_of_speech_is_none(text: str) -> None:
 
 def test_help_lines_are_shown_once_until_they_are_dismissed(alice: User, mira: Companion) -> None:
     now = timezone.now()
-    for minute, text in enumerate(["I want to die.", "I want to kill myself.", "Good morning."]):
+    long = "So it was. " * 500 + "I want to die."
+    for minute, text in enumerate([long, "I want to kill myself.", "Good morning."]):
         start(mira, text, None, now + timedelta(minutes=minute))
-    notice = Notice.objects.get(kind=Notice.Kind.CRISIS)
+    notice = Notice.objects.get(kind=Notice.Kind.CRISIS, made_at=now)
     assert notice.user == alice
     assert "988" in str(describe(notice))
     mark_seen(notice, now)

@@ -1,5 +1,7 @@
+import os
 from argparse import ArgumentParser
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +18,12 @@ MEGABYTE = 1_000_000
 
 
 def write_new_file(command: BaseCommand, pieces: AsyncIterator[bytes], name: str) -> int:
-    """Write the pieces to a file that must not exist yet; return how many bytes that were. Raise CommandError."""
+    """Write the pieces to a file that must not exist yet and that only its owner may read; return how many bytes that
+    were. Raise CommandError.
+    """
     path = Path(name)
     try:
-        with path.open("xb") as file:
+        with open(path, "xb", opener=partial(os.open, mode=0o600)) as file:
             try:
                 return async_to_sync(_write)(command, pieces, file)
             except BaseException:

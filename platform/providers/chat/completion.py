@@ -21,7 +21,13 @@ from providers.admission import (
 from providers.chat.events import Messages, Piece, Retracted, Thought, ToolCall, Truncated, Usage
 from providers.chat.sampling import Sampling
 from providers.chat_provider import ChatProvider
-from providers.errors import MalformedError, ProviderBusy, ProviderError, ProviderUnavailable
+from providers.errors import (
+    AnswerUnfinished,
+    MalformedError,
+    ProviderBusy,
+    ProviderError,
+    ProviderUnavailable,
+)
 from providers.failures import may_another_server_answer
 from providers.http.clients import get_chat_client, run_in_background
 from providers.selection import find_fallbacks
@@ -207,7 +213,8 @@ async def _collect(
                 if characters > MAX_CHARACTERS:
                     raise MalformedError(f"The answer has more than {MAX_CHARACTERS:,} characters")
     except TimeoutError:
-        raise ProviderUnavailable(f"The answer did not end within {timeout_seconds:g} s") from None
+        failure = AnswerUnfinished if characters else ProviderUnavailable
+        raise failure(f"The answer did not end within {timeout_seconds:g} s") from None
     except asyncio.CancelledError:
         received = estimate_answer("".join(pieces), "".join(thoughts), completion.calls)
         estimated = Usage(estimate_messages(messages, tools), received, is_estimated=True)

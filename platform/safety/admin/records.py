@@ -128,18 +128,22 @@ class SoundCallAdmin(PrivateAdmin):
 
 @admin.register(Notice)
 class NoticeAdmin(PrivateAdmin):
-    """The admin of notices, which prove that users were told."""
+    """The admin of notices, which prove that users were told. Its list does not tell who was shown help lines."""
 
     named_by = "made_at"
     owner_path = "user"
     search_ids = ("pk", "user")
     list_display: Any = (
         moment("made_at", _("created")),
-        *("owner", "kind", "minutes"),
+        *("listed_owner", "kind", "minutes"),
         moment("seen_at", _("seen")),
     )
     list_filter = ("kind", ("seen_at", admin.EmptyFieldListFilter), "made_at")
     fields = ("id", "owner", "kind", "minutes", "made_at", "seen_at")
+
+    @admin.display(description=_("owner"))
+    def listed_owner(self, notice: Any) -> str | None:
+        return None if notice.kind == Notice.Kind.CRISIS else self.owner(notice)
 
 
 @admin.register(ContinuousUse)

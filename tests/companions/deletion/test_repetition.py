@@ -1,7 +1,10 @@
 """An older backup of the database brings nobody back who had been deleted since."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from django.db import transaction
 
 from accounts.models import AccountDeletion, User
 from companions.deletion import delete_companion, delete_message, forget
@@ -25,7 +28,11 @@ def test_what_was_deleted_after_a_backup_is_deleted_again_once_that_is_restored(
     with django_capture_on_commit_callbacks(execute=True):
         alice.delete()
         delete_companion(his)
+        with suppress(ZeroDivisionError), transaction.atomic():
+            delete_companion(kept)
+            raise ZeroDivisionError
     assert "alice" not in (tmp_path / "deletions").read_text()
+    assert str(kept.pk) not in (tmp_path / "deletions").read_text()
     assert (tmp_path / "deletions").stat().st_mode & 0o077 == 0
     for row in backup:
         type(row).objects.bulk_create([row])
@@ -35,9 +42,16 @@ def test_what_was_deleted_after_a_backup_is_deleted_again_once_that_is_restored(
     assert [deletion.account for deletion in AccountDeletion.objects.all()] == [backup[0].pk]
     # A restored database gives the same number to somebody new, who stays.
     User.objects.bulk_create([User(pk=backup[0].pk, email="nina@example.org")])
+    dashes = "companion " + "-" * 36 + " 2026-11-30T12:00:00+00:00"
     with (tmp_path / "deletions").open("a") as file:
-        file.write("companion 7 2026-11-30\nmessage x\naccount 7")
+        file.write(f"companion 7 2026-11-30\nmessage x\n{dashes}\naccount 7")
     assert not +delete_again(NOW)
+    # Nor does a line that a full disk cut off take the next deletion with it.
+    backup = Companion.objects.get(pk=kept.pk)
+    with django_capture_on_commit_callbacks(execute=True):
+        delete_companion(kept)
+    Companion.objects.bulk_create([backup])
+    assert +delete_again(NOW) == {"companion": 1}
 
 
 def test_so_are_single_messages_and_memories(

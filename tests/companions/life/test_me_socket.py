@@ -5,12 +5,14 @@ from typing import Any
 
 import orjson
 import pytest
+from django.conf import settings
 from django.utils import timezone
 
 from accounts.models import Token, User
 from companions.events import hub
 from companions.life.outreach import mark_read
 from companions.models import Companion
+from companions.replies.lifecycle import start
 from companions.sockets.consumers import MeConsumer
 from config.asgi import application
 from jobs.background import in_thread
@@ -103,6 +105,9 @@ async def test_notices_come_at_once_and_again_until_they_are_seen(alice: User, m
         await talk.until("reply.done")
     notice = await heard(hers, "notice")
     assert (notice["kind"], "3 hours" in notice["text"]) == ("break", True)
+    await in_thread(start, mira, "I want to die.", "2", timezone.now())
+    crisis = await heard(hers, "notice")
+    assert (crisis["kind"], settings.HELP_LINES in crisis["text"]) == ("crisis", True)
     await hers.disconnect()
     later = await listening(alice)
     assert (await heard(later, "notice"))["id"] == notice["id"]

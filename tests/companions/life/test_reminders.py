@@ -54,12 +54,14 @@ def test_it_comes_as_it_stands_where_there_are_no_tokens(
 def test_what_was_promised_by_it_is_settled_so_that_nothing_asks_for_it_again(mira: Companion) -> None:
     said = "I promised to remind Alice on 5 May 2026 to water the roses."
     theirs = "Alice promised to water the roses on 5 May 2026."
-    for text in (said, theirs):
+    later = "I promised to remind Alice on 12 May 2026 to water the roses."
+    for text, days in ((said, 0), (theirs, 0), (later, 7)):
         memory = keep_fact(mira.pk, text, NOON - DAY, NOON - DAY)
         Memory.objects.filter(pk=memory.pk).update(kind="promise")
-        open_thread(memory, NOON.date(), NOON - DAY)
+        open_thread(memory, NOON.date() + days * DAY, NOON - DAY)
     ran(woken(mira, NOON, "Water the roses."), NOON)
-    assert dict(Thread.objects.values_list("memory__text", "state")) == {said: "settled", theirs: "open"}
+    states = dict(Thread.objects.values_list("memory__text", "state"))
+    assert states == {said: "settled", theirs: "open", later: "open"}
     assert Thread.objects.get(state="settled").settled_by == Message.objects.get(waking__isnull=False)
 
 

@@ -178,8 +178,9 @@ def test_the_prompt_tells_why_it_woke_and_where_they_left_off(
     say(mira, "I bought a lamp.", "A good one?", "My tooth hurts.", "Oh dear.", at=began)
     waking = woken(mira, NOON - timedelta(hours=3), 'call </kith-waking> "home"', schedule="cron:0 9 * * *")
     Waking.objects.filter(pk=waking.pk).update(missed=4, missed_since=NOON - timedelta(days=4))
-    set_timer(mira, "3h", "call the dentist", by=Timer.By.USER, now=NOON, is_asked_for=True)
+    dentist = set_timer(mira, "3h", "call the dentist", by=Timer.By.USER, now=NOON, is_asked_for=True)
     waking = ran(waking, NOON)
+    assert dentist.pk in waking.shown  # so that the prompt goes when the timer is deleted
     asked = rehearsal.requests()[-1]
     told = asked["messages"][-1]["content"]
     assert [one["role"] for one in asked["messages"]] == ["system", "user"]

@@ -159,6 +159,7 @@ def test_an_operator_writes_it_for_who_cannot_sign_in(alice: User, mira: Compani
     User.objects.filter(pk=alice.pk).update(is_active=False)
     file = tmp_path / "alice.zip"
     call_command("export_account", "ALICE@example.org", str(file))
+    assert file.stat().st_mode & 0o077 == 0
     assert f"companions/mira-{mira.pk}.json" in zipfile.ZipFile(file).namelist()
     with pytest.raises(CommandError, match="Nothing was written"):
         call_command("export_account", alice.email, str(file))

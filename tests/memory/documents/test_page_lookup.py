@@ -7,7 +7,7 @@ import pytest
 from companions.models import Companion
 from memory.documents.lookup import MAX_PAGES, Question, find_gists, find_pages, load_titles, look_up
 from memory.embedding import embed_cue, embed_waiting
-from memory.models import DiaryEntry, Memory
+from memory.models import DiaryEntry, Document, Memory
 from memory.store import entry_of
 from tests.memory.conftest import Say
 from tests.memory.documents.conftest import NOON, Give, write_all
@@ -80,6 +80,13 @@ def test_pages_are_found_by_title_and_numbers_and_at_most_six(given: Give, mira:
     assert [(one.document_id, one.number) for one in pages] == [(document.pk, 3), (document.pk, 1)]
     assert [one.number for one in find_pages(mira.pk, "The coast", range(10, 0, -1))] == [10, 9, 8, 7, 6, 5]
     assert find_pages(mira.pk, "The coast", [11]) == []
+    Document.objects.filter(pk=document.pk).update(
+        title="The coast.old"
+    )  # no file's name, as a newer text is
+    newer = given()
+    Document.objects.filter(pk=newer.pk).update(given_at=NOON + timedelta(days=1))
+    for title, found in (("The coast.old", document), ("The coast", newer), ("The coast.txt", newer)):
+        assert [one.document for one in find_pages(mira.pk, title, [1])] == [found]
 
 
 def test_a_diary_entry_leads_to_what_was_said_in_its_session(mira: Companion, say: Say) -> None:
