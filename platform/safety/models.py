@@ -25,7 +25,7 @@ class AuditEntry(models.Model):
         ADDRESS_CHANGED = "address_changed", _("changed an address of")
         SIGNED_IN = "signed_in", _("may have signed in as")
         CLOSED = "closed", _("closed the account of")
-        OPENED_AGAIN = "opened_again", _("opened again the account of")
+        REOPENED = "reopened", _("reopened the account of")
 
     operator = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.PROTECT, related_name="+", verbose_name=_("operator")

@@ -32,7 +32,7 @@ ACCOUNT_TEXTS = {
         "An operator of this Kith has closed your account. You cannot sign in to it, and your companions do not write to"
         " you. Nothing in it was deleted. If you do not agree, or want a copy of what is in it, write to the operator."
     ),
-    Deed.OPENED_AGAIN: gettext_lazy(
+    Deed.REOPENED: gettext_lazy(
         "An operator of this Kith has opened your account again. You can sign in as before."
     ),
 }
@@ -87,7 +87,7 @@ def record_account_change(operator: User, person: User, *, was_active: bool, rea
     if was_active == person.is_active:
         record(operator, Deed.CHANGED, User, person.pk, person.pk)
         return
-    deed = Deed.OPENED_AGAIN if person.is_active else Deed.CLOSED
+    deed = Deed.REOPENED if person.is_active else Deed.CLOSED
     record(operator, deed, User, person.pk, person.pk, reason)
     text = ACCOUNT_TEXTS[deed]
     transaction.on_commit(lambda: _send_mail(person, person.email, text, reason), robust=True)

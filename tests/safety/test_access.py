@@ -268,7 +268,7 @@ def test_who_closes_an_account_says_why_which_is_on_record_and_mailed(
     assert [deed for deed, _operator, _owner in deeds() if deed != "opened"] == [
         "closed",
         "changed",
-        "opened_again",
+        "reopened",
     ]
     assert AuditEntry.objects.get(deed="closed").reason == "Threats against others."
     closed, opened = (letter.body for letter in mail.outbox if letter.to == [alice.email])
