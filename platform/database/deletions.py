@@ -6,7 +6,7 @@ deleted since.
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -15,25 +15,29 @@ from django.conf import settings
 from django.db import transaction
 
 FILE = "deletions"
+KINDS = ("account", "companion", "message", "memory")
 ID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{6})?\+00:00"
 
 
 def note_deletions(kind: str, ids: Iterable[object]) -> None:
-    """Append a line for each object to the file once the transaction that deletes them commits."""
+    """Append a line for each object of one of the KINDS to the file once the transaction that deletes them commits."""
     if listed := [str(id) for id in ids]:
         transaction.on_commit(partial(_append, kind, listed), robust=True)
 
 
-def read_deletions(kind: str) -> Iterator[tuple[str, datetime]]:
-    """Yield id and time of every deletion of this kind; skip what cannot be read.
+def read_deletions() -> dict[str, list[tuple[str, datetime]]]:
+    """Return the id and time of every deletion, by kind.
 
-    Such as the beginning of a line that a full disk cut off, after which the next one follows without a break.
+    What cannot be read is skipped, such as the beginning of a line that a full disk cut off; the next line then follows
+    it without a break.
     """
     path = _find_file()
     text = path.read_text("utf-8", "replace") if path.exists() else ""
-    for id, at in re.findall(rf"(?m){kind} ({ID}|\d+@{TIME}) ({TIME})$", text):
-        yield id, datetime.fromisoformat(at)
+    listed: dict[str, list[tuple[str, datetime]]] = {kind: [] for kind in KINDS}
+    for kind, id, at in re.findall(rf"(?m)({'|'.join(KINDS)}) ({ID}|\d+@{TIME}) ({TIME})$", text):
+        listed[kind].append((id, datetime.fromisoformat(at)))
+    return listed
 
 
 def _append(kind: str, ids: Iterable[str]) -> None:
