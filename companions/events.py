@@ -25,6 +25,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from redis.asyncio import Redis
 
+from accounts.models import User
 from companions.models import Companion, Message, Reply
 from database import queries
 from jobs.background import get_blocking_redis, one_per_loop
@@ -42,6 +43,8 @@ from providers.errors import (
     ProviderRefused,
     ProviderUnavailable,
 )
+from safety.models import Notice
+from safety.notices import as_frame
 
 log = structlog.get_logger(__name__)
 REDIS_UNAVAILABLE = (redis.RedisError, OSError)
@@ -120,6 +123,12 @@ def notify_person(user_id: int, frame: Event) -> None:
     publish_on_commit(
         group_of_person(user_id), {"type": "person.frame", "frame": orjson.dumps(frame).decode()}
     )
+
+
+def notify_of_notice(user: User, notice: Notice) -> None:
+    """Send a notice, in the user's language, to their sockets of `group_of_person`, after the commit."""
+    with translation.override(user.language or "en"):
+        notify_person(user.pk, as_frame(notice))
 
 
 def notify_unread_changed(user_id: int) -> None:

@@ -5,13 +5,12 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Q
-from django.utils import translation
 
 from accounts.models import ModelCall
 from companions.branches.marks import move_marks
 from companions.branches.switching import go_back
 from companions.conversations.messages import open_session, say
-from companions.events import notify_person, notify_unread_changed
+from companions.events import notify_of_notice, notify_unread_changed
 from companions.life.inner_state import get_newest, load_session_mood
 from companions.life.outreach import deliver
 from companions.minds.choice import keep_model
@@ -26,7 +25,7 @@ from memory.emotion import reinforce
 from memory.models import Recalled
 from memory.store import correct
 from providers.selection import get_provider, is_rehearsal
-from safety import notices
+from safety.notices import record_use
 
 LONG_ANSWER = timedelta(seconds=10)  # after so long, the person may have left: deliver the answer elsewhere
 STRENGTHENING = (Reply.State.DONE, Reply.State.STOPPED, Reply.State.INTERRUPTED)
@@ -133,10 +132,8 @@ def _note_continuous_use(ended: Reply, companion: Companion, now: datetime) -> N
     """Record the time of continuous use, and send the person's open pages any legal notice that is due."""
     said_at = ended.message.said_at
     is_told = ended.state in (Reply.State.DONE, Reply.State.STOPPED)
-    due = notices.record_use(companion.user, said_at, now if is_told else said_at)
-    with translation.override(companion.user.language or "en"):
-        for notice in due:
-            notify_person(companion.user_id, notices.as_frame(notice))
+    for notice in record_use(companion.user, said_at, now if is_told else said_at):
+        notify_of_notice(companion.user, notice)
 
 
 def strengthen_shown(reply: Reply, now: datetime) -> None:

@@ -14,20 +14,18 @@ import structlog
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, F, OuterRef, Q
-from django.utils import translation
 from django.utils.translation import gettext as _
 
 from accounts.errors import GateError
 from accounts.limits.usage import admit
 from companions.conversations.messages import check_quoted, check_text, open_session, say
 from companions.errors import ConflictError, LostOwnershipError, TextError
-from companions.events import notify_person
+from companions.events import notify_of_notice
 from companions.minds.choice import get_current_provider
 from companions.models import Companion, Conversation, Message, Reply
 from companions.models.companion import hold, lock
 from companions.prompting.turn_prompt import TEMPLATE
 from safety.crisis import note_crisis
-from safety.notices import as_frame
 
 log = structlog.get_logger(__name__)
 RETRY_AFTER_SECONDS = 10
@@ -114,8 +112,7 @@ def start(
     conversation.head_id = message.pk
     reply = queue_reply(companion, message, now, at_once=at_once, is_in_call=is_in_call)
     if notice := note_crisis(companion.user, text, now):
-        with translation.override(companion.user.language or "en"):
-            notify_person(companion.user_id, as_frame(notice))
+        notify_of_notice(companion.user, notice)
     return Started(message, reply, is_new=True)
 
 
