@@ -5,7 +5,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from accounts.models import User
-from companions.management.commands.export_archive import MEGABYTE, write_new_file
+from companions.management.new_file import MEGABYTE, write_new_file
 from companions.transfer.account import export_account
 
 
