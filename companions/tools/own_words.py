@@ -15,11 +15,11 @@ from text.strings import folded, split_sentences
 MAX_MESSAGES = 5  # of the person's, including the one being answered
 MAX_MEANT = 2  # messages that "forget that" may refer to
 SCRIPTS_WITHOUT_SPACES = regex.compile(rf"{HAN.pattern}|[\p{{Hiragana}}\p{{Katakana}}\p{{Hangul}}\p{{Thai}}]")
-KIN = {folded(word): relation for relation, words in groups_of("kin").items() for word in words}
+RELATIONS = {folded(word): relation for relation, words in groups_of("kin").items() for word in words}
 KIN_WORD = regex.compile(
     "|".join(
         regex.escape(word) if HAN.search(word) else rf"\b{regex.escape(word)}\b"
-        for word in sorted(KIN, key=len, reverse=True)
+        for word in sorted(RELATIONS, key=len, reverse=True)
     )
 )
 NOT_ASKED = (
@@ -100,7 +100,7 @@ def _find_topic_terms(context: ToolContext, *texts: str) -> frozenset[str]:
     Words for the same relative are one term: what is said of "my dad" is kept as of "her father".
     """
     names = context.companion.names.values()
-    told = (KIN_WORD.sub(lambda match: f" {KIN[match[0]]} ", folded(text)) for text in texts)
+    told = (KIN_WORD.sub(lambda match: f" {RELATIONS[match[0]]} ", folded(text)) for text in texts)
     return frozenset(word for text in told for word in read_words(text, names))
 
 
