@@ -265,6 +265,10 @@ def test_who_closes_an_account_says_why_which_is_on_record_and_mailed(
     desk.post(path, form | {"reason": "Threats against others."})
     desk.post(path, form | {"name": "Al"})
     desk.post(path, form | {"name": "Al", "is_active": "on"})
+    own = {"email": olive.email, "time_zone": "UTC", "name": "Olive", "is_active": "on", "is_staff": "on"}
+    desk.post(f"/admin/accounts/user/{olive.pk}/change/", own | {"is_superuser": "on"})
+    olive.refresh_from_db()
+    assert olive.name == "Olive"  # which is her own affair
     assert [deed for deed, _operator, _owner in deeds() if deed != "opened"] == [
         "closed",
         "changed",

@@ -105,9 +105,12 @@ async def test_notices_come_at_once_and_again_until_they_are_seen(alice: User, m
         await talk.until("reply.done")
     notice = await heard(hers, "notice")
     assert (notice["kind"], "3 hours" in notice["text"]) == ("break", True)
+    await in_thread(User.objects.filter(pk=alice.pk).update, language="zh-hans")
+    await in_thread(mira.user.refresh_from_db)
     await in_thread(start, mira, "I want to die.", "2", timezone.now())
     crisis = await heard(hers, "notice")
     assert (crisis["kind"], settings.HELP_LINES in crisis["text"]) == ("crisis", True)
+    assert "求助热线" in crisis["text"]  # in her language
     await hers.disconnect()
     later = await listening(alice)
     assert (await heard(later, "notice"))["id"] == notice["id"]

@@ -51,7 +51,9 @@ def test_it_comes_as_it_stands_where_there_are_no_tokens(
     assert rehearsal.requests() == []
 
 
-def test_what_was_promised_by_it_is_settled_so_that_nothing_asks_for_it_again(mira: Companion) -> None:
+def test_what_was_promised_by_it_is_settled_so_that_nothing_asks_for_it_again(
+    mira: Companion, rehearsal: RehearsalServer
+) -> None:
     said = "I promised to remind Alice on 5 May 2026 to water the roses."
     theirs = "Alice promised to water the roses on 5 May 2026."
     later = "I promised to remind Alice on 12 May 2026 to water the roses."
@@ -59,10 +61,15 @@ def test_what_was_promised_by_it_is_settled_so_that_nothing_asks_for_it_again(mi
         memory = keep_fact(mira.pk, text, NOON - DAY, NOON - DAY)
         Memory.objects.filter(pk=memory.pk).update(kind="promise")
         open_thread(memory, NOON.date() + days * DAY, NOON - DAY)
-    ran(woken(mira, NOON, "Water the roses."), NOON)
+    let_speak(mira)
+    rehearsal.script({"answer": '{"choice": "speak", "text": "How are the roses?"}'})
+    ran(woken(mira, NOON - HOUR, "Water the roses.", is_asked_for=False), NOON - HOUR)
+    assert unprompted(mira) == ["How are the roses?"]
+    assert not Thread.objects.exclude(state="open").exists()  # for nobody asked to be reminded
+    asked = ran(woken(mira, NOON, "Water the roses."), NOON)
     states = dict(Thread.objects.values_list("memory__text", "state"))
     assert states == {said: "settled", theirs: "open", later: "open"}
-    assert Thread.objects.get(state="settled").settled_by == Message.objects.get(waking__isnull=False)
+    assert Thread.objects.get(state="settled").settled_by == Message.objects.get(waking=asked)
 
 
 def test_it_comes_as_it_stands_where_the_model_fails_twice(

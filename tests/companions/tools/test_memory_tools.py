@@ -117,6 +117,17 @@ def test_what_is_corrected_by_its_old_words_is_in_no_slot_any_more(mira: Compani
     assert Memory.objects.open().get(kind="fact") == other
 
 
+def test_of_several_slots_with_the_old_words_none_is_replaced(mira: Companion) -> None:
+    turn = turn_of(mira, "I don't live in Porto any more, I live in Lisbon now")
+    for name, text in (("home", "Porto, by the river"), ("office", "Porto, in the centre")):
+        set_slot(mira.pk, name, text, by=By.COMPANION, now=NOW)
+    assert "error" in use(turn, "remember", old="Porto", text="Lisbon")
+    assert [slot.text for slot in Slot.objects.order_by("name")] == [
+        "Porto, by the river",
+        "Porto, in the centre",
+    ]
+
+
 def test_a_revised_memory_is_closed_kept_and_linked(mira: Companion) -> None:
     turn = turn_of(mira, "I like black tea now")
     old, other = fact(mira, "Alice likes green tea.", "preference"), fact(mira, "Alice has a cat.")
