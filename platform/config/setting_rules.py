@@ -14,13 +14,13 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 
 from cards.risum import read_table
+from config.up.home import P256_ORDER
 from text.strings import is_storable
 
 BASE64URL = re.compile(r"[A-Za-z0-9_-]*={0,2}")
 KEY_BYTES = 32
 SECRET_CHARACTERS = 32
 SECRET_DISTINCT_CHARACTERS = 8
-P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # FIPS 186-5, of the curve
 LAWFUL_MINUTES = 180
 MAX_SECONDS = 31_536_000  # a year
 PREFIXES = ("KITH_", "LLM_", "EMBEDDING_", "SPEECH_", "TRANSCRIPTION_", "S3_")  # of names that are Kith's own

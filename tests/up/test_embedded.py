@@ -13,6 +13,7 @@ import psycopg
 import pytest
 import redis
 
+from config.up.database import create_database
 from config.up.postgres import Postgres
 from config.up.terminal import UpError
 from tests.fixtures.embedded import Embedded
@@ -41,11 +42,11 @@ def test_both_refuse_a_client_without_the_password(services: Embedded) -> None:
         client.ping()
 
 
-def test_postgres_is_not_waited_for_where_it_has_another_password(services: Embedded) -> None:
+def test_postgres_is_not_prepared_where_it_has_another_password(services: Embedded) -> None:
     """As after a restore without the file `secrets`."""
     port = urlsplit(services.database_url).port or 0
     with pytest.raises(UpError, match=r"does not accept the password in .*/secrets"):
-        Postgres(services.home / "postgres", port, "guess").is_ready()
+        create_database(Postgres(services.home / "postgres", port, "guess"))
 
 
 def test_rows_outlive_a_kill_of_both_and_redis_begins_anew(services: Embedded) -> None:

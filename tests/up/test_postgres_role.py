@@ -6,11 +6,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from config.up.database import create_database
 from config.up.home import load_secrets
 from config.up.ports import find_free_port
 from config.up.postgres import Postgres
 from config.up.processes import Child
-from config.up.stores import choose_stores
+from config.up.stores import embedded_postgres
 from tests.fixtures.embedded import wait_until
 
 pytestmark = pytest.mark.processes
@@ -26,6 +27,7 @@ def address(shared_folder: Path) -> Iterator[str]:
     child = Child(before.program(), home / "before.log")
     child.start()
     wait_until(before.is_ready, child)
+    create_database(before)
     with psycopg.connect(before.url) as connection:
         connection.execute("CREATE EXTENSION vector")
         connection.execute("CREATE TABLE kept (id bigint GENERATED ALWAYS AS IDENTITY, at vector(2))")
@@ -33,12 +35,13 @@ def address(shared_folder: Path) -> Iterator[str]:
         connection.execute("CREATE SEQUENCE numbers")
         connection.execute("CREATE FUNCTION guard(n int) RETURNS int LANGUAGE sql AS 'SELECT n'")
     child.stop()
-    (store,) = choose_stores({}, home, kept)[:1]
-    child = Child(store.program, home / "postgres.log")
+    after = embedded_postgres(home, find_free_port(), kept)
+    child = Child(after.program(), home / "postgres.log")
     child.start()
-    wait_until(store.is_ready, child)
-    assert store.is_ready()  # a later start finds all done
-    yield store.environment["DATABASE_URL"]
+    wait_until(after.is_ready, child)
+    for _start in range(2):  # the second finds all done
+        create_database(after)
+    yield after.url
     child.stop()
 
 

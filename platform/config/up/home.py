@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from config.setting_rules import P256_ORDER
 from config.up.terminal import UpError
 
+P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # FIPS 186-5, of the curve
 PROBE_BYTES = 1 << 20
 DISK_IS_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 PRIVATE = ("logs", "mail", "media")  # the folder around them lets others pass if Postgres is another user

@@ -16,11 +16,8 @@ import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import psutil
-import psycopg
-from psycopg import sql
 
 from config.up.ports import LOOPBACK
 from config.up.processes import Program, as_account
@@ -43,21 +40,6 @@ TUNING = {
 }
 # A test database may be lost in a power failure, but not by a killed process, since the system keeps its pages.
 FORGETFUL = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
-# Tables, views and sequences, and routines, that another role owns and that belong to no extension.
-_LEFT_RELATIONS = """
-    SELECT c.relname FROM pg_class c
-    WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'S')
-      AND c.relowner <> %(role)s::regrole AND NOT EXISTS (
-        SELECT FROM pg_depend d
-        WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype IN ('e', 'a', 'i')
-      )
-"""
-_LEFT_ROUTINES = """
-    SELECT p.oid::regprocedure::text FROM pg_proc p
-    WHERE p.pronamespace = 'public'::regnamespace AND p.proowner <> %(role)s::regrole AND NOT EXISTS (
-        SELECT FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
-      )
-"""
 
 
 def postgres_user() -> str | None:
@@ -130,7 +112,7 @@ class Postgres:
         """Return the URL for clients, including the password."""
         if self.role_password:
             return f"postgresql://{ROLE}:{self.role_password}@{LOOPBACK}:{self.port}/{DATABASE}"
-        return self._url(DATABASE)
+        return self.superuser_url(DATABASE)
 
     def program(self) -> Program:
         """Return the program that runs the server in the foreground."""
@@ -150,28 +132,13 @@ class Postgres:
         )
 
     def is_ready(self) -> bool:
-        """Return whether the server accepts connections; if so, create Kith's database and role if they are missing.
+        """Return whether the server accepts connections, asked without the Python client, which would take 20 MB."""
+        program = str(INSTALLATION / "bin" / "pg_isready")
+        asked = [program, "-q", f"--host={LOOPBACK}", f"--port={self.port}", "--timeout=2"]
+        return subprocess.run(asked, check=False).returncode == 0
 
-        Raise UpError if it does not accept the password: its folder was restored without the secrets of that time.
-        """
-        try:
-            with psycopg.connect(self._url("postgres"), autocommit=True, connect_timeout=2) as connection:
-                known = "SELECT FROM pg_database WHERE datname = %s"
-                if connection.execute(known, [DATABASE]).fetchone() is None:
-                    connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))
-            if self.role_password:
-                with psycopg.connect(self._url(DATABASE), connect_timeout=2) as connection:
-                    hand_over(connection, self.role_password)
-        except psycopg.OperationalError as error:
-            if "password authentication failed" in str(error):
-                raise UpError(
-                    f"The PostgreSQL in {self.folder} does not accept the password in {self.folder.parent / 'secrets'}. "
-                    f"Put the file `secrets` there that belongs to {self.folder.name}/: both are in the same backup."
-                ) from error
-            return False
-        return True
-
-    def _url(self, database: str) -> str:
+    def superuser_url(self, database: str) -> str:
+        """Return the URL at which the superuser reaches one of the server's databases, including the password."""
         return f"postgresql://{SUPERUSER}:{self.password}@{LOOPBACK}:{self.port}/{database}"
 
     def _prepare(self) -> None:
@@ -233,21 +200,3 @@ def _run_initdb(folder: Path, password_path: str, user: str | None, *, durable: 
             )
         last = made.stderr.strip().splitlines()[-1:] or ["it did not say why"]
         raise UpError(f"Postgres could not create its data folder in {folder.parent}: {last[0]}")
-
-
-def hand_over(connection: psycopg.Connection[tuple[Any, ...]], password: str) -> None:
-    """Make Kith's role, created if missing, the owner of the database and of all in it; done at each start."""
-    # pgvector is no trusted extension: only a superuser may create it.
-    connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
-    role, database = sql.Identifier(ROLE), sql.Identifier(DATABASE)
-    if connection.execute("SELECT FROM pg_roles WHERE rolname = %s", [ROLE]).fetchone() is None:
-        connection.execute(sql.SQL("CREATE ROLE {}").format(role))
-    connection.execute(
-        sql.SQL("ALTER ROLE {} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD {}").format(role, password)
-    )
-    connection.execute(sql.SQL("ALTER DATABASE {} OWNER TO {}").format(database, role))
-    for (name,) in connection.execute(_LEFT_RELATIONS, {"role": ROLE}).fetchall():
-        table = sql.Identifier("public", name)
-        connection.execute(sql.SQL("ALTER TABLE {} OWNER TO {}").format(table, role))
-    for (signature,) in connection.execute(_LEFT_ROUTINES, {"role": ROLE}).fetchall():
-        connection.execute(sql.SQL("ALTER ROUTINE {} OWNER TO {}").format(sql.SQL(signature), role))

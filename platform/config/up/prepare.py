@@ -1,14 +1,16 @@
 """`python -m config.up.prepare`: what Django has to do before Kith is served, in one process.
 
-It migrates the database, unless a later version of Kith has done so already, deletes again what a restored backup has
-brought back, collects changed static files, prepares the built-in embedder, and on the first run (nobody is staff)
-creates an operator's account, whose password is shown this once. It says so if encrypted values cannot be decrypted,
-and requests engines for the model files that are in force. If no model is chosen yet, it prints the address of the page
-to choose one on.
+It creates the embedded Postgres's database, migrates it, unless a later version of Kith has done so already, deletes
+again what a restored backup has brought back, collects changed static files, prepares the built-in embedder, and on the
+first run (nobody is staff) creates an operator's account, whose password is shown this once. It says so if encrypted
+values cannot be decrypted, and requests engines for the model files that are in force. If no model is chosen yet, it
+prints the address of the page to choose one on.
 """
 
+import argparse
 import gc
 import hashlib
+import os
 import sys
 from io import StringIO
 from pathlib import Path
@@ -25,7 +27,10 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from config.http import static_files
-from config.up.terminal import say
+from config.up.database import create_database
+from config.up.home import load_secrets
+from config.up.stores import embedded_postgres
+from config.up.terminal import UpError, say
 from database.encryption import DecryptionError, decrypt
 from providers.embedding.minilm import MiniLM
 from providers.errors import ProviderRefused
@@ -159,11 +164,17 @@ def ask_for_mind() -> None:
         say(f"Which model? Operators can choose one at {settings.KITH_URL}/admin/mind/")
 
 
-def main() -> None:
+def main(arguments: list[str]) -> None:
     """Run the steps in their order. A setting that cannot be used ends the process with the sentence about it."""
+    parser = argparse.ArgumentParser(prog="config.up.prepare")
+    parser.add_argument("--postgres-port", type=int, help="where the embedded Postgres is, if it is used")
+    port: int | None = parser.parse_args(arguments).postgres_port
     try:
         django.setup()
-    except ImproperlyConfigured as error:
+        if port is not None:
+            home = Path(os.environ["KITH_HOME"])
+            create_database(embedded_postgres(home, port, load_secrets(home)))
+    except (ImproperlyConfigured, UpError) as error:
         sys.exit(str(error))
     gc.freeze()  # spares the collector what is imported: migrations create and drop thousands of models
     refuse_newer_tables()
@@ -179,4 +190,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

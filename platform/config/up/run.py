@@ -105,11 +105,13 @@ class Run:
         }
         self.environment |= {name: kept[name] for name in PASSED_ON if not os.environ.get(name)}
         self._run_module("config.up.settings_check")
+        preparation: list[str] = []
         for store in choose_stores(os.environ, self.home, kept):
             say(f"Starting {store.program.name} ...")
             self.supervisor.start(store.program)
             self._wait_for(store.program.name, store.is_ready)
             self.environment |= store.environment
+            preparation += store.preparation
         variables = os.environ | self.environment
         models = [model for model in (choose_chat(variables), choose_embedding(variables)) if model]
         for model in models:
@@ -120,7 +122,7 @@ class Run:
                 self._start(model.program)
         write_private_file(self.home / RUNNING_FILE, self.environment)
         self.engines.forget()
-        self._run_module("config.up.prepare")
+        self._run_module("config.up.prepare", *preparation)
         self.engines.look()
         say("Starting web and worker ...")
         for program in (web_program(self.port), worker_program(with_beat=True)):
@@ -160,14 +162,14 @@ class Run:
         engines = (name for name in self.supervisor.watched if name.startswith("engine"))
         self.supervisor.stop(("web",), ("worker", "rehearsal", *engines), ("redis", "postgres"))
 
-    def _run_module(self, module: str) -> None:
+    def _run_module(self, module: str, *arguments: str) -> None:
         """Run the module, with its output on the terminal and its errors in a log; raise UpError if it fails."""
         log = self.home / "logs" / "prepare.log"
         log.parent.mkdir(mode=0o700, exist_ok=True)
         rotate(log)
         with log.open("ab") as errors:
             process = subprocess.Popen(
-                [sys.executable, "-m", module],
+                [sys.executable, "-m", module, *arguments],
                 env={**os.environ, **self.environment},
                 cwd=ROOT,
                 stderr=errors,

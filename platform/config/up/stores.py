@@ -4,12 +4,10 @@ import importlib.util
 import os
 import signal
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
-
-import psycopg
 
 from config.up.ports import LOOPBACK, find_free_port
 from config.up.postgres import Postgres
@@ -85,11 +83,15 @@ class Valkey:
 
 @dataclass(frozen=True)
 class Store:
-    """One embedded store: its program, whether it is ready, and the environment by which the children find it."""
+    """One embedded store: its program, whether it is ready, and the environment by which the children find it.
+
+    `preparation` is what `config.up.prepare` is told of it.
+    """
 
     program: Program
     is_ready: Callable[[], bool]
     environment: Mapping[str, str]
+    preparation: Sequence[str] = ()
 
 
 def choose_stores(environment: Mapping[str, str], home: Path, secrets: Mapping[str, str]) -> list[Store]:
@@ -98,9 +100,9 @@ def choose_stores(environment: Mapping[str, str], home: Path, secrets: Mapping[s
     if address := environment.get("DATABASE_URL"):
         require_database(address)
     else:
-        passwords = secrets["POSTGRES_PASSWORD"], secrets["POSTGRES_ROLE_PASSWORD"]
-        database = Postgres(home / "postgres", find_free_port(), passwords[0], role_password=passwords[1])
-        stores.append(Store(database.program(), database.is_ready, {"DATABASE_URL": database.url}))
+        database = embedded_postgres(home, find_free_port(), secrets)
+        told = (f"--postgres-port={database.port}",)
+        stores.append(Store(database.program(), database.is_ready, {"DATABASE_URL": database.url}, told))
     if address := environment.get("REDIS_URL"):
         require_redis(address)
     else:
@@ -109,8 +111,16 @@ def choose_stores(environment: Mapping[str, str], home: Path, secrets: Mapping[s
     return stores
 
 
+def embedded_postgres(home: Path, port: int, secrets: Mapping[str, str]) -> Postgres:
+    """Return the data folder's Postgres, served on the port, with the passwords of the folder's secrets."""
+    passwords = secrets["POSTGRES_PASSWORD"], secrets["POSTGRES_ROLE_PASSWORD"]
+    return Postgres(home / "postgres", port, passwords[0], role_password=passwords[1])
+
+
 def require_database(address: str) -> None:
     """Raise UpError unless a Postgres with pgvector answers at the address."""
+    import psycopg  # 20 MB, which only those need who have a Postgres of their own
+
     try:
         with psycopg.connect(address, connect_timeout=ANSWER_SECONDS) as connection:
             found = connection.execute(
