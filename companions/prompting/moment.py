@@ -39,6 +39,11 @@ class Facts:
     spoke_before: datetime | None = None
 
 
+def render_now(now: datetime, zone: str) -> str:
+    """Return the line that tells the time, given in the user's zone. The rehearsal model reads it by its form."""
+    return f"Now: {now:%A %d %B %Y, %H:%M} ({zone})"
+
+
 def load_facts(
     companion: Companion, session: Session, message: Message, now: datetime, *, is_told: bool
 ) -> Facts:

@@ -13,7 +13,7 @@ from companions.conversations.messages import Spoken
 from companions.models import Companion, Message, Reply
 from companions.prompting import budgets
 from companions.prompting.history import RESTED, Line, render_history, render_said
-from companions.prompting.moment import Moment, render_last_talk
+from companions.prompting.moment import Moment, render_last_talk, render_now
 from companions.prompting.persona import Persona
 from companions.prompting.pinned_context import (
     NOTHING_PINNED,
@@ -180,7 +180,7 @@ def render_context(parts: PromptParts) -> str:
     is_under_way = began is not None and last_spoke is not None and last_spoke >= began
     rested_since = last_spoke if is_under_way and last_spoke and facts.now - last_spoke >= RESTED else None
     lines = [
-        f"Now: {facts.now:%A %d %B %Y, %H:%M} ({facts.zone})",
+        render_now(facts.now, facts.zone),
         f"First met: {facts.first_met:%d %B %Y}",
         *(
             ["This is your first conversation, and you are glad of the meeting."]

@@ -11,7 +11,7 @@ generation                recalls, asks the model, calls its tools (companions.t
 context                   loads and recalls (memory.recall) what the prompt is made from, and records each request
 prompting.pinned_context  what is in every prompt
 prompting.moment          what is true only now: the time, where the two left off, the open threads, the timers
-prompting.turn_prompt     renders the prompt as it is sent
+prompting.turn_prompt     renders the prompt; providers.chat.adaptation arranges it for servers that take less
 answers.cleaner           leaves only the companion's words of what the model streams, with the emotions beside them
 broadcast                 sends frames through Redis, where each reply has a stream (streams), to everyone who follows
                           the companion (following)

@@ -29,6 +29,7 @@ from companions.prompting.moment import (
     load_last_time,
     load_running_timers,
     render_entry,
+    render_now,
     render_timers,
 )
 from companions.prompting.persona import Persona
@@ -204,7 +205,7 @@ def _tell_last_entry(context: WakingContext, talk: RecentTalk) -> list[str]:
 def _tell_reason(context: WakingContext, now: datetime) -> list[str]:
     waking, zone = context.waking, context.companion.user.zone
     lines = [
-        f"Now: {now.astimezone(zone):%A %d %B %Y, %H:%M} ({context.companion.user.time_zone})",
+        render_now(now.astimezone(zone), context.companion.user.time_zone),
         f"You woke by: {_tell_origin(context)}",
         f"They asked you for this: {'yes' if waking.is_asked_for else 'no'}",
     ]
