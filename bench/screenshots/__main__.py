@@ -200,7 +200,13 @@ class Album:
         is_whole = not name.startswith(
             ("talk", "memory-dialog", "diary-dialog", "search-dialog", "menu-open", "delete-")
         )
-        page.screenshot(path=self.folder / f"{name}-{suffix}.png", full_page=is_whole)
+        size = page.viewport_size
+        assert size
+        if is_whole:  # not by `full_page`, which scrolls rows of tabs away from where they are
+            height = page.evaluate("document.documentElement.scrollHeight")
+            page.set_viewport_size({**size, "height": max(size["height"], height)})
+        page.screenshot(path=self.folder / f"{name}-{suffix}.png")
+        page.set_viewport_size(size)
 
 
 if __name__ == "__main__":
