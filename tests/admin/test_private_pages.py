@@ -111,6 +111,7 @@ def test_a_reason_is_asked_for_before_a_persons_things_open_and_is_on_record_for
     ):
         assert (asked.status_code, "private" in asked["Cache-Control"]) == (200, True)
         assert MARKER not in asked.content.decode()
+        assert "'unsafe-eval'" in asked.headers["Content-Security-Policy"]  # or the theme does not work
         assert "This is private to alice@example.org." in asked.content.decode()
     assert not AuditEntry.objects.exists()
     assert desk.post(opened, {"reason_to_open": "Her answer failed."}).headers["Location"] == opened

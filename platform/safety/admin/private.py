@@ -163,8 +163,9 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
         def recorded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if len(request.META["QUERY_STRING"]) > MAX_QUERY_CHARACTERS:
                 raise SuspiciousOperation("More is asked of a page than can be recorded.")
-            if question := self._ask_for_reason(request, kwargs.get("object_id")):
-                return question
+            if owner := self._find_owner_to_ask_about(request, kwargs.get("object_id")):
+                asked: HttpResponse = admin.site.admin_view(ask_for_reason)(request, owner)
+                return asked
             response = view(request, *args, **kwargs)
             if response.status_code < 300:
                 self._record_look(request, response, kwargs.get("object_id"))
@@ -172,15 +173,16 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
 
         return update_wrapper(recorded, view)
 
-    def _ask_for_reason(self, request: HttpRequest, quoted_id: str | None) -> HttpResponse | None:
-        """Return the page that asks for a reason; None if none is needed, or the operator may not open the object."""
+    def _find_owner_to_ask_about(self, request: HttpRequest, quoted_id: str | None) -> User | None:
+        """Return the object's owner if the operator, who may open it, has yet to say why."""
         may_open = admin.site.has_permission(request) and self.has_view_permission(request)
         if quoted_id is None or not self.asks_for_reason or not may_open:
             return None
         owner = None
         with suppress(ValueError, ValidationError):  # it is no id of this kind
             owner = User.objects.filter(pk=self.owner_of(unquote(quoted_id))).first()
-        return None if owner is None or owner == request.user else ask_for_reason(request, owner)
+        is_open = owner is None or owner == request.user or find_reason(request, owner.pk)
+        return None if is_open else owner
 
     def _record_look(self, request: HttpRequest, response: HttpResponseBase, quoted_id: str | None) -> None:
         operator = cast(User, request.user)

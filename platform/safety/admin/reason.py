@@ -8,7 +8,6 @@ from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminTextInputWidget
 
@@ -37,10 +36,8 @@ def find_reason(request: HttpRequest, owner_id: int | None) -> str:
     return reason
 
 
-def ask_for_reason(request: HttpRequest, owner: User) -> HttpResponse | None:
-    """Return the page that asks for the reason, or the way back from it; None if there is a reason."""
-    if find_reason(request, owner.pk):
-        return None
+def ask_for_reason(request: HttpRequest, owner: User) -> HttpResponse:
+    """Return the page that asks for the reason, or the way on once it is given."""
     form = ReasonForm(request.POST if "reason_to_open" in request.POST else None)
     if form.is_valid():
         until = (timezone.now() + GOOD_FOR).timestamp()
@@ -52,9 +49,7 @@ def ask_for_reason(request: HttpRequest, owner: User) -> HttpResponse | None:
         "form": form,
         "owner_email": owner.email,
     }
-    response = render(request, "admin/private/reason.html", context)
-    add_never_cache_headers(response)
-    return response
+    return render(request, "admin/private/reason.html", context)
 
 
 def _load_reasons(request: HttpRequest) -> dict[str, Any]:
