@@ -178,11 +178,12 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
         may_open = admin.site.has_permission(request) and self.has_view_permission(request)
         if quoted_id is None or not self.asks_for_reason or not may_open:
             return None
-        owner = None
+        owner_id = None
         with suppress(ValueError, ValidationError):  # it is no id of this kind
-            owner = User.objects.filter(pk=self.owner_of(unquote(quoted_id))).first()
-        is_open = owner is None or owner == request.user or find_reason(request, owner.pk)
-        return None if is_open else owner
+            owner_id = self.owner_of(unquote(quoted_id))
+        if owner_id in (None, request.user.pk) or find_reason(request, owner_id):
+            return None
+        return User.objects.get(pk=owner_id)
 
     def _record_look(self, request: HttpRequest, response: HttpResponseBase, quoted_id: str | None) -> None:
         operator = cast(User, request.user)
