@@ -10,6 +10,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
+from database.deletions import note_deletions
 from memory.errors import FullError, MatchError, NamingError, ReadOnlyError, UnknownError, WordsError
 from memory.models import Block, Slot
 from memory.models.core_memory import BLOCK_CHARACTERS, MAX_BLOCKS, MAX_SLOTS, SLOT_CHARACTERS, By
@@ -52,11 +53,9 @@ def set_slot(
     return slot
 
 
-def delete_slot(companion_id: UUID, name: str) -> Slot:
-    """Delete a slot, and return it as it was. Raise NamingError, UnknownError."""
-    slot = find_slot(companion_id, name)
-    Slot.objects.filter(companion_id=companion_id, pk=slot.pk).delete()
-    return slot
+def delete_slot(companion_id: UUID, name: str, *, by: By) -> None:
+    """Delete a slot. Raise NamingError, UnknownError."""
+    _delete(find_slot(companion_id, name), by)
 
 
 def find_slot(companion_id: UUID, name: str) -> Slot:
@@ -149,11 +148,16 @@ def write_block(
     return _save_block(block, text, by, now, (), may_be_empty=True)
 
 
-def delete_block(companion_id: UUID, name: str) -> Block:
-    """Delete a block, and return it as it was. Raise NamingError, UnknownError."""
-    block = find_block(companion_id, name)
-    Block.objects.filter(companion_id=companion_id, pk=block.pk).delete()
-    return block
+def delete_block(companion_id: UUID, name: str, *, by: By) -> None:
+    """Delete a block. Raise NamingError, UnknownError."""
+    _delete(find_block(companion_id, name), by)
+
+
+def _delete(row: Slot | Block, by: By) -> None:
+    """Delete the row. What a companion deletes may come back on another branch, and is not listed as deleted for good."""
+    type(row).objects.filter(companion_id=row.companion_id, pk=row.pk).delete()
+    if by is not By.COMPANION:
+        note_deletions(type(row).__name__.lower(), [f"{row.pk}@{row.companion_id}"])
 
 
 @transaction.atomic

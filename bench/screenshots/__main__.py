@@ -115,6 +115,11 @@ class Album:
                 page.locator("input[name=password]").fill(PASSWORD)
                 page.locator("main form button").click()
                 page.wait_for_url(f"**{path}")
+            if page.locator("[name=reason_to_open]").count():
+                self._take(page, "admin-why", suffix)
+                page.locator("[name=reason_to_open]").fill("Asked for help with an answer that failed.")
+                page.locator("[name=reason_to_open]").press("Enter")
+                page.wait_for_load_state()
             self._prepare(page, name)
             self._take(page, name, suffix)
 

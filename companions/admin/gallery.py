@@ -42,6 +42,7 @@ COLOURS = {
 class GalleryCharacterAdmin(PrivateAdmin):
     """A character that a user published, with links to its versions."""
 
+    asks_for_reason = False
     owner_path = "user"
     named_by = "created_at"
     annotations = {
@@ -70,6 +71,7 @@ class GalleryCharacterAdmin(PrivateAdmin):
 class GalleryVersionAdmin(PrivateAdmin):
     """A version as it was sent in: an operator reads all of it, and approves or rejects it with a reason."""
 
+    asks_for_reason = False
     owner_path = "character__user"
     named_by = "submitted_at"
     search_ids = ("pk", "character")
@@ -164,6 +166,7 @@ class GalleryVersionAdmin(PrivateAdmin):
 class GalleryReportAdmin(PrivateAdmin):
     """A user's report about a published character, with a copy of the character as it was then."""
 
+    asks_for_reason = False
     owner_path = "user"
     named_by = "created_at"
     words = ("text",)

@@ -92,7 +92,7 @@ def set_slot(request: SignedInRequest, companion_id: UUID, name: str, body: Slot
 def delete_slot(request: SignedInRequest, companion_id: UUID, name: str) -> Status[None]:
     companion = get_companion(request.user, companion_id)
     lock(companion.pk)
-    core_memory.delete_slot(companion.pk, name)
+    core_memory.delete_slot(companion.pk, name, by=By.USER)
     return Status(204, None)
 
 
@@ -126,5 +126,5 @@ def write_block(request: SignedInRequest, companion_id: UUID, name: str, body: B
 def delete_block(request: SignedInRequest, companion_id: UUID, name: str) -> Status[None]:
     companion = get_companion(request.user, companion_id)
     lock(companion.pk)
-    core_memory.delete_block(companion.pk, name)
+    core_memory.delete_block(companion.pk, name, by=By.USER)
     return Status(204, None)

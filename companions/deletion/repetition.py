@@ -1,16 +1,22 @@
 """Delete again what people had deleted before an older backup of the database was restored."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.utils import timezone
+
 from accounts.models import AccountDeletion, User
 from companions.deletion.deletion import MAX_AT_ONCE, delete_companion, delete_messages, forget_many
-from companions.models import Companion, Message
+from companions.memories.editing import delete_document, delete_entry
+from companions.models import Companion, Message, PastImport
+from companions.pasts import undo
 from database.deletions import read_deletions
-from memory.models import Memory
+from database.journal import everywhere
+from memory.models import Block, DiaryEntry, Document, Memory, Slot
 
 
 def delete_again(now: datetime) -> Counter[str]:
@@ -21,7 +27,9 @@ def delete_again(now: datetime) -> Counter[str]:
     listed, counts = read_deletions(), Counter[str]()
     for id, at in listed["account"]:
         number, _, joined_at = id.partition("@")
-        found = User.objects.filter(pk=number, date_joined=datetime.fromisoformat(joined_at)).first()
+        found = None
+        with suppress(ValueError):  # no such day
+            found = User.objects.filter(pk=number, date_joined=datetime.fromisoformat(joined_at)).first()
         if found is not None:
             AccountDeletion.objects.create(account=found.pk, joined_at=found.date_joined, deleted_at=at)
             found.delete()
@@ -29,15 +37,45 @@ def delete_again(now: datetime) -> Counter[str]:
     for companion in Companion.objects.filter(pk__in=[UUID(id) for id, _at in listed["companion"]]):
         delete_companion(companion)
         counts["companion"] += 1
+    # Undoing an import spares what other branches know, which deleting its messages one by one does not.
+    counts["past"] = _delete_rows(listed["past"], PastImport.objects, _undo, now)
+    counts["document"] = _delete_rows(listed["document"], Document.objects, _delete_documents, now)
     counts["message"] = _delete_rows(listed["message"], Message.everywhere, delete_messages, now)
+    counts["diary"] = _delete_rows(listed["diary"], DiaryEntry.objects, _delete_entries, now)
     counts["memory"] = _delete_rows(listed["memory"], Memory.everywhere, forget_many, now)
+    for model in (Slot, Block):
+        kind = model.__name__.lower()
+        for id, at in listed[kind]:
+            number, _, companion_id = id.partition("@")
+            with everywhere():
+                rows = model.objects.filter(companion=companion_id, pk=number, changed_at__lt=at)
+                counts[kind] += rows.delete()[1].get(model._meta.label, 0)
     return counts
+
+
+def _undo(companion_id: UUID, ids: Sequence[UUID], now: datetime) -> int:
+    for past in PastImport.objects.filter(companion=companion_id, pk__in=ids):
+        undo.begin_undo(past, now)
+        undo.run(past.pk, timezone.now)
+    return len(ids)
+
+
+def _delete_documents(companion_id: UUID, ids: Sequence[UUID], now: datetime) -> int:
+    for document in Document.objects.filter(companion=companion_id, pk__in=ids):
+        delete_document(document, now)
+    return len(ids)
+
+
+def _delete_entries(companion_id: UUID, ids: Sequence[UUID], now: datetime) -> int:
+    for id in ids:
+        delete_entry(companion_id, id, now)
+    return len(ids)
 
 
 def _delete_rows(
     listed: Sequence[tuple[str, datetime]],
     rows: Any,
-    delete: Callable[[UUID, Collection[UUID], datetime], int],
+    delete: Callable[[UUID, list[UUID], datetime], int],
     now: datetime,
 ) -> int:
     """Delete those of the listed rows that exist, companion by companion; return how many there were."""

@@ -13,6 +13,7 @@ from companions.deletion.traces import erase_from_journal
 from companions.deletion.withdrawal import clear_summaries, conceal
 from companions.models import Companion, Message
 from companions.models.companion import hold, lock
+from database.deletions import note_deletions
 from database.journal import erasing, everywhere
 from jobs.background import enqueue
 from memory.documents.intake import split_text, store_document
@@ -112,6 +113,7 @@ def delete_document(document: Document, now: datetime) -> None:
     gone = {document.pk, *memories.values_list("pk", flat=True)}
     forget_gists(document.companion_id, gone, now)
     Document.objects.filter(companion_id=document.companion_id, pk=document.pk).delete()
+    note_deletions("document", [document.pk])
 
 
 # -- the diary
@@ -127,3 +129,4 @@ def delete_entry(companion_id: UUID, entry_id: UUID, now: datetime) -> None:
     memories = entries.exclude(memory=None).values_list("memory", flat=True)
     forget_many(companion_id, list(memories), now)
     entries.delete()
+    note_deletions("diary", [entry_id])

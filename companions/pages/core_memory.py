@@ -178,9 +178,7 @@ def remove_block(request: SignedInRequest, companion_id: UUID, block_id: int) ->
     return _remove(request, get_block(request.user, companion_id, block_id), delete_block)
 
 
-def _remove(
-    request: SignedInRequest, shown: Slot | Block, delete: Callable[[UUID, str], object]
-) -> HttpResponse:
+def _remove(request: SignedInRequest, shown: Slot | Block, delete: Callable[..., object]) -> HttpResponse:
     """Ask whether to delete the slot or block; on POST, delete it."""
     companion = get_companion(request.user, shown.companion_id)
     if request.method != "POST":
@@ -188,6 +186,6 @@ def _remove(
         return render(request, "companions/delete_core_memory.html", context)
     with everywhere():
         lock(companion.pk)
-        delete(companion.pk, shown.name)
+        delete(companion.pk, shown.name, by=By.USER)
     messages.success(request, _("“%(name)s” has been deleted.") % {"name": shown.name})
     return redirect("always", companion.pk)

@@ -12,6 +12,7 @@ from django.db.models import F
 from companions.deletion import MAX_AT_ONCE, delete_messages
 from companions.models import Branch, Closing, Conversation, Job, Message, PastImport, Session
 from companions.models.companion import lock
+from database.deletions import note_deletions
 from database.journal import replaying
 from jobs.background import enqueue
 from jobs.lease import Clock, Lease, note_failures, retry_at
@@ -92,6 +93,7 @@ def _finish(past: PastImport) -> None:
     if past.file:
         past.file.delete()
     PastImport.objects.filter(pk=past.pk).delete()
+    note_deletions("past", [past.pk])
 
 
 def _note_failure(lease: Lease, code: str) -> None:

@@ -104,7 +104,7 @@ class Remember(Tool):
         for slot in slots:
             if slot.name != name.strip():
                 _keep_past(context, slot, self.text, now)
-                delete_slot(slot.companion_id, slot.name)
+                delete_slot(slot.companion_id, slot.name, by=By.COMPANION)
                 replaced["revised"] = slot.text
         return replaced | (_set_slot(context, name, self.text, now) if name else {})
 

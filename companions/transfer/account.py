@@ -38,7 +38,7 @@ README_TEXT = """This is everything that a Kith kept of one person: what they to
 
 account.json            the account: person, addresses, devices, lorebooks for all companions, what was published.
                         The names of tokens and models are there, but no password and no key. "operators" lists what the
-                        operators of this Kith opened and did of the person's, and when.
+                        operators of this Kith opened and did of the person's, when, and why.
 companions/NAME-ID.json one file for each companion. "companion" is its character; beside it is one list for each
                         kind of thing, for example:
                           messages     what was said: role is "user" for the person, "assistant" for the companion

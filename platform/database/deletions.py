@@ -7,6 +7,7 @@ deleted since.
 import os
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -15,9 +16,11 @@ from django.conf import settings
 from django.db import transaction
 
 FILE = "deletions"
-KINDS = ("account", "companion", "message", "memory")
-ID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{6})?\+00:00"
+# Numbers are given again after a restore: one stands with the account's beginning, or with the companion's id.
+KINDS = {"account": rf"\d+@{TIME}", "slot": rf"\d+@{UUID}", "block": rf"\d+@{UUID}"}
+KINDS |= dict.fromkeys(("companion", "past", "document", "diary", "message", "memory"), UUID)
 
 
 def note_deletions(kind: str, ids: Iterable[object]) -> None:
@@ -35,8 +38,10 @@ def read_deletions() -> dict[str, list[tuple[str, datetime]]]:
     path = _find_file()
     text = path.read_text("utf-8", "replace") if path.exists() else ""
     listed: dict[str, list[tuple[str, datetime]]] = {kind: [] for kind in KINDS}
-    for kind, id, at in re.findall(rf"(?m)({'|'.join(KINDS)}) ({ID}|\d+@{TIME}) ({TIME})$", text):
-        listed[kind].append((id, datetime.fromisoformat(at)))
+    for kind, id_pattern in KINDS.items():
+        for id, at in re.findall(rf"(?m){kind} ({id_pattern}) ({TIME})$", text):
+            with suppress(ValueError):  # no such day
+                listed[kind].append((id, datetime.fromisoformat(at)))
     return listed
 
 

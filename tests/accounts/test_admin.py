@@ -10,9 +10,15 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from accounts.models import Invitation, ModelCall, Token, User
+from tests.admin.conftest import Desk
 from tests.fixtures.people import PASSWORD
 
 KINDS = ["user", "token", "invitation", "modelcall"]
+
+
+@pytest.fixture
+def client() -> Client:
+    return Desk()
 
 
 @pytest.fixture

@@ -3,6 +3,8 @@
 from copy import deepcopy
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.test import Client
@@ -76,6 +78,7 @@ from tests.admin.walk import MARKER
 from tests.fixtures.people import PASSWORD, make_alice
 from voice.models import Recording, Speech, Spoken, Voice
 
+WHY = "She asked why it failed."
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 
 
@@ -407,6 +410,23 @@ def make_scene(alice: User) -> Scene:
 def opal(db: None) -> User:
     """An operator who is staff and no more: what she may, she may by her group."""
     return create_account("opal@example.org", PASSWORD, name="Opal", is_staff=True)
+
+
+class Desk(Client):
+    """A browser whose operator says why wherever they are asked for a reason."""
+
+    def generic(self, method: str, path: str, *more: Any, **extra: Any) -> Any:
+        response = super().generic(method, path, *more, **extra)
+        if not response.streaming and b'name="reason_to_open"' in response.content:
+            data = urlencode({"reason_to_open": WHY})
+            super().generic("POST", path, data, "application/x-www-form-urlencoded")
+            response = super().generic(method, path, *more, **extra)
+        return response
+
+
+@pytest.fixture
+def client() -> Client:
+    return Desk()
 
 
 @pytest.fixture

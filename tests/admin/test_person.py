@@ -92,3 +92,12 @@ def test_it_leads_to_the_record_of_who_looked(desk: Client, scene: Scene, alice:
     desk.get(page(scene.message))
     entries = desk.get(link).context["cl"].queryset
     assert {entry.kind for entry in entries} == {"accounts.User", "companions.Message"}
+
+
+def test_an_operator_who_may_not_close_accounts_is_told_who_may(
+    client: Client, opal: User, olive: User, alice: User
+) -> None:
+    client.force_login(opal)
+    assert "You cannot change or close this account." in client.get(page(alice)).content.decode()
+    client.force_login(olive)
+    assert "You cannot change or close this account." not in client.get(page(alice)).content.decode()

@@ -11,12 +11,22 @@ from django.db import DatabaseError, connection
 from django.db.models import Model
 from django.test import Client, RequestFactory
 from django.urls import reverse
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import ModelCall, User
-from companions.models import Bookmark, Companion, Message, MessageWords, Prompt, ReportedVersion
+from companions.models import (
+    Bookmark,
+    Companion,
+    GalleryVersion,
+    Message,
+    MessageWords,
+    Prompt,
+    ReportedVersion,
+)
 from memory.models import Memory
 from memory.store import keep_fact
+from safety.admin.reason import GOOD_FOR, IN_SESSION
 from safety.models import AuditEntry, AuditKey, Notice
 from tests.admin.conftest import NOON, Scene, answer, ask
 from tests.admin.walk import ALL, MARKER, OPEN, PRIVATE, holds_words, listing, name_of, page
@@ -86,6 +96,51 @@ def test_private_pages_say_so_and_are_on_record(
         assert (entry.operator, entry.deed, entry.kind) == (olive, "opened", model._meta.label)
         assert (entry.object_id, entry.owner) == (str(thing.pk), alice)
     assert AuditEntry.objects.count() == len(PRIVATE)
+
+
+def test_a_reason_is_asked_for_before_a_persons_things_open_and_is_on_record_for_an_hour(
+    scene: Scene, olive: User, alice: User, bob: User
+) -> None:
+    desk = Client()
+    desk.force_login(olive)
+    opened, others = page(scene.message), [page(scene.fact), page(scene.reply, "history")]
+    for asked in (
+        desk.get(opened),
+        desk.post(opened, {"reason_to_open": " "}),
+        desk.get(page(scene.reply, "delete")),
+    ):
+        assert (asked.status_code, "private" in asked["Cache-Control"]) == (200, True)
+        assert MARKER not in asked.content.decode()
+        assert "'unsafe-eval'" in asked.headers["Content-Security-Policy"]  # or the theme does not work
+        assert "This is private to alice@example.org." in asked.content.decode()
+    assert not AuditEntry.objects.exists()
+    assert desk.post(opened, {"reason_to_open": "Her answer failed."}).headers["Location"] == opened
+    for path in (opened, *others):
+        assert "reason_to_open" not in desk.get(path).content.decode()
+    entries = AuditEntry.objects.filter(owner=alice)
+    assert list(entries.values_list("reason", flat=True)) == ["Her answer failed."] * 3
+    assert "Her answer failed." in desk.get(listing(AuditEntry)).content.decode()
+    # Not for anybody else's, nor for longer.
+    bobs = Companion.objects.create(user=bob, name="Bo")
+    assert "This is private to bob@example.org." in desk.get(page(bobs)).content.decode()
+    session = desk.session
+    assert session[IN_SESSION][str(alice.pk)]["until"] <= (timezone.now() + GOOD_FOR).timestamp()
+    session[IN_SESSION] = {
+        str(alice.pk): {"reason": "Her answer failed.", "until": timezone.now().timestamp()}
+    }
+    session.save()
+    assert "reason_to_open" in desk.get(opened).content.decode()
+
+
+def test_no_reason_is_asked_for_ones_own_things_and_what_was_sent_in_to_be_read(
+    scene: Scene, alice: User, olive: User
+) -> None:
+    desk = Client()
+    User.objects.filter(pk=alice.pk).update(is_staff=True, is_superuser=True)
+    desk.force_login(alice)
+    assert MARKER in desk.get(page(scene.message)).content.decode()
+    desk.force_login(olive)
+    assert MARKER in desk.get(page(GalleryVersion.objects.get())).content.decode()
 
 
 @every_open

@@ -57,7 +57,7 @@ def test_a_slot_is_set_changed_and_deleted(mira: Companion) -> None:
         "companion",
         changed.changed_at,
     )
-    assert delete_slot(mira.pk, "tea").text == "black"
+    delete_slot(mira.pk, "tea", by=By.USER)
     assert not Slot.objects.exists()
 
 
@@ -168,7 +168,7 @@ def test_there_is_no_block_21_and_none_without_bounds(mira: Companion) -> None:
     for most in (0, -1, 4001):
         with refused("bad_size"):
             write_block(mira.pk, "block 1", "", by=By.USER, now=NOW, most_characters=most)
-    delete_block(mira.pk, "block 1")
+    delete_block(mira.pk, "block 1", by=By.USER)
     assert block(mira).text == ""
 
 

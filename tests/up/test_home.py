@@ -2,8 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+
 from config.setting_rules import encryption_keys
 from config.up.home import hold_home, load_secrets
+from config.up.terminal import UpError
 from integrations.push.web_push import derive_public_key
 
 
@@ -28,3 +31,10 @@ def test_a_folder_of_an_earlier_kith_gets_the_keys_it_lacks(tmp_path: Path) -> N
     made = load_secrets(tmp_path)
     assert made["SECRET_KEY"] == "kept"
     assert {"KITH_ENCRYPTION_KEY", "KITH_VAPID_KEY"} <= made.keys()
+
+
+def test_damaged_secrets_are_named_and_left_as_they_are(tmp_path: Path) -> None:
+    (tmp_path / "secrets").write_bytes(b"\x00\xff")
+    with pytest.raises(UpError, match="secrets is damaged"):
+        load_secrets(tmp_path)
+    assert (tmp_path / "secrets").read_bytes() == b"\x00\xff"

@@ -34,9 +34,15 @@ SECRET_MAKERS: dict[str, Callable[[], str]] = {
 
 
 def load_secrets(home: Path) -> dict[str, str]:
-    """Return all secrets by name from `home`/secrets (mode 600); create and save those that are missing there."""
+    """Return all secrets by name from `home`/secrets (mode 600); create and save those that are missing there.
+
+    Raise UpError if the file is damaged.
+    """
     path = home / "secrets"
-    lines = path.read_text().splitlines() if path.exists() else []
+    try:
+        lines = path.read_text().splitlines() if path.exists() else []
+    except UnicodeDecodeError as error:
+        raise UpError(f"{path} is damaged. Put the one of your last backup in its place.") from error
     known = dict(line.split("=", 1) for line in lines if "=" in line)
     missing = {name: make() for name, make in SECRET_MAKERS.items() if name not in known}
     if missing:

@@ -37,6 +37,10 @@ from safety.models import AuditEntry, OperatorAccess
 SOUND_PERIOD = timedelta(days=30)
 MAY_SET_PASSWORD = "accounts.set_password"  # noqa: S105 - a right
 MAY_CHANGE_ADDRESS = "accounts.change_address"
+WHO_CLOSES = _(
+    "You cannot change or close this account. Superusers can, and operators whose group may change users; but only "
+    "superusers can close a superuser's."
+)
 RIGHTS = ("is_staff", "is_superuser", "groups", "user_permissions")
 
 # allauth's own pages: Kith's replaces that of addresses; second factors and sessions are the user's private business.
@@ -214,12 +218,22 @@ class UserAdmin(PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc
         return {str(self.opts.verbose_name_plural): len(people)}
 
     def get_fieldsets(self, request: HttpRequest, obj: User | None = None) -> Any:
-        """Hide the password, with its link, and the reason for a change from operators without the right to them."""
+        """Hide the password, with its link, and the reason for a change from operators without the right to them.
+
+        Who may not change the account is told who may.
+        """
         fieldsets = super().get_fieldsets(request, obj)
         hidden = set() if obj is None or request.user.has_perm(MAY_SET_PASSWORD) else {"password"}
-        hidden |= set() if self.has_change_permission(request, obj) else {"reason"}
+        may_change = self.has_change_permission(request, obj)
+        hidden |= set() if may_change else {"reason"}
         return [
-            (name, {**shown, "fields": [field for field in shown["fields"] if field not in hidden]})
+            (
+                name,
+                {
+                    "fields": [field for field in shown["fields"] if field not in hidden],
+                    "description": "" if may_change or "is_active" not in shown["fields"] else WHO_CLOSES,
+                },
+            )
             for name, shown in fieldsets
         ]
 

@@ -11,11 +11,11 @@ from uuid import UUID
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
 from django.contrib.postgres.fields import ArrayField
-from django.core.exceptions import SuspiciousOperation
+from django.core.exceptions import SuspiciousOperation, ValidationError
 from django.db import models, transaction
 from django.db.models import F, ForeignKey, Model, Q, QuerySet, Value
 from django.db.models.expressions import Combinable
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern
 from django.utils import timezone
@@ -32,6 +32,7 @@ from unfold.views import ChangeList
 from accounts.admin import PlainLookups, ReadOnly
 from accounts.models import User
 from database.queries import lift_statement_timeout
+from safety.admin.reason import ask_for_reason, find_reason
 from safety.audit import record, record_search
 from safety.descriptions import link_to, render_data
 from safety.models import AuditEntry
@@ -121,8 +122,9 @@ class PrivateChangeList(ChangeList):  # type: ignore[misc]
 class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
     """Base admin of a model that contains people's words.
 
-    Each of its pages writes an AuditEntry before anything is shown. Its lists contain no words but companions' names,
-    and are searched by ids and e-mail addresses; its objects are read-only. Links to an object show its field
+    Each of its pages writes an AuditEntry before anything is shown. An object's own pages first ask why they are opened
+    (`asks_for_reason`), unless people hand such objects to operators to read. Its lists contain no words but companions'
+    names, and are searched by ids and e-mail addresses; its objects are read-only. Links to an object show its field
     `named_by`, if the operator may view it, and its own page's title is `titled_by`: one of its `words`, or a name
     (`companion_called`). If `is_erasable`, operators with the right may delete objects, which is recorded; `erase`
     decides how far that reaches. `annotations` can be shown in lists like fields. `linked` are the models that columns
@@ -136,6 +138,7 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
     words: ClassVar[tuple[str, ...]] = ()
     annotations: ClassVar[dict[str, Combinable]] = {}
     is_erasable: ClassVar[bool] = False
+    asks_for_reason: ClassVar[bool] = True
     linked: ClassVar[dict[str, type[Model]]] = {}
 
     search_fields = ("pk",)
@@ -160,12 +163,27 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
         def recorded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if len(request.META["QUERY_STRING"]) > MAX_QUERY_CHARACTERS:
                 raise SuspiciousOperation("More is asked of a page than can be recorded.")
+            if owner := self._find_owner_to_ask_about(request, kwargs.get("object_id")):
+                asked: HttpResponse = admin.site.admin_view(ask_for_reason)(request, owner)
+                return asked
             response = view(request, *args, **kwargs)
             if response.status_code < 300:
                 self._record_look(request, response, kwargs.get("object_id"))
             return response
 
         return update_wrapper(recorded, view)
+
+    def _find_owner_to_ask_about(self, request: HttpRequest, quoted_id: str | None) -> User | None:
+        """Return the object's owner if the operator, who may open it, has yet to say why."""
+        may_open = admin.site.has_permission(request) and self.has_view_permission(request)
+        if quoted_id is None or not self.asks_for_reason or not may_open:
+            return None
+        owner_id = None
+        with suppress(ValueError, ValidationError):  # it is no id of this kind
+            owner_id = self.owner_of(unquote(quoted_id))
+        if owner_id in (None, request.user.pk) or find_reason(request, owner_id):
+            return None
+        return User.objects.get(pk=owner_id)
 
     def _record_look(self, request: HttpRequest, response: HttpResponseBase, quoted_id: str | None) -> None:
         operator = cast(User, request.user)
@@ -177,7 +195,9 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
         ]
         if quoted_id is not None:
             object_id = unquote(quoted_id)
-            record(operator, AuditEntry.Deed.OPENED, self.model, object_id, self.owner_of(object_id))
+            owner_id = self.owner_of(object_id)
+            why = find_reason(request, owner_id)
+            record(operator, AuditEntry.Deed.OPENED, self.model, object_id, owner_id, why)
         elif asked:
             shown = (getattr(response, "context_data", None) or {}).get("cl")
             owners = {thing.owner_id for thing in shown.result_list} if shown else set()
@@ -320,7 +340,9 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         with transaction.atomic():
             lift_statement_timeout()
-            record(request.user, AuditEntry.Deed.DELETED, self.model, obj.pk, self.owner_of(obj.pk))  # type: ignore[arg-type]
+            owner_id = self.owner_of(obj.pk)
+            why = find_reason(request, owner_id)
+            record(cast(User, request.user), AuditEntry.Deed.DELETED, self.model, obj.pk, owner_id, why)
             self.erase(obj, timezone.now())
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.contrib import admin
-from django.utils.text import capfirst
+from django.utils.text import Truncator, capfirst
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 
@@ -16,6 +16,7 @@ from safety.audit import read_search
 from safety.descriptions import describe_model, link_to
 from safety.models import AuditEntry, ContinuousUse, Notice
 
+MAX_REASON_CHARACTERS = 80
 KIND = code_column("kind", _("kind of object"), describe_model)
 
 
@@ -23,7 +24,7 @@ KIND = code_column("kind", _("kind of object"), describe_model)
 class AuditEntryAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
     """The admin of the audit trail, whose entries nobody can change or delete."""
 
-    list_display = (moment("at", _("when")), "operator", "deed", KIND, "thing", "owner")
+    list_display = (moment("at", _("when")), "operator", "deed", KIND, "thing", "owner", "why")
     list_filter = ("deed", ("kind", code_filter(describe_model)), "at")
     list_select_related = ("operator", "owner")
     search_fields = ("operator__email", "owner__email", "object_id")
@@ -42,6 +43,10 @@ class AuditEntryAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
         kinds = {model._meta.label for model in admin.site._registry}
         is_known = entry.object_id and entry.kind in kinds
         return link_to(entry.kind, entry.object_id) if is_known else entry.object_id or "–"
+
+    @admin.display(description=_("reason"), ordering="reason")
+    def why(self, entry: AuditEntry) -> str:
+        return Truncator(entry.reason).chars(MAX_REASON_CHARACTERS) or "–"
 
     @admin.display(description=_("searched and filtered by"))
     def asked_for(self, entry: AuditEntry) -> str:

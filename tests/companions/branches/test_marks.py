@@ -153,7 +153,7 @@ def test_a_note_whose_words_were_deleted_from_the_journal_stays_away(mira: Compa
     first, _second = say(mira, "Hello.", "Hello!", at=NOW)
     note(mira, "green")
     [third] = say(mira, "No green any more.", at=LATER)
-    delete_slot(mira.pk, "tea")
+    delete_slot(mira.pk, "tea", by=By.COMPANION)
     delete_message(third, NOW)
     there, _here = part(mira, first)
     check(mira, (there, ""))
@@ -169,7 +169,7 @@ def test_what_a_person_writes_holds_on_every_branch(mira: Companion) -> None:
         set_slot(mira.pk, "tea", "white", by=By.USER, now=NOW)
     check(mira, (there, "white"), (here, "white"), (there, "white"))
     with everywhere():
-        delete_slot(mira.pk, "tea")
+        delete_slot(mira.pk, "tea", by=By.COMPANION)
     check(mira, (here, ""), (there, ""))
 
 

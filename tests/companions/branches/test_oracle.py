@@ -382,7 +382,7 @@ class Branching(RuleBasedStateMachine):
     def empty_slot(self, number: int) -> None:
         names = sorted(self.expected().slots)
         self.write(("unslot", name := names[number % len(names)], ""))
-        delete_slot(self.companion.pk, name)
+        delete_slot(self.companion.pk, name, by=By.COMPANION)
 
     @precondition(lambda self: self.head)
     @rule()

@@ -5,13 +5,18 @@ from pathlib import Path
 from typing import Any
 
 from django.db import transaction
+from django.utils import timezone
 
 from accounts.models import AccountDeletion, User
 from companions.deletion import delete_companion, delete_message, forget
 from companions.deletion.repetition import delete_again
+from companions.memories.editing import delete_document, delete_entry, give_document
 from companions.models import Companion, Message
-from memory.models import Memory
-from tests.companions.deletion.conftest import NOW, learnt
+from memory.core_memory import set_slot, write_block
+from memory.models import Block, DiaryEntry, Document, Memory, Slot
+from memory.models.core_memory import By
+from tests.companions.deletion.conftest import NOW, diary, learnt, told
+from tests.fixtures.rest import Api
 
 
 def test_what_was_deleted_after_a_backup_is_deleted_again_once_that_is_restored(
@@ -44,7 +49,10 @@ def test_what_was_deleted_after_a_backup_is_deleted_again_once_that_is_restored(
     User.objects.bulk_create([User(pk=backup[0].pk, email="nina@example.org")])
     dashes = "companion " + "-" * 36 + " 2026-11-30T12:00:00+00:00"
     with (tmp_path / "deletions").open("a") as file:
-        file.write(f"companion 7 2026-11-30\nmessage x\n{dashes}\naccount 7")
+        file.write(f"companion 7 2026-11-30\nmessage x\n{dashes}\n")
+        file.write(f"companion {kept.pk} 2026-13-32T12:00:00+00:00\n")
+        file.write(f"account {kept.pk} 2026-11-30T12:00:00+00:00\n")
+        file.write(f"account {bob.pk}@2026-02-30T12:00:00+00:00 2026-11-30T12:00:00+00:00\naccount 7")
     assert not +delete_again(NOW)
     # Nor does a line that a full disk cut off take the next deletion with it.
     backup = Companion.objects.get(pk=kept.pk)
@@ -74,3 +82,33 @@ def test_so_are_single_messages_and_memories(
     assert not Message.everywhere.filter(pk=backup[0].pk).exists()
     assert not Memory.everywhere.filter(pk=fact.pk).exists()
     assert Message.everywhere.filter(pk=secret.pk).exists()
+
+
+def test_so_are_documents_diary_entries_slots_and_blocks(
+    as_alice: Api,
+    said: list[Message],
+    mira: Companion,
+    tmp_path: Path,
+    settings: Any,
+    django_capture_on_commit_callbacks: Any,
+) -> None:
+    settings.KITH_HOME = tmp_path
+    entry = diary(mira, said[0].session, told("We spoke of tea.", said[2]))
+    document = give_document(mira, "Tea", "Of tea.", NOW)
+    slot = set_slot(mira.pk, "tea", "green", by=By.USER, now=NOW)
+    write_block(mira.pk, "tea", "Green.", by=By.USER, now=NOW)
+    backup = [DiaryEntry.objects.get(), Document.objects.get(), Slot.objects.get(), Block.objects.get()]
+    with django_capture_on_commit_callbacks(execute=True):
+        delete_entry(mira.pk, entry.pk, NOW)
+        delete_document(document, NOW)
+        as_alice.call("DELETE", f"/companions/{mira.pk}/slots/tea")
+        as_alice.call("DELETE", f"/companions/{mira.pk}/blocks/tea")
+    assert "tea" not in (tmp_path / "deletions").read_text()
+    backup[0].memory = None  # which went with the entry
+    for row in backup:
+        type(row).objects.bulk_create([row])
+    assert +delete_again(NOW) == {"diary": 1, "document": 1, "slot": 1, "block": 1}
+    assert not any(type(row).objects.exists() for row in backup)
+    # A restored database gives the same number to a new slot, which stays.
+    Slot.objects.create(pk=slot.pk, companion=mira, name="rain", by=By.USER, changed_at=timezone.now())
+    assert not +delete_again(NOW)

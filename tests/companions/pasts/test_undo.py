@@ -1,6 +1,8 @@
 """An import is undone whole: no row and no derived sentence is left of it, and what was there before is as it was."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
@@ -9,6 +11,7 @@ from django.db import connection, transaction
 
 from bench.common.past_files import chatgpt
 from companions.branches.operations import choose, part_from
+from companions.deletion.repetition import delete_again
 from companions.models import Branch, Companion, Conversation, Message, PastImport, Session
 from companions.models.companion import hold
 from companions.pasts import imports, undo
@@ -100,7 +103,23 @@ def test_an_import_that_is_undone_leaves_nothing_of_itself_and_all_else_as_it_wa
     assert not Branch.objects.filter(head__text__contains=MARKER).exists()
 
 
-def test_what_each_branch_knew_before_an_import_is_still_its_own_when_that_is_undone(mira: Companion) -> None:
+def undo_after_restore(past: PastImport, home: Path) -> None:
+    said = Message.everywhere.filter(job=past.job_id).values_list("pk", flat=True)
+    lines = [f"past {past.pk} {NOW.isoformat()}", *(f"message {id} {NOW.isoformat()}" for id in said)]
+    (home / "deletions").write_text("\n".join([*lines, ""]))
+    assert delete_again(NOW)["past"] == 1
+
+
+def undo_now(past: PastImport, _home: Path) -> None:
+    undo.begin_undo(past, NOW)
+    undo.run(past.pk, clock_at(NOW))
+
+
+@pytest.mark.parametrize("undo_it", [undo_now, undo_after_restore])
+def test_what_each_branch_knew_before_an_import_is_still_its_own_when_that_is_undone(
+    mira: Companion, undo_it: Callable[[PastImport, Path], None], tmp_path: Path, settings: Any
+) -> None:
+    settings.KITH_HOME = tmp_path
     first, *_ = say(mira, "Tea?", "Tea.", "The green one with honey.", at=THEN - timedelta(days=9))
     embed_waiting(mira.pk)
     set_slot(mira.pk, "tea", "green with honey", by=By.COMPANION, now=NOW)
@@ -116,8 +135,7 @@ def test_what_each_branch_knew_before_an_import_is_still_its_own_when_that_is_un
     ]
     past = imported(mira, chatgpt(lines), NOW)
     embed_waiting(mira.pk)
-    undo.begin_undo(past, NOW)
-    undo.run(past.pk, clock_at(NOW))
+    undo_it(past, tmp_path)
     for branch, text in (
         (there, "green with honey"),
         (here, "black with lemon"),
