@@ -105,6 +105,7 @@ class ChatClient:
         """
         first_piece_by = _now() + self._timeouts.first_piece_seconds
         tries = shortenings = 0
+        is_broken_off = False
         known, messages = self._known.at(self._clock()), neutralise_messages(messages)
         if known.room and estimate_messages(messages, tools) > known.room:
             messages = shorten_history(messages, tools, known.room) or messages
@@ -119,6 +120,8 @@ class ChatClient:
                         yield event
                 break
             except ProviderError as error:
+                # Also if a later try finds the server, which restarts, unreachable.
+                is_broken_off = error.is_broken_off = is_broken_off or error.is_broken_off
                 if parser.has_begun:
                     error.usage = parser.count_usage(messages, body.get("tools", ()))
                     raise
