@@ -27,8 +27,8 @@ TIMERS = "These timers are set already:"
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The facts of the moment in the user's zone: the time, the first meeting, when they last spoke, when this talk
-    began, and when they last spoke before it.
+    """The facts of the moment in the user's zone: the time, the first meeting, when they last spoke, when they began
+    this talk (None with this message), and when they last spoke before it.
     """
 
     now: datetime
@@ -46,14 +46,16 @@ def load_facts(
     zone, said = companion.user.zone, Message.objects.filter(companion=companion).values("said_at")
     earlier = said.filter(role=Message.Role.USER, said_at__lt=message.said_at).order_by("-said_at")
     before = earlier.filter(said_at__lt=session.started_at)
-    dates = (Subquery(rows[:1]) for rows in (said.order_by("said_at"), earlier, before))
-    first, last, before_session = Companion.objects.values_list(*dates).get(pk=companion.pk)
+    # What the companion says unprompted opens a session, too, and may be answered days later.
+    in_talk = earlier.filter(session=session.pk, said_at__gte=session.started_at).order_by("said_at")
+    dates = (Subquery(rows[:1]) for rows in (said.order_by("said_at"), earlier, before, in_talk))
+    first, last, before_session, began = Companion.objects.values_list(*dates).get(pk=companion.pk)
     return Facts(
         now=now.astimezone(zone),
         zone=companion.user.time_zone,
         first_met=min(first or now, companion.created_at).astimezone(zone),
         last_spoke=last.astimezone(zone) if last else None,
-        began=session.started_at.astimezone(zone),
+        began=began.astimezone(zone) if began else None,
         spoke_before=before_session.astimezone(zone) if before_session and not is_told else None,
     )
 

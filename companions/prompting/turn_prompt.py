@@ -177,8 +177,7 @@ def render_context(parts: PromptParts) -> str:
     """
     facts, pinned, companion = parts.moment.facts, parts.pinned, parts.persona.companion
     last_spoke, began = facts.last_spoke, facts.began
-    is_under_way = began is not None and last_spoke is not None and last_spoke >= began
-    rested_since = last_spoke if is_under_way and last_spoke and facts.now - last_spoke >= RESTED else None
+    rested_since = last_spoke if began and last_spoke and facts.now - last_spoke >= RESTED else None
     lines = [
         f"Now: {facts.now:%A %d %B %Y, %H:%M} ({facts.zone})",
         f"First met: {facts.first_met:%d %B %Y}",
@@ -187,7 +186,7 @@ def render_context(parts: PromptParts) -> str:
             if last_spoke is None
             else []
         ),
-        *([f"This talk began: {began:%A %d %B, %H:%M}"] if is_under_way else []),
+        *([f"This talk began: {began:%A %d %B, %H:%M}"] if began else []),
         *([f"They last wrote: {render_age(rested_since, facts.now)}."] if rested_since else []),
         *([render_last_talk(facts.spoke_before, facts.now)] if facts.spoke_before else []),
         *([IN_CALL] if parts.reply.is_in_call else []),
