@@ -103,10 +103,8 @@ def _find_derived(
     ids, slots, lines = preview_derived(scope)
     for memory in Memory.everywhere.of(companion.pk).filter(pk__in=ids).defer("entry").order_by("pk"):
         yield _row(Kind.MEMORY, memory.pk, memory.text, goes_along=True)
-    for slot in slots:
-        yield _sentence(Kind.SLOT, f"{slot.name}: {slot.text}", goes_along=True)
-    for line in lines:
-        yield _sentence(Kind.BLOCK, line, goes_along=True)
+    for kind, texts in ((Kind.SLOT, slots), (Kind.BLOCK, lines)):
+        yield from (_sentence(kind, text, goes_along=True) for text in texts)
     for timer in Timer.everywhere.filter(pk__in=find_timers(scope)).exclude(note=""):
         yield _row(Kind.TIMER, timer.pk, timer.note, goes_along=True)
 

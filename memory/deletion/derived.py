@@ -42,9 +42,9 @@ def remove_derived(scope: DeletionScope) -> Derived:
     return Derived(wider.memories - scope.memories | ended, changed)
 
 
-def preview_derived(scope: DeletionScope) -> tuple[frozenset[UUID], list[Slot], list[str]]:
+def preview_derived(scope: DeletionScope) -> tuple[frozenset[UUID], list[str], list[str]]:
     """Return what `remove_derived` would take out besides sentences of the diary, self-concept and profile: the ids of
-    memories, slots, and lines of blocks. Only reads.
+    memories, slots as "name: text", and lines of blocks. Only reads.
     """
     wider = _widen_to_derived(scope)
     restated = find_restatements(wider)
@@ -52,7 +52,7 @@ def preview_derived(scope: DeletionScope) -> tuple[frozenset[UUID], list[Slot], 
     blocks = _find_touched(Block.objects.filter(companion_id=scope.companion_id), wider, restated)
     left = {block.pk: _lines_left(block, wider, restated) for block in blocks}
     lines = [line for block in blocks for line in block.text.splitlines() if line not in left[block.pk]]
-    return wider.memories - scope.memories, slots, lines
+    return wider.memories - scope.memories, [f"{slot.name}: {slot.text}" for slot in slots], lines
 
 
 def _widen_to_derived(scope: DeletionScope) -> DeletionScope:
