@@ -74,7 +74,8 @@ CONTEXT_LIST = (
     r"[^\n]{0,120}(?:\n- [^\n]{0,600})*+"
 )
 COPIED = regex.compile(  # times as in `prompting.history.render_time`, lines of the context, results of tools
-    rf"[^\S\n]{{0,8}}(?:(?:- )?\[{WEEKDAY} \d{{1,2}} [A-Z][a-z]{{2,8}}, \d{{1,2}}:\d{{2}}\][^\S\n]{{0,4}}(?:You: )?"
+    rf"[^\S\n]{{0,8}}(?:(?:- )?\[{WEEKDAY} \d{{1,2}} [A-Z][a-z]{{2,8}}(?: \d{{4}})?, \d{{1,2}}:\d{{2}}\]"
+    r"[^\S\n]{0,4}(?:You: )?"
     rf"|\[(?:{WEEKDAY} )?\d{{4}}-\d\d-\d\d \d\d:\d\d\][^\S\n]{{0,4}}"
     rf"|{CONTEXT_LINE}|{CONTEXT_LIST}|Remembered:[^\S\n]*\n(?=- \[{DAY}\])"
     rf"|\{{(?:{TOLD_BY_TOOLS})[^\n]{{0,2000}}\}}(?=[^\S\n]*(?:\n|$)))"

@@ -69,7 +69,7 @@ def find_dependents(
     """
     mine = Waking.objects.filter(companion=scope.companion_id)
     ids = scope.all_messages | scope.memories | frozenset(more)
-    found = begun or Dependents(timers=_find_timers(scope))
+    found = begun or Dependents(timers=find_timers(scope))
     while True:
         timers = found.timers | _find_timers_set_in(scope, found.wakings)
         woken = found.woken | _ids(mine.filter(Q(timer__in=timers) | Q(about__in=ids)))
@@ -89,7 +89,7 @@ def _ids(rows: QuerySet[Any]) -> frozenset[UUID]:
     return frozenset(rows.values_list("pk", flat=True))
 
 
-def _find_timers(scope: DeletionScope) -> frozenset[UUID]:
+def find_timers(scope: DeletionScope) -> frozenset[UUID]:
     """Return the timers that were set in answer to the scope's messages or repeat their words.
 
     A timer set in answer to a source counts if its note shares a word with the scope; one that the companion set
@@ -201,7 +201,7 @@ def _find_said_for(scope: DeletionScope) -> list[Message]:
     """Return the messages said in wakings that resulted from the scope; if only by a learnt memory, those that share a
     word with the scope.
     """
-    timers, woken = _find_timers(scope), NONE
+    timers, woken = find_timers(scope), NONE
     while True:
         mine = Waking.objects.filter(companion=scope.companion_id)
         wider = _ids(mine.filter(Q(timer__in=timers) | Q(about__in=scope.memories)))

@@ -13,6 +13,9 @@ from jobs.slots import Slots, in_model_slot
 
 LANES, EXPIRE_SECONDS = 3, 30
 SENDING = Slots[int](LANES)
+# For wakings that somebody asked for, beside those of FOR_MODELS: one of a worker's threads is left to remind without a
+# model, if others hang.
+ASKED_FOR = Slots[str](3)
 
 
 @shared_task
@@ -35,11 +38,21 @@ def begin_wakings(timer_ids: list[str]) -> None:
 
 @shared_task
 def wake(waking_id: str) -> None:
-    """Run one waking, or continue it after an interruption: at once if somebody asked for it, else in a slot."""
+    """Run one waking, or continue it after an interruption, in a slot of its kind.
+
+    If somebody asked for it and there is no slot, it is enqueued once more when its turn comes; a reminder that has
+    waited for long is sent without a model.
+    """
     if Waking.objects.filter(pk=waking_id, is_asked_for=False).exists():
         wake_unasked(waking_id)
-    else:
-        waking.run(UUID(waking_id), timezone.now)
+        return
+    try:
+        with ASKED_FOR.take(waking_id) as is_free:
+            waking.run(UUID(waking_id), timezone.now, has_slot=is_free)
+    finally:
+        if is_free:
+            for missed_id in ASKED_FOR.pop_missed(1):
+                wake.delay(missed_id)
 
 
 @shared_task

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from hashlib import blake2b
 from typing import Any
 from uuid import UUID
@@ -9,8 +10,10 @@ from uuid import UUID
 from django.db.models import Q, TextChoices
 from django.utils.translation import gettext_lazy as _
 
+from companions.deletion.dependents import build_scope, find_reminders, find_timers
 from companions.life.inner_state import get_newest
-from companions.models import Companion, Message
+from companions.models import Companion, Message, Timer
+from memory.deletion import preview_derived
 from memory.forgotten import Words, find_telling_memories, read_words, tells
 from memory.learning.revisions import current
 from memory.models import Block, DiaryEntry, Memory, Revision, Slot
@@ -33,6 +36,7 @@ class Kind(TextChoices):
     SLOT = "slot", _("always in mind")
     BLOCK = "block", _("in its notes")
     INNER_STATE = "inner_state", _("in its mood")
+    TIMER = "timer", _("a plan or reminder")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +65,9 @@ def find_items(
     asked_in: Collection[Message] = (),
     *,
     near: Collection[UUID],
+    now: datetime,
 ) -> list[Item]:
-    """Return the items that contain one of the statements, and those derived from them alone.
+    """Return the items that contain one of the statements, and those derived from them, which go with them.
 
     `asked_in` are the messages of the request, which are items, too. `near` are memories that may state the same in
     other words: the first five that are no items yet come last, each with its sources that share a word with it.
@@ -75,17 +80,33 @@ def find_items(
     items = [_row(Kind.MEMORY, memory.pk, memory.text) for memory in learnt]
     items += [_row(Kind.DOCUMENT, memory.pk, memory.text) for memory in gists]
     items += [_row(Kind.MESSAGE, message.pk, message.text) for message in messages]
-    drawn = Memory.everywhere.of(companion.pk).learnt().filter(sources__in=ids)
-    drawn = drawn.exclude(pk__in=[memory.pk for memory in learnt]).defer("entry").distinct()
-    items += [
-        _row(Kind.MEMORY, memory.pk, memory.text, goes_along=True)
-        for memory in drawn.prefetch_related("sources")
-        if {source.pk for source in memory.sources.all()} <= ids
-    ]
     items += _find_sentences(companion, statements, ids)
+    items += _find_derived(companion, messages, [*learnt, *gists], now)
     known = {item.row_id for item in items}
     items += _find_near(companion, [id for id in near if id not in known][:MAX_NEAR])
     return list({item.key: item for item in reversed(items)}.values())[::-1]
+
+
+def _find_derived(
+    companion: Companion, messages: Collection[Message], memories: Collection[Memory], now: datetime
+) -> Iterator[Item]:
+    """Yield what deleting these messages and memories would delete besides them and besides sentences: whatever came
+    from them alone, or tells what only they tell.
+    """
+    mirrors = Memory.everywhere.of(companion.pk).filter(message__in=messages).defer("entry")
+    sources = Message.everywhere.filter(companion=companion, derived_memories__in=memories)
+    rest = list(sources.exclude(pk__in=[message.pk for message in messages]).distinct())
+    deleted = [*memories, *mirrors]
+    for said in find_reminders(companion, now, messages=messages, sources=rest, memories=deleted):
+        yield _row(Kind.MESSAGE, said.pk, said.text, goes_along=True)
+    scope = build_scope(companion, now, messages, rest, deleted)
+    ids, slots, lines = preview_derived(scope)
+    for memory in Memory.everywhere.of(companion.pk).filter(pk__in=ids).defer("entry").order_by("pk"):
+        yield _row(Kind.MEMORY, memory.pk, memory.text, goes_along=True)
+    for kind, texts in ((Kind.SLOT, slots), (Kind.BLOCK, lines)):
+        yield from (_sentence(kind, text, goes_along=True) for text in texts)
+    for timer in Timer.everywhere.filter(pk__in=find_timers(scope)).exclude(note=""):
+        yield _row(Kind.TIMER, timer.pk, timer.note, goes_along=True)
 
 
 def _find_near(companion: Companion, near: Collection[UUID]) -> Iterator[Item]:

@@ -46,7 +46,7 @@ def propose(
     caller must hold the companion's lock.
     """
     subject = storable("\n".join(" ".join(wording.split()) for wording in wordings))[:SUBJECT_CHARACTERS]
-    items = find_items(companion, _read_statements(companion, subject), near=near)
+    items = find_items(companion, _read_statements(companion, subject), near=near, now=now)
     reply = Reply.objects.get(pk=reply_id)
     if not [item for item in items if item.row_id != reply.message_id]:
         return None
@@ -70,7 +70,7 @@ def load_items(proposal: ForgetProposal) -> list[Item]:
     reply = proposal.reply
     asked_in = [message for message in (reply.message, reply.answer) if message]
     statements = _read_statements(proposal.companion, proposal.subject)
-    return find_items(proposal.companion, statements, asked_in, near=proposal.near)
+    return find_items(proposal.companion, statements, asked_in, near=proposal.near, now=proposal.made_at)
 
 
 def _read_statements(companion: Companion, subject: str) -> list[Words]:

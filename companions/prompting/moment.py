@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from uuid import UUID
 
 from django.db.models import Subquery
@@ -16,7 +16,7 @@ from companions.sessions.transcript import select_messages, select_visible
 from memory.models import DiaryEntry, Thread
 from memory.threads import leave_out_told, load_open_threads, render_threads
 from providers.tokens import beginning, estimate
-from text.dates import render_age
+from text.dates import name_day, render_age
 from text.strings import one_line, quoted, shorten
 
 FIRST_TURNS = 3  # of a session, in which the prompt tells where the two left off
@@ -27,8 +27,8 @@ TIMERS = "These timers are set already:"
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The facts of the moment in the user's zone: the time, the first meeting, when they last spoke, when this talk
-    began, and when they last spoke before it.
+    """The facts of the moment in the user's zone: the time, the first meeting, when they last spoke, when they began
+    this talk (None with this message), and when they last spoke before it.
     """
 
     now: datetime
@@ -51,14 +51,16 @@ def load_facts(
     zone, said = companion.user.zone, Message.objects.filter(companion=companion).values("said_at")
     earlier = said.filter(role=Message.Role.USER, said_at__lt=message.said_at).order_by("-said_at")
     before = earlier.filter(said_at__lt=session.started_at)
-    dates = (Subquery(rows[:1]) for rows in (said.order_by("said_at"), earlier, before))
-    first, last, before_session = Companion.objects.values_list(*dates).get(pk=companion.pk)
+    # What the companion says unprompted opens a session, too, and may be answered days later.
+    in_talk = earlier.filter(session=session.pk, said_at__gte=session.started_at).order_by("said_at")
+    dates = (Subquery(rows[:1]) for rows in (said.order_by("said_at"), earlier, before, in_talk))
+    first, last, before_session, began = Companion.objects.values_list(*dates).get(pk=companion.pk)
     return Facts(
         now=now.astimezone(zone),
         zone=companion.user.time_zone,
         first_met=min(first or now, companion.created_at).astimezone(zone),
         last_spoke=last.astimezone(zone) if last else None,
-        began=session.started_at.astimezone(zone),
+        began=began.astimezone(zone) if began else None,
         spoke_before=before_session.astimezone(zone) if before_session and not is_told else None,
     )
 
@@ -90,7 +92,7 @@ class LastTime:
     def lines(self, companion: Companion, now: datetime) -> list[str]:
         """Return where the two left off as lines of a prompt; `now` must be in the user's zone."""
         lines = [render_last_talk(self.ended_at.astimezone(companion.user.zone), now)]
-        lines += [render_entry(self.entry, companion)] if self.entry else []
+        lines += [render_entry(self.entry, companion, now.date())] if self.entry else []
         if self.last_words:
             names = {Message.Role.USER.value: one_line(companion.user.name) or "They"}
             words = [
@@ -101,10 +103,10 @@ class LastTime:
         return lines
 
 
-def render_entry(entry: DiaryEntry, companion: Companion) -> str:
+def render_entry(entry: DiaryEntry, companion: Companion, today: date) -> str:
     """Return the line that tells what the diary entry says, and of which day it is."""
-    on = entry.get_day(companion.user.zone)
-    return f"Your diary, of {on:%A %d %B}: {quoted(beginning(entry.text, budgets.LAST_DIARY_TOKENS))}"
+    on = name_day(entry.get_day(companion.user.zone), today)
+    return f"Your diary, of {on}: {quoted(beginning(entry.text, budgets.LAST_DIARY_TOKENS))}"
 
 
 def render_last_talk(ended: datetime, now: datetime) -> str:
@@ -154,20 +156,21 @@ def load_running_timers(companion_id: UUID) -> list[Timer]:
     return list(theirs.order_by("due_at", "pk"))
 
 
-def render_timers(timers: Sequence[Timer], companion: Companion) -> list[str]:
+def render_timers(timers: Sequence[Timer], companion: Companion, today: date) -> list[str]:
     """Return lines on when the first MAX_TIMERS timers are due in the person's zone, and what for; [] for no timers."""
-    lines = [_render_timer(timer, companion) for timer in timers[:MAX_TIMERS]]
+    lines = [_render_timer(timer, companion, today) for timer in timers[:MAX_TIMERS]]
     more = [f"- and {len(timers) - MAX_TIMERS} more"] if len(timers) > MAX_TIMERS else []
     return [TIMERS, *lines, *more] if lines else []
 
 
-def _render_timer(timer: Timer, companion: Companion) -> str:
+def _render_timer(timer: Timer, companion: Companion, today: date) -> str:
     assert timer.due_at is not None  # noqa: S101 (an active timer has one, by constraint)
     zone = companion.user.zone
     due_at = timer.due_at.astimezone(zone)
-    when = f"{due_at:%a %d %b, %H:%M}"
+    day = name_day(due_at.date(), today)
+    when = f"{day}, {due_at:%H:%M}"
     if timer.schedule.startswith("cron:"):
-        when = f"{describe(timer, zone, 'en')}, next on {due_at:%a %d %b}"
+        when = f"{describe(timer, zone, 'en')}, next on {day}"
     when += "" if timer.is_asked_for else ", a wish of your own"
     return f"- {when}: {quoted(shorten(' '.join(timer.note.split()), MAX_NOTE_CHARACTERS))}"
 
@@ -194,8 +197,9 @@ class Moment:
     def lines(self, companion: Companion) -> list[str]:
         """Return where the two left off, the open threads and the timers as lines of a prompt."""
         before = self.last_time.lines(companion, self.facts.now) if self.last_time else []
-        threads = render_threads(self.threads, self.facts.now.date(), companion.user.zone)
-        return [*before, *threads, *render_timers(self.timers, companion)]
+        today = self.facts.now.date()
+        threads = render_threads(self.threads, today, companion.user.zone)
+        return [*before, *threads, *render_timers(self.timers, companion, today)]
 
 
 def load_moment(

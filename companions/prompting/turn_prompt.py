@@ -31,7 +31,7 @@ from text.dates import name_day, render_age
 from text.strings import block, neutral, one_line, quoted
 
 # Saved with each reply; raise it when the words of the prompt or of a tool change (see test_prompt_words.py).
-TEMPLATE = "turn-17"
+TEMPLATE = "turn-18"
 UNASKED = "Just came to mind, unasked. Speak of it only if it fits, or if it moves you:"
 IN_CALL = (
     "You two are on a call, and your answer is spoken aloud: speak as one talks, in a few short sentences, without lists,"
@@ -177,8 +177,7 @@ def render_context(parts: PromptParts) -> str:
     """
     facts, pinned, companion = parts.moment.facts, parts.pinned, parts.persona.companion
     last_spoke, began = facts.last_spoke, facts.began
-    is_under_way = began is not None and last_spoke is not None and last_spoke >= began
-    rested_since = last_spoke if is_under_way and last_spoke and facts.now - last_spoke >= RESTED else None
+    rested_since = last_spoke if began and last_spoke and facts.now - last_spoke >= RESTED else None
     lines = [
         render_now(facts.now, facts.zone),
         f"First met: {facts.first_met:%d %B %Y}",
@@ -187,7 +186,7 @@ def render_context(parts: PromptParts) -> str:
             if last_spoke is None
             else []
         ),
-        *([f"This talk began: {began:%A %d %B, %H:%M}"] if is_under_way else []),
+        *([f"This talk began: {began:%A %d %B, %H:%M}"] if began else []),
         *([f"They last wrote: {render_age(rested_since, facts.now)}."] if rested_since else []),
         *([render_last_talk(facts.spoke_before, facts.now)] if facts.spoke_before else []),
         *([IN_CALL] if parts.reply.is_in_call else []),

@@ -150,14 +150,13 @@ def gather(closing: Closing) -> Material:
 
 def _load_earlier(companion: Companion, session: Session, past: PastImport | None) -> list[Message]:
     since = past.understood_until if past else companion.understood_until
-    if since is None:
-        return []
     if past:
         said = Message.objects.filter(job=past.job_id, said_at__lt=session.started_at)
     else:
         said = Message.objects.filter(companion=companion, session__ended_at__isnull=False)
-    earlier = said.filter(said_at__gt=since).exclude(session=session)
-    return list(select_visible(earlier).order_by("said_at", "id"))
+    # Before the first review, what was said to the companion itself; each past is reviewed by its own closings.
+    earlier = said.filter(said_at__gt=since) if since else said.filter(job=past.job_id if past else None)
+    return list(select_visible(earlier).exclude(session=session).order_by("said_at", "id"))
 
 
 def find_entry_before(companion: Companion, session: Session) -> DiaryEntry | None:

@@ -13,7 +13,7 @@ STEPS = 3  # of closing a session: requested, under way, drafted
 PROBLEMS = {
     **dict.fromkeys(OUTAGES, gettext_lazy("The model could not be reached.")),
     "provider_refused": gettext_lazy("The model refused to answer."),
-    "answer_unfinished": gettext_lazy("The model did not finish its answer in time."),
+    "answer_unfinished": gettext_lazy("The model did not finish its answer."),
     "malformed_answer": gettext_lazy("The model's answer could not be read."),
 }
 

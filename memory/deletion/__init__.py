@@ -11,6 +11,7 @@ from memory.deletion.derived import (
     Derived,
     conceal_derived,
     delete_memories,
+    preview_derived,
     remove_corrected,
     remove_derived,
 )
@@ -23,6 +24,7 @@ __all__ = [
     "delete_memories",
     "find_restatements",
     "find_unique_words",
+    "preview_derived",
     "remove_corrected",
     "remove_derived",
 ]

@@ -34,15 +34,33 @@ def remove_derived(scope: DeletionScope) -> Derived:
     The number of queries depends only on the number of diary entries and on how many steps of derivation there are.
     Call it with the companion locked, in the transaction that deletes the scope, before that.
     """
-    direct = _learnt_from(scope, scope.messages | scope.corrected)
-    wider = _widen(scope, direct | _drawn_from(scope.memories), _stands)
-    siblings = _find_siblings(wider)
-    wider = _widen(wider.with_memories(siblings), _drawn_from(siblings), _stands)
-    _strip_evidence(wider, direct)
+    wider = _widen_to_derived(scope)
+    _strip_evidence(wider, _learnt_from(scope, scope.messages | scope.corrected))
     _clear_core_memory(wider)
     drop_from_revisions(scope.companion_id, wider.is_behind, scope.now)
     ended, changed = _clear_diary(wider)
     return Derived(wider.memories - scope.memories | ended, changed)
+
+
+def preview_derived(scope: DeletionScope) -> tuple[frozenset[UUID], list[str], list[str]]:
+    """Return what `remove_derived` would take out besides sentences of the diary, self-concept and profile: the ids of
+    memories, slots as "name: text", and lines of blocks. Only reads.
+    """
+    wider = _widen_to_derived(scope)
+    restated = find_restatements(wider)
+    slots = _find_touched(Slot.objects.filter(companion_id=scope.companion_id), wider, restated)
+    blocks = _find_touched(Block.objects.filter(companion_id=scope.companion_id), wider, restated)
+    left = {block.pk: _lines_left(block, wider, restated) for block in blocks}
+    lines = [line for block in blocks for line in block.text.splitlines() if line not in left[block.pk]]
+    return wider.memories - scope.memories, [f"{slot.name}: {slot.text}" for slot in slots], lines
+
+
+def _widen_to_derived(scope: DeletionScope) -> DeletionScope:
+    """Return the scope extended by the memories that do not stand without it, or that restate what it told."""
+    direct = _learnt_from(scope, scope.messages | scope.corrected)
+    wider = _widen(scope, direct | _drawn_from(scope.memories), _stands)
+    siblings = _find_siblings(wider)
+    return _widen(wider.with_memories(siblings), _drawn_from(siblings), _stands)
 
 
 def conceal_derived(scope: DeletionScope) -> Derived:

@@ -16,7 +16,7 @@ class DiaryEntry(models.Model):
     """A closed session in its companion's diary: a title, what it was about, how it felt, and when it was.
 
     `sentences` are [{"text", "sources": ids of messages}]; `memory` mirrors the entry, so that recall finds it. A stale
-    entry is rewritten at `next_at`; until then it keeps the sentences that are left.
+    entry is rewritten at `next_at`; until then it keeps the sentences that are left, and for good if it is given up.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -56,6 +56,11 @@ class DiaryEntry(models.Model):
         before if it ended before four in the morning.
         """
         return (self.ended_at.astimezone(zone) - NIGHT_ENDS).date()
+
+    @property
+    def is_given_up(self) -> bool:
+        """Return whether the entry is stale and is not rewritten any more, since the model never got it right."""
+        return self.is_stale and self.next_at is None
 
     @property
     def shown_ids(self) -> set[uuid.UUID]:

@@ -427,8 +427,8 @@ CHAT = {
 ENGINE_KEY = env.str("KITH_ENGINE_KEY", "")  # set for each run by `make up`, which alone runs engines
 CHAT_IS_FOUND = env.bool("KITH_CHAT_FOUND", False)  # set by `make up`: the admin's providers take precedence
 #: `LLM_CONNECT_SECONDS`, `LLM_FIRST_PIECE_SECONDS`, `LLM_SILENCE_SECONDS`, `LLM_RETRIES` | `5`, `120`, `60`, `2` |
-#:   timeouts for connecting to the model, for the first piece of an answer, and for silence within it; number of
-#:   retries
+#:   timeouts for connecting to the model, for the first piece of an answer (a fourth of it for a provider that failed
+#:   last, if another may answer), and for silence within it; number of retries
 CHAT_TIMEOUTS = {
     "connect_seconds": env.seconds("LLM_CONNECT_SECONDS", 5.0),
     "first_piece_seconds": env.seconds("LLM_FIRST_PIECE_SECONDS", 120.0),

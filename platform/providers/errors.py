@@ -32,9 +32,11 @@ class ProviderError(RetryableError):
 
     `said` holds the provider's own words for the operator, at most 2,000 characters; `status` is the HTTP
     status, or None; `usage` is what the call used if it failed after its first pieces, otherwise None;
-    `code` is for programs and `sentence` for the person who waits.
+    `code` is for programs and `sentence` for the person who waits. `is_broken_off` if the server took the request and
+    then dropped the connection, as one that crashes does.
     """
 
+    is_broken_off = False
     code = "provider_error"
     sentence = _("The model could not answer.")
 
@@ -88,7 +90,9 @@ class ModelLoading(ProviderUnavailable):
 
 
 class AnswerUnfinished(ProviderUnavailable):
-    """An answer to background work had begun, and did not end in time. The request may be to blame, and has its cost."""
+    """An answer to background work had begun and did not end, or the server dropped the request, as one that crashes on
+    a prompt does each time. The request may be to blame, and has its cost.
+    """
 
     code = "answer_unfinished"
 

@@ -20,7 +20,7 @@ CODES: dict[str, str | Promise] = {
     # why a call of a model, or work with one, failed
     "provider_error": _("the model failed"),
     "provider_unavailable": _("the model could not be reached"),
-    "answer_unfinished": _("the model did not finish its answer in time"),
+    "answer_unfinished": _("the model did not finish its answer"),
     "provider_busy": _("the model was busy"),
     "provider_refused": _("the model's server refused the request"),
     "limit_reached": _("the server's limit was reached"),

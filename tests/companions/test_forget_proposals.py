@@ -22,6 +22,7 @@ from companions.models import (
     Prompt,
     Reply,
     Session,
+    Timer,
     Waking,
 )
 from companions.pasts.log_import import Line, import_log
@@ -48,7 +49,7 @@ from tests.fixtures.spaces import read_providers
 from text.strings import quoted
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira", "rehearsal")]
-LIST_QUERIES, PROPOSAL_QUERIES = 3, 11
+LIST_QUERIES, PROPOSAL_QUERIES = 3, 21
 EARLIER = NOW - timedelta(days=2)
 LATER = NOW + timedelta(minutes=5)
 SECRET = "My sister Marta is pregnant, the baby is due in February. Nobody knows yet."
@@ -128,6 +129,34 @@ def test_it_shows_all_that_would_go(mira: Companion, secret: list[Message]) -> N
     }
     along = [(item.kind.value, item.text) for item in items if item.goes_along]
     assert along == [("user_profile", "Her nephew or niece is due in February.")]
+
+
+def test_whatever_else_goes_with_a_message_that_told_more_is_shown(mira: Companion) -> None:
+    both, hour = say(mira, f"{SECRET} My driving exam is on Friday.", "At nine, noted.", at=EARLIER)
+    keep_fact(mira.pk, "Marta is pregnant.", EARLIER, EARLIER, [both.pk])
+    exam = keep_fact(mira.pk, "Her driving exam is at nine.", EARLIER, EARLIER, [both.pk, hour.pk])
+    Message.objects.filter(pk=hour.pk).update(role=Message.Role.USER)  # so that it is not the answer
+    set_slot(mira.pk, "exam", "on Friday", by=By.COMPANION, now=EARLIER, source_ids=[both.pk])
+    block = write_block(mira.pk, "notes", "Be kind.\nFriday: exam", by=By.USER, now=EARLIER)
+    block.sources.add(both)
+    timer = Timer.objects.create(
+        companion=mira, by="companion", schedule="3d", note="Ask how it went", message=both,
+        created_at=EARLIER, due_at=LATER, look_at=LATER,
+    )  # fmt: skip
+    proposal = asked(mira)
+    along = {(item.kind.value, item.text) for item in load_items(proposal) if item.goes_along}
+    assert along == {
+        ("memory", "Her driving exam is at nine."),
+        ("slot", "exam: on Friday"),
+        ("block", "Friday: exam"),
+        ("timer", "Ask how it went"),
+    }
+    confirm(proposal, None, LATER)
+    assert not Memory.objects.filter(pk=exam.pk).exists()
+    assert not mira.slots.exists()
+    block.refresh_from_db()
+    timer.refresh_from_db()
+    assert (block.text, timer.state, timer.note) == ("Be kind.", "cancelled", "")
 
 
 def test_what_was_answered_to_it_goes_with_it_whatever_its_words(mira: Companion) -> None:

@@ -12,9 +12,10 @@ from companions.answers.cleaner import Names, clean_text
 from companions.deletion import delete_message
 from companions.life import inner_state
 from companions.life.inner_state import Feeling
+from companions.life.wakings.recent_talk import RecentTalk
 from companions.memories.editing import set_private
-from companions.models import Companion, InnerState, Message, Prompt, Session
-from companions.prompting.moment import load_last_time
+from companions.models import Companion, InnerState, Message, Prompt, Session, Timer
+from companions.prompting.moment import load_last_time, render_timers
 from memory.emotion import Emotion
 from memory.models import DiaryEntry, Memory
 from memory.store import keep_fact
@@ -169,6 +170,17 @@ def test_no_line_of_the_context_is_said(mira: Companion, settings: Any, lead: st
     names = Names("Mira", "Alice")
     assert clean_text(lead + "\n".join(lines), names)[0] == lead.strip()
     assert [line for line in lines if line[0] != "-" and clean_text(line, names)[0]] == ["Remembered:"]
+
+
+def test_a_day_of_another_year_is_told_with_its_year_and_not_said(mira: Companion) -> None:
+    today, far = NOON.date(), timedelta(days=400)
+    timer = Timer(due_at=NOON + far, schedule="1d", note="swim", is_asked_for=True)
+    due = NOON + far
+    assert render_timers([timer], mira, today)[1] == f'- {due:%a} {due.day} {due:%b %Y, %H:%M}: "swim"'
+    before = NOON - far
+    said = RecentTalk([Message(role="user", text="Hi.", said_at=before)]).lines(mira, today)[1]
+    assert said == f'- [{before:%a} {before.day} {before:%b %Y, %H:%M}] Alice: "Hi."'
+    assert clean_text(f"{said[2:].partition('] ')[0]}] Well.", Names("Mira", "Alice"))[0] == "Well."
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,17 @@ def test_in_the_midst_of_a_talk_the_prompt_knows_since_when_they_talk(mira: Comp
     assert "They last wrote: " not in said
 
 
+def test_a_talk_begins_with_what_the_person_says_not_with_what_waited_for_days_to_be_answered(
+    mira: Companion,
+) -> None:
+    turn = turn_after(mira, ["Good!", "I am glad."], "And you?")
+    Session.objects.update(started_at=NOW - timedelta(days=10))  # as by an unprompted message
+    load_context(turn, NOW)
+    compose(turn)
+    began = Message.objects.get(text="Good!").said_at.astimezone(mira.user.zone)
+    assert f"This talk began: {began:%A %d %B, %H:%M}" in str(turn.prompt[-1]["content"])
+
+
 def is_told_of_call(reply: Reply | None) -> bool:
     """Whether the prompt of a claimed reply says that it will be heard."""
     assert reply

@@ -62,6 +62,15 @@ def test_an_entry_is_listed_and_leads_to_what_was_said(at_home: Client, told: To
     assert words.index("I have an exam on Friday") < words.index("<strong>Good luck</strong>")
 
 
+def test_an_entry_that_was_given_up_is_not_promised(at_home: Client, told: Told) -> None:
+    entry = entry_of(told)
+    DiaryEntry.objects.update(sentences=[], is_stale=True, next_at=entry.made_at)
+    assert "not written yet" in at_home.get(f"{told.path}diary/").content.decode()
+    DiaryEntry.objects.update(next_at=None)
+    assert "could not be written" in at_home.get(f"{told.path}diary/").content.decode()
+    assert "did not manage to write" in at_home.get(f"{told.path}diary/{entry.pk}/").content.decode()
+
+
 def test_what_was_said_comes_in_pages_and_opens_at_a_message(at_home: Client, told: Told) -> None:
     entry = entry_of(told)
     common = {"companion": told.companion, "conversation": told.companion.conversation, "role": "user"}

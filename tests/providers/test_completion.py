@@ -8,7 +8,13 @@ from asgiref.sync import async_to_sync
 from config.health import checks
 from providers.chat.completion import MAX_CHARACTERS, complete
 from providers.chat.events import ToolCall
-from providers.errors import MalformedError, ProviderError, ProviderRefused, ProviderUnavailable
+from providers.errors import (
+    AnswerUnfinished,
+    MalformedError,
+    ProviderError,
+    ProviderRefused,
+    ProviderUnavailable,
+)
 from providers.selection import get_provider
 from providers.tokens import metered
 from tests.fixtures.rehearsal import RehearsalServer
@@ -76,7 +82,7 @@ def test_of_a_flood_of_calls_the_first_are_given(rehearsal: RehearsalServer, set
     ("step", "error"),
     [
         ({"html": True}, ProviderUnavailable),
-        ({"cut_after": 1, "answer": "one two three"}, ProviderUnavailable),
+        ({"cut_after": 1, "answer": "one two three"}, AnswerUnfinished),
         ({"error": {"status": 503}}, ProviderUnavailable),
         ({"error": {"status": 401}}, ProviderRefused),
         ({"pieces": ["word " * 1000] * (MAX_CHARACTERS // 4000)}, MalformedError),

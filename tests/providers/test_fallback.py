@@ -1,5 +1,6 @@
 """Where a provider fails another is asked in its place: for work beside the talk any, for the talk one of its model."""
 
+import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,13 +10,14 @@ from aiohttp import web
 from pydantic import BaseModel
 
 from jobs.background import in_thread
+from providers.admission import note_error
 from providers.chat.completion import complete
 from providers.chat.events import Piece
 from providers.chat.fallback import ProviderChosen, stream_with_fallback
 from providers.chat.sampling import Sampling
 from providers.chat.structured import ask
 from providers.chat_provider import ChatProvider
-from providers.errors import ProviderError
+from providers.errors import ProviderError, ProviderUnavailable
 from providers.models import Provider
 from providers.selection import Capability, find_providers, follow_change, get_provider
 from providers.tokens import metered
@@ -121,6 +123,29 @@ async def test_a_talk_that_has_begun_is_gone_on_with_by_no_other(
 async def hear(providers: Sequence[ChatProvider], heard: list[object]) -> None:
     async for event in stream_with_fallback(providers, MESSAGES, (), Sampling()):
         heard.append(event)
+
+
+async def test_one_that_hung_is_waited_for_less_while_another_may_answer(
+    add: Callable[..., Provider], rehearsal: RehearsalServer, settings: Any
+) -> None:
+    settings.CHAT_TIMEOUTS = {"connect_seconds": 5.0, "first_piece_seconds": 12.0, "silence_seconds": 60.0}
+    asked: list[str] = []
+
+    async def answer_late(_request: web.Request) -> web.Response:
+        asked.append("late")
+        await asyncio.sleep(5)
+        return web.json_response({"choices": [{"message": {"content": "Late."}, "finish_reason": "stop"}]})
+
+    rehearsal.script({"answer": "Calm."})
+    with serve({"/v1/chat/completions": answer_late}) as late:
+        await in_thread(add, f"{late}/v1")
+        await in_thread(add, rehearsal.url)
+        providers = await in_thread(find_providers)
+        await note_error(providers[0], ProviderUnavailable("The server gave no first piece in time"))
+        heard: list[object] = []
+        await hear(providers, heard)
+    assert asked == ["late"]
+    assert [event for event in heard if isinstance(event, Piece)] == [Piece("Calm.")]
 
 
 @pytest.mark.parametrize(("own", "others"), [(0.8, None), (None, 0.8)])

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from itertools import groupby
 from typing import Any
 from uuid import UUID
@@ -158,6 +158,7 @@ def compose_prompt(context: WakingContext, now: datetime) -> list[Line]:
         for found in context.recalled:
             context.shown_ids |= {id for id in (found.memory.pk, found.memory.message_id) if id}
     zone = context.companion.user.zone
+    today = now.astimezone(zone).date()
     threads = load_open_threads(context.companion.pk, now, zone)
     running_timers = load_running_timers(context.companion.pk)  # or it would set one of them again
     context.shown_ids |= {thread.memory_id for thread in threads}
@@ -168,10 +169,10 @@ def compose_prompt(context: WakingContext, now: datetime) -> list[Line]:
     why = [
         *_tell_reason(context, now),
         *_tell_known(context, now),
-        *_tell_last_entry(context, talk),
-        *talk.lines(context.companion),
-        *render_threads(threads, now.astimezone(zone).date(), zone),
-        *render_timers(running_timers, context.companion),
+        *_tell_last_entry(context, talk, today),
+        *talk.lines(context.companion, today),
+        *render_threads(threads, today, zone),
+        *render_timers(running_timers, context.companion, today),
         *render_inner_state(pinned, now.astimezone(zone)),
     ]
     system = render_system(persona, pinned, rules=WAKING_RULES, tool_tokens=context.offered_tokens)
@@ -192,14 +193,14 @@ def _find_start(waking: Waking) -> datetime:
     return timer.created_at if timer and is_set_once else waking.missed_since or waking.due_at
 
 
-def _tell_last_entry(context: WakingContext, talk: RecentTalk) -> list[str]:
+def _tell_last_entry(context: WakingContext, talk: RecentTalk, today: date) -> list[str]:
     """Return the line of the newest diary entry, if there was a talk and `talk` does not show the entry."""
     last_time = load_last_time(context.companion)
     entry = last_time.entry if last_time else None
     if entry is None or entry in talk.pages:
         return []
     context.shown_ids |= entry.shown_ids
-    return [render_entry(entry, context.companion)]
+    return [render_entry(entry, context.companion, today)]
 
 
 def _tell_reason(context: WakingContext, now: datetime) -> list[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from uuid import UUID
 
 from django.db.models import Q
@@ -12,6 +12,7 @@ from companions.models import Companion, Message
 from memory.models import DiaryEntry
 from providers.selection import get_provider
 from providers.tokens import beginning, estimate
+from text.dates import name_day
 from text.strings import one_line, quoted
 
 LAST_LINES = 8
@@ -35,27 +36,29 @@ class RecentTalk:
         """The ids of all that the lines show, by which a prompt is found when any of it is deleted."""
         return {message.pk for message in self.messages}.union(*(page.shown_ids for page in self.pages))
 
-    def lines(self, companion: Companion) -> list[str]:
+    def lines(self, companion: Companion, today: date) -> list[str]:
         """Return the talk as lines of a prompt, with times in the person's time zone."""
         title = "What was said today:" if self.is_day else "The last of your talk:"
         lines = [title] if self.messages else []
         if self.left_out:
             lines.append(f"(the first {self.left_out} lines of the day are left out)")
-        lines += [_render_line(message, companion, with_day=not self.is_day) for message in self.messages]
+        on = None if self.is_day else today
+        lines += [_render_line(message, companion, on) for message in self.messages]
         if self.pages:
             lines.append("Your diary of today:")
             lines += [f"- {quoted(beginning(page.text, PAGE_TOKENS))}" for page in self.pages]
         return lines
 
 
-def _render_line(message: Message, companion: Companion, *, with_day: bool) -> str:
+def _render_line(message: Message, companion: Companion, today: date | None) -> str:
+    """Return the message with its time and, unless `today` is None, its day."""
     at = message.said_at.astimezone(companion.user.zone)
     names = {
         Message.Role.USER.value: one_line(companion.user.name) or "They",
         Message.Role.SYSTEM.value: "Kith",
     }
     text = quoted(beginning(message.text, LINE_TOKENS))
-    when = f"{at:%a %d %B, %H:%M}" if with_day else f"{at:%H:%M}"
+    when = f"{name_day(at.date(), today)}, {at:%H:%M}" if today else f"{at:%H:%M}"
     return f"- [{when}] {names.get(message.role, 'You')}: {text}"
 
 

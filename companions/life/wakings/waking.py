@@ -44,10 +44,16 @@ def find_due(now: datetime) -> list[UUID]:
     return list(waiting.values_list("pk", flat=True)[:FOUND_AT_ONCE])
 
 
-def run(waking_id: UUID, clock: Clock) -> None:
-    """Start or resume the waking if it is due and free. A failure is recorded, and the waking retried later."""
+def run(waking_id: UUID, clock: Clock, *, has_slot: bool = True) -> None:
+    """Start or resume the waking if it is due and free. A failure is recorded, and the waking retried later.
+
+    Unless it `has_slot`, no model is asked: a reminder that has waited for REMINDER_PATIENCE is sent without its
+    companion's words, and any other waking is left as it is.
+    """
     now = clock()
     row = Waking.objects.waiting().filter(pk=waking_id)
+    if not has_slot:
+        row = row.filter(created_at__lte=now - REMINDER_PATIENCE)
     lease = Lease.take(row, "look_at", clock, LEASE_TIME)
     if lease is None:
         return
@@ -56,25 +62,28 @@ def run(waking_id: UUID, clock: Clock) -> None:
             note_failures(lease, partial(_note_failure, lease), started_at=None),
             suppress(LostOwnershipError),
         ):
-            _go_on(waking_id, lease, now)
+            _go_on(waking_id, lease, now, has_slot=has_slot)
     except IntegrityError:
         if Waking.objects.filter(pk=waking_id).exists():
             raise  # otherwise its companion was deleted while the model thought
 
 
-def _go_on(waking_id: UUID, lease: Lease, now: datetime) -> None:
+def _go_on(waking_id: UUID, lease: Lease, now: datetime, *, has_slot: bool) -> None:
     related = ("companion__user", "companion__life", "companion__mind", "timer__message", "about__message")
     waking = Waking.objects.waiting().select_related(*related).filter(pk=waking_id).first()
     if waking is None:
         return
     with preferring(waking.companion.preference):
-        _think_over(WakingContext(waking, waking.companion, lease), now)
+        _think_over(WakingContext(waking, waking.companion, lease), now, has_slot=has_slot)
 
 
-def _think_over(context: WakingContext, now: datetime) -> None:
+def _think_over(context: WakingContext, now: datetime, *, has_slot: bool) -> None:
     waking, lease = context.waking, context.lease
     reason = None if waking.steps or waking.text else find_skip_reason(waking, waking.companion, now)
-    reminder = write_reminder(context, now) if reason == Reason.NO_TOKENS else ""
+    reminder = write_reminder(context, now) if reason == Reason.NO_TOKENS or not (reason or has_slot) else ""
+    if not (has_slot or reason or reminder or waking.text):
+        lease.release(now)
+        return
     if reason and not reminder:
         _end(context, state=Waking.State.SKIPPED, reason=reason)
         _drop_repetition(waking, reason)

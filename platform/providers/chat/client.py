@@ -93,18 +93,21 @@ class ChatClient:
         tools: Messages = (),
         form: Mapping[str, Any] | None = None,
         sampling: Sampling = ANY_SAMPLING,
+        *,
+        first_piece_seconds: float | None = None,
     ) -> AsyncGenerator[Event, None]:
         """Yield the answer's pieces and thoughts as they come, then its tool calls, whether it was cut, and its usage.
 
-        `form` is the wanted `response_format`, for servers that support it. Control tokens in the messages are
-        neutralised. If the server refuses a part of the request or the order of messages, it is asked again without
-        that; if the prompt is too long, the oldest messages are left out.
+        `form` is the wanted `response_format`, for servers that support it; `first_piece_seconds` replaces the usual
+        limit. Control tokens in the messages are neutralised. If the server refuses a part of the request or the order
+        of messages, it is asked again without that; if the prompt is too long, the oldest messages are left out.
         A failure before the first piece is raised after retries, a later one at once, with the tokens used so far in
         the error's `usage`. Retracted tells that the pieces before it were reasoning; after it, the model's later
         answers are read as beginning with reasoning. Close the iterator (contextlib.aclosing) to stop early.
         """
-        first_piece_by = _now() + self._timeouts.first_piece_seconds
+        first_piece_by = _now() + (first_piece_seconds or self._timeouts.first_piece_seconds)
         tries = shortenings = 0
+        is_broken_off = False
         known, messages = self._known.at(self._clock()), neutralise_messages(messages)
         if known.room and estimate_messages(messages, tools) > known.room:
             messages = shorten_history(messages, tools, known.room) or messages
@@ -119,6 +122,8 @@ class ChatClient:
                         yield event
                 break
             except ProviderError as error:
+                # Also if a later try finds the server, which restarts, unreachable.
+                is_broken_off = error.is_broken_off = is_broken_off or error.is_broken_off
                 if parser.has_begun:
                     error.usage = parser.count_usage(messages, body.get("tools", ()))
                     raise

@@ -215,6 +215,10 @@ async def _collect(
     except TimeoutError:
         failure = AnswerUnfinished if characters else ProviderUnavailable
         raise failure(f"The answer did not end within {timeout_seconds:g} s") from None
+    except ProviderUnavailable as error:
+        if not characters and not error.is_broken_off:
+            raise
+        raise AnswerUnfinished(error.said, status=error.status, usage=error.usage) from error
     except asyncio.CancelledError:
         received = estimate_answer("".join(pieces), "".join(thoughts), completion.calls)
         estimated = Usage(estimate_messages(messages, tools), received, is_estimated=True)

@@ -4,6 +4,8 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
+from django.conf import settings
+
 from providers import admission
 from providers.chat.events import Event, Messages, Piece, Thought, Usage
 from providers.chat.sampling import Sampling
@@ -12,6 +14,10 @@ from providers.errors import ProviderBusy, ProviderError
 from providers.failures import may_another_server_answer
 from providers.http.clients import get_chat_client
 from providers.tokens import estimate, estimate_messages
+
+FAILING_SHARE = (
+    4  # of LLM_FIRST_PIECE_SECONDS: how long a provider that failed last is waited for if there is another
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +38,8 @@ async def stream_with_fallback(
 ) -> AsyncGenerator[Event | ProviderChosen, None]:
     """Yield ProviderChosen, then what `ChatClient.stream` yields; if a provider fails at once, the same from the next.
 
-    A provider that fails after its first event is not replaced. All of them have the same model. Raise the last one's
+    A provider that fails after its first event is not replaced. One that has failed since its last answer, as by hanging,
+    has a fourth of the usual time for it. All of them have the same model. Raise the last one's
     error, or LimitReached, or, without `passes_breakers`, ProviderBusy if the breakers of all are open.
     """
     left = admission.leave_out_small(providers, messages, tools)
@@ -46,11 +53,16 @@ async def stream_with_fallback(
         yield ProviderChosen(provider, error)
         error = None
         filled_in = sampling.fill_in(provider.dry_multiplier)
+        first_piece_seconds = None
+        if left and await admission.is_failing(provider):
+            first_piece_seconds = settings.CHAT_TIMEOUTS["first_piece_seconds"] / FAILING_SHARE
         texts: list[str] = []
         usage: Usage | None = None
         try:
             async with aclosing(
-                get_chat_client(provider).stream(messages, tools, sampling=filled_in)
+                get_chat_client(provider).stream(
+                    messages, tools, sampling=filled_in, first_piece_seconds=first_piece_seconds
+                )
             ) as events:
                 async for event in events:
                     if isinstance(event, Usage):

@@ -318,7 +318,9 @@ async def read_events(
         async for event in _read_stream(response, parser, deadline):
             yield event
         if not parser.is_whole:
-            raise ProviderUnavailable("The stream ended before the answer did")
+            error = ProviderUnavailable("The stream ended before the answer did")
+            error.is_broken_off = True
+            raise error
     for last in parser.end():
         yield last
 

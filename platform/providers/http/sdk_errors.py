@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import aiohttp
@@ -18,6 +19,8 @@ MAX_SHOWN_CHARACTERS = 500
 SDK_ERRORS = (openai.APIError, httpx2.HTTPError, aiohttp.ClientError, OutboundError, UnicodeEncodeError)
 FORBIDDEN = {"bad_address", "bad_port", "not_https", "not_public"}  # codes of OutboundError
 TEMPORARY_REFUSALS = {408, 409, 425, 429}  # 4xx that say "later", not "never"
+# What the HTTP clients raise, at the end of a chain of causes, if the server drops a connection that it had accepted.
+DROPPED = (aiohttp.ServerDisconnectedError, aiohttp.ClientPayloadError, ConnectionResetError)
 
 
 def redact(text: str, api_key: str) -> str:
@@ -59,13 +62,21 @@ def translate_error(
         return (AddressRefused if error.code in FORBIDDEN else ProviderUnavailable)(str(error))
     if not isinstance(error, openai.APIStatusError):
         cause = error.__cause__ or error
-        return ProviderUnavailable(redact(f"{type(cause).__name__}: {cause}", api_key))
+        unavailable = ProviderUnavailable(redact(f"{type(cause).__name__}: {cause}", api_key))
+        unavailable.is_broken_off = any(isinstance(each, DROPPED) for each in _list_causes(error))
+        return unavailable
     message = extract_message(error.body) if error.body else error.message
     translated = make_error(error.status_code, redact(message, api_key))
     retry_after = error.response.headers.get("retry-after", "")
     if isinstance(translated, ProviderUnavailable) and retry_after.isdecimal():  # the other form is a date
         translated.retry_after_seconds = float(retry_after)
     return translated
+
+
+def _list_causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error:
+        yield error
+        error = error.__cause__
 
 
 def translate_stream_error(error: Any, api_key: str) -> ProviderError:

@@ -26,6 +26,7 @@ from providers.admission import get_slot_keys
 from providers.selection import get_provider
 from tests.companions.life.waking import as_it_is, let_speak, ran, say, unprompted, woken
 from tests.fixtures import faults
+from tests.fixtures.clock import clock_at
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.rest import Api
 
@@ -216,6 +217,17 @@ def test_it_comes_as_it_stands_where_talk_leaves_the_model_no_pause_for_a_minute
         waking = ran(waking, NOON + MINUTE)
         client.delete(talks)
     assert (waking.state, waking.outcome, unprompted(mira)) == ("done", "reminded", [BARE])
+    assert rehearsal.requests() == []
+
+
+def test_it_comes_as_it_stands_where_others_wait_for_the_model_for_a_minute(
+    mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    waking = woken(mira, NOON)
+    run(waking.pk, clock_at(NOON), has_slot=False)
+    assert as_it_is(waking.pk).look_at == NOON
+    run(waking.pk, clock_at(NOON + MINUTE), has_slot=False)
+    assert (as_it_is(waking.pk).outcome, unprompted(mira)) == ("reminded", [BARE])
     assert rehearsal.requests() == []
 
 

@@ -61,16 +61,21 @@ def test_while_models_are_slow_only_what_was_asked_for_wakes(
 ) -> None:
     timer(juno, "30s")
     (waking,) = tick(NINE + timedelta(seconds=30))
-    woken: list[UUID] = []
-    monkeypatch.setattr(tasks.waking, "run", lambda waking_id, _clock: woken.append(waking_id))
+    woken: list[bool] = []
+    monkeypatch.setattr(tasks.waking, "run", lambda _id, _clock, *, has_slot=True: woken.append(has_slot))
     with ExitStack() as busy:
         for number in range(4):
             busy.enter_context(FOR_MODELS.take((str(number),)))
         tasks.wake(str(waking.pk))
-        assert woken == [waking.pk]
+        assert woken == [True]
+        for number in range(3):
+            busy.enter_context(tasks.ASKED_FOR.take(str(number)))
+        tasks.wake(str(waking.pk))
+        assert woken == [True, False]
         Waking.objects.update(is_asked_for=False)
         tasks.wake(str(waking.pk))
-    assert woken == [waking.pk]
+    assert woken == [True, False]
+    assert tasks.ASKED_FOR.pop_missed() == [str(waking.pk)]
     assert FOR_MODELS.pop_missed() == [(tasks.wake_unasked.name, str(waking.pk))]
 
 

@@ -12,6 +12,7 @@ from companions.models import Companion, Timer
 from companions.replies.context import TurnContext
 from providers.rehearsal.talk import answer
 from tests.companions.tools.conftest import NOW, end, turn_of, use
+from text.dates import name_day
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
 
@@ -116,7 +117,7 @@ def test_the_next_turn_is_told_which_timers_run(mira: Companion, turn: TurnConte
         told.partition("These timers are set already:\n")[2].partition("\n</kith-context>")[0].splitlines()
     )
     due = [(NOW + timedelta(minutes=number)).astimezone(mira.user.zone) for number in (2, 4, 5)]
-    times = [f"{at:%a %d %b, %H:%M}" for at in due]
+    times = [f"{name_day(at.date(), NOW.date())}, {at:%H:%M}" for at in due]
     assert lines[:3] == [f'- {at}: "tea {number}"' for at, number in zip(times, (2, 4, 5), strict=True)]
     assert lines[3] == "- and 1 more"
     for timer in mira.timers.filter(note__startswith="tea"):

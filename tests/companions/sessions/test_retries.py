@@ -209,6 +209,35 @@ def test_where_no_model_is_to_be_had_nothing_is_passed_over_or_given_up(
     assert not Message.objects.filter(is_learnt=False).exists()
 
 
+def test_what_the_first_closing_left_out_of_the_profile_the_next_one_asks_about(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer
+) -> None:
+    talk(mira, *TEA)
+    rehearsal.script({"task": "understanding", "answer": "no"})
+    closing_id = ask_to_close(mira, NOON)
+    Closing.objects.update(attempts=closing.MAX_PART_ATTEMPTS)
+    closing.run(closing_id, clock_at(NOON))
+    assert Closing.objects.get().state == "done"
+    talk(mira, *GARDEN, at=MORNING + timedelta(days=1))
+    rehearsal.reset()
+    closing.run(ask_to_close(mira, NOON + timedelta(days=1)), clock_at(NOON + timedelta(days=1)))
+    asked = [str(request["messages"]) for request in rehearsal.requests()]
+    (understanding,) = [text for text in asked if "Task: understanding" in text]
+    assert "I moved to Lisbon" in understanding
+
+
+@pytest.mark.parametrize("breaks", [{"cut_after": 0}, {"cut_after": 3}, {"end_after": 3}])
+def test_a_prompt_on_which_the_server_crashes_is_not_sent_for_ever(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer, breaks: dict[str, int]
+) -> None:
+    talk(mira, *TEA)
+    rehearsal.script({"task": "any", **breaks, "repeat": 100})
+    closing_id = ask_to_close(mira, NOON)
+    Closing.objects.update(attempts=MAX_ATTEMPTS - 1, drafts={})
+    closing.run(closing_id, clock_at(NOON))
+    assert (Closing.objects.get().state, Closing.objects.get().error) == ("failed", "answer_unfinished")
+
+
 def test_a_closing_that_waits_for_the_breaker_still_tells_that_no_model_is_reached(
     mira: Companion, talk: Talk, rehearsal: RehearsalServer
 ) -> None:
