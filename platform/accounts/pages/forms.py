@@ -224,4 +224,6 @@ class DeletionForm(allauth.ReauthenticateForm):  # type: ignore[misc]
         super().__init__(*args, user=user, **kwargs)
         password = self.fields["password"]
         password.max_length = MAX_PASSWORD_CHARACTERS
-        password.error_messages["required"] = _("Type your password, to confirm that everything is to be deleted.")
+        password.error_messages["required"] = _(
+            "Type your password, to confirm that everything is to be deleted."
+        )
