@@ -32,6 +32,7 @@ from jobs.background import get_blocking_redis, one_per_loop
 from memory.models import Recalled
 from memory.recall.recall import Found
 from providers.errors import (
+    AllowanceSpent,
     AnswerWithheld,
     ContextTooLong,
     EmptyAnswer,
@@ -227,6 +228,7 @@ FAILURES = (
     ProviderUnavailable,
     ProviderBusy,
     LimitReached,
+    AllowanceSpent,
     ModelMissing,
     ModelLoading,
     ProviderRefused,

@@ -64,7 +64,7 @@ def say_anew(message: Message, quoted: UUID | None = None) -> Start:
         if there is None:
             raise TextError("no_such_message", _("You have no such message."))
         if client_id and Message.everywhere.filter(companion=held, client_id=client_id).exists():
-            return start(held, text, client_id, now, at_once=at_once)  # a repeated request
+            return start(held, text, client_id, now, at_once=at_once, quoted=quoted)  # a repeated request
         _check_may_branch(held)
         part(held, there.parent_id, now)
         _notify_pages(held)

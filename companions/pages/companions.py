@@ -40,7 +40,10 @@ class TypedNameForm(forms.Form):
     """The companion's name, to be typed as a confirmation, so that nothing is deleted by mistake."""
 
     typed_name = forms.CharField(
-        label=gettext_lazy("Its name"), max_length=80, widget=forms.TextInput(attrs={"autocomplete": "off"})
+        label=gettext_lazy("Its name"),
+        max_length=80,
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        error_messages={"required": gettext_lazy("To confirm, type its name.")},
     )
 
     def __init__(self, companion: Companion, *args: Any, **kwargs: Any) -> None:

@@ -63,6 +63,7 @@ class PublicationForm(forms.Form):
         label=gettext_lazy("Something it would say"),
         max_length=LINE_CHARACTERS,
         help_text=gettext_lazy("Shown on its card in the gallery."),
+        error_messages={"required": gettext_lazy("Write a sentence that it would say.")},
     )
     summary = forms.CharField(
         label=gettext_lazy("Who it is, in a sentence or two"),
@@ -82,12 +83,14 @@ class PublicationForm(forms.Form):
         label=gettext_lazy("What others may do with it"),
         choices=GalleryVersion.Licence,
         widget=forms.RadioSelect,
+        error_messages={"required": gettext_lazy("Choose what others may do with it.")},
     )
     published_as = forms.CharField(
         label=gettext_lazy("What you want to be called"),
         max_length=PUBLISHER_CHARACTERS,
         help_text=gettext_lazy("Everybody sees this beside the character. It need not be your real name."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        error_messages={"required": gettext_lazy("Write what you want to be called beside it.")},
     )
     keeps_name = forms.BooleanField(
         label=gettext_lazy("Leave my name in its texts"),
@@ -164,7 +167,10 @@ class ReportForm(forms.Form):
     """What somebody finds wrong with a published character."""
 
     kind = forms.ChoiceField(
-        label=gettext_lazy("What is wrong with it?"), choices=GalleryReport.Kind, widget=forms.RadioSelect
+        label=gettext_lazy("What is wrong with it?"),
+        choices=GalleryReport.Kind,
+        widget=forms.RadioSelect,
+        error_messages={"required": gettext_lazy("Choose what is wrong with it.")},
     )
     text = forms.CharField(
         label=gettext_lazy("In your own words"),

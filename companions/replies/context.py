@@ -47,7 +47,7 @@ from memory.recall.recall import Found, recall, record
 from memory.recall.traits import is_small_talk
 from providers.chat.adaptation import merge_roles
 from providers.chat_provider import ChatProvider
-from providers.errors import LimitReached
+from providers.errors import AllowanceSpent
 from providers.tokens import neutralise_messages
 from text.strings import folded, quoted
 
@@ -199,14 +199,14 @@ def embed_message(turn: TurnContext) -> tuple[str, CueVector | None]:
 def prepare(turn: TurnContext, cue: str, vector: CueVector | None, now: datetime) -> ModelCall:
     """Load, recall, compose, and record the first call, in one transaction, so that nothing is deleted in between.
 
-    Raises LostOwnershipError, ModelMissing if no provider may answer, and LimitReached if the operator's would answer
-    and the person has no tokens left (they may have had a provider of their own as the message came in).
+    Raises LostOwnershipError, ModelMissing if no provider may answer, and AllowanceSpent if the operator's would answer
+    and the person has no tokens left (spent by an earlier answer, or they had a provider of their own as it came in).
     """
     reply = turn.reply
     begun_by = reply.continues.model if reply.continues else ""
     turn.provider, reply.is_stand_in = choose_provider(turn.companion, begun_by)
     if not turn.provider.is_own and allowance(turn.companion.user, now).tokens_left == 0:
-        raise LimitReached("The person has no tokens left today")
+        raise AllowanceSpent("The person has no tokens left today")
     others = [] if turn.provider.is_own else find_stand_ins(turn.companion)
     turn.stand_ins = [other for other in others if other.model != turn.provider.model]
     turn.sampling = compute_sampling(get_mind(turn.companion))

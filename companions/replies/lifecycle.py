@@ -88,7 +88,7 @@ def start(
     sent = Message.everywhere.filter(companion=companion, client_id=client_id)
     before = sent.first() if client_id else None
     if before:
-        if before.text != text or before.role != Message.Role.USER:
+        if before.text != text or before.role != Message.Role.USER or _quotes_another(before, quoted):
             raise ConflictError("client_id_taken", _("Another message has already been sent under this id."))
         reply = before.replies.order_by("-created_at").first()
         reply = reply or queue_reply(companion, before, before.said_at, is_in_call=is_in_call)
@@ -114,6 +114,13 @@ def start(
     if notice := note_crisis(companion.user, text, now):
         notify_of_notice(companion.user, notice)
     return Started(message, reply, is_new=True)
+
+
+def _quotes_another(before: Message, quoted: UUID | None) -> bool:
+    """Return whether `quoted` is a message, not deleted since, other than the one that `before` quotes."""
+    if quoted in (None, before.quoted_id):
+        return False
+    return Message.everywhere.filter(companion=before.companion_id, pk=quoted).exists()
 
 
 def admit_message(companion: Companion, now: datetime) -> None:

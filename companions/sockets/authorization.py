@@ -14,7 +14,7 @@ from django.http import HttpRequest
 from django.http.cookie import parse_cookie
 
 from accounts.authentication import token_user
-from accounts.errors import TokenExpiredError
+from accounts.errors import TokenError
 from accounts.models import User
 from companions.models import Companion
 
@@ -51,7 +51,7 @@ def _parts(origin: str) -> tuple[str, str, int] | None:
 def find_sender(scope: Mapping[str, Any], now: datetime) -> User | None:
     """Return the active user of the bearer token or, without one, of the session; None if there is none."""
     if bearer := _bearer(scope):
-        with contextlib.suppress(TokenExpiredError):
+        with contextlib.suppress(TokenError):
             return token_user(bearer, now)
         return None
     request = HttpRequest()

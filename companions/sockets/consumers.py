@@ -20,6 +20,7 @@ from companions.replies.following import Follower, silence_seconds
 from companions.sockets.frames import (
     Frame,
     MessageSend,
+    Ping,
     ReplyResume,
     ReplyStop,
     find_client_id,
@@ -76,6 +77,8 @@ class CompanionConsumer(PersonSocket):
         match frame:
             case MessageSend():
                 await self.send_message(frame)
+            case Ping():
+                await self.send_frame({"type": "pong"})
             case ReplyStop():
                 async with at_work(self.user.pk):
                     await actions.stop(await self.find_reply(frame.id))

@@ -37,7 +37,11 @@ class ReplyResume(Frame):
     after: int = Field(0, ge=0, le=2**31 - 1)
 
 
-FRAMES = MessageSend | ReplyStop | ReplyResume
+class Ping(Frame):
+    type: Literal["ping"]
+
+
+FRAMES = MessageSend | ReplyStop | ReplyResume | Ping
 TALK: TypeAdapter[Frame] = TypeAdapter(Annotated[FRAMES, Field(discriminator="type")])
 
 

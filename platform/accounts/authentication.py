@@ -21,7 +21,7 @@ from django.views.defaults import page_not_found
 from django_htmx.middleware import HtmxDetails
 from ninja.security import HttpBearer
 
-from accounts.errors import GateError, MailError, TokenExpiredError
+from accounts.errors import GateError, MailError, TokenError
 from accounts.limits.admission import identifying
 from accounts.models import Token, User
 from database.queries import is_row_gone
@@ -168,16 +168,20 @@ class PersonMiddleware:
 
 
 def token_user(plaintext: str, now: datetime) -> User | None:
-    """Return the live token's user, or None; raise TokenExpiredError. Its use is recorded at most once a minute."""
+    """Return the token's user, or None if it is revoked or mistyped; raise TokenError if it has expired or the account is
+    closed. Its use is recorded at most once a minute.
+    """
     if not plaintext.isascii():
         return None
     token = Token.objects.matching(plaintext)
     if token is None:
         return None
-    if token.has_expired(now):
-        raise TokenExpiredError(
-            "token_expired", _("This token has expired. Create a new one on the settings page.")
+    if not token.user.is_active:
+        raise TokenError(
+            "account_closed", _("This account is closed. The operator of this Kith can tell you why.")
         )
+    if token.has_expired(now):
+        raise TokenError("token_expired", _("This token has expired. Create a new one on the settings page."))
     token.touch(now)
     return token.user
 

@@ -1,7 +1,7 @@
 """The root of the errors that every package shows to people, and the errors of accounts.
 
 RefusedError(code, detail)    the root of all errors that are shown to people, in any package
-├── TokenExpiredError         the token has expired (401)
+├── TokenError                the token has expired, or its account is closed (401)
 ├── GateError                 a limit is reached: try again after `retry_after_seconds` (429)
 ├── MailError                 the mail server is not answering: try again later (503)
 │   └── AddressRefusedError   the mail server does not accept the address (422)
@@ -43,8 +43,8 @@ class GateError(RefusedError):
         self.headers = {"Retry-After": str(retry_after_seconds)}
 
 
-class TokenExpiredError(RefusedError):
-    """The API token has expired."""
+class TokenError(RefusedError):
+    """The API token has expired, or its account is closed."""
 
     status = 401
     headers = MappingProxyType({"WWW-Authenticate": "Bearer"})

@@ -4,6 +4,7 @@ ProviderError
 ├── ProviderUnavailable   unreachable, too slow, 5xx, 429, a cut stream, HTML instead of JSON: a later try may help
 │   ├── ProviderBusy      busy with people's talks, or failing repeatedly: background work is postponed
 │   │   └── LimitReached  a limit of the operator's: background work is postponed, a person who waits is told
+│   │       └── AllowanceSpent  the person's own tokens of the day are used up
 │   ├── ModelMissing      no provider in force has the model that was asked for
 │   └── ModelLoading      the server has just started: it will answer soon
 ├── ProviderRefused       4xx, such as a bad request or a bad key: another try will not help
@@ -71,6 +72,16 @@ class LimitReached(ProviderBusy):
     sentence = _(
         "The model cannot take more requests right now: whoever runs this Kith has set a limit. What you wrote is"
         " kept; please try again later."
+    )
+
+
+class AllowanceSpent(LimitReached):
+    """The person has no tokens left today."""
+
+    code = "no_tokens_left"
+    sentence = _(
+        "Today's allowance is used up. What you wrote is kept: you get a new allowance at midnight, and can try again"
+        " then."
     )
 
 

@@ -6,6 +6,7 @@ import { Connection } from "./talk/connection.js";
 const STAYS_MS = 12000;
 const HERE_MS = 20 * 60 * 1000; // a socket that says nothing for an hour is closed
 const SIGNS = 160;
+const LINES = /\+?\d(?:[ -]?\d){2,}|(?:[a-z0-9-]+\.)+[a-z]{2,}(?:\/[\w/-]*)?/gi; // numbers and sites of help lines
 
 const place = document.getElementById("arrivals");
 const open = document.getElementById("talk")?.dataset.companion ?? null; // whose talk this page is
@@ -78,7 +79,24 @@ function notice({ id, kind, text }) {
   line.dataset.notice = id;
   line.querySelector(".arrival-words").textContent = text;
   line.querySelector("[data-for]").hidden = kind !== line.querySelector("[data-for]").dataset.for;
+  if (kind === "crisis") linkLines(line);
   place.append(line);
+}
+
+// Make the numbers in the notice ones that a phone calls at a tap, and the sites links.
+function linkLines(notice) {
+  const words = notice.querySelector(".arrival-words");
+  const text = words.textContent;
+  let end = 0;
+  words.textContent = "";
+  for (const { 0: found, index } of text.matchAll(LINES)) {
+    const link = Object.assign(document.createElement("a"), { textContent: found });
+    if (/^[+\d]/.test(found)) link.href = `tel:${found.replace(/[ -]/g, "")}`;
+    else Object.assign(link, { href: `https://${found}`, target: "_blank", rel: "noreferrer" });
+    words.append(text.slice(end, index), link);
+    end = index + found.length;
+  }
+  words.append(text.slice(end));
 }
 
 function clone(id) {
@@ -102,6 +120,7 @@ function markSeen(id) {
   return post(place.dataset.notices.replace(/[0-9a-f-]{36}/, id)).catch(() => {});
 }
 
+place.querySelectorAll("[data-kind=crisis]").forEach(linkLines);
 setInterval(() => connection.send({ type: "here" }), HERE_MS);
 connection.open();
 navigator.serviceWorker?.register("/service-worker.js", { scope: "/" }).catch((error) => console.info(error));

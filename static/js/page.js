@@ -95,6 +95,7 @@ document.addEventListener("htmx:afterSwap", (event) => {
   if (event.detail.target.id !== "dialog-place") return;
   const dialog = event.detail.target.querySelector("dialog");
   if (dialog) dialog.showModal();
+  dialog?.querySelector("[aria-invalid=true]")?.focus();
   if (dialog) dialog.addEventListener("close", () => {
     const focused = document.activeElement;
     if (focused === document.body || dialog.contains(focused)) (opener?.closest(".menu")?.querySelector("summary") ?? opener)?.focus();

@@ -8,6 +8,7 @@ from django.test import Client
 
 from accounts.models import User
 from tests.accounts.visits import sign_up, submit
+from tests.fixtures.rest import problem
 
 pytestmark = pytest.mark.django_db
 ELSEWHERE = "localhost:6666"
@@ -53,6 +54,13 @@ def test_a_public_kith_takes_no_other_port(
 ) -> None:
     settings.KITH_URL, settings.IS_PRODUCTION, settings.ALLOWED_HOSTS = url, True, ["kith.example"]
     assert client.get("/accounts/login/", headers={"host": host}).status_code == status
+
+
+@pytest.mark.parametrize("host", ["kith.example:9999", "other.example"])
+def test_the_api_says_so_in_its_own_form(client: Client, settings: Any, host: str) -> None:
+    settings.KITH_URL, settings.IS_PRODUCTION = "https://kith.example", True
+    settings.ALLOWED_HOSTS = ["kith.example"]
+    problem(client.get("/api/v1/companions", headers={"host": host}), 400, "bad_request")
 
 
 def test_on_this_machine_any_port_will_do(client: Client) -> None:

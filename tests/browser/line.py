@@ -15,6 +15,7 @@ class Line:
 
     def __init__(self, port: int) -> None:
         self.port, self.is_down = port, False
+        self.lost: set[socket.socket] = set()  # whose bytes get nowhere
         self._door = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._door.getsockname()[1]}"
         self._ends: set[socket.socket] = set()
@@ -37,6 +38,10 @@ class Line:
         self.is_down = True
         self.cut()
 
+    def lose(self) -> None:
+        """Let nothing more through of what is open now, without a word of it to either end."""
+        self.lost |= self._ends
+
     def _let_in(self) -> None:
         with suppress(OSError):
             while True:
@@ -52,7 +57,10 @@ class Line:
     def _carry(self, source: socket.socket, target: socket.socket) -> None:
         with suppress(OSError):
             while some := source.recv(65536):
-                target.sendall(some)
+                if source not in self.lost:
+                    target.sendall(some)
+        if source in self.lost:
+            return  # nor that an end closes it
         self._drop(source)
         self._drop(target)
 

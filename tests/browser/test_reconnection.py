@@ -209,3 +209,21 @@ def test_what_was_missed_while_redis_was_away_is_brought(person: Person, live: L
     expect(person.answers).to_have_text(["Hello, I am Mira."])
     sockets[-1].send('{"type": "messages.missed"}')
     expect(person.answers).to_have_text(["Hello, I am Mira.", "I see."])
+
+
+def test_a_line_that_leads_nowhere_is_left_and_loses_nothing(person: Person, live: Live) -> None:
+    person.make_companion()
+    page = person.page
+    with Line(live.port) as line:
+        page.goto(f"{line.url}{page.url.removeprefix(live.url)}")
+        expect(page.locator("#send")).to_be_enabled()
+        live.rehearsal.script(slowly(60), {"answer": "I am."})
+        person.write("Tell me a story")
+        expect(person.last_answer).to_contain_text("word3 ")
+        line.lose()
+        person.write("Are you there?")
+        expect(page.locator(".waits")).to_contain_text("It will be sent when the connection is back.")
+        person.hears("I am.")
+        expect(person.answers.nth(1)).to_contain_text("word59")
+        expect(page.locator(".said-by-person .words")).to_have_text(["Tell me a story", "Are you there?"])
+        page.goto("about:blank")

@@ -216,3 +216,12 @@ def test_a_formula_with_an_empty_line_is_one_while_the_answer_is_made(person: Pe
     expect(words).to_contain_text("It is")
     expect(words.locator("math")).to_have_count(1)
     expect(words).not_to_contain_text("$$")
+
+
+def test_a_tap_on_a_number_in_a_crisis_notice_calls_it(person: Person) -> None:
+    person.make_companion()
+    person.write("I want to kill myself")
+    line = person.page.locator(".arrival").get_by_role("link", name="116 123")
+    expect(line).to_have_attribute("href", "tel:116123")
+    person.page.reload()
+    expect(line).to_have_attribute("href", "tel:116123")

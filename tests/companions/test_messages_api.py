@@ -75,6 +75,18 @@ async def test_the_same_message_again_gives_the_same_turn(as_alice: Api, mira: C
     problem(other, 409, "client_id_taken")
 
 
+async def test_the_same_message_again_quotes_the_same(as_alice: Api, mira: Companion) -> None:
+    path = f"/companions/{mira.pk}/messages"
+    said = (await as_alice.apost(path, {"text": "Hello"})).json()["message"]["id"]
+    other = (await as_alice.apost(path, {"text": "And hello"})).json()["message"]["id"]
+    body = {"text": "Well?", "client_id": "b", "quoted": said}
+    first = (await as_alice.apost(path, body)).json()
+    assert (await as_alice.apost(path, body)).json() == first
+    problem(await as_alice.apost(path, {**body, "quoted": other}), 409, "client_id_taken")
+    deleted = str(uuid.uuid4())
+    assert (await as_alice.apost(path, {**body, "quoted": deleted})).json() == first
+
+
 async def test_an_event_stream_gives_what_the_socket_gives(
     as_alice: Api, mira: Companion, rehearsal: RehearsalServer
 ) -> None:

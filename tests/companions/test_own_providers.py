@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from accounts.limits.usage import Payer, allowance, charged
 from accounts.models import ModelCall, User
 from companions.errors import MindError
+from companions.events import describe_failure
 from companions.minds.choice import find_proposed_model, take_model
 from companions.minds.editing import change_mind, list_providers
 from companions.models import Closing, Companion, Mind, Reply
@@ -100,8 +101,9 @@ def test_a_message_that_waited_for_it_is_not_answered_at_the_operators_cost_once
     follow_own_change(alice.pk)
     taken = claim(reply.pk, now)
     assert taken
-    with preferring(taken.companion.preference), pytest.raises(LimitReached):
+    with preferring(taken.companion.preference), pytest.raises(LimitReached) as refused:
         prepare(TurnContext(taken), "Are you there?", None, now)
+    assert "Today's allowance" in describe_failure(refused.value.code)
     assert not ModelCall.objects.exists()
 
 

@@ -21,7 +21,8 @@ class TokenQuerySet(UserOwnedQuerySet["Token"]):
         return self.filter(revoked_at=None, user__is_active=True)
 
     def matching(self, plaintext: str) -> "Token | None":
-        return self.live().select_related("user").filter(digest=digest_of(plaintext)).first()
+        """Return the token, unless it is revoked. Its user's account may be closed."""
+        return self.filter(revoked_at=None, digest=digest_of(plaintext)).select_related("user").first()
 
     def revoke(self, now: datetime) -> int:
         """Revoke the tokens that are not yet revoked, one by one so that signals are sent; return how many."""

@@ -222,4 +222,8 @@ class DeletionForm(allauth.ReauthenticateForm):  # type: ignore[misc]
 
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, user=user, **kwargs)
-        self.fields["password"].max_length = MAX_PASSWORD_CHARACTERS
+        password = self.fields["password"]
+        password.max_length = MAX_PASSWORD_CHARACTERS
+        password.error_messages["required"] = _(
+            "Type your password, to confirm that everything is to be deleted."
+        )

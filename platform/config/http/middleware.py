@@ -30,8 +30,22 @@ COMPRESSED = ("text/html", "image/svg+xml")
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
+def refuse_host(request: HttpRequest) -> HttpResponse | None:
+    """Return problem details if the Host header of a request to the API is wrong; for others raise DisallowedHost, which
+    is answered with a page. Return None if it is right.
+    """
+    try:
+        require_port(request)
+    except DisallowedHost:
+        if not request.path.startswith(API_PREFIX):
+            raise
+        detail = _("Kith does not answer at this address. Its operator can tell you the right one.")
+        return problem(request, 400, "bad_request", detail)
+    return None
+
+
 def require_port(request: HttpRequest) -> None:
-    """Raise DisallowedHost, which is answered 400, if the Host header has another port than KITH_URL.
+    """Raise DisallowedHost if the Host header is not one of ALLOWED_HOSTS, or has another port than KITH_URL.
 
     A host without a port passes, as many proxies leave it out. Outside of production any port passes, e.g. a tunnel's.
     """
@@ -44,18 +58,16 @@ def require_port(request: HttpRequest) -> None:
 
 @sync_and_async_middleware
 def host_port_middleware(get_response: GetResponse) -> GetResponse:
-    """Return middleware that refuses requests whose Host header has another port than KITH_URL."""
+    """Return middleware that refuses requests with a wrong Host header."""
     if iscoroutinefunction(get_response):
 
         async def answer_async(request: HttpRequest) -> Response:
-            require_port(request)
-            return await cast(Awaitable[Response], get_response(request))
+            return refuse_host(request) or await cast(Awaitable[Response], get_response(request))
 
         return answer_async
 
     def answer(request: HttpRequest) -> Response:
-        require_port(request)
-        return cast(Response, get_response(request))
+        return refuse_host(request) or cast(Response, get_response(request))
 
     return answer
 
