@@ -15,9 +15,8 @@ from providers.failures import may_another_server_answer
 from providers.http.clients import get_chat_client
 from providers.tokens import estimate, estimate_messages
 
-FAILING_SHARE = (
-    4  # of LLM_FIRST_PIECE_SECONDS: how long a provider that failed last is waited for if there is another
-)
+# A provider that failed last is waited for this part of LLM_FIRST_PIECE_SECONDS, if there is another.
+FAILING_PATIENCE = 1 / 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ async def stream_with_fallback(
         filled_in = sampling.fill_in(provider.dry_multiplier)
         first_piece_seconds = None
         if left and await admission.is_failing(provider):
-            first_piece_seconds = settings.CHAT_TIMEOUTS["first_piece_seconds"] / FAILING_SHARE
+            first_piece_seconds = settings.CHAT_TIMEOUTS["first_piece_seconds"] * FAILING_PATIENCE
         texts: list[str] = []
         usage: Usage | None = None
         try:
