@@ -14,7 +14,7 @@ from companions.models import Message, Prompt
 from files.models import StoredFile
 from memory.models import Memory
 from safety.models import AuditEntry
-from tests.admin.conftest import NOON, Scene, ask
+from tests.admin.conftest import NOON, WHY, Scene, ask
 from tests.admin.walk import MARKER, listing, page
 
 WORD = "axolotl"
@@ -50,7 +50,8 @@ def test_a_deleted_message_is_gone_from_everywhere(desk: Client, told: Message, 
     assert desk.post(page(told, "delete"), {"post": "yes"}).status_code == 302
     assert tables_with(WORD) == set()
     assert deletions() == [("companions.Message", str(told.pk))]
-    assert AuditEntry.objects.get(deed="deleted").owner == alice
+    entry = AuditEntry.objects.get(deed="deleted")
+    assert (entry.owner, entry.reason) == (alice, WHY)
     assert LogEntry.objects.get().object_repr == str(told)
 
 

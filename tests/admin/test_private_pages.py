@@ -123,6 +123,8 @@ def test_a_reason_is_asked_for_before_a_persons_things_open_and_is_on_record_for
     # Not for anybody else's, nor for longer.
     bobs = Companion.objects.create(user=bob, name="Bo")
     assert "This is private to bob@example.org." in desk.get(page(bobs)).content.decode()
+    desk.post(page(bobs), {"reason_to_open": "He cannot sign in."})
+    assert "reason_to_open" not in desk.get(opened).content.decode()
     session = desk.session
     assert session[IN_SESSION][str(alice.pk)]["until"] <= (timezone.now() + GOOD_FOR).timestamp()
     session[IN_SESSION] = {

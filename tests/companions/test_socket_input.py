@@ -66,6 +66,12 @@ async def test_a_bad_frame_gets_an_error_and_the_socket_stays(
     assert not await in_thread(Message.objects.exists)
 
 
+async def test_a_ping_is_answered(alice: User, mira: Companion) -> None:
+    async with connected(alice, mira) as socket:
+        await socket.send("ping")
+        assert await socket.frame() == {"type": "pong"}
+
+
 async def test_bytes_get_an_error(alice: User, mira: Companion) -> None:
     async with connected(alice, mira) as socket:
         await socket.wire.send_to(bytes_data=b"\xff\xfe")

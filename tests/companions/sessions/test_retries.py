@@ -226,7 +226,7 @@ def test_what_the_first_closing_left_out_of_the_profile_the_next_one_asks_about(
     assert "I moved to Lisbon" in understanding
 
 
-@pytest.mark.parametrize("breaks", [{"cut_after": 0}, {"cut_after": 3}, {"end_after": 3}])
+@pytest.mark.parametrize("breaks", [{"cut_after": 0}, {"cut_after": 3}, {"end_after": 0}, {"end_after": 3}])
 def test_a_prompt_on_which_the_server_crashes_is_not_sent_for_ever(
     mira: Companion, talk: Talk, rehearsal: RehearsalServer, breaks: dict[str, int]
 ) -> None:
