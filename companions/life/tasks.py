@@ -46,13 +46,8 @@ def wake(waking_id: str) -> None:
     if Waking.objects.filter(pk=waking_id, is_asked_for=False).exists():
         wake_unasked(waking_id)
         return
-    try:
-        with ASKED_FOR.take(waking_id) as is_free:
-            waking.run(UUID(waking_id), timezone.now, has_slot=is_free)
-    finally:
-        if is_free:
-            for missed_id in ASKED_FOR.pop_missed(1):
-                wake.delay(missed_id)
+    with ASKED_FOR.take(waking_id, pass_on=wake.delay) as is_free:
+        waking.run(UUID(waking_id), timezone.now, has_slot=is_free)
 
 
 @shared_task

@@ -26,7 +26,7 @@ from companions.sessions.drafts import (
     load_known,
 )
 from companions.sessions.transcript import build_talk, fingerprint_words, measure
-from memory.learning.answers import MAX_FIRST_SENTENCE, Diary, Edit, Facts, Sentence, Understanding
+from memory.learning.answers import MAX_TITLE_FROM_TEXT, Diary, Edit, Facts, Sentence, Understanding
 from memory.learning.boilerplate import is_boilerplate
 from memory.learning.contradictions import CONTRADICTS, Pair, find_contradicted, find_pairs, find_repeated
 from memory.learning.diary import Sentences
@@ -145,7 +145,7 @@ def keep_verified(draft: DiaryDraft, words: Mapping[str, str]) -> DiaryDraft:
     kept = kept or [sentence for sentence in draft.diary if not sentence["doubt"]]
     diary = [{"text": sentence["text"], "sources": sentence["sources"]} for sentence in kept]
     is_title_kept = (draft.title and stands(words.get(TITLE, ""))) or not diary
-    title = draft.title if is_title_kept else shorten(diary[0]["text"], MAX_FIRST_SENTENCE)
+    title = draft.title if is_title_kept else shorten(diary[0]["text"], MAX_TITLE_FROM_TEXT)
     return replace(draft, title=title, diary=diary)
 
 

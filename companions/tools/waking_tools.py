@@ -13,7 +13,7 @@ from companions.tools.provenance import find_sources
 from companions.tools.tool import Tool, ToolContext, ToolError, refuse_several
 from memory.emotion import Emotion
 from memory.goals import begin_goal, find_goals, update_goal
-from memory.learning.answers import MAX_FIRST_SENTENCE
+from memory.learning.answers import MAX_TITLE_FROM_TEXT
 from memory.learning.diary import ClosedSession, Written, keep_entry
 from memory.models import Memory, Pursuit
 from text.strings import shorten
@@ -93,7 +93,7 @@ class WriteDiary(Tool):
         text, left_out = _keep_grounded(context, self.text)
         lines = [line.strip() for line in text.splitlines()]
         title, _rest = split_grounded(context, self.title)
-        title = title or shorten(lines[0], MAX_FIRST_SENTENCE)
+        title = title or shorten(lines[0], MAX_TITLE_FROM_TEXT)
         session = Session.objects.create(
             companion=context.companion,
             conversation=Conversation.objects.get(companion=context.companion),

@@ -36,8 +36,8 @@ MAX_LEARNT = 30
 LEARNT_CHARACTERS = 500
 MAX_SOURCES, MAX_QUOTES, QUOTE_CHARACTERS = 20, 5, 500
 MAX_SUMMARY = 6000  # characters
-MAX_TITLE = 120  # characters; of a title made from an entry's first sentence:
-MAX_FIRST_SENTENCE = 60
+MAX_TITLE = 120  # characters
+MAX_TITLE_FROM_TEXT = 60  # characters of a title that is made from the entry's first words
 MAX_INNER_STATE = 4000  # characters
 MAX_EDITS = 2 * MAX_SENTENCES
 # A line of the talk, as the request shows it ("[3] 09:05 Emily (user): …"), which small models copy.

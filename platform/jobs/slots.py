@@ -24,8 +24,13 @@ class Slots(Generic[Key]):
         self._missed: dict[Key, Hashable] = {}
 
     @contextmanager
-    def take(self, key: Key, person: Hashable = None) -> Iterator[bool]:
-        """Take a slot for the block if there is one; yield whether there was. `person` is whom it is for."""
+    def take(
+        self, key: Key, person: Hashable = None, *, pass_on: Callable[[Key], object] | None = None
+    ) -> Iterator[bool]:
+        """Take a slot for the block if there is one; yield whether there was. `person` is whom it is for.
+
+        As the block leaves its slot, `pass_on` is called with the key whose turn is next, if one has missed a slot.
+        """
         with self._lock:
             is_free = key not in self._taken and len(self._taken) < self._most
             if is_free:
@@ -39,6 +44,9 @@ class Slots(Generic[Key]):
             if is_free:
                 with self._lock:
                     del self._taken[key]
+                if pass_on:
+                    for missed in self.pop_missed(1):
+                        pass_on(missed)
 
     def pop_missed(self, most: int | None = None) -> list[Key]:
         """Return the keys, at `most` so many, for which there was no slot and which have had none since. They are not
@@ -69,14 +77,10 @@ def in_model_slot(users: QuerySet[Any, Any]) -> Callable[[Callable[..., None]], 
         @wraps(work)
         def run(*ids: str) -> None:
             person = users.filter(pk=ids[0]).first()
-            try:
-                with FOR_MODELS.take((f"{work.__module__}.{work.__name__}", *ids), person) as is_free:
-                    if is_free:
-                        work(*ids)
-            finally:
+            key = (f"{work.__module__}.{work.__name__}", *ids)
+            with FOR_MODELS.take(key, person, pass_on=lambda missed: enqueue(*missed)) as is_free:
                 if is_free:
-                    for task_name, *missed_ids in FOR_MODELS.pop_missed(1):
-                        enqueue(task_name, *missed_ids)
+                    work(*ids)
 
         return run
 
