@@ -11,7 +11,7 @@ from django.dispatch import Signal, receiver
 
 from accounts.models import User
 from accounts.models.user import account_deleted
-from companions.deletion.dependents import Dependents, build_scope, find_reminders
+from companions.deletion.dependents import Dependents, build_scope, find_scope
 from companions.deletion.gaps import delete_rows
 from companions.deletion.traces import erase_from_journal, find_continued, scrub, scrub_all
 from companions.deletion.withdrawal import clear_summaries, delete_empty_pages, withdraw
@@ -131,25 +131,22 @@ def remove(
     With `hides`, `messages` and `sources` are not deleted: people still see them, later prompts do not contain them.
     The caller must hold the companion's lock.
     """
-    mirrors = [] if hides else _mirrors(companion, messages)
-    reminders = find_reminders(
-        companion, now, messages=messages, sources=sources, memories=[*mirrors, *memories]
+    scope, reminders = find_scope(
+        companion, now, messages=messages, sources=sources, memories=memories, hides=hides
     )
     messages = [*messages, *reminders]
-    ids = {message.pk for message in messages}
+    ids = scope.messages
     hidden = {*ids, *(message.pk for message in sources)} if hides else set()
     continued = (
         set() if hides else find_continued(Reply.objects.filter(answer__in=ids).values_list("pk", flat=True))
     )
-    all_memories = {memory.pk: memory for memory in (*memories, *_mirrors(companion, messages))}
-    scope = build_scope(companion, now, messages, sources, list(all_memories.values()))
     withdrawn = withdraw(companion, scope)
     clear_summaries(companion, scope, [*messages, *sources])
     if not hides:
         Reply.objects.filter(companion=companion, message__in=ids).delete()
-    erase_from_journal(scope, {*ids, *hidden, *all_memories, *withdrawn.ids}, spares=keeps_other_branches)
-    scrub(companion.pk, {*ids, *hidden, *all_memories, *withdrawn.ids}, now, continued)
-    delete_memories(companion.pk, {*all_memories, *withdrawn.gone})
+    erase_from_journal(scope, {*ids, *hidden, *scope.memories, *withdrawn.ids}, spares=keeps_other_branches)
+    scrub(companion.pk, {*ids, *hidden, *scope.memories, *withdrawn.ids}, now, continued)
+    delete_memories(companion.pk, {*scope.memories, *withdrawn.gone})
     delete_empty_pages(companion)
     note_deletions("memory", [memory.pk for memory in memories])
     if hides:
@@ -159,10 +156,6 @@ def remove(
         note_deletions("message", ids)
         delete_rows(companion, messages)
         notify_deleted(companion.pk, ids)
-
-
-def _mirrors(companion: Companion, messages: Collection[Message]) -> list[Memory]:
-    return list(Memory.everywhere.of(companion.pk).filter(message__in=messages).defer("entry"))
 
 
 def delete_companion(companion: Companion) -> None:

@@ -168,6 +168,32 @@ def _find_pages(scope: DeletionScope, wakings: Collection[UUID]) -> frozenset[UU
     return frozenset(entries.exclude(memory=None).values_list("memory", flat=True)) if wakings else NONE
 
 
+def find_scope(
+    companion: Companion,
+    now: datetime,
+    *,
+    messages: Collection[Message] = (),
+    sources: Collection[Message] = (),
+    memories: Collection[Memory] = (),
+    hides: bool = False,
+) -> tuple[DeletionScope, list[Message]]:
+    """Return the scope of `deletion.remove`: these, the reminders of them, and the memories of all these messages.
+
+    Return the reminders beside it.
+    """
+    mirrors = find_mirrors(companion, messages)
+    known = [*memories, *([] if hides else mirrors)]
+    reminders = find_reminders(companion, now, messages=messages, sources=sources, memories=known)
+    told = find_mirrors(companion, reminders) if reminders else []
+    all_memories = list({memory.pk: memory for memory in (*memories, *mirrors, *told)}.values())
+    return build_scope(companion, now, [*messages, *reminders], sources, all_memories), reminders
+
+
+def find_mirrors(companion: Companion, messages: Collection[Message]) -> list[Memory]:
+    """Return the messages' own memories."""
+    return list(Memory.everywhere.of(companion.pk).filter(message__in=messages).defer("entry"))
+
+
 def find_reminders(
     companion: Companion,
     now: datetime,
@@ -183,7 +209,7 @@ def find_reminders(
     """
     found: dict[UUID, Message] = {}
     while True:
-        mirrors = Memory.everywhere.of(companion.pk).filter(message__in=found.keys()).defer("entry")
+        mirrors = find_mirrors(companion, found.values())
         scope = build_scope(companion, now, [*messages, *found.values()], sources, [*memories, *mirrors])
         new = {message.pk: message for message in _find_said_for(scope) if message.pk not in found}
         if not new:
@@ -193,8 +219,8 @@ def find_reminders(
 
 def reminders_of(message: Message, now: datetime) -> list[Message]:
     """Return the unprompted messages that deleting this message would delete, too."""
-    mirrors = Memory.everywhere.of(message.companion_id).filter(message=message).defer("entry")
-    return find_reminders(message.companion, now, messages=[message], memories=list(mirrors))
+    mirrors = find_mirrors(message.companion, [message])
+    return find_reminders(message.companion, now, messages=[message], memories=mirrors)
 
 
 def _find_said_for(scope: DeletionScope) -> list[Message]:

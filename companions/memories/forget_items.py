@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db.models import Q, TextChoices
 from django.utils.translation import gettext_lazy as _
 
-from companions.deletion.dependents import build_scope, find_reminders, find_timers
+from companions.deletion.dependents import find_scope, find_timers
 from companions.life.inner_state import get_newest
 from companions.models import Companion, Message, Timer
 from memory.deletion import preview_derived
@@ -93,13 +93,10 @@ def _find_derived(
     """Yield what deleting these messages and memories would delete besides them and besides sentences: whatever came
     from them alone, or tells what only they tell.
     """
-    mirrors = Memory.everywhere.of(companion.pk).filter(message__in=messages).defer("entry")
-    sources = Message.everywhere.filter(companion=companion, derived_memories__in=memories)
-    rest = list(sources.exclude(pk__in=[message.pk for message in messages]).distinct())
-    deleted = [*memories, *mirrors]
-    for said in find_reminders(companion, now, messages=messages, sources=rest, memories=deleted):
+    sources = find_sources(companion, messages, memories)
+    scope, reminders = find_scope(companion, now, messages=messages, sources=sources, memories=memories)
+    for said in reminders:
         yield _row(Kind.MESSAGE, said.pk, said.text, goes_along=True)
-    scope = build_scope(companion, now, messages, rest, deleted)
     ids, slots, lines = preview_derived(scope)
     for memory in Memory.everywhere.of(companion.pk).filter(pk__in=ids).defer("entry").order_by("pk"):
         yield _row(Kind.MEMORY, memory.pk, memory.text, goes_along=True)
@@ -107,6 +104,15 @@ def _find_derived(
         yield from (_sentence(kind, text, goes_along=True) for text in texts)
     for timer in Timer.everywhere.filter(pk__in=find_timers(scope)).exclude(note=""):
         yield _row(Kind.TIMER, timer.pk, timer.note, goes_along=True)
+
+
+def find_sources(
+    companion: Companion, messages: Collection[Message], memories: Collection[Memory]
+) -> list[Message]:
+    """Return the messages that the learnt ones of these memories come from, besides these messages."""
+    learnt = [memory for memory in memories if memory.kind not in Memory.MIRRORS]
+    sources = Message.everywhere.filter(companion=companion, derived_memories__in=learnt)
+    return list(sources.exclude(pk__in=[message.pk for message in messages]).distinct())
 
 
 def _find_near(companion: Companion, near: Collection[UUID]) -> Iterator[Item]:

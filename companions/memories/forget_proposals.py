@@ -16,7 +16,7 @@ from companions.deletion.traces import scrub_lines
 from companions.errors import ForgetProposalError
 from companions.events import notify_companion
 from companions.life.inner_state import delete_states
-from companions.memories.forget_items import Item, Kind, find_items
+from companions.memories.forget_items import Item, Kind, find_items, find_sources
 from companions.models import Companion, ForgetProposal, InnerState, Message, Reply, Session
 from companions.models.companion import hold
 from companions.models.forget_proposal import SUBJECT_CHARACTERS
@@ -163,17 +163,11 @@ def _render_frame(type: str, proposal: ForgetProposal) -> dict[str, str]:
 
 def _delete_rows(companion: Companion, going: Collection[Item], now: datetime) -> None:
     """Delete the memories and messages among the items, with everything derived from them."""
-    messages = Message.everywhere.filter(companion=companion, pk__in=_ids(going, Kind.MESSAGE))
-    memories = Memory.everywhere.of(companion.pk).filter(pk__in=_ids(going, Kind.MEMORY, Kind.DOCUMENT))
-    behind = memories.exclude(kind__in=Memory.MIRRORS).values("pk")
-    sources = Message.everywhere.filter(companion=companion, derived_memories__in=behind)
-    remove(
-        companion,
-        now,
-        messages=list(messages),
-        sources=list(sources.exclude(pk__in=messages).distinct()),
-        memories=list(memories.defer("entry")),
-    )
+    messages = list(Message.everywhere.filter(companion=companion, pk__in=_ids(going, Kind.MESSAGE)))
+    rows = Memory.everywhere.of(companion.pk).filter(pk__in=_ids(going, Kind.MEMORY, Kind.DOCUMENT))
+    memories = list(rows.defer("entry"))
+    sources = find_sources(companion, messages, memories)
+    remove(companion, now, messages=messages, sources=sources, memories=memories)
 
 
 def _ids(items: Collection[Item], *kinds: Kind) -> list[UUID]:

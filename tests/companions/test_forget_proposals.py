@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db.models import Q
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
@@ -143,16 +144,25 @@ def test_whatever_else_goes_with_a_message_that_told_more_is_shown(mira: Compani
         companion=mira, by="companion", schedule="3d", note="Ask how it went", message=both,
         created_at=EARLIER, due_at=LATER, look_at=LATER,
     )  # fmt: skip
+    waking = Waking.objects.create(
+        companion=mira, timer=timer, origin=Waking.Origin.TIMER, due_at=EARLIER, created_at=EARLIER,
+        state=Waking.State.DONE,
+    )  # fmt: skip
+    (reminder,) = say(mira, "How did it go?", at=EARLIER)
+    Message.objects.filter(pk=reminder.pk).update(role=Message.Role.ASSISTANT, waking=waking)
+    keep_fact(mira.pk, "Mira asks how things went.", EARLIER, EARLIER, [reminder.pk])
     proposal = asked(mira)
     along = {(item.kind.value, item.text) for item in load_items(proposal) if item.goes_along}
     assert along == {
+        ("message", "How did it go?"),
+        ("memory", "Mira asks how things went."),
         ("memory", "Her driving exam is at nine."),
         ("slot", "exam: on Friday"),
         ("block", "Friday: exam"),
         ("timer", "Ask how it went"),
     }
     confirm(proposal, None, LATER)
-    assert not Memory.objects.filter(pk=exam.pk).exists()
+    assert not Memory.objects.filter(Q(pk=exam.pk) | Q(text__startswith="Mira asks")).exists()
     assert not mira.slots.exists()
     block.refresh_from_db()
     timer.refresh_from_db()
