@@ -4,6 +4,8 @@ const SOONEST_MS = 400;
 const LATEST_MS = 15000;
 const STEADY_MS = 3000;
 const OPENING_MS = 15000; // a line that leads nowhere says nothing
+export const CHECK_MS = 5000; // how often Kith is asked for a sign
+const MOST_UNANSWERED = 2; // after which the line leads nowhere: it would not say so for many minutes
 const NORMAL = 1000;
 const SIGNED_OUT = 4401;
 const GONE = 4404;
@@ -14,6 +16,7 @@ export class Connection extends EventTarget {
   #socket = null;
   #tries = 0;
   #timer = 0;
+  #unanswered = 0; // checks since the last frame
 
   constructor(path) {
     super();
@@ -37,10 +40,15 @@ export class Connection extends EventTarget {
     const opening = setTimeout(() => socket.close(), OPENING_MS);
     socket.onopen = () => {
       clearTimeout(opening);
+      this.#unanswered = 0;
       steady = setTimeout(() => (this.#tries = 0), STEADY_MS);
       this.#tell("up");
     };
-    socket.onmessage = (event) => socket === this.#socket && this.#tell("frame", JSON.parse(event.data));
+    socket.onmessage = (event) => {
+      if (socket !== this.#socket) return;
+      this.#unanswered = 0;
+      this.#tell("frame", JSON.parse(event.data));
+    };
     socket.onclose = (event) => {
       clearTimeout(opening);
       clearTimeout(steady);
@@ -55,6 +63,15 @@ export class Connection extends EventTarget {
       if (bytes) this.#socket.send(bytes);
     } else this.open();
     return this.isOpen;
+  }
+
+  // Ask by the frame, which Kith answers at once, whether the line still leads there; connect anew if MOST_UNANSWERED
+  // checks, and `more` for what is still on its way, went without an answer.
+  check(frame, more = 0) {
+    if (!this.isOpen) return;
+    if (this.#unanswered >= MOST_UNANSWERED + more) return this.renew();
+    this.#unanswered += 1;
+    this.send(frame);
   }
 
   // Drop a socket that leads nowhere, without waiting for a farewell that cannot come, and connect anew.

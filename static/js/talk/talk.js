@@ -7,7 +7,7 @@ import { PushToTalk } from "../voice/push_to_talk.js";
 import { Attachments } from "./attachments.js";
 import { ReadingAloud } from "./read_aloud.js";
 import { Composer } from "./composer.js";
-import { Connection } from "./connection.js";
+import { CHECK_MS, Connection } from "./connection.js";
 import { watchKeys } from "./keys.js";
 import { Outbox } from "./outbox.js";
 import { Quote } from "./quote.js";
@@ -19,8 +19,6 @@ import { TalkWindow } from "./window.js";
 const LATER_MS = 4000;
 const WAITS_MS = 2500; // what is not stored sooner is said to wait
 const QUIET_MS = 800; // a connection that is back sooner was not worth a word
-const CHECK_MS = 5000; // how often Kith is asked for a sign while something is to come
-const MOST_UNANSWERED = 2; // after which the line leads nowhere: it would not say so for many minutes
 
 const talk = document.getElementById("talk");
 const companion = talk.dataset.companion;
@@ -136,7 +134,6 @@ let quiet = 0;
 
 connection.addEventListener("up", async () => {
   clearTimeout(quiet);
-  unanswered = 0;
   line.textContent = "";
   underWay.clear();
   const missed = wasUp ? turns.catchUp(isStreaming) : turns.catchUpOnce(isStreaming);
@@ -161,21 +158,15 @@ connection.addEventListener("down", ({ detail: reason }) => {
   else say();
 });
 
-// While an answer is to come, and when the page is looked at again, ask whether the line still leads to Kith, which
-// answers at once; without answers, connect anew.
-let unanswered = 0; // checks since the last frame
+// The line is checked while an answer is to come, and when the page is looked at again, until anything comes.
 let isLookedAtAgain = false;
 document.addEventListener("visibilitychange", () => (isLookedAtAgain = !document.hidden));
 
 setInterval(() => {
-  if (!connection.isOpen || !(underWay.size || replies.current || isLookedAtAgain)) return (unanswered = 0);
-  if (unanswered >= MOST_UNANSWERED) return connection.renew();
-  unanswered += 1;
-  return connection.send({ type: "ping" });
+  if (underWay.size || replies.current || isLookedAtAgain) connection.check({ type: "ping" });
 }, CHECK_MS);
 
 connection.addEventListener("frame", ({ detail: frame }) => {
-  unanswered = 0;
   isLookedAtAgain = false;
   if (frame.type === "pong") return;
   if (frame.type === "message.saved") saved(frame);

@@ -1,11 +1,9 @@
 // The connection of a call: sends utterances, and how far replies were heard, in order and again after a reconnect,
 // until the server confirms them.
 
-import { Connection } from "../talk/connection.js";
+import { CHECK_MS, Connection } from "../talk/connection.js";
 
 const AGAIN_MS = 1000;
-const CHECK_MS = 5000; // how often Kith is asked for a sign
-const MOST_UNANSWERED = 2; // after which the line leads nowhere: it would not say so for many minutes
 const BYTES_A_CHECK = 40_000; // that the slowest line carries meanwhile, which has to carry an utterance before a sign
 const LATER = ["database_away", "too_many_waiting", "too_many_recordings"]; // the same may be taken in a moment
 
@@ -14,7 +12,6 @@ export class Line extends EventTarget {
   #letters = [];
   #number = 0;
   #checks = 0;
-  #unanswered = 0; // checks since the last frame
   #hasBegun = false; // as Kith has told; another call of the person's may have begun since the line fell
 
   constructor(companion) {
@@ -22,14 +19,12 @@ export class Line extends EventTarget {
     this.connection = new Connection(`/ws/companions/${companion}/call/`);
     this.name = Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("");
     this.connection.addEventListener("up", () => {
-      this.#unanswered = 0;
-      this.#begin();
+      this.connection.send(this.#beginning);
       for (const letter of this.#letters) this.#send(letter);
       this.#tell("up");
     });
     this.connection.addEventListener("down", ({ detail }) => this.#tell("down", detail));
     this.connection.addEventListener("frame", ({ detail }) => {
-      this.#unanswered = 0;
       this.#hasBegun ||= detail.type === "call.begun" && detail.call === this.name;
       this.#take(detail);
     });
@@ -70,17 +65,13 @@ export class Line extends EventTarget {
     this.connection.send(frame);
   }
 
-  #begin() {
-    this.connection.send({ type: "call.begin", call: this.name, again: this.#hasBegun });
+  get #beginning() {
+    return { type: "call.begin", call: this.name, again: this.#hasBegun };
   }
 
-  // Ask whether the line still leads to Kith, which answers at once; without answers, connect anew.
   #check() {
-    if (!this.isOpen) return;
     const bytes = this.#letters.reduce((sum, letter) => sum + (letter.bytes?.byteLength ?? 0), 0);
-    if (this.#unanswered >= MOST_UNANSWERED + bytes / BYTES_A_CHECK) return this.connection.renew();
-    this.#unanswered += 1;
-    this.#begin();
+    this.connection.check(this.#beginning, bytes / BYTES_A_CHECK);
   }
 
   #post(letter) {
