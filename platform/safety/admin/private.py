@@ -163,29 +163,36 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
         def recorded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if len(request.META["QUERY_STRING"]) > MAX_QUERY_CHARACTERS:
                 raise SuspiciousOperation("More is asked of a page than can be recorded.")
-            if owner := self._find_owner_to_ask_about(request, kwargs.get("object_id")):
+            owner_id = self._find_owner(kwargs.get("object_id"))
+            if owner_id is not None and self._must_say_why(request, owner_id):
+                owner = User.objects.get(pk=owner_id)
                 asked: HttpResponse = admin.site.admin_view(ask_for_reason)(request, owner)
                 return asked
             response = view(request, *args, **kwargs)
             if response.status_code < 300:
-                self._record_look(request, response, kwargs.get("object_id"))
+                self._record_look(request, response, kwargs.get("object_id"), owner_id)
             return response
 
         return update_wrapper(recorded, view)
 
-    def _find_owner_to_ask_about(self, request: HttpRequest, quoted_id: str | None) -> User | None:
-        """Return the object's owner if the operator, who may open it, has yet to say why."""
-        may_open = admin.site.has_permission(request) and self.has_view_permission(request)
-        if quoted_id is None or not self.asks_for_reason or not may_open:
+    def _find_owner(self, quoted_id: str | None) -> int | None:
+        """Return the id of the object's owner, or None if there is no such object."""
+        if quoted_id is None:
             return None
-        owner_id = None
         with suppress(ValueError, ValidationError):  # it is no id of this kind
-            owner_id = self.owner_of(unquote(quoted_id))
-        if owner_id in (None, request.user.pk) or find_reason(request, owner_id):
-            return None
-        return User.objects.get(pk=owner_id)
+            return self.owner_of(unquote(quoted_id))
+        return None
 
-    def _record_look(self, request: HttpRequest, response: HttpResponseBase, quoted_id: str | None) -> None:
+    def _must_say_why(self, request: HttpRequest, owner_id: int) -> bool:
+        """Return whether the operator may open what is this person's, and has yet to say why."""
+        if owner_id == request.user.pk or not self.asks_for_reason:
+            return False
+        may_open = admin.site.has_permission(request) and self.has_view_permission(request)
+        return may_open and not find_reason(request, owner_id)
+
+    def _record_look(
+        self, request: HttpRequest, response: HttpResponseBase, quoted_id: str | None, owner_id: int | None
+    ) -> None:
         operator = cast(User, request.user)
         asked = [
             f"{name}={value}"
@@ -194,10 +201,8 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
             if value and name not in UNRECORDED_PARAMETERS
         ]
         if quoted_id is not None:
-            object_id = unquote(quoted_id)
-            owner_id = self.owner_of(object_id)
             why = find_reason(request, owner_id)
-            record(operator, AuditEntry.Deed.OPENED, self.model, object_id, owner_id, why)
+            record(operator, AuditEntry.Deed.OPENED, self.model, unquote(quoted_id), owner_id, why)
         elif asked:
             shown = (getattr(response, "context_data", None) or {}).get("cl")
             owners = {thing.owner_id for thing in shown.result_list} if shown else set()
