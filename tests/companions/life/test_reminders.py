@@ -52,6 +52,16 @@ def test_it_comes_as_it_stands_where_there_are_no_tokens(
     assert rehearsal.requests() == []
 
 
+def test_without_a_slot_what_is_no_reminder_is_left_as_it_is(
+    mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    waking = woken(mira, NOON, note="")
+    run(waking.pk, clock_at(NOON + MINUTE), has_slot=False)
+    left = as_it_is(waking.pk)
+    assert (left.state, left.look_at) == (waking.state, NOON + MINUTE)
+    assert rehearsal.requests() == []
+
+
 def test_what_was_promised_by_it_is_settled_so_that_nothing_asks_for_it_again(
     mira: Companion, rehearsal: RehearsalServer
 ) -> None:
