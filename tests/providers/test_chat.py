@@ -476,6 +476,16 @@ async def test_retries_end_with_an_answer(rehearsal: RehearsalServer, make_chat:
     assert len(rehearsal.requests()) == 3
 
 
+async def test_a_crash_stays_one_while_the_server_starts_again(
+    rehearsal: RehearsalServer, make_chat: Make
+) -> None:
+    rehearsal.script({"cut_after": 0}, {"error": {"status": 503}, "repeat": 2})
+    _, error = await broken(make_chat(retries=2))
+    assert (error.status, error.is_broken_off) == (503, True)
+    rehearsal.script({"error": {"status": 503}, "repeat": 3})
+    assert not (await broken(make_chat(retries=2)))[1].is_broken_off
+
+
 async def test_retries_are_bounded(rehearsal: RehearsalServer, make_chat: Make) -> None:
     rehearsal.script({"error": {"status": 503}, "repeat": 9})
     await broken(make_chat(retries=2))
