@@ -25,7 +25,7 @@ class ReasonForm(forms.Form):
     reason_to_open = forms.CharField(
         label=_("Why do you open it?"),
         max_length=MAX_CHARACTERS,
-        widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off", "autofocus": True}),
+        widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
         help_text=_("For example: “asked for help with an answer that failed”. Quote nothing private."),
     )
 
@@ -38,7 +38,7 @@ def find_reason(request: HttpRequest, owner_id: int | None) -> str:
 
 def ask_for_reason(request: HttpRequest, owner: User) -> HttpResponse:
     """Return the page that asks for the reason, or the way on once it is given."""
-    form = ReasonForm(request.POST if "reason_to_open" in request.POST else None)
+    form = ReasonForm(request.POST if "reason_to_open" in request.POST else None, label_suffix="")
     if form.is_valid():
         until = (timezone.now() + GOOD_FOR).timestamp()
         given = {"reason": form.cleaned_data["reason_to_open"], "until": until}
