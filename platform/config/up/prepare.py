@@ -11,7 +11,11 @@ import argparse
 import gc
 import hashlib
 import os
+import signal
+import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -29,6 +33,7 @@ from django.utils import timezone
 from config.http import static_files
 from config.up.database import create_database
 from config.up.home import load_secrets
+from config.up.processes import die_with_parent
 from config.up.stores import embedded_postgres
 from config.up.terminal import UpError, say
 from database.encryption import DecryptionError, decrypt
@@ -54,8 +59,12 @@ def refuse_newer_tables() -> None:
         )
 
 
-def collect_static() -> None:
-    """Collect the static files, unless they and the packages are unchanged since the last time."""
+@contextmanager
+def static_files_collected() -> Iterator[None]:
+    """Collect the static files meanwhile, in another process, unless they are unchanged since the last time.
+
+    A process of its own, because migrations take seconds of one core on the first start.
+    """
     root = Path(settings.STATIC_ROOT)
     code = Path(static_files.__file__)  # which names the files
     sources = [settings.BASE_DIR / "requirements.txt", code, *map(Path, settings.STATICFILES_DIRS)]
@@ -65,9 +74,14 @@ def collect_static() -> None:
         digest.update(f"{path}\0".encode() + path.read_bytes())
     stamp, now = root / ".stamp", digest.hexdigest()
     if stamp.exists() and stamp.read_text() == now:
+        yield
         return
     say("Collecting static files ...")
-    call_command("collectstatic", interactive=False, verbosity=0)
+    command = [sys.executable, "manage.py", "collectstatic", "--no-input", "--verbosity=0"]
+    with subprocess.Popen(command, cwd=settings.BASE_DIR, preexec_fn=die_with_parent(signal.SIGKILL)) as process:
+        yield
+        if process.wait():
+            sys.exit("the static files could not be collected")
     stamp.write_text(now)
 
 
@@ -178,11 +192,11 @@ def main(arguments: list[str]) -> None:
         sys.exit(str(error))
     gc.freeze()  # spares the collector what is imported: migrations create and drop thousands of models
     refuse_newer_tables()
-    say("Bringing the tables up to date ...")
-    call_command("migrate", interactive=False, verbosity=0)
-    repeat_deletions()
-    collect_static()
-    prepare_embedder()
+    with static_files_collected():
+        say("Bringing the tables up to date ...")
+        call_command("migrate", interactive=False, verbosity=0)
+        repeat_deletions()
+        prepare_embedder()
     make_operator()
     warn_of_lost_key()
     start_engines()
