@@ -1,7 +1,6 @@
 # What one does with Kith; `make help` lists it.
 PYTHON ?= python3
-VENV := $(CURDIR)/.venv
-BIN := $(VENV)/bin
+BIN := .venv/bin
 PYTEST_FLAGS ?= -n auto --maxprocesses 4 --dist worksteal
 LOCK_COMMAND := uv pip compile -q --universal --python-version 3.11 --fork-strategy fewest --no-emit-index-url --no-header
 INSTALL := $(PYTHON) -I platform/config/up/install.py
