@@ -315,3 +315,11 @@ def test_celery_goes_to_the_same_redis(redis: str, broker: str) -> None:
 def test_kiths_that_share_a_redis_do_not_hear_each_other(redis: str) -> None:
     """What is published in one database of a Redis is heard in all of them."""
     assert channel(f"{redis}1") != channel(f"{redis}2")
+
+
+def test_only_the_web_process_limits_how_long_its_queries_take() -> None:
+    web, limited = {"KITH_IS_WEB": "1"}, {"KITH_STATEMENT_SECONDS": "7"}
+    given = [limited, limited | web, web, web | {"KITH_STATEMENT_SECONDS": "0"}]
+    databases = [load_settings(environment)["DATABASES"]["default"] for environment in given]
+    options = [database["OPTIONS"].get("options", "") for database in databases]
+    assert options == ["", "-c statement_timeout=7000", "-c statement_timeout=30000", ""]

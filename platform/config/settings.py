@@ -176,8 +176,8 @@ DATABASES["default"] |= {
     "OPTIONS": {**DATABASES["default"].get("OPTIONS", {}), "pool": POOL},
 }
 #: `KITH_STATEMENT_SECONDS` | `30` | how long the web process waits for a database query; `0` for no limit
-STATEMENT_SECONDS = env.seconds("KITH_STATEMENT_SECONDS", 0.0, may_be_zero=True)
-if STATEMENT_SECONDS:
+STATEMENT_SECONDS = env.seconds("KITH_STATEMENT_SECONDS", 30.0, may_be_zero=True)
+if STATEMENT_SECONDS and env.bool("KITH_IS_WEB", False):  # nobody waits for what workers and commands do
     options = DATABASES["default"]["OPTIONS"].get("options", "")
     DATABASES["default"]["OPTIONS"]["options"] = (
         f"{options} -c statement_timeout={int(STATEMENT_SECONDS * 1000)}".strip()
