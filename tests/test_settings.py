@@ -16,7 +16,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
 from django.test import override_settings
 
-from config.setting_rules import PREFIXES, Environment, encryption_keys, private_storage
+from config.setting_rules import Environment, encryption_keys, private_storage
+from config.up.home import PREFIXES
 from providers.speech.synthesis import BROWSER, ENGINES
 
 PUBLIC = "https://kith.example.org"

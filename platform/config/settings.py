@@ -36,7 +36,7 @@ for variable in ("KITH_HOME", "PORT", "DATABASE_URL", "REDIS_URL", "SECRET_KEY",
 #: `KITH_HOME` | `.kith` | folder for data, logs and mail
 KITH_HOME = Path(env.str("KITH_HOME", str(BASE_DIR / ".kith"))).resolve()
 DISK_RESERVE_BYTES = 500_000_000  # below which the health check calls the disk of KITH_HOME almost full
-if (KITH_HOME / "running").exists():  # addresses and secrets of a running `make up`, for manage.py beside it
+if (KITH_HOME / "running").exists():  # the settings of a running `make up`, for manage.py beside it
     env.read_env(KITH_HOME / "running")
 # OpenAI's SDK would send the values of these to every server that it calls, even a person's own.
 for variable in [variable for variable in os.environ if variable.startswith("OPENAI_")]:
