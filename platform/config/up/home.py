@@ -14,14 +14,8 @@ from config.up.terminal import UpError
 P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # FIPS 186-5, of the curve
 PROBE_BYTES = 1 << 20
 DISK_IS_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
-PREFIXES = (
-    "KITH_",
-    "LLM_",
-    "EMBEDDING_",
-    "SPEECH_",
-    "TRANSCRIPTION_",
-    "S3_",
-)  # of Kith's own names for settings
+# Of settings: how the names that are Kith's own begin, and the others.
+PREFIXES = ("KITH_", "LLM_", "EMBEDDING_", "SPEECH_", "TRANSCRIPTION_", "S3_")
 OTHER_NAMES = {"DATABASE_URL", "DATABASE_POOL", "REDIS_URL", "SECRET_KEY", "EMAIL_URL", "DEFAULT_FROM_EMAIL"}
 PRIVATE = ("logs", "mail", "media")  # the folder around them lets others pass if Postgres is another user
 
