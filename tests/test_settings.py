@@ -17,7 +17,7 @@ from django.core.management import call_command
 from django.test import override_settings
 
 from config.setting_rules import Environment, encryption_keys, private_storage
-from config.up.home import PREFIXES
+from config.up.home import PREFIXES, find_settings
 from providers.speech.synthesis import BROWSER, ENGINES
 
 PUBLIC = "https://kith.example.org"
@@ -324,3 +324,11 @@ def test_only_the_web_process_limits_how_long_its_queries_take() -> None:
     databases = [load_settings(environment)["DATABASES"]["default"] for environment in given]
     options = [database["OPTIONS"].get("options", "") for database in databases]
     assert options == ["", "-c statement_timeout=7000", "-c statement_timeout=30000", ""]
+
+
+def test_make_up_hands_every_setting_on_to_commands() -> None:
+    table = (ROOT / "docs" / "settings.md").read_text()
+    names = re.findall(r"`([A-Z][A-Z0-9_]+)`", " ".join(re.findall(r"(?m)^\| ([^|]+) \|", table)))
+    assert len(names) > 80
+    environment = dict.fromkeys(names, "given") | {"PATH": "/bin", "KITH_OTHER": "two\nlines"}
+    assert sorted(find_settings(environment)) == sorted({*names} - {"PORT"})  # which each run has of its own
